@@ -1,4 +1,4 @@
-// Where a configuration has artifacts kept: in the data folder, in a folder that servers share, or in a bucket.
+// Selects the artifact storage of a configuration: the data folder, a folder shared by servers, or a bucket.
 import { existsSync, statfsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ArtifactPlace } from "../../store/artifacts/artifact-place.ts";
@@ -18,7 +18,10 @@ export function artifactPlaceOf(
   };
 }
 
-/** Bytes of a bucket that a machine keeps: a fifth of its disk, and no more than some dozens of large models take. */
+/**
+ * Returns the size of the local cache of a bucket: a fifth of the disk, at most enough for some dozens of large
+ * models.
+ */
 function cacheBytes(folder: string): number {
   let existing = folder;
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
@@ -26,10 +29,10 @@ function cacheBytes(folder: string): number {
   return Math.min(20e9, Math.floor((blocks * bsize) / 5));
 }
 
-/** @param url `s3://…` @param name by which messages call it */
+/** @param url `s3://…` @param name name of the place in messages */
 export function bucketPlaceOf(url: string, name: string, environment?: NodeJS.ProcessEnv): BucketPlace {
   const endpoint = readStoreEndpoint(environment);
   const { isPathStyle, ...place } = readBucketUrl(url, name);
-  // AWS has a host for each bucket; of other stores few have.
+  // AWS has a host per bucket; few other stores do.
   return { ...place, endpoint, isPathStyle: isPathStyle ?? endpoint !== null };
 }

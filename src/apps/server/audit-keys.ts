@@ -1,4 +1,5 @@
-// Where the audit log is, and a key store that writes its changes there. Made by the server and by `hone keys` alike.
+// The audit log's file, and stores of keys and limits that record changes in it. Used by the server and by `hone
+// keys`.
 import { join } from "node:path";
 import type { AccessKey, KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
@@ -6,10 +7,10 @@ import type { LimitStore } from "../../base/domain/keys/limits.ts";
 import type { AuditEntry, AuditFile } from "../../base/telemetry/audit-log.ts";
 import type { HoneConfig } from "./config.ts";
 
-/** So that the log takes at most 80 MiB of the disk, whoever is refused how often. */
+/** Limits the log to 80 MiB of disk, even under many refused requests. */
 const rotation = { bytesMax: 16 * 1024 ** 2, keptCount: 4 };
 
-/** The audit log of a data folder. */
+/** Returns the audit log of a data folder. */
 export function auditFile({ server: { data } }: Pick<HoneConfig, "server">): AuditFile {
   return { path: join(data, "audit.jsonl"), ...rotation };
 }
@@ -17,10 +18,10 @@ export function auditFile({ server: { data } }: Pick<HoneConfig, "server">): Aud
 type RecordEntry = (entry: AuditEntry) => Promise<void>;
 
 /**
- * The store, with every key that comes or goes recorded: `begun` before it, `done` or `failed` after it. What cannot be
- * recorded is not begun, so that no key changes without a line.
+ * Returns the store with every creation, change and revocation recorded: `begun` before it, `done` or `failed` after
+ * it. If the log cannot be written, nothing is changed, so no change goes unrecorded.
  *
- * @param record rejects when the log cannot be written
+ * @param record rejects if the log cannot be written
  */
 export function auditedKeys(keys: KeyStore, record: RecordEntry, clock: Clock): KeyStore {
   const audited = <T>(
@@ -46,7 +47,7 @@ export function auditedKeys(keys: KeyStore, record: RecordEntry, clock: Clock): 
   };
 }
 
-/** The store, with every change of an entity's limits recorded likewise. */
+/** Returns the store with every change of an entity's limits recorded the same way. */
 export function auditedLimits(limits: LimitStore, record: RecordEntry, clock: Clock): LimitStore {
   return {
     ...limits,
@@ -69,7 +70,7 @@ async function recorded<T>(
     await write("begun");
     result = await change();
   } catch (error) {
-    // A line `begun` that was late may still be written, and must not stand for a change that was made.
+    // A delayed line `begun` may still be written, and must not suggest that the change was made.
     await write("failed").catch(isBegunAnyway);
     throw error;
   }
@@ -77,7 +78,7 @@ async function recorded<T>(
   return result;
 }
 
-/** The log has a line of the change, and a key that was made must reach its owner. */
+/** The log has a line about the change, and the owner must receive the new key. */
 function isBegunAnyway(): void {}
 
 async function liveKey(keys: KeyStore, id: string): Promise<AccessKey | null> {

@@ -26,7 +26,7 @@ function withDataFolder(file: unknown, use: (folder: string) => void): void {
   }
 }
 
-test("flags win over the environment, the environment over the file, the file over the defaults", () => {
+test("prefers flags over the environment, over the file, over the defaults", () => {
   withDataFolder({ server: { port: 1, host: "127.0.0.2", entity: "file" } }, (data) => {
     const config = readConfig({ port: "3" }, { HONE_DATA: data, HONE_PORT: "2", HONE_HOST: "127.0.0.3" });
     assert.equal(config.server.port, 3);
@@ -38,7 +38,7 @@ test("flags win over the environment, the environment over the file, the file ov
   });
 });
 
-test("an empty variable counts as not set, and an empty list is one", () => {
+test("treats an empty variable as unset, except for a list", () => {
   withDataFolder({ server: { port: 1 } }, (data) => {
     const empty = { HONE_DATA: "", HONE_PORT: "", HONE_HOST: "", HONE_API_KEY: "", HONE_AUTH: "" };
     const { server } = readConfig({ data }, empty);
@@ -52,7 +52,7 @@ test("an empty variable counts as not set, and an empty list is one", () => {
   });
 });
 
-test("settings of a part carry its name", () => {
+test("names a part's settings after it", () => {
   const threads = allSettings().find(({ section, name }) => section === "engine" && name === "threads");
   assert.equal(threads?.flag, "--engine-threads");
   assert.equal(threads?.variable, "HONE_ENGINE_THREADS");
@@ -63,7 +63,7 @@ test("settings of a part carry its name", () => {
   });
 });
 
-test("every setting has one flag, one variable and a sentence", () => {
+test("gives every setting one flag, one variable and a sentence", () => {
   const all = allSettings();
   const inSections = Object.entries(sections).flatMap(([section, { schema }]) =>
     Object.keys(schema).map((name) => `${section}.${name}`),
@@ -74,7 +74,7 @@ test("every setting has one flag, one variable and a sentence", () => {
   for (const { flag, setting } of all) assert.match(setting.about, /\.$/, flag);
 });
 
-test("what the machine decides has its number, unless it is set", () => {
+test("computes machine-dependent defaults unless they are set", () => {
   withDataFolder(undefined, (data) => {
     const machine = { coreCount: 6, memoryBytes: 8e9 };
     const { engine, training } = readConfig({ data, "engine-kv-cache-bytes-max": "3" }, {}, machine);
@@ -83,7 +83,7 @@ test("what the machine decides has its number, unless it is set", () => {
   });
 });
 
-test("a setting that was is refused with what holds instead, however it is given", () => {
+test("refuses a removed setting in every spelling, and names its replacement", () => {
   const now = /is no setting any more: training\.batchTokens sets /;
   withDataFolder({ training: { minibatchTokens: 9 } }, (data) =>
     assert.throws(() => readConfig({ data }, {}), now),
@@ -99,7 +99,7 @@ test("a setting that was is refused with what holds instead, however it is given
   });
 });
 
-test("what is unknown or out of range is refused by name", () => {
+test("refuses unknown settings and values out of range by name", () => {
   withDataFolder({ server: { prot: 1 } }, (data) =>
     assert.throws(() => readConfig({ data }, {}), /no setting server\.prot/),
   );
@@ -129,7 +129,7 @@ test("what is unknown or out of range is refused by name", () => {
   });
 });
 
-test("a folder for adapters and files is one, and becomes a full path", () => {
+test("resolves the folder of adapters and files to a full path", () => {
   withDataFolder(undefined, (data) => {
     assert.equal(readConfig({ data }, {}).server.blobs, null);
     assert.equal(readConfig({ data }, { HONE_BLOBS: "shared" }).server.blobs, join(process.cwd(), "shared"));
@@ -150,7 +150,7 @@ test("a folder for adapters and files is one, and becomes a full path", () => {
   });
 });
 
-test("a server has one role or both, and one alone only where others may have the other", () => {
+test("accepts one role or both, and a single one only on a database for several servers", () => {
   withDataFolder(undefined, (data) => {
     assert.deepEqual(readConfig({ data }, {}).server.roles, ["serve", "train"]);
     const many = { data, "database-url": "postgres://h/d" };
@@ -162,20 +162,20 @@ test("a server has one role or both, and one alone only where others may have th
   });
 });
 
-test("authentication may be off on a loopback address only", () => {
+test("allows no authentication only on a loopback address", () => {
   withDataFolder(undefined, (data) => {
     assert.equal(readConfig({ data, auth: "off" }, {}).server.auth, "off");
     assert.throws(() => readConfig({ data, auth: "off", host: "0.0.0.0" }, {}), /only on a loopback address/);
   });
 });
 
-test("what is set in the environment of child processes stays", () => {
+test("keeps existing variables in the environment of child processes", () => {
   const environment: NodeJS.ProcessEnv = { A: "mine" };
   addToChildEnvironment({ A: "other", B: "new" }, environment);
   assert.deepEqual(environment, { A: "mine", B: "new" });
 });
 
-test("the processes that are started do not see secrets", () => {
+test("hides secrets from child processes", () => {
   const environment = {
     HONE_API_KEY: "hone_secret",
     HONE_DATABASE_URL: "file:a",
@@ -186,7 +186,7 @@ test("the processes that are started do not see secrets", () => {
   assert.deepEqual(environment, { HONE_PORT: "1", PATH: "/bin" });
 });
 
-test("the hub and its token are where its own programs have them", () => {
+test("finds the hub and its token like the hub's own programs", () => {
   assert.deepEqual(readHubSettings({}), { endpoint: "https://huggingface.co", token: null });
   assert.deepEqual(readHubSettings({ HF_ENDPOINT: "https://mirror/hub//", HF_TOKEN: " hf_a\n" }), {
     endpoint: "https://mirror/hub",

@@ -1,5 +1,5 @@
 // The configuration: flags over environment over `hone.json` in the data folder over defaults; read once, frozen,
-// passed down. The only place that reads the environment. Each folder describes its own settings.
+// passed down. Only this module reads the environment. Each folder defines its own settings.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isBucketUrl, readBucketUrl } from "../../store/artifacts/s3/bucket-place.ts";
@@ -18,13 +18,13 @@ import { sections, settingGroups, thisMachine, type OperatorSettings, type Secti
 import { trainerElsewhere } from "./trainer-elsewhere.ts";
 
 export type HoneConfig = OperatorSettings & {
-  /** By the variables of OpenTelemetry's specification; null where it sends nothing. */
+  /** From the variables of OpenTelemetry's specification; null if nothing is exported. */
   readonly openTelemetry: OpenTelemetrySettings | null;
 };
 
 /** A setting with all its spellings. */
 export interface SettingSpelling {
-  /** What people look for who want it. */
+  /** Title of its group. */
   readonly group: string;
   readonly section: SectionName;
   readonly name: string;
@@ -35,7 +35,10 @@ export interface SettingSpelling {
   readonly setting: Setting;
 }
 
-/** Every setting there is, in the order of the groups. Those of `server` carry no section name in their spellings. */
+/**
+ * Returns all settings in the order of the groups. Those of `server` have no section name in their flags and
+ * variables.
+ */
 export function allSettings(): readonly SettingSpelling[] {
   return Object.entries(settingGroups).flatMap(([group, keys]) =>
     keys.map((key) => {
@@ -47,7 +50,7 @@ export function allSettings(): readonly SettingSpelling[] {
   );
 }
 
-/** The flags of settings that were. */
+/** Returns the flags of removed settings. */
 export function goneFlags(): readonly string[] {
   return [...goneSettings.keys()].map((key) => `--${spelledKey(key)}`);
 }
@@ -56,11 +59,11 @@ export function goneFlags(): readonly string[] {
 export type FlagValues = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the configuration. What the machine decides has its number.
+ * Reads the configuration, including machine-dependent defaults.
  *
- * @param environment empty variables count as not set, except those of lists
- * @throws ServiceError `invalid` naming the setting, its value and its range; unknown keys of `hone.json` and unknown
- *   `HONE_*` variables are refused by name
+ * @param environment empty variables count as unset, except for lists
+ * @throws ServiceError `invalid` that names the setting, its value and its range; unknown keys of `hone.json` and
+ * unknown `HONE_*` variables are refused by name
  */
 export function readConfig(
   flags: FlagValues,
@@ -84,7 +87,7 @@ export function readConfig(
     const { section, name, flag, variable, setting } = spelling;
     const given: readonly (readonly [string, unknown])[] = [
       [flag, flags[flag.slice(2)]],
-      // An empty list is one.
+      // An empty list is a value.
       [variable, setting.kind === "list" ? environment[variable] : filled(environment, variable)],
       [`hone.json: ${section}.${name}`, file[section]?.[name]],
     ];
@@ -93,7 +96,7 @@ export function readConfig(
     const value = readSetting(first[0], setting, first[1]);
     values[section][name] = setting.isSecret && typeof value === "string" ? secretIn(first[0], value) : value;
   }
-  // Read as a whole number of at least 0.
+  // Safe cast: validated as an integer of at least 0.
   const modelBytes = (values.models["memoryBytes"] as number) || Infinity;
   for (const { section, name, setting } of spellings) {
     if ("byMachine" in setting && values[section][name] === 0)
@@ -102,14 +105,14 @@ export function readConfig(
   values.server["data"] = dataFolder;
   const blobs = textOf(values.server["blobs"]);
   if (blobs !== undefined) values.server["blobs"] = blobsPlace(blobs);
-  // The record was filled from the sections' own schemas.
+  // Safe cast: built from the sections' own schemas.
   const config = { ...values, openTelemetry: readOpenTelemetry(environment) } as unknown as HoneConfig;
   refuseUnsafe(config);
   for (const section of Object.values(config)) Object.freeze(section);
   return Object.freeze(config);
 }
 
-/** @throws ServiceError `invalid` for what is neither a folder nor a bucket */
+/** @throws ServiceError `invalid` for anything but a folder or a bucket */
 function blobsPlace(given: string): string {
   if (isBucketUrl(given)) {
     readBucketUrl(given);
@@ -121,7 +124,7 @@ function blobsPlace(given: string): string {
   );
 }
 
-/** A variable's value; an empty one, as Compose files pass on what nobody set, counts as not set. */
+/** Returns a variable's value; an empty one counts as unset, since Compose files pass on unset variables as empty. */
 function filled(environment: NodeJS.ProcessEnv, name: string): string | undefined {
   return environment[name] === "" ? undefined : environment[name];
 }
@@ -130,7 +133,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** As a flag names it, without the dashes. */
+/** Returns a flag's name without the dashes. */
 function spelled(section: string, name: string): string {
   const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return section === "server" ? words : `${section}-${words}`;
@@ -140,7 +143,7 @@ function variableOf(words: string): string {
   return `HONE_${words.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** The same of `section.name`. */
+/** Returns the flag's name for `section.name`. */
 function spelledKey(key: string): string {
   const [section = "", name = ""] = key.split(".");
   return spelled(section, name);
@@ -229,7 +232,10 @@ function refuseUnsafe(config: HoneConfig): void {
   }
 }
 
-/** A secret, or what is in its file. @throws ServiceError `invalid` for a file that cannot be read; only its name is told */
+/**
+ * Returns a secret, or the content of its file. @throws ServiceError `invalid` for an unreadable file; names only the
+ * file
+ */
 function secretIn(name: string, given: string): string {
   if (!given.startsWith("file:")) return given;
   const path = given.slice("file:".length);
@@ -244,7 +250,7 @@ function secretIn(name: string, given: string): string {
   throw invalid(`${name} names ${path}, which has no secret: ${reason}.`);
 }
 
-/** The configuration for people, without secrets. */
+/** Returns the configuration for people, without secrets. */
 export function shownConfig(config: HoneConfig): object {
   const shown = (section: SectionName): object => {
     const schema: SettingsSchema = sections[section].schema;
@@ -265,11 +271,11 @@ export function shownConfig(config: HoneConfig): object {
   };
 }
 
-/** What a command that talks to a server reads from the environment. */
+/** Reads the environment for commands that call a server. */
 export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): {
   readonly url: string;
   readonly apiKey: string | null;
-  /** Of another server, where a command talks to two. */
+  /** Key of the other server, for a command that calls two. */
   readonly toApiKey: string | null;
   readonly data: string;
 } {
@@ -285,7 +291,7 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
   };
 }
 
-/** Where the hub of models is, and who asks, as its own programs read it from the environment. */
+/** Reads the model hub's address and token from the environment, like the hub's own programs. */
 export function readHubSettings(environment: NodeJS.ProcessEnv = process.env): {
   readonly endpoint: string;
   readonly token: string | null;
@@ -297,13 +303,16 @@ export function readHubSettings(environment: NodeJS.ProcessEnv = process.env): {
   };
 }
 
-/** Where the store of buckets is, as its own programs read it from the environment; null for AWS, or as their files say. */
+/**
+ * Reads the bucket store's address from the environment, like the store's own programs; null for AWS, or as their
+ * files say.
+ */
 export function readStoreEndpoint(environment: NodeJS.ProcessEnv = process.env): string | null {
   const given = environment["AWS_ENDPOINT_URL_S3"]?.trim() || environment["AWS_ENDPOINT_URL"]?.trim();
   return given?.replace(/\/+$/, "") ?? null;
 }
 
-/** Adds variables to what the processes that this one starts will see; those that are set stay as they are. */
+/** Adds variables to the environment of child processes; existing ones are kept. */
 export function addToChildEnvironment(
   variables: Readonly<Record<string, string>>,
   environment: NodeJS.ProcessEnv = process.env,
@@ -311,7 +320,7 @@ export function addToChildEnvironment(
   for (const [name, value] of Object.entries(variables)) environment[name] ??= value;
 }
 
-/** Takes out of the environment what the processes that this one starts need not know. The configuration is read before. */
+/** Hides variables that child processes do not need. The configuration was read before. */
 export function hideSecretsFromChildren(environment: NodeJS.ProcessEnv = process.env): void {
   const secrets = allSettings().flatMap(({ setting, variable }) => (setting.isSecret ? [variable] : []));
   secrets.push("HONE_DATABASE_URL", "HF_TOKEN");

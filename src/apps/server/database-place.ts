@@ -1,5 +1,5 @@
-// Which database the configuration names: what is on this machine's disk of it, and how it is opened. Nobody else in this
-// folder knows which kinds there are.
+// The configured database: its files on this machine, and how to open it. No other module in this folder knows the
+// kinds of databases.
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { DatabaseTables } from "../../base/domain/backup/tables.ts";
@@ -22,40 +22,40 @@ import {
 import type { HoneConfig } from "./config.ts";
 
 export interface DatabasePlace {
-  /** For people. */
+  /** Name for people. */
   readonly name: string;
-  /** Where it writes on this machine. */
+  /** Folder that it writes to on this machine. */
   readonly folder: string;
-  /** What it may make there. */
+  /** Files that it may create there. */
   readonly files: readonly string[];
-  /** Whether several servers may be on it. */
+  /** True if several servers may use it. */
   readonly isForMany: boolean;
-  /** What to do where it cannot be opened. */
+  /** Remedy if it cannot be opened. */
   readonly cure: string;
-  /** Whether there is one; a server's on another machine is taken to be there. */
+  /** True if it exists; assumed for a database server. */
   exists(): boolean;
   open(options: OpenOptions): Promise<Stores>;
-  /** Its tables, to be copied beside a running server, or to be filled by whoever is there alone. */
+  /** Opens its tables to copy them next to a running server, or to fill them with exclusive access. */
   openTables(options: Pick<OpenOptions, "isShared">): Promise<DatabaseTables>;
-  /** Its version as it is, also beside a running server; only where it exists. */
+  /** Reads its version, even next to a running server; requires that it exists. */
   readVersions(): Promise<DatabaseVersions>;
-  /** Looks through all of a file for damage, a sentence each; nothing of a database that is a server's on another machine. */
+  /** Checks a database file for damage and returns a sentence per fault; empty for a database server. */
   findDamage(): Promise<readonly string[]>;
 }
 
 export interface OpenOptions {
-  /** True for what works beside a running server. */
+  /** True for work next to a running server. */
   readonly isShared: boolean;
-  /** Called when it is known to be away, with why, and with null when it is back. */
+  /** Called with the reason when the database becomes unreachable, and with null when it is back. */
   readonly onChange?: (fault: string | null) => void;
 }
 
-/** Takes the lock of a file, which ends with this process; throws `conflict` where another has it. */
+/** Takes the lock of a file, which ends with this process; throws `conflict` if another process has it. */
 export function takeFileLock(file: string): { release(): void } {
   return takeDataLock(file);
 }
 
-/** The place of the configured database. */
+/** Returns the place of the configured database. */
 export function databasePlace({ server }: Pick<HoneConfig, "server">): DatabasePlace {
   const { databaseUrl } = server;
   return databaseUrl !== null && isPostgresUrl(databaseUrl)
@@ -88,7 +88,7 @@ function sqlitePlace(
           await snapshot.close();
         }
       } catch (error) {
-        // So damaged that it cannot even be looked through.
+        // Too damaged to be checked further.
         if (damagedDatabaseError(error, file) === null) throw error;
         return [reasonOf(error)];
       }
@@ -96,7 +96,7 @@ function sqlitePlace(
   };
 }
 
-/** What commands need, which ask one thing after another. */
+/** Enough for commands, which run one query after another. */
 const connectionsBeside = 2;
 
 function postgresPlace(
@@ -108,11 +108,11 @@ function postgresPlace(
       const found = statSync(file, { throwIfNoEntry: false });
       if (found !== undefined) requirePlainFile(file, found);
     }
-    // A start on SQLite loads nothing of it.
+    // Loaded only here, so that a start on SQLite does not load it.
     const { openPostgres } = await import("../../store/database/postgres/postgres-dialect.ts");
     return openPostgres({ url, ...options });
   };
-  /** What lies in the data folder beside is one server's, wherever it keeps adapters and files. */
+  /** Locks the data folder: it belongs to one server, even if its adapters and files are elsewhere. */
   const alone = async <Opened extends { close(): Promise<void> }>(
     open: () => Promise<Opened>,
   ): Promise<Opened> => {

@@ -1,4 +1,4 @@
-// The first admin key: makes sure at each start that somebody can get in, and that a key which was replaced no longer can.
+// The first admin key. Each start makes sure that somebody has access, and that a replaced key has none.
 import { chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { endOf, hashSecret, type AccessKey, type KeyStore } from "../../base/domain/access.ts";
@@ -9,12 +9,12 @@ import type { Logger } from "../../base/telemetry/logger.ts";
 import { isOfStart, keyOf, newSecret, newStartKeyId } from "../../access/keys/key-secret.ts";
 import type { HoneConfig } from "./config.ts";
 
-/** The secret of the first admin key, and whether this call made it. */
+/** Secret of the first admin key, and whether this call created it. */
 export interface FirstKey {
-  /** Null where only its hash is known. */
+  /** Null if only its hash is known. */
   readonly secret: string | null;
   readonly isNew: boolean;
-  /** Where it is to be found, for people. */
+  /** Location of the key, for people. */
   readonly place: string;
 }
 
@@ -25,21 +25,20 @@ export interface FirstKeyDependencies {
   readonly logger: Logger;
 }
 
-/** What a machine can guess of secrets shorter than that is worth a warning: 20 characters of base 62 are 119 bits. */
+/** Length below which a secret gets a warning, because it could be guessed: 20 characters of base 62 have 119 bits. */
 const shortSecret = 20;
 
-/** Where the first key's secret is kept, readable by its owner only. */
+/** Returns the file with the first key's secret, readable only by its owner. */
 function adminKeyFile(dataFolder: string): string {
   return join(dataFolder, "admin-key");
 }
 
 /**
- * Makes sure that an administrator can get in: `HONE_API_KEY` becomes an admin key, in place of what an earlier start
- * made; without it, and without any live admin key, a key is made and kept in `<data>/admin-key`, unless everybody is
- * let in anyway.
+ * Makes sure that an administrator has access. `HONE_API_KEY` becomes an admin key and replaces that of an earlier
+ * start. Without it and without a valid admin key, creates one in `<data>/admin-key`, unless authentication is off.
  *
- * @throws ServiceError `invalid` when `HONE_API_KEY` is too short, `conflict` when it was revoked, has expired or is a
- *   member's
+ * @throws ServiceError `invalid` if `HONE_API_KEY` is too short, `conflict` if it was revoked, has expired or belongs
+ * to a member
  */
 export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promise<FirstKey> {
   const { keys, settings } = dependencies;
@@ -51,7 +50,7 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
   if ((await liveAdminKeys(dependencies)).length > 0) {
     const secret = await readFile(file, "utf8").then(
       (text) => text.trim(),
-      // It may have been taken elsewhere.
+      // The owner may have moved it elsewhere.
       () => null,
     );
     const place = secret === null ? "with whoever made it; `hone keys create` makes another" : file;
@@ -59,7 +58,7 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
   }
   if (settings.auth === "off") return { secret: null, isNew: false, place: "none is needed" };
   const secret = newSecret();
-  // The file is written first: a key in the store whose secret nobody has would lock everyone out.
+  // The file comes first: a stored key whose secret nobody has would lock everyone out.
   await writeFile(file, `${secret}\n`, { mode: 0o600 });
   await chmod(file, 0o600);
   await keys.create(firstKey(dependencies, secret));
@@ -84,7 +83,7 @@ async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): 
     throw new ServiceError({ code: "conflict", message });
   }
   const key = known ?? firstKey(dependencies, secret);
-  // Another server that starts at the same time with the same key may have made it since.
+  // Another server that starts at the same time with the same key may have created it.
   if (known === null)
     await keys.create(key).catch(async (error: unknown) => {
       if ((await keys.findByHash(key.secretHash)) === null) throw error;
@@ -101,7 +100,7 @@ async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): 
     await keys.revoke(id, clock.now());
     logger.warn({ keyId: id }, "HONE_API_KEY has changed: revoked the admin key that an earlier start made");
   }
-  // What it holds is no key any more.
+  // The file's secret is no longer valid.
   if (kept !== null && kept !== key.secretHash) await rm(adminKeyFile(settings.data), { force: true });
 }
 
@@ -112,7 +111,7 @@ async function secretHashIn(file: string): Promise<string | null> {
   );
 }
 
-/** Those that let an administrator do everything. */
+/** Returns the valid admin keys with all scopes. */
 async function liveAdminKeys({
   keys,
   clock,

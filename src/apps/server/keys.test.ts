@@ -1,4 +1,4 @@
-// Keys made in a data folder and at a start: who gets in, who no longer does, and what is refused.
+// Tests of keys created in a data folder and at a start: access, revocation and refusals.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ async function place(t: TestContext): Promise<Place> {
   };
 }
 
-test("an entity is a name: what could not stand in a model's name is refused", async (t) => {
+test("refuses an entity that could not be part of a model's name", async (t) => {
   const { data, keys } = await place(t);
   for (const entity of ["", " ", "team a", "a/b", "a:b", "a\nb", "a\u0000", ".", "..", "x%2f", "%2E"])
     await assert.rejects(createKey({ data, entity, role: "member" }), { code: "invalid" }, entity);
@@ -57,14 +57,14 @@ test("an entity is a name: what could not stand in a model's name is refused", a
   assert.equal((await keys.findByHash(key.secretHash))?.entity, "team-ä_1.0%");
 });
 
-test("a data folder without a database is refused and not made", async (t) => {
+test("refuses a data folder without a database, and does not create it", async (t) => {
   const data = join((await place(t)).data, "mistyped");
   await assert.rejects(createKey({ data, role: "member" }), { code: "not_found" });
   await assert.rejects(listKeys({ data }), { code: "not_found" });
   assert.ok(!existsSync(data));
 });
 
-test("a start makes an admin key unless one is live, whatever members there are", async (t) => {
+test("creates an admin key at a start unless a valid one exists, despite members", async (t) => {
   const { data, keys, start, isLive } = await place(t);
   await createKey({ data, entity: "alpha", role: "member" });
   assert.deepEqual(await start(undefined, "off"), {
@@ -82,7 +82,7 @@ test("a start makes an admin key unless one is live, whatever members there are"
   assert.ok(second.isNew && second.secret !== first.secret && (await isLive(second.secret)));
 });
 
-test("another HONE_API_KEY revokes what earlier starts made, and no other key", async (t) => {
+test("revokes the keys of earlier starts for another HONE_API_KEY, and no other key", async (t) => {
   const { data, warnings, start, isLive } = await place(t);
   const made = await start();
   const own = await createKey({ data, role: "admin" });
@@ -106,14 +106,14 @@ test("another HONE_API_KEY revokes what earlier starts made, and no other key", 
   await assert.rejects(start("hone_first_of_enough_characters"), { code: "conflict" });
 });
 
-test("a HONE_API_KEY that is short, or a member's, is refused", async (t) => {
+test("refuses a HONE_API_KEY that is short, or a member's", async (t) => {
   const { data, start } = await place(t);
   await assert.rejects(start("hone_12"), { code: "invalid" });
   const { secret } = await createKey({ data, entity: "alpha", role: "member" });
   await assert.rejects(start(secret), { code: "conflict", message: /member of "alpha"/ });
 });
 
-test("a HONE_API_KEY that could be guessed is warned of", async (t) => {
+test("warns of a HONE_API_KEY that could be guessed", async (t) => {
   const { start, warnings } = await place(t);
   await start("hone_1234");
   assert.match(warnings.join("\n"), /HONE_API_KEY is short enough to be guessed/);
@@ -122,7 +122,7 @@ test("a HONE_API_KEY that could be guessed is warned of", async (t) => {
   assert.doesNotMatch(warnings.join("\n"), /guessed/);
 });
 
-/** What the audit log of a data folder says of keys. */
+/** Returns the lines about keys in a data folder's audit log. */
 function auditedIn(data: string): readonly string[] {
   const lines = readFileSync(join(data, "audit.jsonl"), "utf8").trim().split("\n");
   return lines.map((line) => {
@@ -131,7 +131,7 @@ function auditedIn(data: string): readonly string[] {
   });
 }
 
-test("keys that are made and revoked stand in the audit log with their entity, before and after", async (t) => {
+test("records created and revoked keys in the audit log with their entity, before and after", async (t) => {
   const { data } = await place(t);
   const { key, secret } = await createKey({ data, entity: "alpha", role: "member" });
   await revokeKey(key.id, { data });
@@ -145,7 +145,7 @@ test("keys that are made and revoked stand in the audit log with their entity, b
   ]);
 });
 
-test("no key is made or revoked while the audit log cannot be written", async (t) => {
+test("creates and revokes no key while the audit log cannot be written", async (t) => {
   const { data } = await place(t);
   const { key } = await createKey({ data, entity: "alpha", role: "member" });
   renameSync(join(data, "audit.jsonl"), join(data, "before"));
@@ -160,7 +160,7 @@ test("no key is made or revoked while the audit log cannot be written", async (t
   );
 });
 
-test("a key that was made is answered though the log fills up meanwhile, and one that was not is said to have failed", async (t) => {
+test("returns a created key although the log fills up meanwhile, and records a failed creation", async (t) => {
   const { keys } = await place(t);
   const written: string[] = [];
   let room = 1;
@@ -177,7 +177,7 @@ test("a key that was made is answered though the log fills up meanwhile, and one
   assert.deepEqual(written, ["key-created begun", "key-created begun", "key-created failed"]);
 });
 
-test("a key whose line `begun` cannot be written is not made, and is said to have failed", async (t) => {
+test("creates no key if its line `begun` cannot be written, and records the failure", async (t) => {
   const { keys } = await place(t);
   const written: string[] = [];
   const record = async ({ action, outcome }: AuditEntry): Promise<void> => {

@@ -1,4 +1,4 @@
-// What `hone keys` does in a data folder, beside a running server or without one.
+// Implements `hone keys` in a data folder, with or without a running server.
 import type { AccessKey, KeyChoices, KeyRole, KeyStore } from "../../base/domain/access.ts";
 import { keyScopes, type KeyScope } from "../../base/domain/keys/key-scope.ts";
 import { type KeyLimits, noLimits } from "../../base/domain/keys/limits.ts";
@@ -19,10 +19,10 @@ interface DataFlags {
   readonly data?: string;
 }
 
-/** As somebody wrote them: whether the scopes are such is seen here. */
+/** Options as given; their scopes are validated here. */
 type WrittenChoices = Partial<Omit<KeyChoices, "scopes">> & { readonly scopes?: readonly string[] | null };
 
-/** Makes a key in a data folder. */
+/** Creates a key in a data folder. */
 export function createKey(
   flags: DataFlags & {
     readonly entity?: string;
@@ -48,7 +48,7 @@ export function createKey(
   );
 }
 
-/** The keys of a data folder, revoked ones too. */
+/** Returns the keys of a data folder, including revoked ones. */
 export function listKeys(flags: DataFlags): Promise<readonly AccessKey[]> {
   return withKeys(flags, ({ keys }) => allKeys(keys));
 }
@@ -59,7 +59,7 @@ async function allKeys(keys: KeyStore): Promise<readonly AccessKey[]> {
   return listed;
 }
 
-/** The id of the key that is named by its id, by the beginning of it, or by its name. */
+/** Returns the id of the key with this id, id prefix, or name. */
 async function findKeyId(keys: KeyStore, typed: string): Promise<string> {
   if (isUuid(typed)) return typed;
   const all = await allKeys(keys);
@@ -74,7 +74,7 @@ async function findKeyId(keys: KeyStore, typed: string): Promise<string> {
   throw new ServiceError({ code, message: `${what}. \`hone keys list\` lists them.` });
 }
 
-/** A running server goes by it from the next request on. */
+/** Changes a key; a running server applies it from the next request. */
 export function changeKey(
   id: string,
   flags: DataFlags & { readonly choices: WrittenChoices },
@@ -89,12 +89,12 @@ export function rotateKey(id: string, flags: DataFlags & { readonly graceSeconds
   );
 }
 
-/** Revokes a key; a running server refuses it from the next request on, and ends its running answers. */
+/** Revokes a key; a running server refuses it from the next request, and ends its running answers. */
 export async function revokeKey(id: string, flags: DataFlags): Promise<void> {
   await withKeys(flags, async ({ keys, service }) => service.revoke(await findKeyId(keys, id)));
 }
 
-/** The limits of an entity of its own, after what is named has changed. */
+/** Changes the given limits of an entity, and returns all of its own limits. */
 export async function changeEntityLimits(
   entity: string,
   flags: DataFlags & { readonly limits: Partial<KeyLimits> },
@@ -103,7 +103,7 @@ export async function changeEntityLimits(
   return entityLimitsAnswer.body({ entity, ...limits });
 }
 
-/** A key as the API shows it, without its secret. */
+/** Returns a key as the API shows it, without its secret. */
 export const shownKey = keyAnswer.body;
 
 function roleOf(role: string): KeyRole {
@@ -124,7 +124,7 @@ function scopeOf(text: string): KeyScope {
   throw invalid(message);
 }
 
-/** Only where there is a database: one made for a mistyped folder would hold a key that no server knows. */
+/** Requires a database: a new one in a mistyped folder would hold a key that no server knows. */
 async function withKeys<T>(
   flags: DataFlags,
   use: (
@@ -176,7 +176,7 @@ const flagOf: Readonly<Record<string, string>> = {
   queuedJobs: "--queued-jobs",
 };
 
-/** The same error with the flags in its text where it names fields. */
+/** Returns the error with flags in place of field names. */
 function inFlags(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const message = error.message.replaceAll(/`(\w+)`/g, (text, field: string) => flagOf[field] ?? text);

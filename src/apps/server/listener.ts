@@ -1,5 +1,5 @@
-// The HTTP listener: has the address from the start on, so that a taken port is known before anything is loaded. Requests are
-// told that the server starts until the server that has its routes takes the address over, without a moment between.
+// The HTTP listener. It takes the address at the start, so that a port conflict is known before anything is loaded. It
+// answers that the server is starting until the HTTP server takes over, without a gap.
 import { lookup } from "node:dns/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { assert } from "../../base/domain/assert.ts";
@@ -12,21 +12,21 @@ type HttpServer = Awaited<ReturnType<typeof createHttpServer>>;
 
 export interface Address {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free one. */
   readonly port: number;
 }
 
 /** Its start fails as `conflict` if the port is taken. */
 export interface Listener extends Service {
-  /** Where it listens; the empty text before it does. */
+  /** Returns its URL; empty before it listens. */
   url(): string;
-  /** Has requests answered by a server until that service stops, which breaks off what still runs: drain first. */
+  /** Passes requests to a server until that service stops, which aborts running requests: drain first. */
   handOverTo(app: HttpServer): Service;
 }
 
 /**
- * Connections that the system keeps until the server takes them; it may keep fewer (net.core.somaxconn). Node's 511 are less
- * than one client opens at once, and whoever finds no room tries again only after 1, 3 and 7 seconds.
+ * Backlog of connections in the system; it may allow fewer (net.core.somaxconn). Node's 511 are fewer than one client
+ * opens at the same time, and a refused client retries only after 1, 3 and 7 seconds.
  */
 const backlog = 4096;
 
@@ -50,7 +50,7 @@ export function createListener({ host, port: wantedPort }: Address): Listener {
         const [first, ...further] = host === "localhost" ? await addressesOf(host) : [host];
         main = await listening({ host: first, port: wantedPort }, host);
         port = portOf(main);
-        // As with any server, one address is enough: a machine may have only one of IPv4 and IPv6.
+        // As for any server, one address is enough: a machine may have only IPv4 or IPv6.
         const more = further.map((other) => listening({ host: other, port }, host).catch(() => null));
         others = (await Promise.all(more)).filter((door) => door !== null);
         for (const door of [main, ...others]) door.on("connection", (socket) => starting.take(socket));
@@ -65,10 +65,10 @@ export function createListener({ host, port: wantedPort }: Address): Listener {
       serviceOf("http server", {
         start: async () => {
           assert(main !== null, "what is handed over listens");
-          // A server that is given another one takes over its handle, and connections go to it from then on.
+          // Listening on another server takes over its handle; new connections then go to the new server.
           await app.listen(Object.assign(main, { host: "" }));
-          // Which asks the system for Node's own backlog again, and has no option for another.
-          // oxlint-disable-next-line no-underscore-dangle -- Node's own name for it
+          // This resets the system's backlog to Node's default, and no option prevents that. oxlint-disable-next-line
+          // no-underscore-dangle -- Node's own name for it
           (app.server as unknown as { readonly _handle: Handle | null })._handle?.listen(backlog);
           main = null;
           for (const door of others) {
@@ -88,7 +88,7 @@ async function addressesOf(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
-/** @param named as the operator spelled the host */
+/** @param named the host as the operator spelled it */
 function listening(address: Address, named: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     const door = createServer();
@@ -113,6 +113,6 @@ function refusalOf(cause: Error, { host, port }: Address): ServiceError {
 }
 
 function portOf(door: Server): number {
-  // A server on a port has an address that is no path.
+  // Safe cast: a server on a port has such an address.
   return (door.address() as AddressInfo | null)?.port ?? 0;
 }

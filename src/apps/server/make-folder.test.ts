@@ -1,4 +1,4 @@
-// Folders that cannot be made are refused in words, and never waited for.
+// Tests that folders that cannot be created are refused with a message, without hanging.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { platform, tmpdir } from "node:os";
@@ -22,13 +22,13 @@ async function refused(folder: string): Promise<string> {
   return error.message;
 }
 
-test("makes a folder with all above it, and takes one that is there", async (t) => {
+test("creates a folder and its parents, and accepts an existing one", async (t) => {
   const folder = join(newFolder(t), "a", "b", "c");
   for (let time = 0; time < 2; time++) await makeFolder(folder, "--data");
   assert.ok(statSync(folder).isDirectory());
 });
 
-test("a file in the way is named, as the folder itself and above it", async (t) => {
+test("names a file in place of the folder or a parent", async (t) => {
   const file = join(newFolder(t), "file");
   writeFileSync(file, "");
   for (const folder of [file, join(file, "below", "it")])
@@ -39,7 +39,7 @@ test("a file in the way is named, as the folder itself and above it", async (t) 
 });
 
 test(
-  "a file system without room for folders is no endless wait",
+  "does not hang on a file system that has no room for folders",
   { skip: platform() !== "linux" },
   async () => {
     assert.match(await refused("/proc/hone-data"), /its file system makes no folders there/);
@@ -47,6 +47,6 @@ test(
   },
 );
 
-test("a name that is too long says so", async (t) => {
+test("refuses a name that is too long", async (t) => {
   assert.match(await refused(join(newFolder(t), "x".repeat(5000))), /its name is too long/);
 });

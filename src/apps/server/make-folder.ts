@@ -1,5 +1,5 @@
-// Makes the folders that a server keeps its data in, one level at a time: Node's recursive mkdir never ends where a file
-// system has no room for folders of others (below /proc).
+// Creates the server's data folders level by level: Node's recursive mkdir never ends on file systems that allow no
+// new folders (below /proc).
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { keepName } from "../../store/artifacts/flush.ts";
@@ -7,10 +7,11 @@ import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /**
- * Makes a folder and those above it that are missing, which last: what is kept in it is no safer than its name.
+ * Creates a folder and its missing parents durably: the data in it is no safer than its name.
  *
- * @param setting how the operator named it, for the message
- * @throws ServiceError `invalid` saying which folder cannot be made, why, and what to do; `unavailable` on a full disk
+ * @param setting name of the folder's setting, for the message
+ * @throws ServiceError `invalid` that says which folder cannot be created, why, and what to do; `unavailable` on a
+ * full disk
  */
 export async function makeFolder(folder: string, setting: string): Promise<void> {
   const missing: string[] = [];
@@ -26,7 +27,7 @@ export async function makeFolder(folder: string, setting: string): Promise<void>
     try {
       await mkdir(next);
     } catch (error) {
-      // Another program may have made it meanwhile.
+      // Another program may have created it meanwhile.
       if ((await kindOf(next, setting)) !== "folder")
         throw fullDiskError(error) ?? cannotMake(next, reasonOf(error), setting, error);
     }
@@ -39,7 +40,7 @@ async function kindOf(path: string, setting: string): Promise<"folder" | "other"
     return (await stat(path)).isDirectory() ? "folder" : "other";
   } catch (error) {
     const code = codeOf(error);
-    // What stands below a file is as missing as the file's folder is not: the file itself is met further up.
+    // A path below a file counts as missing; the file itself is found at a higher level.
     if (code === "ENOENT" || code === "ENOTDIR") return "missing";
     throw cannotMake(path, reasonOf(error), setting, error);
   }

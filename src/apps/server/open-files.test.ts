@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connectionsThatFit, limitOfLinux, limitOfReport, openFilesMax } from "./open-files.ts";
 
-test("connections leave a reserve of descriptors, and half of few", () => {
+test("reserves descriptors, or half of them if there are few", () => {
   assert.equal(connectionsThatFit(4096, Number.POSITIVE_INFINITY), 4096);
   assert.equal(connectionsThatFit(4096, 4096), 3968);
   assert.equal(connectionsThatFit(4096, 300), 172);
@@ -10,10 +10,10 @@ test("connections leave a reserve of descriptors, and half of few", () => {
   assert.equal(connectionsThatFit(10, 300), 10);
 });
 
-test("the operating system's limit is read", () => {
+test("reads the operating system's limit", () => {
   assert.ok(openFilesMax() > 0);
 });
 
-test("the limit that Linux tells is the one in Node's report", { skip: process.platform !== "linux" }, () => {
+test("reads the same limit from Linux and from Node's report", { skip: process.platform !== "linux" }, () => {
   assert.equal(limitOfLinux(), limitOfReport());
 });

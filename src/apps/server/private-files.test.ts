@@ -1,4 +1,4 @@
-// What other users of the machine can reach of a data folder: nothing of what the server made.
+// Tests that other users of the machine cannot access a server's files in a data folder.
 import assert from "node:assert/strict";
 import {
   chmodSync,
@@ -37,7 +37,7 @@ function checkModes(folder: string, modes: Readonly<Record<string, number>>): vo
   assert.deepEqual(Object.fromEntries(found), modes);
 }
 
-test("a new data folder and all that is made in it are their owner's", async (t) => {
+test("makes a new data folder and everything in it private", async (t) => {
   const dataFolder = join(newFolder(t), "deep", "data");
   await keepDataPrivate(
     { data: dataFolder, blobs: dataFolder, database: placeOf(dataFolder, "hone.db") },
@@ -50,7 +50,7 @@ test("a new data folder and all that is made in it are their owner's", async (t)
   await database.close();
 });
 
-test("an existing data folder is tightened, and says so; what others made stays as it is", async (t) => {
+test("makes an existing data folder private and logs that, but leaves files of others", async (t) => {
   const folder = newFolder(t);
   const dataFolder = join(folder, "data");
   for (const name of ["data", "data/adapters"]) mkdirSync(join(folder, name));
@@ -73,7 +73,7 @@ test("an existing data folder is tightened, and says so; what others made stays 
   assert.equal(paths.length, 5);
 });
 
-test("what lies in folders that others could reach is tightened, and in caches always", async (t) => {
+test("makes files private in folders that others could access, and in caches always", async (t) => {
   const folder = newFolder(t);
   for (const name of ["cache/blobs", "adapters/m/1", "files", "others"])
     mkdirSync(join(folder, name), { recursive: true });
@@ -96,7 +96,7 @@ test("what lies in folders that others could reach is tightened, and in caches a
     "adapters/m/1": 0o700,
     "adapters/m/1/c": 0o600,
     "files/d": 0o600,
-    // These are somebody else's, or may be.
+    // These do not belong to the server, or may not.
     others: 0o755,
     "others/e": 0o644,
     mine: 0o644,
@@ -107,7 +107,7 @@ test("what lies in folders that others could reach is tightened, and in caches a
   assert.equal(said.length, 3);
 });
 
-test("the folder of adapters and files is made, and tightened as the data folder is", async (t) => {
+test("creates the folder of adapters and files, and makes it private like the data folder", async (t) => {
   const folder = newFolder(t);
   const [data, blobs] = [join(folder, "data"), join(folder, "shared", "blobs")];
   const places = { data, blobs, database: placeOf(data, "hone.db") };
@@ -119,14 +119,14 @@ test("the folder of adapters and files is made, and tightened as the data folder
   checkModes(blobs, { ".": 0o700, adapters: 0o700, others: 0o755 });
 });
 
-test("a folder that is for everybody, such as /tmp, keeps its rights", async (t) => {
+test("keeps the rights of a folder for everyone, such as /tmp", async (t) => {
   const folder = newFolder(t);
   chmodSync(folder, 0o1777);
   await keepDataPrivate({ data: folder, blobs: folder, database: placeOf(folder, "hone.db") }, silentLogger);
   assert.equal(statSync(folder).mode & 0o7777, 0o1777);
 });
 
-test("a file that goes while it is looked at is no fault", async (t) => {
+test("ignores a file that disappears meanwhile", async (t) => {
   const dataFolder = newFolder(t);
   symlinkSync("nothing", join(dataFolder, "hone.db-shm"));
   await keepDataPrivate(

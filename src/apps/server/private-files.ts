@@ -1,5 +1,5 @@
-// Keeps what the server stores from other users of its machine: new files are their owner's only, and an existing data
-// folder is tightened. Leaves alone what others made: `hone.json`, and folders that are not the server's own.
+// Protects the server's data from other users of the machine: new files are private, and an existing data folder is
+// made private. Leaves files of others alone: `hone.json`, and folders that are not the server's.
 import { chmod, lstat, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isMissing } from "../../store/artifacts/folder-names.ts";
@@ -9,7 +9,7 @@ import type { Logger } from "../../base/telemetry/logger.ts";
 import type { DatabasePlace } from "./database-place.ts";
 import { makeFolder } from "./make-folder.ts";
 
-/** Files and folders that this process and those it starts make from now on are readable by their owner only. */
+/** Makes new files and folders of this process and its children readable only by their owner. */
 export function keepNewFilesPrivate(): void {
   process.umask(0o077);
 }
@@ -17,18 +17,18 @@ export function keepNewFilesPrivate(): void {
 /** Names that the server creates in its data folder. */
 const ownFiles = /^(admin-key|artifacts-id|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
-/** Where a server's data lies. */
+/** Locations of a server's data. */
 export interface DataPlaces {
   readonly data: string;
-  /** Of adapters and files; may be the same. */
+  /** Folder of adapters and files; may be the same. */
   readonly blobs: string;
   readonly database: Pick<DatabasePlace, "folder" | "files">;
 }
 
 /**
- * Makes the folders where they are missing, and takes from others what rights they have on them and on the database.
+ * Creates missing folders, and removes other users' rights on them and on the database.
  *
- * @throws ServiceError `invalid` naming a file of the server's that is not a plain file: it would never be opened, or never end
+ * @throws ServiceError `invalid` that names a server file that is not a plain file, since opening it could hang
  */
 export async function keepDataPrivate({ data, blobs, database }: DataPlaces, logger: Logger): Promise<void> {
   keepNewFilesPrivate();
@@ -49,12 +49,12 @@ export async function keepDataPrivate({ data, blobs, database }: DataPlaces, log
 }
 
 /**
- * Of a file, or a folder that the server made: also what lies in a folder that others could reach. What lies in one that was
- * closed is out of reach with it, and is not looked at: there may be very many. Caches are few, and programs of before had made
- * their files for all to read.
+ * Makes a file or folder private, including the content of a folder that others could access. The content of a private
+ * folder is unreachable and not read: it may be very large. Caches are small, and earlier builds wrote readable files
+ * there.
  */
 async function tighten(path: string, logger: Logger): Promise<void> {
-  // Windows has lists of who may do what, which a mode says nothing of; a folder of a user's own is that user's.
+  // Windows uses access lists, which a mode does not show; a user's own folder is private.
   if (process.platform === "win32") return;
   const found = await unlessGone(stat(path));
   if (found === null) return;
@@ -79,13 +79,13 @@ async function tighten(path: string, logger: Logger): Promise<void> {
   }
 }
 
-/** @returns how many files and folders it changed */
+/** @returns the number of changed files and folders */
 async function tightenBelow(folder: string): Promise<number> {
   let changed = 0;
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const found = await unlessGone(lstat(path));
-    // What a symbolic link leads to, or a file has another name for, may be somebody else's: files of a model are linked.
+    // The target of a symbolic link, or a file with another hard link, may belong to others: model files are linked.
     if (found === null || !(found.isDirectory() || (found.isFile() && found.nlink === 1))) continue;
     if ((found.mode & 0o077) !== 0) {
       await unlessGone(chmod(path, found.mode & 0o700));
@@ -96,7 +96,7 @@ async function tightenBelow(folder: string): Promise<number> {
   return changed;
 }
 
-/** Null where it went meanwhile: a database makes some of its files only while it is open. */
+/** Null if it disappeared meanwhile: a database creates some files only while it is open. */
 async function unlessGone<Value>(found: Promise<Value>): Promise<Value | null> {
   return found.catch((error: unknown) => {
     if (isMissing(error)) return null;

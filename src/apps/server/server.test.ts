@@ -1,4 +1,4 @@
-// The whole server as one service, and its listener: on a free port of the loopback address, with a small model.
+// Tests of the whole server and its listener, on a free port of the loopback address, with a small model.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -31,16 +31,16 @@ function underTest(
   return { service: server, upCount, flags };
 }
 
-/** A port that somebody else has as long as the test runs. */
+/** Returns a port that is in use during the test. */
 async function takenPort(t: TestContext): Promise<number> {
   const other = createPort();
   t.after(() => other.close());
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-  // A port on an address has an address that is no path.
+  // Safe cast: a server on a port has such an address.
   return (other.address() as AddressInfo).port;
 }
 
-test("a second server does not start on the data folder of one that runs, whatever its database", async (t) => {
+test("refuses to start on the data folder of a running server, with any database", async (t) => {
   const elsewhere = mkdtempSync(join(tmpdir(), "hone-elsewhere-"));
   t.after(() => rmSync(elsewhere, { recursive: true }));
   const first = underTest(t);
@@ -53,7 +53,7 @@ test("a second server does not start on the data folder of one that runs, whatev
   await assert.rejects(second.start(), { code: "conflict", message: /process \d+/ });
 });
 
-test("has answered a chat of its own when it has started, and counts none", async (t) => {
+test("has run a warm-up chat when it has started, and does not count it", async (t) => {
   const server = createServer(readConfig(underTest(t).flags, {}));
   t.after(() => server.stop());
   await server.start();
@@ -64,12 +64,12 @@ test("has answered a chat of its own when it has started, and counts none", asyn
   assert.doesNotMatch(metrics, /^hone_http_requests_total\{.*completions/m);
 });
 
-test("a server of this machine shows itself without a key under this machine's names alone", async (t) => {
+test("shows a local server without a key only under this machine's names", async (t) => {
   const server = createServer(readConfig(underTest(t).flags, {}));
   t.after(() => server.stop());
   await server.start();
   for (const [host, status] of Object.entries({ localhost: 200, "rebound.example": 401 })) {
-    // `fetch` lets nobody choose the Host header.
+    // `fetch` does not allow setting the Host header.
     const asked = get(`${server.url}/metrics`, { headers: { host }, agent: false });
     const [answer] = (await once(asked, "response")) as [IncomingMessage];
     answer.resume();
@@ -77,7 +77,7 @@ test("a server of this machine shows itself without a key under this machine's n
   }
 });
 
-test("a server whose engine does not start waits for nothing any more", async (t) => {
+test("waits for nothing after an engine failed to start", async (t) => {
   const { flags } = underTest(t);
   const broken = join(flags["data"] as string, "broken.mjs");
   writeFileSync(broken, "export const createProcessor = 5;");

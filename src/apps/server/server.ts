@@ -28,19 +28,19 @@ import { buildTraining } from "./parts/training.ts";
 import { type SettingsOverrides, type WholeSettings, wholeSettings } from "./settings.ts";
 
 export interface Server extends Service {
-  /** Where it listens; known once it has started. */
+  /** URL of the server; known once it has started. */
   readonly url: string;
   /** The first key; without a secret before the server has started. */
   readonly firstKey: FirstKey;
-  /** What it serves, the default first; empty before it has started. */
+  /** Served base models, default first; empty before the server has started. */
   readonly baseModels: readonly ListedBase[];
-  /** Resolves with why it must be stopped, where it cannot go on: nobody who asks it is told so otherwise. */
+  /** Resolves with the reason if the server must be stopped; nothing else reports it. */
   readonly outdated: Promise<ServiceError>;
-  /** For whom it logs. */
+  /** Audience of the log. */
   readonly logFormat: LogStyle["format"];
 }
 
-/** A server of this configuration; nothing happens before `start`. */
+/** Creates a server; nothing happens before `start`. */
 export function createServer(config: HoneConfig, overrides: SettingsOverrides = {}): Server {
   let facts: Pick<Server, "url" | "firstKey" | "baseModels"> = {
     url: "",
@@ -69,7 +69,7 @@ export function createServer(config: HoneConfig, overrides: SettingsOverrides = 
 }
 
 /**
- * Builds every part, and starts each after those it needs.
+ * Builds every part, and starts each after its dependencies.
  *
  * @param onOutdated called at most once
  */
@@ -134,12 +134,12 @@ async function build(
     settings: { ...settings.http, connections },
     version: ground.version,
   };
-  // From here on health says which models load, and what needs none is answered.
+  // From now on, health shows which models are loading, and routes that need none answer.
   await start(listener.handOverTo(await createHttpServer(http)));
   progress.address = { ...progress.address, port: Number(new URL(listener.url()).port || 80) };
   if (isServing) await loadBases(ground, models, http, start);
   progress.isUp = true;
-  // Hashes of bases that were not known are the engines', which have just made them.
+  // The engines have just computed missing hashes of bases.
   await models.records.completeBases();
   if (settings.server.roles.includes("train")) await start(jobQueue);
   if (isServing) for (const worker of records.workers) await start(worker);
@@ -149,12 +149,12 @@ async function build(
     const isIdle = (): boolean => chat.runningCount + embeddings.runningCount === 0;
     await drain({ isIdle, seconds: settings.server.drainSeconds });
   };
-  // Stopped first: no new work, and running chats finish. Then running jobs are parked for the next start.
+  // Stops first: no new work is accepted, and running chats finish. Then running jobs are parked for the next start.
   await start(serviceOf("chats", { stop: finishChats }));
   return { url: listener.url(), firstKey: ground.firstKey, baseModels: http.baseModels() };
 }
 
-/** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */
+/** Waits until nothing runs, or the time is up; remaining requests are then aborted with a specific error. */
 async function drain(options: { readonly isIdle: () => boolean; readonly seconds: number }): Promise<void> {
   const end = systemClock.monotonicMs() + options.seconds * 1000;
   while (!options.isIdle() && systemClock.monotonicMs() < end) await systemClock.sleep(20);

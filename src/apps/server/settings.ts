@@ -1,4 +1,4 @@
-// Every section of the configuration: the server's own settings here, the others beside what they set.
+// All sections of the configuration: the server's own settings here, others next to their subject.
 import { availableParallelism, totalmem } from "node:os";
 import {
   type Machine,
@@ -153,7 +153,7 @@ const serverSettings = {
 } as const satisfies SettingsSchema;
 
 const serverConstants = {
-  /** True if models answer a few chats of the server's own before it reports that it is well. */
+  /** True if the server runs warm-up chats before it reports that it is ready. */
   firstChats: true,
 };
 
@@ -189,53 +189,54 @@ export type OperatorSettings = {
   readonly [Name in SectionName]: SettingsOf<(typeof sections)[Name]["schema"]>;
 };
 
-/** All settings of the server, constants included. */
+/** All settings of the server, including constants. */
 export type WholeSettings = { readonly [Name in SectionName]: SettingsIn<(typeof sections)[Name]> };
 
-/** Settings that an embedder or a test gives in place of what holds otherwise. */
+/** Overrides of settings, for embedders and tests. */
 export type SettingsOverrides = {
   readonly [Name in SectionName]?: Partial<WholeSettings[Name]>;
 };
 
-/** What of this machine is this process's to use. */
+/** Resources of this machine that the process may use. */
 export function thisMachine(): Machine {
-  // 0 or more than the machine has where no control group constrains the process.
+  // Without a control group's limit, this is 0 or more than the machine's memory.
   const constrained = process.constrainedMemory();
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   return { coreCount: availableParallelism(), memoryBytes };
 }
 
-/** Completes what an operator set with the constants of each section. */
+/** Combines an operator's settings with the constants of each section. */
 export function wholeSettings(set: OperatorSettings, overrides: SettingsOverrides = {}): WholeSettings {
   const http = httpSettings.with({ ...set.http, ...overrides.http });
   const memoryShare = Math.floor(thisMachine().memoryBytes / 8);
   const { threads, scheduling } = engineSettings.with({ ...set.engine, ...overrides.engine });
   const { entityBytes } = fileSettings.with({ ...set.files, ...overrides.files });
-  // Uploaded files may be as large as other bodies, and what other engines and training share is said once.
+  // Settings that follow from others: uploaded files may be as large as other bodies, and engines share some settings
+  // with training.
   const derived: SettingsOverrides = {
     files: { fileBytes: http.trajectoryBodyBytes },
-    // Two of the largest bodies, on the smallest machine too: an entity has half of it.
+    // At least two of the largest bodies, since an entity may use half of it.
     http: { bodyBytesInFlight: Math.max(2 * http.bodyBytes, Math.min(http.bodyBytesInFlight, memoryShare)) },
     training: { threads },
     remote: { scheduling },
     traces: { entityBytes },
   };
-  // Seen as records: a union of all sections is too much for the compiler.
+  // Typed as records, since a union of all sections is too much for the compiler.
   const given: readonly Readonly<Record<string, object | undefined>>[] = [set, derived, overrides];
   const settings = Object.entries<AnySection>(sections).map(([name, part]) => [
     name,
     part.with(Object.assign({}, ...given.map((each) => each[name]))),
   ]);
-  // One entry for each section, made by it.
+  // Safe cast: one entry per section, built by it.
   return Object.fromEntries(settings) as WholeSettings;
 }
 
-/** A setting by its section and name, as `hone.json` has them. */
+/** A setting by section and name, as in `hone.json`. */
 type SettingKey = {
   [Name in SectionName]: `${Name}.${keyof OperatorSettings[Name] & string}`;
 }[SectionName];
 
-/** Every setting, under what people look for when they want it. */
+/** All settings by group, as the documentation and the help show them. */
 export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } = {
   "Addresses and storage": [
     "server.host",

@@ -9,7 +9,7 @@ import { trainerElsewhere } from "./trainer-elsewhere.ts";
 const none = { trainer: null, trainerKey: null };
 const tuft = "tinker+http://there:8000?kind=tuft";
 
-test("a key comes from the environment or a file, and is asked for where the server asks for it", (t) => {
+test("reads the key from the environment or a file, and requires it if the trainer does", (t) => {
   const data = mkdtempSync(join(tmpdir(), "hone-trainer-key-"));
   t.after(() => rmSync(data, { recursive: true }));
   const file = join(data, "key");
@@ -27,7 +27,7 @@ test("a key comes from the environment or a file, and is asked for where the ser
   assert.ok((free?.apiKey ?? "").length > 0);
 });
 
-test("a start refuses a trainer that is none, shows no key, and keeps it from the processes that it starts", (t) => {
+test("refuses an invalid trainer at the start, shows no key, and hides it from child processes", (t) => {
   const data = mkdtempSync(join(tmpdir(), "hone-trainer-key-"));
   t.after(() => rmSync(data, { recursive: true }));
   assert.throws(() => readConfig({ data, trainer: "http://there" }, {}), /HONE_TRAINER cannot be used: /);

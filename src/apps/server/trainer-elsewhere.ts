@@ -1,4 +1,4 @@
-// The trainer that the configuration names, and the key that it asks for.
+// The configured remote trainer, and its key.
 import { invalid } from "../../base/domain/service-error.ts";
 import { serverKinds } from "../../train/trainer/tinker/server-kinds.ts";
 import { readTrainerAddress, type TrainerElsewhere } from "../../train/trainer/tinker/trainer-address.ts";
@@ -8,13 +8,13 @@ export interface TrainerSettings {
   readonly trainerKey: string | null;
 }
 
-/** What servers without keys get, which take any and refuse none. */
+/** Key for servers that accept any. */
 const anyKey = "tml-hone";
 
 /**
- * Null where this machine trains itself.
+ * Null if this machine trains itself.
  *
- * @throws ServiceError `invalid` for an address that is none, or a key that is missing
+ * @throws ServiceError `invalid` for an invalid address, or a missing key
  */
 export function trainerElsewhere({ trainer, trainerKey }: TrainerSettings): TrainerElsewhere | null {
   if (trainer === null || trainer === "") return null;

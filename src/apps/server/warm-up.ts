@@ -1,7 +1,6 @@
-// Chats that nobody sent, to each base model in memory, before the server says that it is well: the first client else waits
-// for code to be compiled, a prompt thread to load its tokenizer and weights to be read, ten times as long as the tenth. They
-// go the whole way but for the socket, through a server of their own that listens nowhere, has no keys and counts for itself:
-// nothing of them is in the log, the audit log or the metrics of requests.
+// Warm-up: chats to each loaded base model before the server reports that it is ready. Otherwise the first client
+// would wait for code, tokenizer threads and weights, ten times as long as the tenth. They pass through a separate
+// HTTP server that never listens, needs no keys and counts separately, so no log or metric shows them.
 import { createChatService, type ChatDependencies } from "../../inference/chat/complete-chat.ts";
 import type { HttpDependencies } from "../../api/http/dependencies.ts";
 import { createHttpServer } from "../../api/http/server.ts";
@@ -18,10 +17,10 @@ const noLogger: Logger = {
 };
 
 /**
- * Has a chat with each of the models, streamed and whole; one that cannot be had says so to its first client, and not here.
+ * Chats with each model, streamed and whole. A failure is ignored here, since the first client will see it.
  *
  * @param http of the server that will answer
- * @param chat what its chats are made of
+ * @param chat dependencies of its chats
  */
 export async function answerFirstChats(
   models: readonly string[],

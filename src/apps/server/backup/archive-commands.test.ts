@@ -1,4 +1,4 @@
-// Backups of data folders as servers leave them: from each database into each, beside one that writes, and what is refused.
+// Tests of backups of real data folders: between the kinds of databases, next to a writing server, and refusals.
 import assert from "node:assert/strict";
 import {
   cpSync,
@@ -52,7 +52,7 @@ import {
 import { clearStaging } from "./staging.ts";
 
 const watching = { report: () => undefined, signal: new AbortController().signal };
-/** Rows and adapters that a server left behind at the baseline version of the database. */
+/** Rows and adapters that a server recorded at the baseline version of the database. */
 const recorded = "test/fixtures/data-folder";
 
 function newFolder(t: TestContext): string {
@@ -67,7 +67,7 @@ async function emptyPostgres(t: TestContext): Promise<string> {
   return url;
 }
 
-/** A data folder with what a server recorded. */
+/** Returns a data folder with the recorded data. */
 async function recordedFolder(t: TestContext): Promise<string> {
   const data = join(newFolder(t), "data");
   mkdirSync(data);
@@ -114,7 +114,7 @@ async function faultsOf(folder: string | null, flags: PlaceFlags): Promise<reado
   return found;
 }
 
-test("a backup is restored into another folder, with adapters and every row", async (t) => {
+test("restores a backup with adapters and every row into another folder", async (t) => {
   const data = await recordedFolder(t);
   const archive = join(newFolder(t), "archive");
   const manifest = await backup(archive, { data }, watching);
@@ -127,7 +127,7 @@ test("a backup is restored into another folder, with adapters and every row", as
   assert.deepEqual(await contentOf({ data: restored }), await contentOf({ data }));
   assert.deepEqual(await faultsOf(archive, {}), []);
   assert.deepEqual(await faultsOf(null, { data: restored }), []);
-  // Others of the machine cannot read it.
+  // Not readable by other users.
   if (process.platform !== "win32") assert.equal(statSync(join(archive, "manifest.json")).mode & 0o077, 0);
   await assert.rejects(restore(archive, { data: restored }, watching), {
     code: "conflict",
@@ -139,7 +139,7 @@ test("a backup is restored into another folder, with adapters and every row", as
   });
 });
 
-test("adapters that servers share lie in their own folder, before and after", async (t) => {
+test("restores shared adapters to their separate folder", async (t) => {
   const data = await recordedFolder(t);
   const [blobs, other] = [join(newFolder(t), "blobs"), join(newFolder(t), "other")];
   mkdirSync(blobs);
@@ -155,7 +155,7 @@ test("adapters that servers share lie in their own folder, before and after", as
 });
 
 test(
-  "a server whose adapters are in a bucket is copied into a bucket, and restored from there",
+  "backs up a server with artifacts in a bucket to a bucket, and restores it from there",
   inProof,
   async (t) => {
     const store = await startBucketServer();
@@ -198,7 +198,7 @@ test(
       code: "invalid",
       message: /^The bucket is/,
     });
-    // What a backup that ended there left goes with the next one.
+    // The next backup removes the remains of an interrupted one.
     const third = newUrl();
     store.pass(({ path }) =>
       path.includes("SHA256SUMS") ? { status: 403, code: "AccessDenied" } : "through",
@@ -216,7 +216,7 @@ test(
   },
 );
 
-/** Archives by the version of their database, each written by a program of that version. */
+/** Archives by the version of their database, each written by the program of that version. */
 const archives = "test/fixtures/archives";
 
 for (const name of readdirSync(archives))
@@ -232,7 +232,7 @@ for (const name of readdirSync(archives))
   });
 
 describe("PostgreSQL", { skip: withoutPostgres }, () => {
-  test("a backup of SQLite is restored into PostgreSQL, and one of that into SQLite", async (t) => {
+  test("restores a backup of SQLite into PostgreSQL and back", async (t) => {
     const data = await recordedFolder(t);
     const archives = newFolder(t);
     await backup(join(archives, "one"), { data }, watching);
@@ -247,7 +247,7 @@ describe("PostgreSQL", { skip: withoutPostgres }, () => {
     assert.deepEqual(await faultsOf(null, last), []);
   });
 
-  test("keys with their limits, both of their secrets and what they used come to another database", async (t) => {
+  test("copies keys with their limits, both secrets and their usage to another database", async (t) => {
     const data = await recordedFolder(t);
     const key = sampleKey("limited", {
       name: "nightly \u0000 run",
@@ -283,7 +283,7 @@ describe("PostgreSQL", { skip: withoutPostgres }, () => {
     assert.deepEqual((await usage.list(ofKey, firstPage)).rows, [used]);
   });
 
-  test("a database moves there and back, beside the data folder that stays", async (t) => {
+  test("moves a database to the other kind and back, next to the same data folder", async (t) => {
     const data = await recordedFolder(t);
     const before = await contentOf({ data });
     const archives = newFolder(t);
@@ -300,7 +300,7 @@ describe("PostgreSQL", { skip: withoutPostgres }, () => {
   });
 });
 
-/** Publishes models with an adapter each and removes others, as a server does, until it is stopped. */
+/** Publishes models with adapters and removes others, as a server does, until it is stopped. */
 async function write(
   stores: Stores,
   data: string,
@@ -317,7 +317,7 @@ async function write(
     });
     const version = sampleVersion(id, 1, { adapterFolder: key, adapterHash, trainerState: null });
     await stores.models.create(sampleModel(id), sampleVersion(id, 0), version);
-    // Three of them are there at a time.
+    // Three of them exist at a time.
     const gone = `${name} ${count - 3}`;
     if (await stores.models.delete(gone)) await artifacts.remove(adaptersOf(gone));
   }
@@ -346,7 +346,7 @@ for (const [kind, skip] of [
         assert.deepEqual(await faultsOf(null, restored), []);
         assert.deepEqual(await faultsOf(null, flags), []);
         const { models = [], model_versions: versions = [] } = await contentOf(restored);
-        // A model and its versions are written together.
+        // A model and its versions are written in one transaction.
         assert.equal(versions.length, 2 * models.length);
       }
     } finally {
@@ -357,7 +357,7 @@ for (const [kind, skip] of [
     }
   });
 
-test("a manifest that was changed and sealed anew is compared with the tables of its version", async (t) => {
+test("compares a changed manifest with a valid hash against the tables of its version", async (t) => {
   const data = await recordedFolder(t);
   const copies = newFolder(t);
   const [whole, exported] = [join(copies, "backup"), join(copies, "export")];
@@ -409,7 +409,7 @@ test("a manifest that was changed and sealed anew is compared with the tables of
     for await (const fault of verify(folder, {}, watching)) assert.fail(fault.message);
 });
 
-test("a restore is refused where a server runs, and a backup while another one is made", async (t) => {
+test("refuses a restore while a server runs, and a backup during another one", async (t) => {
   const data = await recordedFolder(t);
   const archive = join(newFolder(t), "archive");
   await backup(archive, { data }, watching);
@@ -431,7 +431,7 @@ test("a restore is refused where a server runs, and a backup while another one i
   assert.equal(existsSync(join(second, "manifest.json")), false);
 });
 
-test("what a backup left that died goes at the next start, but not what is being made", async (t) => {
+test("removes the remains of a dead backup at the next start, but not a backup in progress", async (t) => {
   const data = await recordedFolder(t);
   assert.deepEqual(await clearStaging(data), []);
   mkdirSync(join(data, "backup", "staged", "0"), { recursive: true });
@@ -444,7 +444,7 @@ test("what a backup left that died goes at the next start, but not what is being
   assert.equal(existsSync(join(data, "backup", "staged")), false);
 });
 
-test("a database is brought to the newest version without a start, and said to be of another one", async (t) => {
+test("migrates a database without a start, and reports its version", async (t) => {
   const data = newFolder(t);
   await assert.rejects(migrateDatabase({ data }, false), { code: "not_found" });
   await assert.rejects(backup(join(data, "../none"), { data }, watching), { code: "not_found" });

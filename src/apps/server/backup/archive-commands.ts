@@ -1,4 +1,4 @@
-// What `hone backup`, `restore`, `verify`, `export` and `import` do with a data folder and its database: those of the
+// Implements `hone backup`, `restore`, `verify`, `export` and `import` for the data folder and database of a
 // configuration, as `hone serve` reads it.
 import { relative, resolve, sep } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -32,7 +32,7 @@ import { withStaging } from "./staging.ts";
 
 export type { Fault, Manifest, Progress };
 
-/** Settings of the server, as flags name them. */
+/** Settings of the server, as flags. */
 export interface PlaceFlags {
   readonly data?: string;
   readonly "database-url"?: string;
@@ -41,12 +41,12 @@ export interface PlaceFlags {
 
 export interface Watching {
   readonly report: Report;
-  /** Ends it. */
+  /** Interrupts the operation. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Copies database and artifacts of a server, beside it while it runs.
+ * Backs up the database and artifacts of a server, which may be running.
  *
  * @param target a folder, or a bucket as `s3://…`
  * @throws ServiceError as `makeBackup`
@@ -65,7 +65,7 @@ export async function backup(target: string, flags: PlaceFlags, watching: Watchi
   );
 }
 
-/** Copies the database alone. @throws ServiceError as `makeExport` */
+/** Exports only the database. @throws ServiceError as `makeExport` */
 export async function exportDatabase(
   target: string,
   flags: PlaceFlags,
@@ -80,7 +80,7 @@ export async function exportDatabase(
   );
 }
 
-/** Puts a backup in the place of a server. @throws ServiceError as `restoreArchive`; `conflict` where a server runs */
+/** Restores a backup. @throws ServiceError as `restoreArchive`; `conflict` if a server runs */
 export async function restore(source: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
   const archive = await openArchive(archivePlaceOf(source));
   const { config, place } = await newPlace(flags);
@@ -98,9 +98,9 @@ export async function restore(source: string, flags: PlaceFlags, watching: Watch
 }
 
 /**
- * Fills an empty database; the data folder stays as it is.
+ * Imports into an empty database; does not touch the data folder.
  *
- * @throws ServiceError as `loadTables`; `conflict` where a server runs
+ * @throws ServiceError as `loadTables`; `conflict` if a server runs
  */
 export async function importDatabase(
   source: string,
@@ -119,7 +119,7 @@ export async function importDatabase(
 }
 
 /**
- * Reads all of an archive, or of a server where none is named, and yields what is wrong.
+ * Verifies an archive or, without a place, a server, and yields its faults.
  *
  * @throws ServiceError as `verifyArchive` and `verifyServer`
  */
@@ -141,17 +141,17 @@ export async function* verify(
   }
 }
 
-/** The versions that a migration is from and to. */
+/** Old and new version of a migration. */
 export interface Migration {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Brings a database to the newest version without a start.
+ * Migrates a database to the newest version without a start.
  *
- * @param isChecked only says what would be done
- * @throws ServiceError `conflict` where a server runs, `unsupported` if this program does not work on its version
+ * @param isChecked only reports what would be done
+ * @throws ServiceError `conflict` if a server runs, `unsupported` if this program does not support its version
  */
 export async function migrateDatabase(flags: PlaceFlags, isChecked: boolean): Promise<Migration> {
   const { place } = existingPlace(flags);
@@ -202,7 +202,7 @@ async function withTables<Result>(
   }
 }
 
-/** Where adapters and files lie, which servers may share; none where that is a bucket. */
+/** Returns the folders of adapters and files, which servers may share; empty for a bucket. */
 function blobsFolders(config: HoneConfig): readonly string[] {
   const place = artifactPlaceOf(config);
   return place.kind === "folder" ? [place.root] : [];
@@ -214,14 +214,14 @@ function artifactsOf(config: HoneConfig, server = "reader"): ArtifactStore {
   return openArtifacts(place, { server: () => server });
 }
 
-/** A folder, or a bucket as `s3://…` names it. */
+/** Returns a folder, or the bucket that `s3://…` names. */
 function archivePlaceOf(text: string): ArchivePlace {
   if (!isBucketUrl(text)) return folderPlace(resolve(text));
   addToChildEnvironment(storeEnvironment);
   return bucketArchivePlace(bucketPlaceOf(text, "The bucket"));
 }
 
-/** @throws ServiceError `invalid` for a place within what is copied, or around it */
+/** @throws ServiceError `invalid` for a place inside the copied folders, or around them */
 function refuseOwn(target: string, config: HoneConfig): void {
   const own = artifactPlaceOf(config);
   if (!isBucketUrl(target)) {
@@ -235,7 +235,7 @@ function refuseOwn(target: string, config: HoneConfig): void {
   throw invalid(message);
 }
 
-/** A copy on the same disk in the same folder would go with it, and be taken for the server's own. */
+/** A copy inside the data folder would be lost with it, and could be mistaken for the server's own data. */
 function refuseWithin(target: string, dataFolder: string): void {
   const below = relative(dataFolder, target);
   const isWithin =

@@ -1,5 +1,5 @@
-// Where a backup keeps what it has of its moment: on the data folder's own disk, where that takes no room. One backup of a data
-// folder at a time; what one left that died goes with the next one, or at the next start.
+// Staging folder of a backup, on the data folder's disk, where hard links take no space. Only one backup of a data
+// folder runs at a time. The next backup or start removes the remains of a dead one.
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { takeFileLock } from "../database-place.ts";
 
 const stagedName = "staged";
 
-/** Has `work` use an empty folder. @throws ServiceError `conflict` while another backup is made */
+/** Runs `work` with an empty folder. @throws ServiceError `conflict` during another backup */
 export async function withStaging<Result>(
   dataFolder: string,
   work: (folder: string) => Promise<Result>,
@@ -28,7 +28,7 @@ export async function withStaging<Result>(
   }
 }
 
-/** Removes what a backup left that died; returns what it was. */
+/** Removes the remains of a dead backup; returns their names. */
 export async function clearStaging(dataFolder: string): Promise<readonly string[]> {
   const folder = join(dataFolder, backupFolder);
   const staged = join(folder, stagedName);
@@ -39,7 +39,7 @@ export async function clearStaging(dataFolder: string): Promise<readonly string[
     lock.release();
     return [`${backupFolder}/${stagedName}`];
   } catch (error) {
-    // One is being made.
+    // A backup is in progress.
     if (error instanceof ServiceError && error.code === "conflict") return [];
     throw error;
   }

@@ -1,11 +1,11 @@
-// How a base answers, as its folder says it: for the log at the start, and for lists.
+// Describes how a base model answers, from the files in its folder: for the log at the start, and for lists.
 import type { TemplateReplies } from "../../../inference/chat/reply-abilities.ts";
 import type { Unshown } from "../../../inference/chat/template-abilities.ts";
 import type { BaseModel, ComputingPlace } from "../../../base/domain/model.ts";
 import type { ListedBase } from "../../../api/wire/models/served-model.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 
-/** Says what the base's folder asks for and what comes of it. */
+/** Logs the settings in a base's folder and their effects. */
 export function announceBase(
   { name, engine }: Pick<BaseModel, "name" | "engine">,
   {
@@ -43,7 +43,7 @@ export function announceBase(
   logUnshown(unshown, name, logger);
 }
 
-/** What is refused is a warning; many models know no tools, and say nothing of them. */
+/** Logs tools that a template refuses as warnings; many templates support none, which is not logged. */
 function logUnshown(unshown: readonly Unshown[], model: string, logger: Logger): void {
   if (unshown.length === 0) return;
   const level = unshown.some(({ isRefused }) => isRefused) ? "warn" : "info";
@@ -51,7 +51,7 @@ function logUnshown(unshown: readonly Unshown[], model: string, logger: Logger):
   logger[level]({ model }, `${model}: of its chat template: ${text}`);
 }
 
-/** How a model's answers are read, with why, for people. */
+/** Describes how a model's answers are parsed, and why, for people. */
 export function listedReplies({
   callFormat,
   thinks,

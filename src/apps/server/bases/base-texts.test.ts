@@ -1,4 +1,4 @@
-// When the texts of a base are opened and closed; the tokenizer is a real one, time is a test's own.
+// Tests of when a base's texts are opened and closed, with a real tokenizer and a fake clock.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -39,7 +39,7 @@ const isClosed = ({ prompts }: Texts): Promise<boolean> =>
     () => true,
   );
 
-test("texts are opened once for all who use them, and closed a minute after the last", async (t) => {
+test("opens texts once for all users, and closes them a minute after the last", async (t) => {
   const { clock, opened, texts } = create();
   t.after(() => texts.stop());
   const [one, other] = await Promise.all([texts.use(), texts.use()]);
@@ -60,7 +60,7 @@ test("texts are opened once for all who use them, and closed a minute after the 
   assert.equal(await isClosed(again.texts), false);
 });
 
-test("texts stay while the engine is loaded, and go a minute after it was let go", async (t) => {
+test("keeps texts while the engine is loaded, and closes them a minute after its eviction", async (t) => {
   const { clock, opened, state, texts } = create();
   t.after(() => texts.stop());
   state.isLoaded = true;
@@ -73,7 +73,7 @@ test("texts stay while the engine is loaded, and go a minute after it was let go
   assert.equal(await isClosed(opened[0]), true);
 });
 
-test("texts that could not be opened are refused with the reason, and opened anew at a use ten seconds later", async (t) => {
+test("refuses texts that failed to open, with the reason, and retries after ten seconds", async (t) => {
   const { clock, texts } = create({ failureCount: 1 });
   t.after(() => texts.stop());
   assert.equal(texts.fault, null);
@@ -89,7 +89,7 @@ test("texts that could not be opened are refused with the reason, and opened ane
   release();
 });
 
-test("texts that are open at the start are opened by it, and it fails where they cannot be", async (t) => {
+test("fails the start if texts that it opens cannot be opened", async (t) => {
   const { opened, texts } = create({ isOpenAtStart: true });
   t.after(() => texts.stop());
   await texts.start();
@@ -97,7 +97,7 @@ test("texts that are open at the start are opened by it, and it fails where they
   await assert.rejects(create({ isOpenAtStart: true, failureCount: 1 }).texts.start(), /broken/);
 });
 
-test("a stop closes them whoever uses them, and nobody opens them afterwards", async () => {
+test("closes texts at a stop despite users, and opens none afterwards", async () => {
   const { clock, texts } = create();
   const { texts: opened, release } = await texts.use();
   await texts.stop();

@@ -1,5 +1,5 @@
-// What turns text into the tokens of a base model and back: its tokenizer, what is read out of its answers, and prompt
-// threads. Opened at its first use, and closed when nobody used it for a while and its engine is not in memory either.
+// The text side of a base model: its tokenizer, its answer parsers, and its prompt threads. Opened at the first use;
+// closed after a while without use, unless the base's engine is loaded.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -12,44 +12,44 @@ import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 export interface Texts {
   readonly tokenizer: Tokenizer;
   readonly replies: ReplyAbilities;
-  /** What its tokens stand for. */
+  /** Text of its tokens. */
   readonly vocabulary: TokenVocabulary;
   readonly prompts: PromptThreads;
 }
 
 export interface BaseTextsOptions {
   readonly open: () => Promise<Texts>;
-  /** The error that users get if they cannot be opened, made of what went wrong. */
+  /** Creates the error for users from the cause of a failed opening. */
   readonly refusal: (error: unknown) => ServiceError;
-  /** Opened by the start; else by their first use. */
+  /** True if the start opens them; otherwise their first use does. */
   readonly isOpenAtStart: boolean;
-  /** Whether the base is used all the while, so that they stay. */
+  /** True while the base's engine is loaded, which keeps the texts open. */
   readonly isLoaded: () => boolean;
   readonly clock: Clock;
 }
 
-/** How long texts that could not be opened are not tried again. */
+/** Time before a failed opening is retried. */
 const retryMs = 10_000;
 
-/** Clients that count tokens of a model that is not loaded come more often than this. */
+/** Idle time before closing; clients that count tokens of an unloaded model call more often. */
 const idleMs = 60_000;
 
 export interface BaseTexts extends Service {
   /**
-   * Opens them where they are not; they stay open until the release.
+   * Opens the texts if necessary; they stay open until the release.
    *
-   * @throws ServiceError as `refusal` makes it, for files that cannot be read as a tokenizer
+   * @throws ServiceError made by `refusal`, if the tokenizer's files cannot be read
    */
   use(): Promise<{ readonly texts: Texts; readonly release: () => void }>;
-  /** To be called when the base's engine was let go. */
+  /** Call when the base's engine was evicted. */
   letGo(): void;
-  /** Why they could not be opened when that was last tried, for people; null unless it failed. */
+  /** Reason of the last failure to open, for people; null if the last attempt succeeded. */
   readonly fault: string | null;
-  /** Prompts that wait to be rendered. */
+  /** Number of prompts waiting to be rendered. */
   readonly waitingCount: number;
 }
 
-/** Texts that are not open yet. */
+/** Creates texts that are not open yet. */
 export function createBaseTexts({
   open,
   refusal,

@@ -1,6 +1,6 @@
-// The processes of the engines, started before the server itself is loaded: both take about as long, and there is a core
-// for each. Loads little, so that they start at once. Each is told which model it will have, and opens it meanwhile where
-// that takes nothing to be written, since the data folder may be another server's.
+// Starts the engines' processes before the server is loaded: both take about the same time, on separate cores. Loads
+// little code, so that the processes start early. Each process opens its model ahead if that writes nothing, since the
+// data folder may belong to another server.
 import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
 import { startEngineAhead } from "../../../inference/engine/embedded-engine.ts";
 import { openingOf, type ModelOpening } from "../../../inference/engine/opening/model-opening.ts";
@@ -18,29 +18,29 @@ interface EngineLimits {
   readonly engine?: Partial<EngineSettings>;
 }
 
-/** Settles what the processes that this one starts see of its environment. */
+/** Sets the environment of child processes. */
 export function settleChildEnvironment(): void {
   addToChildEnvironment(computeEnvironment);
   hideSecretsFromChildren();
 }
 
 /**
- * Starts a process for each engine that the server which is about to be made is sure to load.
+ * Starts a process for each engine that the coming server is certain to load.
  *
  * @throws ServiceError `unsupported` on a platform without native code
  */
 export function startEnginesAhead(config: HoneConfig, limits: EngineLimits): void {
-  // A process has the mode of new files from the one that starts it, and keeps what it computes in the data folder's cache.
+  // A child process inherits the mode of new files, and writes to the data folder's cache.
   keepNewFilesPrivate();
   requireServed();
   settleChildEnvironment();
   const openings = openingsOf(config, limits);
-  // Which ones fit is not known yet, but that the default model does.
+  // Only the default model is certain to fit at this point.
   const count = config.models.memoryBytes > 0 ? 1 : openings.length;
   for (const opening of openings.slice(0, count)) startEngineAhead(opening);
 }
 
-/** Of each model, the default first; null where something has to be written before it can be opened. */
+/** Returns the opening of each model, default first; null for a model that needs writing before it can be opened. */
 function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): readonly (ModelOpening | null)[] {
   const { data, model: named, defaultModel, quantize: quantization } = server;
   const folder = new ServerFolder({ root: data, server: () => "" });
@@ -58,13 +58,13 @@ function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): reado
     return models.flatMap(({ folder: modelFolder, engine, fault }) => {
       if (engine.kind !== "embedded") return [];
       if (fault !== undefined) return fault.cause === untaken ? [null] : [];
-      // Whether another device can be used is found out later.
+      // The server checks later whether another device works.
       if (server.device !== "cpu") return [null];
       const cacheFolder = folder.cacheOf(modelFolder);
       return [openingOf({ modelFolder, cacheFolder, quantization: engine.quantization, settings })];
     });
   } catch {
-    // The server says what is wrong.
+    // The server reports the error.
     const count = (named.length || added.length) + (builtIn === null ? 0 : 1);
     return Array.from({ length: count }, () => null);
   }

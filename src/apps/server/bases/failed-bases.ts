@@ -1,29 +1,29 @@
-// Base models that cannot be served: what lists and requests are told of each, and when a server has none left.
+// Base models that cannot be served: their entries in lists, their errors, and the check that one base is left.
 import { basename, dirname, resolve, sep } from "node:path";
 import type { BaseModel } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { loadFault } from "../../../inference/models/registry/named-base.ts";
 
-/** A base model whose files are missing or broken, or that this program does not know. The next start tries again. */
+/** A base model with missing, broken or unsupported files. The next start tries again. */
 export interface FailedBase {
   readonly name: string;
   /** A sentence for people. */
   readonly reason: string;
 }
 
-/** Parts of a base that say why it cannot answer. */
+/** Parts of a base that know why it cannot answer. */
 interface LoadableBase {
   readonly engine: { readonly loadFault: string | null };
   readonly texts: { readonly fault: string | null };
 }
 
-/** @param error what went wrong with its files */
+/** @param error error of reading its files */
 export function failedBase({ name, folder }: Pick<BaseModel, "name" | "folder">, error: unknown): FailedBase {
   const reason = withoutFolders(loadFault(error).message, folder);
   return { name, reason: `The model ${name} could not be loaded: ${reason}` };
 }
 
-/** How long a client should wait before it asks again: the operator has to do something first. */
+/** Time before a client should retry: an operator has to act first. */
 const retryAfterSeconds = 30;
 
 /** Returns the error for requests to the base. */
@@ -36,17 +36,17 @@ export function failedBaseError(reason: string): ServiceError {
   });
 }
 
-/** Reasons of the bases that cannot answer, in the order of the bases, those whose files are broken last. */
+/** Returns the reasons of bases that cannot answer, in the order of the bases, broken ones last. */
 export function loadFaults(bases: readonly LoadableBase[], failed: readonly FailedBase[]): readonly string[] {
   return [...bases.flatMap((base) => loadFaultOf(base) ?? []), ...failed.map(({ reason }) => reason)];
 }
 
-/** Why a base cannot answer; null if it does, or will once it is loaded. */
+/** Returns the reason why a base cannot answer; null if it can, or will once it is loaded. */
 export function loadFaultOf({ engine, texts }: LoadableBase): string | null {
   return texts.fault ?? engine.loadFault;
 }
 
-/** @throws ServiceError `unavailable` if none of them can answer, with all reasons */
+/** @throws ServiceError `unavailable` with all reasons if no base can answer */
 export function requireOne(bases: readonly LoadableBase[], failed: readonly FailedBase[]): void {
   const faults = loadFaults(bases, failed);
   if (faults.length < bases.length + failed.length) return;
@@ -54,7 +54,7 @@ export function requireOne(bases: readonly LoadableBase[], failed: readonly Fail
   throw new ServiceError({ code: "unavailable", message });
 }
 
-/** Clients see the reason, and need not know where the operator's files lie; the log has the whole path. */
+/** Removes folders from the reason: clients need not know the operator's paths, and the log has them. */
 function withoutFolders(text: string, folder: string): string {
   const whole = resolve(folder);
   return text.replaceAll(`${dirname(whole)}${sep}`, "").replaceAll(whole, basename(whole));

@@ -1,4 +1,4 @@
-// What lists of models and checks of health say of base models.
+// Describes base models in lists of models and in health checks.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { EngineState } from "../../../base/domain/generation.ts";
 import { servedContextLength } from "../../../inference/chat/served-base.ts";
@@ -47,16 +47,16 @@ function listedBase(base: EngineBase): ListedBase {
   };
 }
 
-/** As its engine's, and failed if its tokenizer cannot be read. */
+/** Returns the engine's state, or failed if the tokenizer cannot be read. */
 function stateOf({ engine, texts }: Pick<EngineBase, "engine" | "texts">): EngineState {
   return texts.fault === null ? engine.status().state : { kind: "failed", reason: texts.fault };
 }
 
 /**
- * All engines as one: as well as the worst of those that could be loaded. A base that could not be loaded is named in the
- * reason, and makes the server unwell only if no other is left.
+ * Returns the health of all engines: the worst state among those that could be loaded. A base that could not be loaded
+ * is named in the reason, and makes the server unhealthy only if no other is left.
  *
- * @param isUp whether the start has come to its end
+ * @param isUp true once the start has finished
  */
 export function engineHealth(
   bases: readonly EngineBase[],
@@ -86,7 +86,7 @@ function shownPresence({ status, reason }: ListedBase["presence"]): string {
   return reason === "" ? status : `${status}: ${reason}`;
 }
 
-/** The same of a server that only trains, whose engines are not started. */
+/** Returns the health of a server that only trains, whose engines are not started. */
 export function idleHealth(
   bases: readonly Pick<EngineBase, "model">[],
   failed: readonly FailedBase[],
@@ -100,7 +100,7 @@ export function idleHealth(
   return { state: isUp ? "ready" : "starting", reason: isUp ? faults : "It has not begun yet.", models };
 }
 
-/** Whether a base is in memory, as lists say it. */
+/** Converts an engine's state to the status in lists. */
 function presenceOf(state: EngineState): ListedBase["presence"] {
   switch (state.kind) {
     case "ready":

@@ -1,4 +1,4 @@
-// What is logged and counted when base models come into memory and go.
+// Logs and counts loads and evictions of base models.
 import type { MemoryObserver } from "../../../inference/engine/model-swapping/model-memory.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";

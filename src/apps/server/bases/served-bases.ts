@@ -1,5 +1,5 @@
-// The base models that are served: what is known of each by its folder's small files, and what is in memory while it is
-// used: its engine, where there is room for it (inference/engine/on-demand), and its texts (base-texts).
+// The served base models: facts from each folder's small files, and the parts that are loaded on use: the engine, if
+// it fits in memory (inference/engine/model-swapping), and the texts (base-texts).
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
@@ -62,7 +62,7 @@ import { announceBase } from "./announce-base.ts";
 import { createBaseTexts, type BaseTexts } from "./base-texts.ts";
 import { failedBase, failedBaseError, type FailedBase } from "./failed-bases.ts";
 
-/** A base with all that is known of it while nothing of it is in memory. */
+/** A base with everything that is known without loading it. */
 export interface EngineBase {
   readonly model: BaseModel;
   readonly engine: OnDemandEngine;
@@ -70,18 +70,18 @@ export interface EngineBase {
   readonly defaults: GenerationDefaults;
   readonly replies: TemplateReplies;
   readonly contextLength: number;
-  /** Token ids are below it. */
+  /** Token ids are smaller. */
   readonly vocabularySize: number;
-  /** Of what its engine takes, that for keys and values, at most. */
+  /** Maximum size of the engine's KV cache. */
   readonly keyValueBytes: number;
   readonly files: NonNullable<ListedBase["files"]>;
-  /** In which precision its engine computes; absent for float32 on the processor. */
+  /** Precision of the engine; absent for float32 on the CPU. */
   readonly precision?: string;
   readonly device: ComputingPlace;
 }
 
 interface Options {
-  /** Where what is computed of a model in a folder is kept. */
+  /** Returns the cache folder of a model's folder. */
   readonly cacheOf: (folder: string) => string;
   readonly settings: {
     readonly chat: ChatSettings;
@@ -90,7 +90,7 @@ interface Options {
     readonly models: ModelSettings;
     readonly remote: RemoteSettings;
   };
-  /** Of bases in float32. */
+  /** Device for float32 models. */
   readonly device: DeviceChoice;
   readonly observer: MemoryObserver;
   readonly clock: Clock;
@@ -102,20 +102,20 @@ interface MeasuredOptions extends Options {
   readonly kernels: IntegerKernels;
 }
 
-/** Every base with the memory that they share. */
+/** All bases, with the memory that they share. */
 export interface EngineBases {
   readonly bases: readonly EngineBase[];
-  /** Those that cannot be served. */
+  /** Bases that cannot be served. */
   readonly failed: readonly FailedBase[];
   readonly memory: ModelMemory;
 }
 
 /**
- * Checks every model folder and builds its engine, which is not started yet. A base whose files are broken is logged and
- * listed as failed.
+ * Checks every model folder and creates its engine without starting it. A base with broken files is logged and listed
+ * as failed.
  *
  * @param models the default first
- * @throws ServiceError for settings that name models which are not served
+ * @throws ServiceError if settings name models that are not served
  */
 export async function createServedBases(
   models: readonly NamedBase[],
@@ -133,7 +133,7 @@ export async function createServedBases(
     options.logger.error({ err: error, model: model.name }, failure.reason);
     failed.push(failure);
   };
-  /** What `read` makes of each model; one of which it throws has failed. */
+  /** Calls `read` for each model; a model for which it throws has failed. */
   const readEach = <Made>(read: (model: NamedBase) => Made): readonly Made[] =>
     models.flatMap((model) => {
       if (failed.some(({ name }) => name === model.name)) return [];
@@ -181,7 +181,7 @@ function isRounded({ folder, engine }: BaseModel): boolean {
   return engine.kind === "embedded" && mayBeRounded(folder, engine.quantization ?? "off");
 }
 
-/** Measures this machine's kernels and logs them in one line, if a model has rounded weights; others are in float32 anyway. */
+/** Measures this machine's kernels and logs them in one line, if any model has quantized weights. */
 async function kernelsFor(
   rounded: readonly BaseModel[],
   { cacheOf, logger }: Options,
@@ -192,13 +192,13 @@ async function kernelsFor(
   return kernels;
 }
 
-/** What a base is to be in the memory that all share. */
+/** A base as a member of the shared memory. */
 interface Share extends EngineMemory {
   readonly isReadyAtStart: boolean;
   readonly isDefault: boolean;
 }
 
-/** Makes a base of what its folder says without its tokenizer. */
+/** Returns a function that creates a base from its folder, without its tokenizer. */
 function baseMaker(
   options: MeasuredOptions,
   { memory, formats }: { readonly memory: ModelMemory; readonly formats: readonly CallFormat[] },
@@ -209,7 +209,7 @@ function baseMaker(
     const contextLength = Math.min(served.contextLength, kindOf(model).contextLengthMax(options));
     const [{ defaults, notApplied }, template] = await Promise.all([
       readGenerationDefaults(model.folder, endOfTextIds),
-      // Rendered in the prompt threads; loaded here too, so that a broken one is found at the start.
+      // The prompt threads render templates; this load finds a broken one at the start.
       loadChatTemplate(model.folder, { clock }),
       requireTokenizer(model.folder),
     ]);
@@ -217,7 +217,7 @@ function baseMaker(
     const toolsAsText = replies.callFormat?.isTaught === true;
     const shown = toolsAsText ? withToolsAsText(template, clock) : template;
     const { weights, device } = kindOf(model).computing(model, options);
-    // A device of its own gives numbers of its own, as a precision does.
+    // Like a precision, another device gives different numbers.
     const precision = device.device === "cpu" ? weights : device.device;
     const unshown = unshownBy(shown);
     announceBase(model, { contextLength, precision, device, replies, notApplied, unshown }, logger);
@@ -240,7 +240,7 @@ function baseMaker(
       make: () => kindOf(model).make(model, texts, { ...options, vocabularySize }),
       memory,
       isReadyAtStart,
-      // What another machine has in memory takes none of this one's.
+      // A model in another machine's memory takes none of this one's.
       isKept: model.engine.kind !== "embedded" || isDefault,
       onUnloaded: () => texts.letGo(),
       logger,
@@ -260,7 +260,7 @@ function baseMaker(
   };
 }
 
-/** Others than the processor compute in float32 alone. */
+/** Devices other than the CPU compute only float32. */
 function deviceOf(precision: string | undefined, wanted: DeviceChoice): DeviceChoice {
   if (wanted.device === "cpu" || precision === undefined) return wanted;
   return { device: "cpu", reason: `weights in ${precision} are computed with by the processor alone` };
@@ -275,14 +275,14 @@ function filesOf({ folder, license }: BaseModel): EngineBase["files"] {
   };
 }
 
-/** Whether there is one at all, for a base whose tokenizer is read later. */
+/** Checks that a tokenizer exists, for a base that reads it later. */
 async function requireTokenizer(folder: string): Promise<void> {
   if (existsSync(join(folder, "tokenizer.json"))) return;
   const message = `The model folder ${folder} has no tokenizer.json.`;
   throw new ServiceError({ code: "unsupported", message });
 }
 
-/** The bases as requests use them: those that failed refuse them with the reason. */
+/** Returns the bases as requests use them: failed ones refuse with the reason. */
 export function servedBases({ bases, failed }: Pick<EngineBases, "bases" | "failed">): ServedBases {
   return {
     use: async (name) => {
@@ -294,7 +294,7 @@ export function servedBases({ bases, failed }: Pick<EngineBases, "bases" | "fail
   };
 }
 
-/** @throws ServiceError `unavailable` for one that failed */
+/** @throws ServiceError `unavailable` for a failed one */
 export function findBase({ bases, failed }: Pick<EngineBases, "bases" | "failed">, name: string): EngineBase {
   const failure = failed.find((one) => one.name === name);
   if (failure !== undefined) throw failedBaseError(failure.reason);
@@ -304,7 +304,7 @@ export function findBase({ bases, failed }: Pick<EngineBases, "bases" | "failed"
   );
 }
 
-/** The memory that the bases share, as the operator set it; 0 sets no limit. */
+/** Creates the shared memory with the operator's limit; 0 is unlimited. */
 function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
   const { memoryBytes, keepAliveSeconds, roomWaitMs, turnMs, pauseMs } = settings.models;
   const limits = {
@@ -322,18 +322,18 @@ function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
   });
 }
 
-/** What of a base goes by the kind of its engine. */
+/** Rules that depend on the kind of a base's engine. */
 interface EngineKind<Kind extends BaseEngine["kind"]> {
-  /** How much memory of this machine it takes. */
+  /** Returns its memory need on this machine. */
   readonly memoryNeed: (base: BaseOf<Kind>, options: MeasuredOptions) => EngineMemory;
-  /** Tokens in prompt and answer that are allowed, whatever the model takes. */
+  /** Returns the maximum tokens in prompt and answer, independent of the model's own limit. */
   readonly contextLengthMax: (options: Options) => number;
-  /** By what it is computed, and in which precision of its weights; that is undefined for float32. */
+  /** Describes the device and the weight precision; undefined for float32. */
   readonly computing: (
     base: BaseOf<Kind>,
     options: MeasuredOptions,
   ) => { readonly weights?: string | undefined; readonly device: ComputingPlace };
-  /** Makes it, not started; that it can be computed was seen by its need of memory. */
+  /** Creates the engine without starting it; its memory need has already shown that it can be computed. */
   readonly make: (base: BaseOf<Kind>, texts: BaseTexts, options: MakeOptions) => Engine;
 }
 
@@ -385,7 +385,7 @@ const engineKinds: { readonly [Kind in BaseEngine["kind"]]: EngineKind<Kind> } =
   },
 };
 
-/** The rules of a base's own kind, which its type cannot say. */
+/** Safe cast: the rules belong to the base's own kind, which the type cannot express. */
 function kindOf(model: BaseModel): EngineKind<BaseEngine["kind"]> {
   return engineKinds[model.engine.kind] as EngineKind<BaseEngine["kind"]>;
 }

@@ -1,4 +1,4 @@
-// Whether the adapters that chats run on are there and whole, as far as sizes and headers tell. Reads no weights.
+// Checks that the adapters in use exist and are complete, by sizes and headers. Reads no weights.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -10,9 +10,9 @@ import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import { holdResult } from "./hold-result.ts";
 
-/** How long what was found holds, in milliseconds: every model has a file. */
+/** Lifetime of a result in milliseconds: each check reads a file per model. */
 const holdsMs = 10_000;
-/** Versions that a refusal names. */
+/** Maximum number of versions named in the error. */
 const namedMax = 5;
 
 export interface AdapterCheckDependencies {
@@ -22,7 +22,10 @@ export interface AdapterCheckDependencies {
   readonly logger: Logger;
 }
 
-/** A check that rejects naming the models whose newest version cannot be read, by id: names are their entities' own. */
+/**
+ * Returns a check that rejects with the ids of models whose newest version cannot be read. It gives ids because names
+ * belong to entities.
+ */
 export function createAdapterCheck(dependencies: AdapterCheckDependencies): () => Promise<void> {
   return holdResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
 }
@@ -34,10 +37,10 @@ async function checkAll({ models, artifacts, logger }: AdapterCheckDependencies)
     const version = await models.newestVersion(id);
     if (version === null || version.adapterFolder === null) continue;
     const folder = await artifacts.localPath(version.adapterFolder);
-    // What this machine does not have is checked as it is fetched.
+    // An adapter that is not on this machine is checked when it is fetched.
     if (folder === null) continue;
     const fault = faultOf(folder);
-    // Another server may have deleted it, and its model, since.
+    // Another server may have deleted the version or its model meanwhile.
     if (fault === null || (await models.newestVersion(id))?.step !== version.step) continue;
     broken.push(`${id}:step${version.step}`);
     logger.error({ err: fault, modelId: id, step: version.step }, "a version's adapter cannot be read");

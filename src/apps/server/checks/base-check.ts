@@ -1,24 +1,27 @@
-// Whether the base models have the weights that versions were trained over.
+// Checks that base models still have the weights that their versions were trained on.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ModelStore } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { holdResult } from "./hold-result.ts";
 
-/** How long what was found holds, in milliseconds. */
+/** Lifetime of a result in milliseconds. */
 const holdsMs = 10_000;
-/** Versions that a refusal names. */
+/** Maximum number of versions named in the error. */
 const namedMax = 5;
 
 export interface BaseCheckDependencies {
   readonly models: Pick<ModelStore, "versionsOverOthers">;
   /** Names of the base models. */
   readonly bases: readonly string[];
-  /** Hex SHA-256 of a base's weights; null while its engine is not up. */
+  /** Returns the hex SHA-256 of a base's weights; null before its engine was loaded. */
   readonly weightsOf: (base: string) => string | null;
   readonly clock: Clock;
 }
 
-/** A check that rejects naming versions that were trained over other weights, by id: names are their entities' own. */
+/**
+ * Returns a check that rejects with the ids of versions trained on other weights. It gives ids because names belong to
+ * entities.
+ */
 export function createBaseCheck(dependencies: BaseCheckDependencies): () => Promise<void> {
   return holdResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
 }

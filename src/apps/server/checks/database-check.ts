@@ -2,7 +2,7 @@
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Stores } from "../../../store/database/stores.ts";
 
-/** @throws what reading throws; ServiceError `internal` for damage, without the file's place, since anyone may ask */
+/** @throws errors of reading; ServiceError `internal` for damage, without the file's path, since anyone may see it */
 export async function checkDatabase(database: Pick<Stores, "keys" | "damage">): Promise<void> {
   const cause = database.damage();
   if (cause !== null) {

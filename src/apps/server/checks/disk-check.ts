@@ -1,4 +1,4 @@
-// Whether there is room to write where the server's data lies: it writes a little, and removes it again.
+// Checks that the server's folders are writable and have space, by writing and removing a little data.
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -6,12 +6,12 @@ import { newUuid } from "../../../base/domain/random.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { holdResult } from "./hold-result.ts";
 
-/** Bytes written to see that there is room: as much as a small job needs. */
+/** Size of the test file: as much as a small job needs. */
 const probeBytes = 1 << 20;
-/** How long what was found holds, in milliseconds. */
+/** Lifetime of a result in milliseconds. */
 const holdsMs = 1000;
 
-/** A check that rejects with what keeps the folders from being written. */
+/** Returns a check that rejects with the reason why the folders cannot be written. */
 export function createDiskCheck(folders: readonly string[], clock: Clock): () => Promise<void> {
   return holdResult(() => probeAll(new Set(folders)), holdsMs, clock);
 }
@@ -26,7 +26,7 @@ async function probe(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true });
     const handle = await open(file, "w");
     try {
-      // It has no name by the time that it is written: a server that dies meanwhile leaves nothing.
+      // Unlinked before it is written, so that a crash leaves nothing.
       await rm(file, { force: true });
       await handle.writeFile(new Uint8Array(probeBytes));
     } finally {

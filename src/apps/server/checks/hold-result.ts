@@ -1,7 +1,7 @@
-// Caches the result of a check for a while, so that many who ask do not cost many checks.
+// Caches the result of a check, so that frequent requests do not repeat it.
 import type { Clock } from "../../../base/domain/clock.ts";
 
-/** Answers with what the last check gave, however it ended, until it is `holdsMs` milliseconds old. */
+/** Returns the last result or error until it is `holdsMs` milliseconds old. */
 export function holdResult(check: () => Promise<void>, holdsMs: number, clock: Clock): () => Promise<void> {
   let last: { readonly at: number; readonly result: Promise<void> } | null = null;
   return () => {

@@ -1,11 +1,12 @@
-// Whether training jobs make progress: what waiting jobs wait for on this machine, and why no job can be claimed.
+// Checks that training jobs make progress: reports the reasons for which jobs wait on this machine, and why none can
+// be claimed.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { JobQueue } from "../../../train/jobs/job-queue.ts";
 import { holdResult } from "./hold-result.ts";
 
-/** How long a result is reused, in milliseconds. */
+/** Lifetime of a result in milliseconds. */
 const holdsMs = 1000;
 
 export interface QueueCheckDependencies {
@@ -14,7 +15,7 @@ export interface QueueCheckDependencies {
   readonly clock: Clock;
 }
 
-/** A check that rejects with what jobs wait for, other than their turn; whose they are it does not say. */
+/** Returns a check that rejects with the reasons why jobs wait, other than their turn; it does not name their owners. */
 export function createQueueCheck(dependencies: QueueCheckDependencies): () => Promise<void> {
   return holdResult(() => check(dependencies), holdsMs, dependencies.clock);
 }

@@ -1,4 +1,4 @@
-// A program that is older than its database says so once, and ends where it has to; one that is not looks on.
+// Tests that a program older than its database reports it once and exits if necessary, and otherwise keeps watching.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
@@ -12,14 +12,14 @@ import { createVersionWatch } from "./version-watch.ts";
 
 const known: DatabaseVersion = { version: newestDatabaseVersion, servesFrom: newestDatabaseVersion };
 
-/** A logger that keeps what it is told. */
+/** A logger that collects messages. */
 function listeningLogger(): { readonly said: string[]; readonly logger: typeof silentLogger } {
   const said: string[] = [];
   const warn = (_fields: object, message: string): void => void said.push(message);
   return { said, logger: { ...silentLogger, warn } };
 }
 
-test("a newer version of the database is seen within a second and said once, whatever fails meanwhile", async () => {
+test("notices a newer database version within a second and reports it once, despite failed reads", async () => {
   const clock = new FakeClock();
   const reasons: ServiceError[] = [];
   let version: DatabaseVersion | Error = known;
@@ -53,7 +53,7 @@ test("a newer version of the database is seen within a second and said once, wha
   await watch.stop();
 });
 
-test("a newer version that only adds is said once, and a later one that does more ends it", async () => {
+test("reports a newer version that only adds, and exits at one that changes more", async () => {
   const clock = new FakeClock();
   const { said, logger } = listeningLogger();
   const reasons: ServiceError[] = [];
@@ -79,7 +79,7 @@ test("a newer version that only adds is said once, and a later one that does mor
   await watch.stop();
 });
 
-test("a database of one server is looked at once", async () => {
+test("reads the version of a single server's database once", async () => {
   const clock = new FakeClock();
   const { said, logger } = listeningLogger();
   const watch = createVersionWatch({
@@ -95,7 +95,7 @@ test("a database of one server is looked at once", async () => {
   await watch.stop();
 });
 
-test("a watch that is stopped looks no more", async () => {
+test("reads nothing after its stop", async () => {
   const clock = new FakeClock();
   let lookCount = 0;
   const watch = createVersionWatch({

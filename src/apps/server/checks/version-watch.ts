@@ -1,6 +1,6 @@
-// Whether the database is still one that this program works on. A newer program that starts on it brings it to its own version
-// while others run. Where what came with that only adds, they go on beside it; else what they would write from then on may not
-// be what it expects.
+// Watches whether the database is still supported by this program. A newer program that starts on it migrates it while
+// others run. If the migration only adds, older programs continue; otherwise their writes could be wrong, so they must
+// stop.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -10,22 +10,22 @@ import {
 } from "../../../store/database/migrations/migrations.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 
-/** Between two looks, in milliseconds: one row of one table. */
+/** Interval of reads of one row, in milliseconds. */
 const lookMs = 1000;
 
 export interface VersionWatchDependencies {
   readonly readVersion: () => Promise<DatabaseVersion | null>;
-  /** Whether other programs may be on the database; else its version stays what it is at the start. */
+  /** True if other programs may use the database; otherwise its version cannot change. */
   readonly isForMany: boolean;
-  /** Called once, with `unsupported`; nothing is looked at from then on. */
+  /** Called once, with `unsupported`; the watch then ends. */
   readonly onOutdated: (reason: ServiceError) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Looks from its start to its stop. */
+/** Watches from its start to its stop. */
 export interface VersionWatch extends Service {
-  /** That the database is a newer program's, on which this one goes on; null where it is this one's. For people. */
+  /** Note for people that the database belongs to a newer program that this one works with; null otherwise. */
   note(): string | null;
 }
 
@@ -57,7 +57,7 @@ async function watch(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    // A database that is away is said elsewhere.
+    // Another check reports an unreachable database.
     const found = await readVersion().catch(() => null);
     if (found !== null && found.servesFrom > newestDatabaseVersion) {
       const reason = outdated(found);
@@ -66,7 +66,7 @@ async function watch(
     }
     if (found !== null && found.version > newestDatabaseVersion) onNewer(found);
     if (found !== null && !isForMany) return;
-    // Cut short by the stop alone.
+    // Only the stop interrupts it.
     await clock.sleep(lookMs, { signal }).catch(() => undefined);
   }
 }

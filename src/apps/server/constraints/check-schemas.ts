@@ -1,4 +1,4 @@
-// What `hone schemas check` does: checks schemas as a server on this machine would, without one.
+// Implements `hone schemas check`: checks schemas as a server on this machine would, without one.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { unpackVocabulary } from "../../../base/domain/vocabulary.ts";
@@ -11,16 +11,15 @@ import { buildTokenTrie } from "../../../lib/constraints/grammar/trie/token-trie
 import { readConfig } from "../config.ts";
 import { largeVocabulary, vocabularyAt } from "./vocabularies.ts";
 
-/** Checks schemas as `structured_outputs` with nothing but `json` asks for them; both are JSON as texts. */
+/** Checks a schema as `structured_outputs.json` does; both arguments are JSON texts. */
 export type SchemaChecker = (schema: string, instances: readonly string[]) => ConstraintCheck;
 
 /**
- * A checker with the limits that a server started here would have.
+ * Creates a checker with the limits of a server started here.
  *
- * @param tokenizer the folder or file of the tokenizer with whose tokens answers are written; null for a vocabulary as
- *   large as those of today's models
- * @param given in place of those limits
- * @throws ServiceError `invalid` for a configuration that such a server would refuse; what `vocabularyAt` throws
+ * @param tokenizer folder or file of the tokenizer whose tokens write answers; null for a vocabulary of typical size
+ * @param given overrides of the limits
+ * @throws ServiceError `invalid` for a configuration that such a server would refuse; errors of `vocabularyAt`
  */
 export async function createSchemaChecker(
   tokenizer: string | null,

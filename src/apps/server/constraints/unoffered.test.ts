@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { grammar, jsonSchema } from "../../../lib/constraints/grammar/testing/make-constraints.ts";
 import { unofferedConstraint } from "./unoffered.ts";
 
-test("a check names what of a constraint the model's engine does not offer", () => {
+test("names the parts of a constraint that the model's engine does not support", () => {
   const features = new Set(["constraint-json-schema", "constraint-regex", "min-p"] as const);
   const engine = { capabilities: { features, isExact: false } };
   assert.equal(unofferedConstraint(jsonSchema({}), engine), null);

@@ -1,9 +1,9 @@
-// The answer to the check of a constraint that the model's engine does not offer; the constraint itself is not read then.
+// Result of checking a constraint that the model's engine does not support; the constraint itself is not parsed.
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import type { Engine } from "../../../base/domain/generation.ts";
 import { missingOf, offeredConstraints } from "../../../inference/chat/missing-features.ts";
 
-/** Null where the engine offers it, or there is none. */
+/** Null if the engine supports it, or there is none. */
 export function unofferedConstraint(
   constraint: Constraint,
   engine: Pick<Engine, "capabilities"> | undefined,

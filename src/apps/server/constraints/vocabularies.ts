@@ -1,5 +1,4 @@
-// What the tokens of a tokenizer stand for, for whoever constrains answers: a model's own, that of a folder, and a large
-// one that is built where no model is at hand.
+// Vocabularies for constraining answers: a model's own, that of a folder, or a large built-in one.
 import { stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { invalid } from "../../../base/domain/service-error.ts";
@@ -14,9 +13,10 @@ import {
 import { builtInModel } from "../package.ts";
 
 /**
- * The text that an answer may be made of: tokens that mark structure are no text, but for what is read out of answers.
+ * Returns the text of tokens that answers may contain. Tokens that mark structure have no text, except those that
+ * answer parsers read.
  *
- * @param markIds the tokens that are read out of answers
+ * @param markIds tokens that answer parsers read
  */
 export function vocabularyOf(
   tokenizer: Tokenizer,
@@ -29,19 +29,19 @@ export function vocabularyOf(
   );
 }
 
-/** As many tokens as most of today's models have. */
+/** Typical size of a current model's vocabulary. */
 const largeTokenCount = 128_000;
 
-/** A vocabulary of the size and mixture of large models, the same at every call. */
+/** Returns a vocabulary with the size and mixture of a large model's, the same at every call. */
 export async function largeVocabulary(): Promise<TokenVocabulary> {
   const seed = unpackVocabulary(vocabularyOf(await loadTokenizer(builtInModel().folder)));
   return packVocabulary(grownVocabulary(seed, largeTokenCount));
 }
 
 /**
- * The vocabulary of a model folder, or of a tokenizer.json by itself.
+ * Returns the vocabulary of a model folder, or of a single tokenizer.json.
  *
- * @throws ServiceError `invalid` where there is none, `unsupported` for a tokenizer that cannot be served
+ * @throws ServiceError `invalid` if there is none, `unsupported` for a tokenizer that cannot be served
  */
 export async function vocabularyAt(path: string): Promise<TokenVocabulary> {
   const found = await stat(path).catch(() => null);

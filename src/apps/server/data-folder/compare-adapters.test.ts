@@ -1,4 +1,4 @@
-// A database that lost its end, or is another's, is noticed by the adapters beside it.
+// Tests that the adapters expose a database that lost its last writes or belongs elsewhere.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import {
 import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { compareAdapters, comparisonFault } from "./compare-adapters.ts";
 
-test("versions without their adapters, and adapters that the database never knew, are named until they are mended", async (t) => {
+test("names versions without adapters and adapters without versions until they are repaired", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-compare-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { models, jobs, servers } = await storesInMemory();
@@ -37,7 +37,7 @@ test("versions without their adapters, and adapters that the database never knew
   await jobs.pin("j", "server", { ...samplePins, resultStep: 3 });
   const make = (...names: readonly string[]): void =>
     names.forEach((name) => mkdirSync(join(dataFolder, name), { recursive: true }));
-  // What a deleted version left, what a job is about to publish, and what is no version.
+  // Remains of a deleted version, an adapter about to be published, and a foreign folder.
   make("adapters/m/1", "adapters/m/2", "adapters/m/3", "adapters/m/notes");
   assert.deepEqual(await compare(), { missing: [], unknown: [], said: null });
   make("adapters/m/4", "adapters/lost/1");
@@ -59,7 +59,7 @@ test("versions without their adapters, and adapters that the database never knew
   assert.equal(await comparisonFault(found, stores), null);
 });
 
-test("what another server was just publishing or deleting is no fault once it has", async (t) => {
+test("reports no fault after another server has finished publishing or deleting", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-compare-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { models, jobs } = await storesInMemory();

@@ -1,5 +1,5 @@
-// Compares the adapters that are kept with the versions in the database. Where they differ, one of them belongs elsewhere or
-// lost its last writes, as a database does whose log was damaged: nothing is removed, and the system check stays red.
+// Compares stored adapters with the versions in the database. A difference means that one of them belongs elsewhere or
+// lost its last writes, like a database with a damaged log. Nothing is removed, and the system check stays red.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { adapterFolderOf, adaptersOf, type ModelStore, type VersionKey } from "../../../base/domain/model.ts";
@@ -7,9 +7,9 @@ import { allItems } from "../../../base/domain/page.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 export interface AdapterComparison {
-  /** Adapters that versions of the database are to have, by their keys. */
+  /** Keys of adapters that the database has versions for but that do not exist. */
   readonly missing: readonly string[];
-  /** Those of versions that the database does not know, and never had. */
+  /** Keys of adapters whose versions the database never had. */
   readonly unknown: readonly string[];
 }
 
@@ -19,12 +19,15 @@ export interface ComparedStores {
   readonly jobs: Pick<JobStore, "list">;
 }
 
-/** To be called while this server runs no job, behind the sweep. */
+/** Call while this server runs no jobs, after the sweep. */
 export async function compareAdapters(stores: ComparedStores): Promise<AdapterComparison> {
   return { missing: await missingAdapters(stores), unknown: await unknownAdapters(stores) };
 }
 
-/** What is wrong with what was found and is so still; null where all is well, as after others have published or deleted. */
+/**
+ * Returns the differences that still exist, as a message; null if none are left, for instance after others finished
+ * publishing or deleting.
+ */
 export async function comparisonFault(
   { missing, unknown }: AdapterComparison,
   stores: ComparedStores,
@@ -51,7 +54,7 @@ export async function comparisonFault(
   });
 }
 
-/** Folders that a message names. */
+/** Maximum number of folders named in a message. */
 const namedMax = 5;
 
 function named(folders: readonly string[]): string {
@@ -63,7 +66,7 @@ async function missingAdapters({ artifacts, models }: ComparedStores): Promise<r
   const missing: string[] = [];
   const all = { entity: null, project: null, name: null };
   for await (const { id } of allItems((page) => models.list(all, page))) {
-    // Asked once for each model: a store elsewhere takes its time to answer.
+    // Listed once per model: a remote store answers slowly.
     const there = new Set((await artifacts.names(adaptersOf(id))).map((name) => `${adaptersOf(id)}/${name}`));
     for await (const { adapterFolder } of allItems((page) => models.listVersions(id, page)))
       if (adapterFolder !== null && !there.has(adapterFolder)) missing.push(adapterFolder);
@@ -84,7 +87,7 @@ async function unknownAdapters(stores: ComparedStores): Promise<readonly string[
   return unknown;
 }
 
-/** Whether the adapter with this key is one that a version is to have. */
+/** True if a version has the adapter with this key. */
 async function isVersions({ models }: ComparedStores, key: string): Promise<boolean> {
   const { modelId, step } = versionOf(key);
   return (await models.findVersion(modelId, step))?.adapterFolder === key;
@@ -95,13 +98,16 @@ async function isKnown(stores: ComparedStores, key: string): Promise<boolean> {
   return step <= (await greatestKnownStep(stores, modelId));
 }
 
-/** The version whose adapter has this key, as `adapterFolderOf` makes them. */
+/** Returns the version whose adapter has this key, as `adapterFolderOf` makes them. */
 function versionOf(key: string): VersionKey {
   const [, modelId = "", step] = key.split("/");
   return { modelId, step: Number(step) };
 }
 
-/** Of the model's versions, and of those that its jobs have begun to make; -1 of a model that there is not. */
+/**
+ * Returns the greatest step of the model's versions and of those that its jobs have started to make; -1 for an unknown
+ * model.
+ */
 async function greatestKnownStep(
   { models, jobs }: Pick<ComparedStores, "models" | "jobs">,
   modelId: string,

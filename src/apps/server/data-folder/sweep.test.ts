@@ -1,4 +1,4 @@
-// What the sweep at a server's start removes, and what it leaves alone.
+// Tests of what the sweep at a server's start removes, and what it keeps.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ import { storesInMemory } from "../../../store/database/testing/stores-in-memory
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { sweepDataFolder, sweepOfDeadServers } from "./sweep.ts";
 
-/** Model `m` with version 1, and version 2, which is deleted; and jobs that were to make versions 3 and 4. */
+/** Creates model `m` with version 1, deleted version 2, and jobs for versions 3 and 4. */
 async function open(t: TestContext, { hasOthers = false } = {}) {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-sweep-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
@@ -53,7 +53,7 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
     }
   };
   const there = (...names: readonly string[]) => names.filter((name) => existsSync(join(dataFolder, name)));
-  /** What the trainer was told to give up. */
+  /** States that the trainer was asked to discard. */
   const discarded: string[] = [];
   const runner = {
     discardWork: async (jobId: string) => {
@@ -101,7 +101,7 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
   return { make, there, age, sweep, sweepDead, clock, publish, succeed, jobs, discarded };
 }
 
-test("what an earlier run left behind goes, and what may be somebody's stays", async (t) => {
+test("removes the remains of an earlier run, and keeps what may belong to others", async (t) => {
   const { make, there, sweep, discarded } = await open(t);
   const going = [
     "jobs/3/step-2/optimizer.safetensors",
@@ -133,7 +133,7 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
   assert.deepEqual(there(...staying), staying);
 });
 
-test("while jobs run, what servers left that have died goes, and nothing of those that live", async (t) => {
+test("removes dead servers' remains while jobs run, and keeps those of live ones", async (t) => {
   const { make, there, sweepDead, clock, discarded } = await open(t);
   const going = [
     "work/gone/adapters+m+5.0190/adapter_model.safetensors",
@@ -165,7 +165,7 @@ test("while jobs run, what servers left that have died goes, and nothing of thos
   assert.deepEqual(discarded, ["work of 3"]);
 });
 
-test("a version that another server's job makes while it is swept stays", async (t) => {
+test("keeps a version that another server's job makes during the sweep", async (t) => {
   const { make, there, sweep, succeed } = await open(t);
   const name = "adapters/m/4/adapter_config.json";
   make(name);
@@ -177,7 +177,7 @@ test("a version that another server's job makes while it is swept stays", async 
   assert.deepEqual(there(name), [name]);
 });
 
-test("versions that are not among the newest lose their optimizer's state, and nothing else", async (t) => {
+test("removes only the optimizer state of versions that are not among the newest", async (t) => {
   const { make, there, sweep, publish, jobs, discarded } = await open(t);
   await jobs.end("4", "cancelled", "cancelled", moment(1));
   for (const step of [5, 6]) await publish(step);
@@ -194,7 +194,7 @@ test("versions that are not among the newest lose their optimizer's state, and n
   assert.deepEqual(discarded, ["state of m:2", "state of m:1"]);
 });
 
-test("beside other servers an adapter that was put there just now stays, and what is left of jobs goes", async (t) => {
+test("keeps a new adapter if there are other servers, and removes remains of jobs", async (t) => {
   const { make, there, age, sweep } = await open(t, { hasOthers: true });
   make("adapters/m/2/adapter_config.json", "adapters/m/3/adapter_config.json", "jobs/3/step-1/optimizer");
   await sweep();
@@ -204,7 +204,7 @@ test("beside other servers an adapter that was put there just now stays, and wha
   assert.deepEqual(there("adapters/m/2", "adapters/m/3"), []);
 });
 
-test("a data folder that holds nothing yet is left as it is", async (t) => {
+test("leaves an empty data folder as it is", async (t) => {
   const { there, sweep } = await open(t);
   await sweep();
   assert.deepEqual(there("jobs", "adapters"), []);

@@ -1,6 +1,6 @@
-// Removes, before anything runs, what a process that died left: of its own what it was working with, and among the artifacts
-// what no live server has begun and no version or job needs. Of versions only what is known to be nobody's goes: those of a
-// model that the database does not know may be of another database, so they stay, and the log names them.
+// Removes the remains of dead processes before anything runs: working files, and artifacts that no live server has
+// started and that no version or job needs. Adapters of models that the database does not know may belong to another
+// database, so they are kept and logged.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -19,7 +19,7 @@ export interface SweepDependencies {
   readonly folder: ServerFolder;
   /** The data folder. */
   readonly root: string;
-  /** Whether other servers may be putting adapters among the artifacts. */
+  /** True if other servers may be writing adapters. */
   readonly hasOthers: boolean;
   readonly clock: Clock;
   readonly models: Pick<
@@ -30,15 +30,15 @@ export interface SweepDependencies {
   readonly servers: Pick<ServerStore, "has">;
   /** Its trainer may keep states elsewhere. */
   readonly runner: Pick<JobRunner, "discardWork" | "discardState">;
-  /** Of how many of a model's newest versions the optimizer's state stays. */
+  /** Number of a model's newest versions that keep their optimizer state. */
   readonly optimizerStatesKept: number;
   readonly logger: Logger;
 }
 
-/** Longer than any server takes from an adapter that it puts in its place to its version in the database. */
+/** Longer than any server takes between writing an adapter and registering its version. */
 const comingMs = 3_600_000;
 
-/** To be called while this server runs no job. */
+/** Call while this server runs no jobs. */
 export async function sweepDataFolder(dependencies: SweepDependencies): Promise<void> {
   const { artifacts, folder, servers, root, logger } = dependencies;
   const isLive = (server: string): Promise<boolean> => servers.has(server);
@@ -55,7 +55,7 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
   if (removed.length > 0) logger.warn({ removed }, "removed what an earlier run left behind");
 }
 
-/** Removes the files of disk checks that died before they unlinked theirs; returns their names. */
+/** Removes files of interrupted disk checks; returns their names. */
 async function removeDiskChecks(root: string): Promise<readonly string[]> {
   const left = (await namesIn(root)).filter((name) => name.startsWith(".disk-check-"));
   for (const name of left) await rm(join(root, name), { force: true });
@@ -66,14 +66,14 @@ export interface DeadServerDependencies extends Pick<
   SweepDependencies,
   "artifacts" | "models" | "jobs" | "servers" | "runner" | "clock" | "logger"
 > {
-  /** How long a server has to be gone: one that only lost its lease ends first what it was at. In milliseconds. */
+  /** Time in milliseconds that a server must be gone: one that only lost its lease first finishes its work. */
   readonly graceMs: number;
 }
 
-/** Makes what removes what servers left among the artifacts that have died; to be called again and again while jobs run. */
+/** Returns a function that removes the artifacts of dead servers; call it repeatedly while jobs run. */
 export function sweepOfDeadServers(dependencies: DeadServerDependencies): () => Promise<void> {
   const { artifacts, servers, clock, graceMs, logger } = dependencies;
-  /** When each was first found gone, by the monotonic clock. */
+  /** Monotonic time at which each server was first found gone. */
   const goneSince = new Map<string, number>();
   const isLive = async (server: string): Promise<boolean> => {
     if (await servers.has(server)) return true;
@@ -94,7 +94,7 @@ export function sweepOfDeadServers(dependencies: DeadServerDependencies): () => 
   };
 }
 
-/** Whether the model of an artifact is there. */
+/** Returns a function that is true if an artifact's model exists. */
 function isKnownTo({ models }: Pick<SweepDependencies, "models">): (key: string) => Promise<boolean> {
   return async (key) => (await models.find(modelOf(key))) !== null;
 }
@@ -103,7 +103,7 @@ function modelOf(key: string): string {
   return key.split("/")[1] ?? "";
 }
 
-/** What is kept of jobs that have ended, or went with their model, is of no use to any attempt. */
+/** Removes data of jobs that have ended or whose model was deleted: no attempt needs it. */
 async function sweepJobs(
   { jobs, runner }: Pick<SweepDependencies, "jobs" | "runner">,
   jobIds: readonly string[],
@@ -133,17 +133,18 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string): Pro
     isKnown: async (child) => {
       const step = Number(child.slice(key.length + 1));
       if (adapterFolderOf(modelId, step) !== child) return true;
-      // Asked first: a job that another server runs may make the version at any moment, one that has ended never.
+      // Read before the versions: a job of another server may make the version at any moment, but a finished one never
+      // does.
       const jobs = await jobsOfStep(dependencies, modelId, step);
       if (!jobs.every(isTerminal) || (await models.findVersion(modelId, step)) !== null) return true;
-      // A step that was used and is no version any more was deleted.
+      // A used step without a version was deleted.
       const isUsed = step <= (await models.greatestStep(modelId));
       return !isUsed && jobs.length === 0;
     },
   });
 }
 
-/** The states of the jobs that were to publish this step. */
+/** Returns the states of the jobs for this step. */
 async function jobsOfStep(
   { jobs }: SweepDependencies,
   modelId: string,

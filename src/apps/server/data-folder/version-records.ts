@@ -1,5 +1,5 @@
-// Records the base weights of versions that lack them: versions trained while the weights were not on this machine get the hash
-// of the files as they are now, and the log says so.
+// Records the base weights of versions without a record. Versions trained while the weights were not on this machine
+// get the hash of the current files, and the log says so.
 import type { BaseHashes, BaseModel, ModelStore } from "../../../base/domain/model.ts";
 import { hasWeights } from "../../../lib/model-files/weight-files.ts";
 import { baseHashes } from "../../../inference/architectures/hashes/base-hashes.ts";
@@ -8,15 +8,15 @@ import type { Logger } from "../../../base/telemetry/logger.ts";
 export interface VersionRecordsDependencies {
   readonly models: readonly BaseModel[];
   readonly store: Pick<ModelStore, "adoptBase">;
-  /** Where the hashes of the base model in a folder are kept. */
+  /** Returns the folder with the cached hashes of a base model's folder. */
   readonly cacheOf: (folder: string) => string;
   readonly logger: Logger;
 }
 
 export interface VersionRecords {
-  /** To be called before jobs run. */
+  /** Call before jobs run. */
   completeBases(): Promise<void>;
-  /** Of a base as it was then; null before. */
+  /** Returns the hashes of a base at that time; null before. */
   hashesOf(base: string): BaseHashes | null;
 }
 
@@ -27,7 +27,7 @@ export function createVersionRecords(dependencies: VersionRecordsDependencies): 
     hashesOf: (base) => known.get(base) ?? null,
     completeBases: async () => {
       for (const { name, folder, engine } of models) {
-        // Of what others compute the weights may lie elsewhere alone.
+        // The weights of a model that other servers compute may exist only there.
         if (engine.kind !== "embedded" && !hasWeights(folder)) continue;
         const hashes = await baseHashes(folder, cacheOf(folder));
         known.set(name, hashes);

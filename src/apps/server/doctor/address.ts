@@ -1,27 +1,27 @@
-// The address that a server would listen on: whether one runs there already, and whether it is free.
+// Checks the server's address: whether a server already runs there, and whether it is free.
 import { createServer } from "node:net";
 import { packageVersion } from "../package.ts";
 import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 
 export interface Address {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free one. */
   readonly port: number;
 }
 
-/** A Hone that answers somewhere. */
+/** A running Hone server. */
 export interface SeenServer {
   readonly version: string;
-  /** As `/health` has it, such as `ready`. */
+  /** As in `/health`, such as `ready`. */
   readonly state: string;
-  /** Why it is not ready; empty when it is. */
+  /** Reason for not being ready; empty if ready. */
   readonly reason: string;
 }
 
-/** Asks an address for a Hone; null where none answers. Within a second or two. */
+/** Returns the Hone server at an address; null if none answers within a second or two. */
 export type FindServer = (url: string) => Promise<SeenServer | null>;
 
-/** Where others on this machine reach a server that listens there. */
+/** Returns the URL at which other programs on this machine reach a server at the address. */
 export function urlOf({ host, port }: Address): string {
   const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
@@ -71,7 +71,7 @@ async function portFinding({ host, port }: Address): Promise<Finding> {
   );
 }
 
-/** Listens for a moment. */
+/** Listens for a moment, and returns the error if that fails. */
 function listeningFault({ host, port }: Address): Promise<Error | null> {
   return new Promise((resolve) => {
     const listener = createServer();

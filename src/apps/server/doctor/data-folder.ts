@@ -1,5 +1,5 @@
-// The data folder as a server would find it: whether it can be written, how much room there is, whether its database opens, and
-// whether somebody has a key. Changes nothing of it: an older database stays as it is, and a folder that is missing is not made.
+// Checks the data folder: write access, disk space, the database, and the key. Changes nothing: an older database is
+// not migrated, and a missing folder is not created.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ import { addToChildEnvironment, type HoneConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";
 import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 
-/** What there is to say of a data folder, in the order in which one thing stands on another. */
+/** Returns the findings about a data folder, in order of dependence. */
 export async function dataFindings(config: HoneConfig): Promise<readonly Finding[]> {
   const { data } = config.server;
   const artifacts = artifactPlaceOf(config);
@@ -39,7 +39,7 @@ async function folderFinding({
 }: {
   readonly check: string;
   readonly folder: string;
-  /** What names it. */
+  /** Flag that names it. */
   readonly flag: string;
 }): Promise<Finding> {
   const cure = `Name another with ${flag}, or give this user the right to write there.`;
@@ -60,7 +60,7 @@ async function folderFinding({
   }
 }
 
-/** An object is put there and removed again. */
+/** Writes an object and removes it. */
 async function bucketFinding(bucket: BucketPlace): Promise<Finding> {
   addToChildEnvironment(storeEnvironment);
   try {
@@ -90,7 +90,7 @@ function canWrite(folder: string): boolean {
   }
 }
 
-/** A small job needs a few megabytes; the base of a 135 M model that is converted half a gigabyte. */
+/** A small job needs a few megabytes; the converted base of a 135 M model half a gigabyte. */
 const [freeBytesMin, freeBytesEnough] = [100e6, 2e9];
 
 async function diskFinding(folder: string): Promise<Finding> {
@@ -140,7 +140,7 @@ async function databaseFinding(place: DatabasePlace): Promise<Finding> {
   }
 }
 
-/** Faults that are listed; a damaged file has many. */
+/** Maximum number of listed faults; a damaged file has many. */
 const damageShown = 3;
 
 function damageText(name: string, damage: readonly string[]): string {
@@ -148,7 +148,7 @@ function damageText(name: string, damage: readonly string[]): string {
   return `${name} is damaged: ${damage.slice(0, damageShown).join("; ")}${more}`;
 }
 
-/** Whether commands on this machine get in. */
+/** Checks whether commands on this machine find a key. */
 function keyFinding(config: HoneConfig): Finding {
   const { data, apiKey, auth } = config.server;
   const file = join(data, "admin-key");

@@ -1,4 +1,4 @@
-// What an examination finds on this machine, well and unwell.
+// Tests of findings on this machine, with and without faults.
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -26,13 +26,13 @@ function newFolder(t: TestContext): string {
 
 type Findings = ReadonlyMap<string, Finding>;
 
-/** Findings by what they are about. What is not well has a cure, and nothing else. */
+/** Groups findings by subject, and checks that exactly the faulty ones have a remedy. */
 function check(findings: readonly Finding[]): Findings {
   for (const { state, cure } of findings) assert.equal(cure === null, state === "ok");
   return new Map(findings.map((finding) => [finding.check, finding]));
 }
 
-/** What is found with these flags beside a free port. */
+/** Returns the findings for these flags and a free port. */
 async function examined(flags: Readonly<Record<string, unknown>>): Promise<Findings> {
   const findings: Finding[] = [];
   for await (const finding of examine({ port: "0", ...flags }, async () => null)) findings.push(finding);
@@ -41,7 +41,7 @@ async function examined(flags: Readonly<Record<string, unknown>>): Promise<Findi
 
 const checkData = async (data: string): Promise<Findings> => check(await dataFindings(readConfig({ data })));
 
-test("a machine on which a server works has no faults, and nothing is written", async (t) => {
+test("finds no faults on a working machine, and writes nothing", async (t) => {
   const data = join(newFolder(t), "data");
   const findings = await examined({ data });
   const faults = [...findings.values()].filter(({ state }) => state === "fault");
@@ -65,7 +65,7 @@ test("a machine on which a server works has no faults, and nothing is written", 
   );
 });
 
-test("settings that are wrong are a fault, with what is wrong of them", async (t) => {
+test("reports wrong settings as a fault, with the reason", async (t) => {
   const findings = await examined({ data: newFolder(t), "engine-threads": "many" });
   assert.equal(findings.get("settings")?.state, "fault");
   assert.match(findings.get("settings")?.message ?? "", /--engine-threads/);
@@ -74,7 +74,7 @@ test("settings that are wrong are a fault, with what is wrong of them", async (t
 
 const machineOf = (memoryBytes: number) => ({ memoryBytes, kernels: everyKernel });
 
-test("a model that is not there, or does not fit, is a fault", (t) => {
+test("reports a model that is missing or does not fit as a fault", (t) => {
   const data = newFolder(t);
   const found = (flags: FlagValues): Findings =>
     check(modelFindings(readConfig({ data, ...flags }), machineOf(8e9)));
@@ -90,7 +90,7 @@ test("a model that is not there, or does not fit, is a fault", (t) => {
   assert.deepEqual([small?.state, small?.message.endsWith("of 1 MB in all")], ["fault", true]);
 });
 
-test("a database is told with its version, stays what it is, and one of a newer program or an unreleased build is a fault", async (t) => {
+test("reports the database's version without changing it, and one of a newer program or an unreleased build as a fault", async (t) => {
   const data = newFolder(t);
   const file = join(data, "hone.db");
   await (await openStores(openSqlite({ file, isShared: true }))).close();
@@ -118,7 +118,7 @@ test("a database is told with its version, stays what it is, and one of a newer 
   assert.equal((await checkData(data)).get("database")?.state, "fault");
 });
 
-test("a damaged database is a fault, with what is damaged and what to do", async (t) => {
+test("reports a damaged database as a fault, with the damage and the remedy", async (t) => {
   const data = newFolder(t);
   const file = join(data, "hone.db");
   const stores = await openStores(openSqlite({ file, isShared: true }));
@@ -133,7 +133,7 @@ test("a damaged database is a fault, with what is damaged and what to do", async
   assert.match(found.cure ?? "", /restore the newest backup/);
 });
 
-test("a key that others can read, or that is not there, is a warning", async (t) => {
+test("warns of a key that others can read, or that is missing", async (t) => {
   const data = newFolder(t);
   await (await openStores(openSqlite({ file: join(data, "hone.db"), isShared: true }))).close();
   assert.match((await checkData(data)).get("key")?.cure ?? "", /hone keys create/);
@@ -144,7 +144,7 @@ test("a key that others can read, or that is not there, is a warning", async (t)
   assert.match((await checkData(data)).get("key")?.cure ?? "", /chmod/);
 });
 
-test("a data folder that is a file is a fault", async (t) => {
+test("reports a file in place of the data folder as a fault", async (t) => {
   const folder = newFolder(t);
   const data = join(folder, "file");
   writeFileSync(data, "");
@@ -152,7 +152,7 @@ test("a data folder that is a file is a fault", async (t) => {
   assert.deepEqual(readdirSync(folder), ["file"]);
 });
 
-test("a data folder below a file is one fault, of the folder", async (t) => {
+test("reports a data folder below a file as one fault, about the folder", async (t) => {
   const file = join(newFolder(t), "file");
   writeFileSync(file, "");
   const faults = [...(await examined({ data: join(file, "data") })).values()].filter(
@@ -165,11 +165,11 @@ test("a data folder below a file is one fault, of the folder", async (t) => {
   assert.match(faults[0]?.message ?? "", /cannot be made: .*file is a file, not a folder$/);
 });
 
-test("a port that another program has is a fault, one of a server that runs is none", async (t) => {
+test("reports a port in use by another program as a fault, but not one of a running server", async (t) => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   t.after(() => other.close());
-  // It listens on one, so that it has this form.
+  // Safe cast: it listens on a port.
   const { port } = other.address() as AddressInfo;
   const address = { host: "127.0.0.1", port };
   const [none, taken] = await addressFindings(address, async () => null);
@@ -182,7 +182,7 @@ test("a port that another program has is a fault, one of a server that runs is n
   assert.deepEqual(await states({ ...well, version: "0.0.1" }), ["warning", "ok"]);
 });
 
-test("a server that listens on every address is reached on the loopback one", () => {
+test("reaches a server that listens on every address through the loopback address", () => {
   assert.equal(urlOf({ host: "0.0.0.0", port: 8000 }), "http://127.0.0.1:8000");
   assert.equal(urlOf({ host: "::", port: 8000 }), "http://[::1]:8000");
   assert.equal(urlOf({ host: "example.org", port: 80 }), "http://example.org:80");

@@ -1,13 +1,13 @@
-// What an examination finds: of one thing, how it is, and what to do where it is not well.
+// Findings of an examination: the state of one subject, with a remedy for a fault.
 
 export interface Finding {
-  /** Of what, in a word or two, such as `disk`. */
+  /** Subject in a word or two, such as `disk`. */
   readonly check: string;
-  /** A server works with what is `ok`, works less well or not for long with a `warning`, and does not with a `fault`. */
+  /** `ok`: a server works; `warning`: it works less well or not for long; `fault`: it does not work. */
   readonly state: "ok" | "warning" | "fault";
-  /** What is the case, with its numbers. */
+  /** Description with numbers. */
   readonly message: string;
-  /** What to do about it; null where all is well. */
+  /** Remedy; null for `ok`. */
   readonly cure: string | null;
 }
 
@@ -23,7 +23,7 @@ export function fault(check: string, message: string, cure: string): Finding {
   return { check, state: "fault", message, cure };
 }
 
-/** What an error says, for a finding. */
+/** Returns an error's message for a finding. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

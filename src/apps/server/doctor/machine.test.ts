@@ -9,24 +9,24 @@ const x64 = (...features: readonly string[]) => ({
   features: new Set(features),
 });
 
-test("a processor is told with its cores and the instruction sets that matter", () => {
+test("describes a processor with its cores and relevant instruction sets", () => {
   const { state, message } = processorFinding(x64("sse4_2", "avx2", "avx512f", "avx512_vnni"));
   assert.deepEqual([state, message], ["ok", "Some Processor, 2 cores, AVX2, AVX-512, VNNI"]);
   const arm = { ...x64("asimd", "asimddp"), architecture: "arm64", coreCount: 1 };
   assert.equal(processorFinding(arm).message, "Some Processor, 1 core, NEON, dot products");
 });
 
-test("a processor without AVX2 is a warning, one whose system says nothing is none", () => {
+test("warns of a processor without AVX2, but not of one with unknown features", () => {
   assert.equal(processorFinding(x64("sse4_2")).state, "warning");
   assert.equal(processorFinding({ ...x64(), features: null }).message, "Some Processor, 2 cores");
 });
 
-test("the processor of this machine has a name and cores", () => {
+test("finds this machine's processor with its name and cores", () => {
   const { name, coreCount } = thisProcessor();
   assert.ok(name.length > 0 && coreCount > 0);
 });
 
-test("Node is compared by its numbers, not by their letters", () => {
+test("compares Node's version by numbers, not as text", () => {
   for (const [version, state] of [
     ["20.19.0", "ok"],
     ["20.9.0", "fault"],
@@ -38,7 +38,7 @@ test("Node is compared by its numbers, not by their letters", () => {
   assert.match(nodeFinding("18.20.4", ">=20.19").cure ?? "", /Install Node 20\.19 or newer/);
 });
 
-test("a limit on open files that leaves too few connections is a warning with both numbers", () => {
+test("warns of a limit on open files that allows too few connections, with both numbers", () => {
   assert.equal(openFilesFinding(4096, Infinity).message, "no limit");
   assert.equal(openFilesFinding(100, 1024).state, "ok");
   const { state, message } = openFilesFinding(4096, 1024);
@@ -48,7 +48,7 @@ test("a limit on open files that leaves too few connections is a warning with bo
   );
 });
 
-test("memory that a container limits is told as such", () => {
+test("says that a container limits the memory", () => {
   assert.equal(memoryFinding(8e9, 8e9).message, "8 GB");
   assert.equal(memoryFinding(2e9, 8e9).message, "2 GB, as the container or control group allows");
 });

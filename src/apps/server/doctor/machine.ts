@@ -1,5 +1,4 @@
-// The machine that a server would run on: processor, memory, Node, open files. Takes what it judges as arguments, so that tests
-// have any machine.
+// Examines processor, memory, Node and open files. The values are arguments, so that tests can use any machine.
 import { availableParallelism, cpus } from "node:os";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { featuresOfLinux } from "../../../inference/onnx/processor-kind.ts";
@@ -9,13 +8,13 @@ import { fault, ok, warning, type Finding } from "./finding.ts";
 export interface Processor {
   readonly name: string;
   readonly coreCount: number;
-  /** As `process.arch`. */
+  /** As in `process.arch`. */
   readonly architecture: string;
-  /** As Linux lists them; null where the system does not say. */
+  /** As Linux lists them; null if unknown. */
   readonly features: ReadonlySet<string> | null;
 }
 
-/** The processor of this machine, with as many cores as this process may use. */
+/** Returns this machine's processor, with the number of cores that this process may use. */
 export function thisProcessor(): Processor {
   const features = featuresOfLinux();
   return {
@@ -26,7 +25,7 @@ export function thisProcessor(): Processor {
   };
 }
 
-/** What the runtime's kernels choose by, as people know it, and how Linux spells it. */
+/** Instruction sets that kernels choose by: common name, and Linux's names. */
 const instructionSets: Readonly<Record<string, readonly (readonly [string, readonly string[]])[]>> = {
   x64: [
     ["AVX2", ["avx2"]],
@@ -58,8 +57,8 @@ export function processorFinding({ name, coreCount, architecture, features }: Pr
 }
 
 /**
- * @param bytes that this process may use
- * @param machineBytes that there are
+ * @param bytes memory for this process
+ * @param machineBytes memory of the machine
  */
 export function memoryFinding(bytes: number, machineBytes: number): Finding {
   const isConstrained = bytes < machineBytes;
@@ -70,8 +69,8 @@ export function memoryFinding(bytes: number, machineBytes: number): Finding {
 }
 
 /**
- * @param version as `process.versions.node`
- * @param wanted as `engines` of package.json: `>=20.19`
+ * @param version as in `process.versions.node`
+ * @param wanted as in `engines` of package.json: `>=20.19`
  */
 export function nodeFinding(version: string, wanted: string): Finding {
   const least = numbersOf(wanted);
@@ -92,7 +91,7 @@ function numbersOf(version: string): readonly [number, number] {
 
 /**
  * @param wanted connections that the configuration allows
- * @param openFilesMax as the system limits this process
+ * @param openFilesMax the system's limit for this process
  */
 export function openFilesFinding(wanted: number, openFilesMax: number): Finding {
   const fitting = connectionsThatFit(wanted, openFilesMax);

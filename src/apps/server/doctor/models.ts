@@ -1,4 +1,5 @@
-// The models that a server would serve: whether each can be, and whether their memory is there. By their small files alone.
+// Examines the models to serve: whether each can be served, and whether they fit in memory. Reads only their small
+// files.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,14 +17,14 @@ import { computedAs } from "../model-check/computed-as.ts";
 import { builtInModel } from "../package.ts";
 import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 
-/** The machine that models would be served on. */
+/** The machine that would serve the models. */
 export interface ModelMachine {
   readonly memoryBytes: number;
   readonly kernels: IntegerKernels;
 }
 
 export function modelFindings(config: HoneConfig, machine: ModelMachine): readonly Finding[] {
-  // What is read out of a GGUF file is gone again afterwards.
+  // Temporary folder for data extracted from a GGUF file.
   const folder = mkdtempSync(join(tmpdir(), "hone-doctor-"));
   try {
     return findingsWithin(folder, config, machine);
@@ -77,7 +78,7 @@ function findingsWithin(
   return needs.length < 2 ? findings : [...findings, togetherFinding(needs, limits)];
 }
 
-/** Null where another machine computes it. */
+/** Null if another machine computes it. */
 function memoryOf(
   { folder, engine }: BaseModel,
   { engine: settings }: HoneConfig,
@@ -94,7 +95,7 @@ function quantizationOf({ engine }: Pick<BaseModel, "engine">): Quantization {
 
 interface MemoryLimits {
   readonly memoryBytes: number;
-  /** What the operator allows base models together. */
+  /** The operator's memory limit for all base models. */
   readonly limitBytes: number;
 }
 

@@ -11,7 +11,7 @@ const states: Readonly<Record<"ready" | "starting", EngineState>> = {
 };
 const bytes = { name: "cache_bytes", value: 5, limit: 9, about: "Bytes of the cache." };
 
-test("a scrape shows every engine's state, queue and own gauges with their limits, and the jobs that run", async () => {
+test("exposes every engine's state, queue and own gauges with their limits, and the running jobs", async () => {
   const statuses: readonly [string, EngineStatus][] = [
     [
       "a",

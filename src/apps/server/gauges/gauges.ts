@@ -1,4 +1,4 @@
-// What the server measures of its parts at each scrape: every queue and cache with its limit beside it.
+// Gauges of the server's parts at each scrape: queues and caches with their limits.
 import type { Engine, EngineGauge, EngineStatus } from "../../../base/domain/generation.ts";
 import type { BaseModel } from "../../../base/domain/model.ts";
 import { childrenUsage, type ProcessUsage } from "../../../base/processes/family-usage.ts";
@@ -59,7 +59,7 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Part
   exposeProcesses(metrics);
 }
 
-/** What base models take together, and who waits for it. */
+/** Exposes the base models' total memory, and the requests that wait for it. */
 function exposeMemory(metrics: Metrics, memory: Parts["memory"]): void {
   metrics.gauge(
     { name: "hone_model_memory_bytes", help: "What the base models in memory take at most, as estimated." },
@@ -78,14 +78,17 @@ function exposeMemory(metrics: Metrics, memory: Parts["memory"]): void {
   );
 }
 
-/** What runs in the modules that processes are started with. */
+/** Process names by the module that they run. */
 const processNames: Readonly<Record<string, string>> = {
   "embedded-main": "engine",
   "child-main": "training",
   "task-program": "tasks",
 };
 
-/** Of the server's own process there are metrics that Node's users know, such as process_resident_memory_bytes. */
+/**
+ * Exposes child processes; for the server's own process, Node's usual metrics exist, such as
+ * process_resident_memory_bytes.
+ */
 function exposeProcesses(metrics: Metrics): void {
   const perProcess = (name: string, help: string, read: (usage: ProcessUsage) => number): void =>
     metrics.gauge({ name, help, labels: ["process", "pid"] }, () =>
@@ -106,7 +109,7 @@ function exposeProcesses(metrics: Metrics): void {
   );
 }
 
-/** What each kind of engine shows of itself, with `_max` for a limit; engines of one kind share a metric. */
+/** Exposes the gauges of each kind of engine, with `_max` for a limit; engines of one kind share a metric. */
 function exposeOwnGauges(metrics: Metrics, bases: readonly Base[]): void {
   const samples = (name: string, read: (gauge: EngineGauge) => number | null) => () =>
     bases.flatMap(({ model, engine }) =>

@@ -1,5 +1,5 @@
-// What gateways read: the names, kinds and labels that the model server protocol of the Gateway API inference extension asks
-// for (its proposal 003) and that vLLM has.
+// Tests of metrics for gateways: names, kinds and labels that the model server protocol of the Gateway API inference
+// extension requires (its proposal 003) and that vLLM has.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
@@ -12,7 +12,7 @@ const gauge = (name: string, value: number, limit: number | null = null) => ({
   about: name,
 });
 
-test("a scrape shows gateways how full each engine is, and for which adapters", async () => {
+test("shows gateways the load of each engine, and its adapters", async () => {
   const metrics = createMetrics({ processMetrics: false });
   const gauges = [
     gauge("kv_cache_bytes", 5, 20),
@@ -24,7 +24,7 @@ test("a scrape shows gateways how full each engine is, and for which adapters", 
   exposeVllmGauges(metrics, {
     bases: [
       { model: { name: "a" }, engine: { status: () => ({ ...counts, gauges: () => gauges }) } },
-      // Another kind of engine, which shows nothing of itself.
+      // Another kind of engine, without gauges.
       { model: { name: "b" }, engine: { status: () => ({ ...counts, waitingCount: 0, gauges: () => [] }) } },
     ],
     chat: {

@@ -1,5 +1,5 @@
-// What of the engines gateways read at each scrape, under vLLM's names: how many requests run and wait, how full the memory of
-// keys and values is, and on which adapters. What vLLM counts and times of requests is chat's.
+// Gauges of the engines that gateways scrape, under vLLM's names: running and waiting requests, KV cache usage, and
+// adapters. The chat service has vLLM's counters and timings of requests.
 import type { ChatService } from "../../../inference/chat/complete-chat.ts";
 import { vllmLabels } from "../../../inference/chat/measures/chat-metrics.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -13,7 +13,7 @@ interface Parts {
     readonly engine: Pick<Engine, "status">;
   }[];
   readonly chat: Pick<ChatService, "trainedRequests">;
-  /** Choices that run at once, each of which may be on another adapter. */
+  /** Maximum number of concurrent choices, each of which may use another adapter. */
   readonly slotCountMax: number;
   readonly clock: Pick<Clock, "now">;
 }
@@ -89,7 +89,7 @@ function shareOf(status: EngineStatus, name: string): number | null {
   return limit === null || limit === 0 ? null : value / limit;
 }
 
-/** As vLLM lists them. */
+/** In vLLM's format. */
 function idsOf(requests: readonly { readonly modelId: string }[]): string {
   return [...new Set(requests.map(({ modelId }) => modelId))].join(",");
 }

@@ -1,4 +1,4 @@
-// Where in a data folder the models lie that were added, and which there are. Loads little: every start asks.
+// The library of added models in a data folder. Loads little code, since every start uses it.
 import { join } from "node:path";
 import { modelsFolder } from "../../../store/artifacts/server-folder.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -6,12 +6,12 @@ import { sourceName } from "../../../inference/models/library/added-model.ts";
 import { ModelLibrary, type TakeLock } from "../../../inference/models/library/model-library.ts";
 import type { AddedBase } from "../../../inference/models/registry/base-models.ts";
 
-/** The library of a data folder. */
+/** Returns the library of a data folder. */
 export function libraryOf(dataFolder: string, takeLock: TakeLock): ModelLibrary {
   return new ModelLibrary({ folder: join(dataFolder, modelsFolder), takeLock, clock: systemClock });
 }
 
-/** The models that were added to a data folder and are whole, by name. */
+/** Returns the complete added models of a data folder, by name. */
 export function addedBases(dataFolder: string): readonly AddedBase[] {
   const library = libraryOf(dataFolder, () => ({ release: () => undefined }));
   return library.list().map((model) => ({

@@ -1,5 +1,5 @@
-// What `hone models add`, `added` and `remove` do in a data folder, beside a running server or without one: the models lie in
-// a folder of their own, which no server locks.
+// Implements `hone models add`, `added` and `remove` in a data folder, with or without a running server: the models
+// have a separate folder, which no server locks.
 import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { kernelsText } from "../../../base/domain/kernels/integer-kernels.ts";
@@ -38,20 +38,20 @@ interface DataFlags {
 export interface ListedModel {
   readonly name: string;
   readonly state: "whole" | "without_weights" | "unfinished";
-  /** Null where it is not all there yet. */
+  /** Null for a partial download. */
   readonly bytes: number | null;
   readonly license: string | null;
-  /** `owner/name:kind`, or the path that it was taken from. */
+  /** `owner/name:kind`, or the path of the original. */
   readonly source: string;
-  /** Of the hub; null for what came from files. */
+  /** Commit on the hub; null for models from files. */
   readonly commit: string | null;
   readonly addedAt: Date | null;
 }
 
 /**
- * Adds what `text` names: a GGUF file or a folder where there is one of that path, else a model of the hub.
+ * Adds the model that `text` names: the GGUF file or folder at that path, otherwise a model of the hub.
  *
- * @returns the model, and whether starts serve it that are told nothing else than the environment and the data folder say
+ * @returns the model, and whether a start serves it by default, with only the environment and the data folder
  * @throws ServiceError as `addFromFiles` and `addFromHub`
  */
 export async function addModel(
@@ -61,7 +61,7 @@ export async function addModel(
 ): Promise<{
   readonly model: ListedModel;
   readonly isServed: boolean;
-  /** How this machine computes it, for people; null if others do. */
+  /** Precision in which this machine computes it, for people; null if others compute it. */
   readonly computing: string | null;
 }> {
   const config = configOf(flags);
@@ -79,7 +79,7 @@ export async function addModel(
   return { model: listed(model), isServed, computing };
 }
 
-/** The precision, and for rounded weights what this machine computes them with and how fast. */
+/** Returns the precision and, for quantized weights, this machine's kernels and their speed. */
 async function computingOf(path: string, { server }: HoneConfig): Promise<string> {
   const cacheOf = (file: string): string =>
     new ServerFolder({ root: server.data, server: () => "" }).cacheOf(file);
@@ -90,7 +90,7 @@ async function computingOf(path: string, { server }: HoneConfig): Promise<string
   return precision === "float32" ? precision : `${precision}: ${kernelsText(kernels)}`;
 }
 
-/** The models of a data folder, unfinished ones too. */
+/** Returns the models of a data folder, including partial downloads. */
 export function listAddedModels(flags: DataFlags): readonly ListedModel[] {
   const library = libraryOf(configOf(flags).server.data, takeFileLock);
   const whole = library.list();
@@ -111,13 +111,13 @@ export function listAddedModels(flags: DataFlags): readonly ListedModel[] {
 /**
  * Removes a model from a data folder.
  *
- * @throws ServiceError `not_found`; `conflict` where a running server serves it, or models are trained over it
+ * @throws ServiceError `not_found`; `conflict` if a running server serves it, or trained models are based on it
  */
 export async function removeModel(name: string, flags: DataFlags): Promise<void> {
   const config = configOf(flags);
   const library = libraryOf(config.server.data, takeFileLock);
   await library.remove(name, async () => {
-    // What is not all there yet was never served.
+    // A partial download was never served.
     if (library.find(name) !== null) await refuseUsed(name, config);
   });
 }
@@ -159,7 +159,7 @@ async function refuseServed(
   });
 }
 
-/** How many are named. */
+/** Maximum number of models named. */
 const shownCount = 5;
 
 async function refuseTrained(name: string, { models }: Pick<Stores, "models">): Promise<void> {

@@ -1,4 +1,4 @@
-// A check of a small model: its facts, and how far 8 and 4 bits are from float32.
+// Tests the check of a small model: its facts, and the error of 8 and 4 bits against float32.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { integerKernels } from "../../../inference/onnx/integer-kernels.ts";
 const data = mkdtempSync(join(tmpdir(), "hone-check-"));
 after(() => rmSync(data, { recursive: true }));
 
-test("says what a model is, and how far its rounded weights are from float32", async () => {
+test("describes a model and the error of its quantized weights against float32", async () => {
   const compared: string[] = [];
   const { model, precisions } = await checkModel("test/fixtures/goldens/models/llama", {
     data,
@@ -42,14 +42,14 @@ test("says what a model is, and how far its rounded weights are from float32", a
   }
 });
 
-test("a GGUF file is checked as its folder is", async () => {
+test("checks a GGUF file like its folder", async () => {
   const file = "test/fixtures/gguf/qwen2.gguf";
   const { model, precisions } = await checkModel(file, { data, threads: 1 });
   assert.equal(model.name, "qwen2");
   assert.deepEqual([precisions[0]?.precision, precisions[1]?.precision], ["float32", "int8"]);
 });
 
-test("refuses what is no model", async () => {
+test("refuses anything but a model", async () => {
   const check = (named: string) => checkModel(named, { data, threads: 1 });
   await assert.rejects(check("./nothing.gguf"), { code: "not_found" });
   await assert.rejects(check("test/fixtures"), { code: "invalid", message: /is not a model/ });

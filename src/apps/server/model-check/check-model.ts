@@ -1,5 +1,5 @@
-// What a model is, what it takes in each precision, and how far its rounded weights are from float32 on a text. Needs no server:
-// it reads the model's files, and computes in the process that asks.
+// Describes a model, its size in each precision, and the error of its quantized weights against float32 on a text.
+// Needs no server: it reads the model's files and computes in the calling process.
 import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { availableParallelism } from "node:os";
@@ -32,7 +32,7 @@ import { readClientSettings } from "../config.ts";
 import { addedBases } from "../library/added-models.ts";
 import { sampleText } from "./sample-text.ts";
 
-/** What is known of a model without computing it. */
+/** Facts about a model that need no computation. */
 export interface CheckedModel {
   readonly name: string;
   /** As its configuration names it, such as `LlamaForCausalLM`. */
@@ -46,43 +46,43 @@ export interface CheckedModel {
   readonly fileBytes: number;
 }
 
-/** One way to compute with its weights. */
+/** One precision of its weights. */
 export interface CheckedPrecision {
   readonly quantize: Quantization;
-  /** What fingerprints call it. */
+  /** Name in fingerprints. */
   readonly precision: string;
-  /** Of the weights, as they are computed with: in 4 bits also as prompts are. */
+  /** Size of the computed weights; with 4 bits, including their form for prompts. */
   readonly weightBytes: number;
-  /** How many weights have each form, norms and biases aside. */
+  /** Number of weights per form, without norms and biases. */
   readonly forms: Readonly<Record<WeightForm, number>>;
-  /** Weights of more bits than most. */
+  /** Weights with more bits than most. */
   readonly finer: readonly string[];
-  /** Beside float32; null for float32 itself. */
+  /** Comparison with float32; null for float32 itself. */
   readonly comparison: ModelComparison | null;
 }
 
 export interface ModelCheck {
   readonly model: CheckedModel;
   readonly precisions: readonly CheckedPrecision[];
-  /** Kernels of this machine for rounded weights, with their rates. */
+  /** This machine's kernels for quantized weights, with their speed. */
   readonly kernels: KernelMeasurement;
 }
 
 export interface CheckOptions {
-  /** The data folder; null takes the settings'. */
+  /** The data folder; null uses the settings. */
   readonly data: string | null;
   readonly threads: number | null;
-  /** The one way that is checked; null, the default, checks all that differ. */
+  /** The only precision to check; null (the default) checks all that differ. */
   readonly quantize?: Quantization | null;
-  /** Called with each precision before it is computed. */
+  /** Called before each precision is computed. */
   readonly onCompare?: (precision: string) => void;
 }
 
 /**
  * Checks a model.
  *
- * @param named a folder, a GGUF file, or the name of a model that was added
- * @throws ServiceError for what is no model or cannot be computed
+ * @param named a folder, a GGUF file, or the name of an added model
+ * @throws ServiceError for anything but a model that can be computed
  */
 export async function checkModel(
   named: string,
@@ -131,7 +131,7 @@ export async function checkModel(
       continue;
     }
     onCompare?.(precision);
-    // No window is longer, and tables of positions are as long as the context.
+    // No window is longer, and position tables grow with the context.
     const short = { ...config, contextLength: Math.min(config.contextLength, windowTokens) };
     const weightsOf = (quantization: Quantization) =>
       readQuantizedWeights(folder, short, { cacheFolder: folders.cacheOf(folder), quantization, kernels });
@@ -145,7 +145,7 @@ export async function checkModel(
   return { model, precisions, kernels };
 }
 
-/** The ways to compute it that differ, float32 first; what is stored in float32 has no form of its own. */
+/** Returns the distinct precisions, float32 first; weights stored as float32 have no `as-stored` form. */
 function distinctForms(
   folder: string,
   config: ModelConfig,
@@ -199,7 +199,7 @@ function weightCount(config: ModelConfig): number {
 }
 
 function familyOf(folder: string): string {
-  // It was read and checked before.
+  // Safe cast: it was read and validated before.
   const { architectures, model_type: type } = JSON.parse(
     readFileSync(join(folder, "config.json"), "utf8"),
   ) as {

@@ -1,4 +1,4 @@
-// Reads the page as it was built, once and when it is first asked for: a server that only programs use never does.
+// Reads the built page on its first request, so that servers without a page's users never load it.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PageFile, PageFiles } from "../../../base/domain/page-files.ts";
@@ -10,7 +10,7 @@ const contentTypes = {
   css: "text/css; charset=utf-8",
 } as const;
 
-/** @returns what gives the page; null where it was not built */
+/** @returns a function that returns the page; null if it was not built */
 export function pageReader(folder = join(packageFolder(), "dist", "dashboard")): () => PageFiles | null {
   let page: PageFiles | null = null;
   return () => (page ??= existsSync(join(folder, "index.html")) ? readPage(folder) : null);

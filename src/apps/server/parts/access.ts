@@ -1,4 +1,4 @@
-// Builds who may use the server, and how much: keys, signed-in users, limits and quotas.
+// Builds access control: keys, signed-in users, limits and quotas.
 import { isLoopback } from "../../../base/domain/loopback.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { createKeyService } from "../../../access/keys/key-service.ts";
@@ -44,7 +44,7 @@ export async function buildAccess(ground: Ground, start: Start) {
   return { usage: meter, room, http };
 }
 
-/** `auto` is open to this machine where only it is served, and to all where nothing asks for a key. */
+/** `auto` opens the routes if the server is only for this machine, or needs no keys. */
 function operatorRoutesOf({ http, server }: WholeSettings): HttpDependencies["operatorRoutes"] {
   if (http.operatorRoutes !== "auto") return http.operatorRoutes;
   if (server.auth === "off") return "open";

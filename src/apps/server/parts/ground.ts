@@ -1,4 +1,4 @@
-// Builds what every other part stands on: logs, metrics, the port, the database, the audit log and the folders.
+// Builds the foundation of all other parts: logs, metrics, the port, the database, the audit log and the folders.
 import { openArtifacts } from "../../../store/artifacts/open-artifacts.ts";
 import { storeEnvironment } from "../../../store/artifacts/s3/bucket-client.ts";
 import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
@@ -25,7 +25,7 @@ import { packageVersion } from "../package.ts";
 import { keepDataPrivate, keepNewFilesPrivate } from "../private-files.ts";
 import type { WholeSettings } from "../settings.ts";
 
-/** Starts a part; parts stop in the reverse order. */
+/** Starts a part; parts stop in reverse order. */
 export type Start = (part: Service) => Promise<void>;
 
 export type Ground = Awaited<ReturnType<typeof buildGround>>;
@@ -35,7 +35,7 @@ export async function buildGround(
   settings: WholeSettings,
   { start, onOutdated }: { readonly start: Start; readonly onOutdated: (reason: ServiceError) => void },
 ) {
-  // Before anything is written: parts that start early keep what they compute.
+  // Comes before anything is written: early parts write to caches.
   keepNewFilesPrivate();
   requireServed();
   settleChildEnvironment();
@@ -56,9 +56,10 @@ export async function buildGround(
   const version = packageVersion();
   const clock = systemClock;
   const telemetry = await startOpenTelemetry(config.openTelemetry, { version, clock, metrics, logger });
-  // Stopped last: what the others do then is still traced.
+  // Stops last, so that the stop of other parts is traced.
   await start(telemetry);
-  // Before anything is opened or loaded: a taken port is known at once, and requests are told that the server starts.
+  // Listens before anything is opened or loaded: a port conflict is found immediately, and requests learn that the
+  // server is starting.
   const listener = createListener({ host, port });
   await start(listener);
   const place = databasePlace(config);
@@ -91,7 +92,7 @@ export async function buildGround(
   return {
     settings,
     version,
-    /** Names this build to other servers and receivers. */
+    /** Identifies this build to other servers and receivers. */
     build: `hone-${version}`,
     listener,
     place,

@@ -1,4 +1,5 @@
-// Builds the base models, whose engines start later, and starts this server's lease and its uses of versions.
+// Builds the base models, whose engines start later, and starts this server's lease and its records of versions in
+// use.
 import type { Engine } from "../../../base/domain/generation.ts";
 import type { ModelVersion } from "../../../base/domain/model.ts";
 import { usableDevice } from "../../../inference/engine/device/usable-device.ts";
@@ -51,7 +52,7 @@ export async function buildModels(ground: Ground, start: Start) {
   const records = createVersionRecords({ models, store, cacheOf, logger });
   const baseOf = (name: string) => bases.find(({ model }) => model.name === name);
   const engineOf = (name: string): Engine | undefined => baseOf(name)?.engine;
-  /** Hash of the weights that a base's engine computes with, or did when it was last loaded; null if unknown. */
+  /** Returns the hash of the weights that a base's engine computes with, or last did; null if unknown. */
   const weightsOf = (name: string): string | null => {
     const state = engineOf(name)?.status().state;
     return (state?.kind === "ready" ? state.weights : records.hashesOf(name)?.weights) ?? null;
@@ -66,7 +67,7 @@ export async function buildModels(ground: Ground, start: Start) {
     precisionOf: (name) => baseOf(name)?.precision ?? null,
     build,
   });
-  /** Has the engine of a base load a version's adapter, if this server serves. */
+  /** Loads a version's adapter into its base's engine, if this server serves. */
   const prepareVersion = async (version: ModelVersion, baseModel: string): Promise<void> => {
     if (!ground.isServing) return;
     const adapter = await adapterOf(version, artifacts);
@@ -83,7 +84,7 @@ export async function buildModels(ground: Ground, start: Start) {
   await start(publishedVersions);
   return {
     ...served,
-    /** Names of all bases, failed ones included, the default first. */
+    /** Names of all bases, including failed ones, default first. */
     baseNames,
     /** Bases as requests use them. */
     shelf: servedBases({ bases, failed }),

@@ -1,5 +1,5 @@
-// Builds what keeps records and acts on them: feedback, annotation, files, traces, rewards, webhooks and retention. What
-// works by itself (rules, deliveries, sweeps) is started by the composition root, once the server is up.
+// Builds records and their processing: feedback, annotation, files, traces, rewards, webhooks and retention. The
+// composition root starts the automatic parts (rules, deliveries, sweeps) once the server is up.
 import { freshSeed, seededRandom } from "../../../base/domain/random.ts";
 import { trimAudit } from "../../../base/telemetry/audit-log.ts";
 import { createAnnotationService } from "../../../judge/annotation/annotation-service.ts";

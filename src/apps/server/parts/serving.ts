@@ -1,4 +1,4 @@
-// Builds what answers requests to models. Engines begin to load here and are waited for once HTTP is up.
+// Builds the parts that answer model requests. Engines start loading here; their loads are awaited once HTTP is up.
 import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import { createChatService } from "../../../inference/chat/complete-chat.ts";
 import { createEmbeddingService } from "../../../inference/chat/embeddings/embedding-service.ts";
@@ -20,9 +20,8 @@ import type { Models } from "./models.ts";
 export async function buildServing(ground: Ground, models: Models, { usage, room }: Access, start: Start) {
   const { settings, database, telemetry, progress, build, tools } = ground;
   const { bases, failed, directory, shelf, adapters } = models;
-  // The engines begin to load their models while HTTP is made ready. Each is waited for later, where it says what went wrong, and
-  // stopped in that order. Here it ends if a start does not get that far, and so do the texts, which wait for prompts for a while
-  // after an engine was let go.
+  // Engines load while HTTP is prepared. Each is awaited later, where its error is reported, and stopped in that
+  // order. If a start fails before that, this service stops them and the texts, which wait for running prompts.
   const beginning = serviceOf("bases that begin", {
     start: async () => {
       for (const { engine } of bases) engine.start().catch(() => undefined);
@@ -67,7 +66,7 @@ export async function buildServing(ground: Ground, models: Models, { usage, room
   } satisfies Partial<HttpDependencies>;
 }
 
-/** Waits for the engines and answers a few chats of the server's own; to be called once HTTP is up. */
+/** Waits for the engines and runs the warm-up chats; call it once HTTP is up. */
 export async function loadBases(
   { settings, tools }: Ground,
   models: Models,
@@ -75,10 +74,10 @@ export async function loadBases(
   start: Start,
 ) {
   const { bases, directory, shelf } = models;
-  // A base that cannot be loaded says so in lists and to requests, and is in the log; the others are served.
+  // A base that failed to load is logged and reports its reason to lists and requests; the others are served.
   await Promise.all(bases.map(({ engine }) => start(engine).catch(() => undefined)));
   endEnginesAhead();
-  // The prompt threads load the tokenizers once more, and do so when the engines take no processor for their start any more.
+  // The prompt threads load the tokenizers again, after the engines' start no longer needs the CPU.
   await Promise.all(bases.map(({ texts }) => start(texts).catch(() => undefined)));
   requireOne(bases, models.failed);
   if (!settings.server.firstChats) return;

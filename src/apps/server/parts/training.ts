@@ -1,5 +1,5 @@
-// Builds what makes versions of models: the runner of jobs, their queue, imports and exports. Starts everything but the queue,
-// which waits until the engines are loaded, and first removes what an earlier run left behind.
+// Builds training: the job runner, the queue, imports and exports. Starts everything but the queue, which waits for
+// the engines, and first removes the remains of an earlier run.
 import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import type { BaseModel } from "../../../base/domain/model.ts";
 import { CheckpointFiles } from "../../../inference/models/checkpoints/checkpoint-files.ts";
@@ -69,13 +69,13 @@ export async function buildTraining(ground: Ground, models: Models, start: Start
     folder,
     clock,
     settings: settings.models,
-    // What was imported is stored: an engine that is down or refuses it says so to whoever asks for it.
+    // The import is already stored; an engine that is down or refuses it reports that to its users.
     prepareVersion: (version, baseModel, by) =>
       prepareVersion(version, baseModel).catch((error: unknown) => {
         const fields = { ...by, err: error, modelId: version.modelId };
         logger.warn(fields, "an imported version could not be loaded yet");
       }),
-    // What is left undone here is done at the next version, or the next start.
+    // Work that fails here is done at the next version, or the next start.
     onNewVersion: (modelId, by) =>
       olderVersions.deleteOf(modelId).catch((error: unknown) => {
         logger.warn({ ...by, err: error, modelId }, "older versions could not be deleted");
@@ -113,7 +113,7 @@ export async function buildTraining(ground: Ground, models: Models, start: Start
   });
   const graceMs = goneMs(settings.jobs);
   return {
-    /** Removes what servers that died left among the artifacts. */
+    /** Removes artifacts of dead servers. */
     clearDead: place.isForMany ? sweepOfDeadServers({ ...swept, graceMs }) : async () => undefined,
     checks: {
       adapters: createAdapterCheck({ ...tools, models: store, artifacts }),
@@ -126,7 +126,7 @@ export async function buildTraining(ground: Ground, models: Models, start: Start
   };
 }
 
-/** Names of bases whose weights are not among their files, since other servers compute them. */
+/** Returns the names of bases without weight files, which other servers compute. */
 function weightless(models: readonly BaseModel[]): ReadonlySet<string> {
   const without = models.filter(({ engine, folder }) => engine.kind !== "embedded" && !hasWeights(folder));
   return new Set(without.map(({ name }) => name));

@@ -1,8 +1,8 @@
-// The process that serves, apart from the server in it: what it prints, and how it ends. Nothing here waits for a reader, so
-// that neither a paused log viewer nor a stopped terminal holds up the server, its end, or its restart after a crash.
+// The process around the server: its output, and its exit. It never waits for a reader of its output, so that a paused
+// log viewer or a stopped terminal delays neither the server nor its end or restart.
 import { flushStandardStreams, standardStream } from "../../../base/telemetry/standard-streams.ts";
 
-/** How long the last lines may take before the process ends without them. */
+/** Maximum time for the last lines before the process exits without them. */
 const lastLinesMs = 2000;
 
 /** Prints to standard output. */
@@ -15,13 +15,13 @@ export function printError(text: string): void {
   standardStream(2).write(text);
 }
 
-/** Ends the process once its output is written, or nobody has read it for a while. */
+/** Exits once the output is written, or nobody has read it for a while. */
 export async function endProcess(status: number): Promise<never> {
   await flushStandardStreams(lastLinesMs);
   process.exit(status);
 }
 
-/** Prints warnings and uncaught errors of this process itself: Node would write them, and wait for a reader. */
+/** Prints warnings and uncaught errors of this process: Node would wait for a reader. */
 export function printUnexpected(): void {
   process.removeAllListeners("warning");
   process.on("warning", (warning) => printError(`(node) ${warning.name}: ${warning.message}\n`));

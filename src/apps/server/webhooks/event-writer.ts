@@ -1,4 +1,4 @@
-// Writes the events of webhooks: what each is about is read when it is sent, so that nothing is sent of what was purged.
+// Writes the bodies of webhook events. Their subjects are read at sending time, so that no purged data is sent.
 import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
 import type { Stores } from "../../../store/database/stores.ts";
 import { feedbackEventText, jobEventText } from "../../../api/wire/webhooks/event-text.ts";
