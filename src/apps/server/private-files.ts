@@ -1,5 +1,5 @@
 // Protects the server's data from other users of the machine: new files are private, and an existing data folder is
-// made private. Leaves files of others alone: `hone.json`, and folders that are not the server's.
+// made private. Does not touch files of others: `hone.json`, and folders that are not the server's.
 import { chmod, lstat, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isMissing } from "../../store/artifacts/folder-names.ts";

@@ -79,6 +79,9 @@ test("adds, lists, queries, exports and summarizes feedback", async (t) => {
     (await run("add", "p", call)).errors,
     /Give the feedback: --emoji <emoji>, --note <text>, or --type/,
   );
-  assert.match((await run("add", "p", call, "--type", "x", "--payload", "{")).errors, /--payload is not JSON/);
+  assert.match(
+    (await run("add", "p", call, "--type", "x", "--payload", "{")).errors,
+    /--payload is not JSON/,
+  );
   assert.match((await run("query", "p", "--query", "[]")).errors, /--query must be an operation/);
 });

@@ -1,4 +1,4 @@
-// Tests of what the sweep at a server's start removes, and what it keeps.
+// Tests of the sweep at a server's start.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
