@@ -187,17 +187,17 @@ const refusals: readonly Refusal[] = [
   {
     family: "qwen3",
     tensors: [tensor("rope_freqs.weight", [8])],
-    message: /rope_freqs\.weight is not known/,
+    message: /rope_freqs\.weight is unknown/,
   },
   {
     family: "llama",
     tensors: [tensor("blk.0.attn_q.scale", [1])],
-    message: /blk\.0\.attn_q\.scale is not known/,
+    message: /blk\.0\.attn_q\.scale is unknown/,
   },
   {
     family: "llama",
     tensors: [tensor("blk.0.ffn_gate.bias", [96])],
-    message: /blk\.0\.ffn_gate\.bias is not known/,
+    message: /blk\.0\.ffn_gate\.bias is unknown/,
   },
   { family: "llama", keys: { "attention.head_count_kv": 3 }, message: /attention\.head_count_kv/ },
   { family: "llama", keys: { feed_forward_length: 64 }, message: /blk\.0\.ffn_gate\.weight is \[96, 64\]/ },

@@ -72,7 +72,7 @@ test("tokens of Phi-3 that mark turns take the blanks behind them, as in the tok
 test("a file whose way to split texts is not known is refused by its name and those that are, one that says none by the key", () => {
   assert.throws(() => tokenizerOf("gpt2", { pre: "deepseek-llm" }), {
     code: "unsupported",
-    message: /split in the way deepseek-llm; gpt-2, .*refact.*dbrx.*gpt-4o.* are known/,
+    message: /pre-tokenizer is deepseek-llm; gpt-2, .*refact.*dbrx.*gpt-4o.* are known/,
   });
   assert.throws(() => tokenizerOf("gpt2", {}), {
     code: "unsupported",

@@ -180,7 +180,7 @@ test("a processor that lies of scores ends its request by name", async () => {
     ["NaN", /"lies" made the score of token 0 NaN/],
     ["Infinity", /"lies" made the score of token 0 Infinity/],
     ["all", /No token continues the answer: the logits processors leave none/],
-    ["gives", /"lies" is broken: it gave its scores away/],
+    ["gives", /"lies" is broken: it detached the buffer of its scores/],
     ["later", /"lies" is broken: it is asynchronous/],
   ] as const) {
     const [, message] = await refusal({ logits_processors: [{ qualname: "lies", kwargs: { lie } }] }, 400);

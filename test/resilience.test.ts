@@ -53,7 +53,7 @@ test("a killed engine fails its requests with 503 and an error event, turns heal
     const health = await call(server, "GET", "/health");
     return health.status === 503 ? health : null;
   });
-  assert.match(JSON.stringify(red.body), /started again/);
+  assert.match(JSON.stringify(red.body), /restarted/);
   const answered = await whole;
   assert.equal(answered.status, 503, JSON.stringify(answered.body));
   assert.ok(Number(answered.headers.get("retry-after")) >= 1);

@@ -26,12 +26,12 @@ export function tensorFaults(
     if (found === undefined) faults.push(`${shownAs(name)} is missing`);
     else if (found.shape.join() !== shape.join()) {
       faults.push(
-        `${shownAs(name)} is [${found.shape.join(", ")}], the configuration makes it [${shape.join(", ")}]`,
+        `${shownAs(name)} is [${found.shape.join(", ")}], but the configuration requires [${shape.join(", ")}]`,
       );
     }
   }
   for (const name of stored.keys()) {
-    if (!names.has(name) && !isRedundant(name)) faults.push(`${shownAs(name)} is not known`);
+    if (!names.has(name) && !isRedundant(name)) faults.push(`${shownAs(name)} is unknown`);
   }
   if (faults.length === 0) return null;
   // A wholly different model would name thousands.

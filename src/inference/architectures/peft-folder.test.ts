@@ -96,7 +96,7 @@ test("folds the scale into B for serving, and fills modules without an adapter w
 });
 
 for (const init of ["pissa", "pissa_niter_4", "olora", "corda", "loftq", "lora_ga"])
-  test(`refuses an adapter of ${init}, whose base weights are others`, () => {
+  test(`refuses an adapter of ${init}, which changes the base weights`, () => {
     assert.throws(() => readLoraAdapter(changedAdapter({ init_lora_weights: init }), config), {
       code: "unsupported",
       message: new RegExp(`init_lora_weights is "${init}".*path_initial_model_for_weight_conversion`),
@@ -243,9 +243,9 @@ test("refuses matrices that the configuration excludes, that lack their counterp
       code: "invalid",
       message,
     });
-  refused({ layers_to_transform: [1] }, () => 4, /layers\.0\.self_attn\.q_proj\.lora_A\.weight is not known/);
-  refused({ target_modules: ["q_proj"] }, () => 4, /k_proj\.lora_A\.weight is not known/);
-  refused({ exclude_modules: ["q_proj"] }, () => 4, /q_proj\.lora_A\.weight is not known/);
+  refused({ layers_to_transform: [1] }, () => 4, /layers\.0\.self_attn\.q_proj\.lora_A\.weight is unknown/);
+  refused({ target_modules: ["q_proj"] }, () => 4, /k_proj\.lora_A\.weight is unknown/);
+  refused({ exclude_modules: ["q_proj"] }, () => 4, /q_proj\.lora_A\.weight is unknown/);
   refused({ rank_pattern: { q_proj: 2 } }, () => 4, /lora_A\.weight is \[4, 64\], .* \[2, 64\]/);
   const { folder } = patternedAdapter({}, () => 4);
   const tensors = [
@@ -259,7 +259,7 @@ test("refuses an adapter of another model, naming matrices", () => {
   const other = readModelConfig("test/fixtures/goldens/models/llama");
   assert.throws(() => readLoraAdapter(reference, other), {
     code: "invalid",
-    message: /q_proj\.lora_B\.weight is \[128, 4\], the configuration makes it \[64, 4\]/,
+    message: /q_proj\.lora_B\.weight is \[128, 4\], but the configuration requires \[64, 4\]/,
   });
 });
 
@@ -354,12 +354,12 @@ function product(
 for (const [what, adapter] of [
   ["on all projections", fusedAdapter()],
   ["on some parts of fused ones", fusedAdapter(["q_proj", "v_proj", "down_proj"])],
-  ["on a fused pair alone", fusedAdapter(["gate_proj", "up_proj"])],
+  ["on only a fused pair", fusedAdapter(["gate_proj", "up_proj"])],
   ["on none that is fused", fusedAdapter(["o_proj"])],
   ["with rank stabilisation", { ...fusedAdapter(), scale: 5 / Math.sqrt(3) }],
-  ["that nothing was learned in", createLoraAdapter(fused, { rank: 2, seed: 1 })],
+  ["without training", createLoraAdapter(fused, { rank: 2, seed: 1 })],
 ] as const) {
-  test(`an adapter ${what} is read back from fused modules as it was`, () => {
+  test(`an adapter ${what} survives the round trip through fused modules`, () => {
     assert.deepEqual(readLoraAdapter(writtenFused(adapter), fused), adapter);
   });
 }
@@ -376,7 +376,7 @@ test("refuses an adapter that declares parts but is not stacked, naming the loca
   const read = (changes: Readonly<Record<string, unknown>>) => () => readLoraAdapter(changed(changes), fused);
   assert.throws(read({ r: 2, lora_alpha: 10 / 3 }), {
     code: "invalid",
-    message: /rows of .*qkv_proj.* hold numbers beside the 2 columns from 0 on.* Leave that field out/,
+    message: /rows of .*qkv_proj.* hold numbers outside their 2 columns from 0 on.* Remove that field/,
   });
   assert.throws(read({ r: 4 }), {
     code: "invalid",

@@ -74,7 +74,7 @@ export function readBlock(
 ): Float32Array {
   const block = blockOf(readFloats(b), { stackedRank: b.shape[1], start, rank });
   if (block !== null) return block;
-  throw unlikeParts(`rows of ${b.name} hold numbers beside the ${rank} columns from ${start} on, their own`);
+  throw unlikeParts(`rows of ${b.name} hold numbers outside their ${rank} columns from ${start} on`);
 }
 
 /** An adapter whose matrices are still in their file. */
@@ -174,7 +174,7 @@ function requireStacked(
 
 function unlikeParts(fault: string): ServiceError {
   return invalid(
-    `The adapter is not made of the parts that ${unfusedField} of its adapter_config.json tells: ${fault}. Leave that field out to have it as it is.`,
+    `The adapter does not consist of the parts that ${unfusedField} in its adapter_config.json describes: ${fault}. Remove that field to use it unsplit.`,
   );
 }
 
@@ -251,7 +251,7 @@ function refuseWhatIsNotApplied(reader: ConfigReader): void {
   unless(
     "init_lora_weights",
     [true, false, "gaussian", "orthogonal", "eva"],
-    "it changes the base model's weights, and the adapter alone is another model; save it with path_initial_model_for_weight_conversion, or merge it",
+    "it changes the base model's weights, so the adapter without them is another model; save it with path_initial_model_for_weight_conversion, or merge it",
   );
   for (const field of ["use_dora", "use_qalora", "use_bdlora"])
     unless(field, [false], "only plain LoRA is applied");
@@ -267,7 +267,7 @@ function refuseWhatIsNotApplied(reader: ConfigReader): void {
   unless("modules_to_save", [], "whole trained modules are not applied; train the projections only");
   unless("trainable_token_indices", [], "trained embeddings are not applied; train the projections only");
   unless("target_parameters", [], "only the seven projections are adapted");
-  unless("layer_replication", [], "layers are as the base model has them; train without");
+  unless("layer_replication", [], "layers cannot be replicated; train without this option");
 }
 
 function readAdapterConfig(folder: string): JsonObject {

@@ -119,7 +119,7 @@ test("names missing, misshapen and unknown tensors", () => {
   writeSafetensors(join(folder, "model.safetensors"), [...fitting.slice(1), unknown], { type: "F32" });
   assert.throws(
     () => readModelWeights(folder, config, { cacheFolder: null }),
-    /model\.embed_tokens\.weight is missing; vision\.weight is not known/,
+    /model\.embed_tokens\.weight is missing; vision\.weight is unknown/,
   );
 });
 
@@ -240,7 +240,7 @@ for (const [quantization, kind, codes] of [
   ["4", "prompt", "of this machine"],
   ["4", "token", "of this machine"],
 ] as const) {
-  test(`the built graph of a ${kind} over ${quantization} bits computes what the interpreter makes of the same codes, ${codes}`, async () => {
+  test(`the built graph of a ${kind} over ${quantization} bits gives the interpreter's result for the same codes, ${codes}`, async () => {
     const folder = "test/fixtures/goldens/models/llama";
     const config = readModelConfig(folder);
     const kernels = codes === "uint8" ? { codes, fourBits: false } : await integerKernels(null);

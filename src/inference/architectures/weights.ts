@@ -223,8 +223,8 @@ function checkedTensors(folder: string, config: ModelConfig): readonly StoredTen
     code: "invalid",
     message:
       names === null
-        ? `The weights in ${folder} are not those of its config.json: ${faults}.`
-        : `The tensors of ${names.file} are not those of its metadata: ${faults}.`,
+        ? `The weights in ${folder} do not match its config.json: ${faults}.`
+        : `The tensors of ${names.file} do not match its metadata: ${faults}.`,
   });
 }
 

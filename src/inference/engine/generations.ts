@@ -130,7 +130,7 @@ function checkRequest(
   );
   const missing = featuresOf(request).filter((feature) => !capabilities.features.has(feature));
   if (missing.length > 0) {
-    throw unsupported(`This engine does not offer ${missing.join(", ")}; ask without.`);
+    throw unsupported(`This engine does not offer ${missing.join(", ")}; leave it out of the request.`);
   }
   const { topLogprobCount, promptLogprobCount } = request.outputs;
   const logprobCount = Math.max(topLogprobCount ?? 0, promptLogprobCount ?? 0);
@@ -149,7 +149,7 @@ function checkRequest(
   const beams = request.choices.kind === "beam" ? ` for each of ${request.choices.width} beams` : "";
   throw unsupported(
     room === 0
-      ? `This engine has no room for ${choiceCountOf(request)} beams side by side; ask for fewer.`
+      ? `This engine has no room for ${choiceCountOf(request)} beams at the same time; ask for fewer.`
       : `The prompt of ${tokenIds.length} tokens and an answer of up to ${maxTokens} need more memory for keys and values ` +
           `than this engine has: it holds at most ${room} tokens of prompt and answer${beams}. Ask for fewer tokens.`,
   );

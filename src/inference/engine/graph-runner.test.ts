@@ -113,7 +113,7 @@ for (const name of modelNames) {
     assert.deepEqual(transcript.ids(), expected);
   });
 
-  test(`${name}: a crowd gets what each request gets alone, bit for bit`, async () => {
+  test(`${name}: each request of a crowd gets the same bits as without company`, async () => {
     await checkCrowd(await runnerOf(name), crowd(name, null));
   });
 }

@@ -133,7 +133,7 @@ export class LoopEngine implements Service {
       vocabulary,
       settings: this.#options.constraints,
       choiceCountMax: settings.slotCountMax,
-      onBreakdown: (error) => logger.error({ err: error }, "a thread that computes constraints broke down"),
+      onBreakdown: (error) => logger.error({ err: error }, "a constraint thread broke down"),
     });
     this.#constraints = constraints;
     this.#ends.unshift(() => constraints.close());

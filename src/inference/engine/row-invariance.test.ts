@@ -79,7 +79,7 @@ async function checkBatches(runner: ModelRunner, adapter: LoadedAdapter | null, 
 }
 
 for (const quantization of searchedOf(["8", "4"] as const, 1)) {
-  test(`with weights of ${quantization} bits, a row is the same alone and in any batch`, async () => {
+  test(`with weights of ${quantization} bits, a row gets the same numbers in any batch`, async () => {
     const config = wideConfig();
     const folder = mkdtempSync(join(tmpdir(), "hone-rows-"));
     const weights = createRandomWeights(config, { seed: 1, deviation: 0.2 });
@@ -206,7 +206,7 @@ const cases = [
 ] as const;
 
 for (const [name, quantization] of searchedOf(cases, 4)) {
-  test(`${name}, ${quantization}: parts of prompts give the rows of whole prompts, cut and grouped in any way, and rows of two lanes those of each`, async () => {
+  test(`${name}, ${quantization}: any cut and grouping of prompts gives the rows of whole prompts, and paired lanes give the rows of each`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
     const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };

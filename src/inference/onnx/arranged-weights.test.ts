@@ -68,7 +68,7 @@ for (const [kind, codes, scales] of [
   ["int8MatMul", { dtype: "uint8", shape: [64, 96] }, [96]],
   ["int4MatMul", { dtype: "uint8", shape: [96, 2, 16] }, [96, 2]],
 ] as const) {
-  test(`${kind} of ${codes.dtype} computes the same with mapped arranged weights, and leaves their file as it is`, async () => {
+  test(`${kind} of ${codes.dtype} computes the same with mapped arranged weights, and does not change their file`, async () => {
     const builder = new GraphBuilder();
     const x = builder.input("x", "float32", ["B", 64]);
     const weight = builder.parameter("codes", codes.shape, codes.dtype);

@@ -31,7 +31,7 @@ for (const [where, program] of Object.entries({
   "in a process": compute,
   "in a thread": inThread("silenceRuntime()"),
 }))
-  test(`what is computed ${where} is told nobody, and nothing is kept of it at home`, (t) => {
+  test(`computing ${where} sends no telemetry, and leaves nothing in the home folder`, (t) => {
     const { home, output, status } = computeAlone(t, program);
     assert.deepEqual([status, output], [0, "2,4\n"]);
     assert.deepEqual(readdirSync(home), []);

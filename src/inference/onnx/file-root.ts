@@ -25,7 +25,7 @@ export function rootOfFiles(
   if (roots.length > 1)
     throw new ServiceError({
       code: "unsupported",
-      message: `The model and what is computed of it lie on ${roots.join(" and ")}, and a program can read from one drive only. Put the data folder (--data) on the drive of the model, or copy the model.`,
+      message: `The model and its converted weights are on ${roots.join(" and ")}, but a process can map files of only one drive. Put the data folder (--data) on the drive of the model, or copy the model.`,
     });
   return {
     folder: rootOf(files[0] ?? "."),

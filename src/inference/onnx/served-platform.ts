@@ -38,6 +38,6 @@ export function requireServed({ system, architecture, hasMusl }: Platform = this
   const place = `${system} on ${architecture}${hasMusl ? " with musl (Alpine)" : ""}`;
   throw new ServiceError({
     code: "unsupported",
-    message: `ONNX Runtime has no build for ${place}, so that no model can be served here. Use Linux with glibc, such as Debian (x64, arm64), macOS (arm64) or Windows (x64); commands with --url ask a server elsewhere.`,
+    message: `ONNX Runtime has no build for ${place}, so no model can be served here. Use Linux with glibc, such as Debian (x64, arm64), macOS (arm64) or Windows (x64); commands with --url ask a server elsewhere.`,
   });
 }

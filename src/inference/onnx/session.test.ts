@@ -30,11 +30,11 @@ const withoutGradient = new Set([
 
 for (const [name, examples] of cases) {
   if (examples.length === 0) continue;
-  test(`${name} is computed as the interpreter says`, async () => {
+  test(`${name} gives the interpreter's result`, async () => {
     for (const example of examples) await checkForward(example);
   });
   if (withoutGradient.has(name)) continue;
-  test(`the gradient of ${name} is computed as the interpreter says`, async () => {
+  test(`the gradient of ${name} equals the interpreter's`, async () => {
     for (const example of examples) await checkGradient(example);
   });
 }

@@ -133,7 +133,7 @@ async function readToEnd(bytes: ArchiveBytes): Promise<void> {
   const end = bytes.position + bytesBehindEndMax;
   while ((await bytes.next(blockBytes * 128)) !== null)
     if (bytes.position > end)
-      throw malformed(`more than ${bytesBehindEndMax} bytes follow its end; send one archive alone`);
+      throw malformed(`more than ${bytesBehindEndMax} bytes follow its end; send only one archive`);
 }
 
 function tooMany(entriesMax: number): ServiceError {

@@ -58,7 +58,7 @@ export function readSafetensorsFolder(folder: string): ReadonlyMap<string, Store
   if (!existsSync(indexFile)) {
     throw new ServiceError({
       code: "not_found",
-      message: `${folder} has neither model.safetensors nor model.safetensors.index.json; weights in other formats have to be converted first.`,
+      message: `${folder} has neither model.safetensors nor model.safetensors.index.json; convert weights in other formats first.`,
     });
   }
   const tensors = new Map<string, StoredTensor<PlainType>>();

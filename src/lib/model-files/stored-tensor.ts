@@ -107,7 +107,7 @@ function widened({ name, type, file, ...place }: StoredTensor): Float32Array {
     case "BF16":
       return bfloat16ToFloat32(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2));
     case "I64":
-      throw corrupt(file, `${name} holds integers where floating-point numbers are wanted`);
+      throw corrupt(file, `${name} holds integers where floating-point numbers are expected`);
     default:
       return dequantize(type, bytes);
   }
@@ -136,7 +136,7 @@ export function storedRowOf(row: number, headSize: number): number {
 /** Reads one tensor of integers. */
 export function readIntegers(tensor: StoredTensor): BigInt64Array {
   if (tensor.type !== "I64") {
-    throw corrupt(tensor.file, `${tensor.name} is ${tensor.type} where integers (I64) are wanted`);
+    throw corrupt(tensor.file, `${tensor.name} is ${tensor.type} where integers (I64) are expected`);
   }
   const bytes = readTensorBytes(tensor);
   return new BigInt64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);

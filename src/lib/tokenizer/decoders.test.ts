@@ -125,7 +125,7 @@ for (const [kind, files] of Object.entries(kinds)) {
     return [...ids.map((id) => detokenizer.push(id)), detokenizer.flush()];
   };
 
-  test(`an answer reads as the vendor reads it behind its prompt: ${kind}`, () => {
+  test(`decodes an answer like the vendor after its prompt: ${kind}`, () => {
     const id = fc.integer({ min: 0, max: tokenizer.vocabularySize - 1 });
     fc.assert(
       fc.property(fc.array(id, { maxLength: 12 }), (ids) => {
@@ -139,7 +139,7 @@ for (const [kind, files] of Object.entries(kinds)) {
   });
 
   if (kind === "Metaspace") continue;
-  test(`whole characters come whole, byte by byte: ${kind}`, () => {
+  test(`emits only whole characters when decoding byte by byte: ${kind}`, () => {
     for (const text of texts) {
       const characters = Array.from(text);
       const shown = read(bytesOf(text)).filter((piece) => piece !== "");

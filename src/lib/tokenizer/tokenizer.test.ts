@@ -19,7 +19,7 @@ interface Golden {
 }
 
 for (const name of readdirSync(root)) {
-  test(`renders and tokenizes as the reference implementation does: ${name}`, async () => {
+  test(`renders and tokenizes like the reference implementation: ${name}`, async () => {
     const golden = JSON.parse(readFileSync(`${root}/${name}/golden.json`, "utf8")) as Golden;
     const tokenizer = await loadTokenizer(`${root}/${name}`);
     const template = await loadChatTemplate(`${root}/${name}`);

@@ -17,7 +17,7 @@ export function readModelConfig(folder: string): ModelConfig {
   const { config, generation } = readConfigFiles(folder);
   const names = ggufNamesOf(folder);
   if (names === null) return parseModelConfig(config, generation, folder);
-  const consequence = `The model ${names.file} cannot be served: it asks for what is not computed.`;
+  const consequence = `The model ${names.file} cannot be served: it has unsupported options.`;
   return parse({
     reader: new ConfigReader(config, names.file, { nameOf: names.key }),
     consequence,
@@ -28,7 +28,7 @@ export function readModelConfig(folder: string): ModelConfig {
 /** Like {@link readModelConfig}, from the two files' contents; `origin` begins the error messages. */
 export function parseModelConfig(whole: JsonObject, generation: JsonObject, origin: string): ModelConfig {
   const config = textPartOf(whole);
-  const consequence = `The model in ${origin} cannot be served: its config.json asks for what is not computed.`;
+  const consequence = `The model in ${origin} cannot be served: its config.json has unsupported options.`;
   const reader = new ConfigReader(config, "config.json");
   if (config !== whole && (config["final_logit_softcapping"] ?? null) !== null) {
     const cure = "Transformers bounds the logits of Gemma3ForCausalLM only; use a model of that class";
@@ -57,7 +57,7 @@ function parse({
   const headSize = reader.count("head_dim", family.headSize ?? Math.floor(width / headCount));
   const kvHeadCount = reader.count("num_key_value_heads", family.kvHeadCount ?? headCount);
   if (headCount % kvHeadCount !== 0) {
-    reader.refuse("num_key_value_heads", `${headCount} query heads cannot be shared out evenly`);
+    reader.refuse("num_key_value_heads", `${headCount} query heads cannot be divided evenly`);
   }
   if (headSize % 2 !== 0) reader.refuse("head_dim", "the rotary embedding needs an even head size");
   const rotarySize = readRotarySize(reader, family, headSize);

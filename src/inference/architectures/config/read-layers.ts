@@ -91,7 +91,10 @@ export function readRotarySize(
   const place = (newer?.get("partial_rotary_factor") ?? null) === null ? reader : (newer ?? reader);
   const size = Math.floor(headSize * place.number("partial_rotary_factor", 1));
   if (size % 2 === 0 && size > 0 && size <= headSize) return size;
-  place.refuse("partial_rotary_factor", `it makes ${size} of ${headSize}; an even part of a head is turned`);
+  place.refuse(
+    "partial_rotary_factor",
+    `it makes ${size} of ${headSize}; an even part of a head must be rotated`,
+  );
   return headSize;
 }
 
@@ -99,10 +102,7 @@ export function readRotarySize(
 export function refusePartialRotary(settings: ConfigReader): void {
   const factor = settings.get("partial_rotary_factor");
   if (factor === undefined || factor === null || factor === 1) return;
-  settings.refuse(
-    "partial_rotary_factor",
-    "the rotary embedding covers whole heads; use a model where it does",
-  );
+  settings.refuse("partial_rotary_factor", "only rotation of whole heads is computed; use a model with that");
 }
 
 /** Inputs of scaling besides its own settings. */

@@ -36,7 +36,7 @@ export function readServedConfig(folder: string): ServedConfig {
     endOfTextIds: readEndOfTextIds(fields, generation),
   };
   if (reader.hasFaults)
-    throw reader.error(`The model in ${folder} cannot be served: its config.json says too little.`);
+    throw reader.error(`The model in ${folder} cannot be served: its config.json is incomplete.`);
   return result;
 }
 

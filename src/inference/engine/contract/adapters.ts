@@ -52,7 +52,7 @@ export function checkAdapters(under: EngineUnderTest): void {
     for (const answer of [beside, dropped, again]) checkSameTokens(engine, answer, before);
   });
 
-  test(`${name}: an adapter that was prepared answers as one that was not`, async () => {
+  test(`${name}: an adapter answers the same whether it was prepared or not`, async () => {
     const engine = await shared();
     const unprepared = await answerOf(engine, withAdapter(plain, { ...adapter, id: "unprepared:1" }));
     const prepared = { ...adapter, id: "prepared:1" };
@@ -61,7 +61,7 @@ export function checkAdapters(under: EngineUnderTest): void {
     checkSameTokens(engine, await answerOf(engine, withAdapter(plain, prepared)), unprepared);
   });
 
-  test(`${name}: an adapter that was prepared for nothing makes way for another of its id`, async () => {
+  test(`${name}: an unused prepared adapter is replaced by another with its id`, async () => {
     const engine = await shared();
     const first = { id: "again:1", folder: adapter.folder, hash: adapterHash(adapter.folder) };
     await engine.prepareAdapter(first);
@@ -72,7 +72,7 @@ export function checkAdapters(under: EngineUnderTest): void {
     checkSameTokens(engine, await answerOf(engine, withAdapter(plain, second)), expected);
   });
 
-  test(`${name}: an adapter that cannot be read is refused when it is prepared, and fails its own request`, async () => {
+  test(`${name}: an unreadable adapter is refused when it is prepared, and fails only its request`, async () => {
     const engine = await shared();
     await assert.rejects(engine.prepareAdapter(missing), { code: "conflict" });
     const [failed, fine] = await Promise.all([
@@ -86,7 +86,7 @@ export function checkAdapters(under: EngineUnderTest): void {
     await idle(engine);
   });
 
-  test(`${name}: an engine that is not up prepares nothing, and takes that calmly`, async () => {
+  test(`${name}: an engine that is not up ignores a request to prepare an adapter`, async () => {
     const engine = make({ waitingCountMax: 1 });
     await assert.rejects(engine.prepareAdapter(adapter), { code: "unavailable" });
     await engine.stop();

@@ -105,14 +105,14 @@ export function checkBeams(under: EngineUnderTest): void {
       }
     });
 
-  test(`${name}: one beam is greedy, whatever else is asked of draws`, async () => {
+  test(`${name}: one beam is greedy with any sampling parameters`, async () => {
     const beams = { width: 1, lengthPenalty: 1 };
     const answer = await answerOf(await shared(), ask({ beams, maxTokens: 12, sampling: seeded }));
     assert.deepEqual(answer.ids(), greedyAnswer(under).slice(0, 12));
     assert.deepEqual(answer.logprobs(), Array(12).fill(NaN));
   });
 
-  test(`${name}: every answer comes whole, in the order of ranks, after the prompt`, async () => {
+  test(`${name}: emits every answer whole, in the order of ranks, after the prompt`, async () => {
     const beams = { width: 3, lengthPenalty: 1 };
     const { events } = await answerOf(await shared(), ask({ beams, maxTokens: 5 }));
     assert.deepEqual(
@@ -166,7 +166,7 @@ export function checkBeams(under: EngineUnderTest): void {
     for (let index = 0; index < 3; index++) checkSameTokens(engine, two, alone[1], index);
   });
 
-  test(`${name}: choices of a search that nobody wants are left out, and the others stay`, async () => {
+  test(`${name}: leaves out unwanted choices of a search, and the others stay`, async () => {
     const engine = await shared();
     const request = ask({ beams: { width: 3, lengthPenalty: 1 }, maxTokens: 30 });
     const whole = await answerOf(engine, request);
@@ -186,7 +186,7 @@ export function checkBeams(under: EngineUnderTest): void {
     await idle(engine);
   });
 
-  test(`${name}: takes as many beams as its limits say, and no more`, async () => {
+  test(`${name}: accepts as many beams as its limits allow, and no more`, async () => {
     const engine = await shared();
     const roomFor = (width: number) => engine.roomFor({ kind: "beam", width, lengthPenalty: 1 });
     const wide = (width: number, maxTokens: number) =>

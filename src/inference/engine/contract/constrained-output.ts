@@ -57,7 +57,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
     );
   });
 
-  testOf(["choice"], "where no token ends an answer, a complete one ends by itself", async () => {
+  testOf(["choice"], "a complete answer ends automatically if no token may end it", async () => {
     const answer = await answerOf(await shared(), ask({ constraint: choice("yes"), sampling: seeded }));
     assert.equal(textOf(answer), "yes");
     assert.deepEqual(answer.finishes(), ["0 stop null"]);
@@ -77,7 +77,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
     assert.ok(cut.finishes().every((finish) => finish.endsWith("length null")));
   });
 
-  testOf(["json-schema"], "what there is to know of a constraint comes before all else", async () => {
+  testOf(["json-schema"], "notices about a constraint come before all other events", async () => {
     const engine = await shared();
     const strange = ask({
       constraint: jsonSchema({ type: "string", format: "color", maxLength: 3 }),
@@ -90,7 +90,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
     assert.ok(first <= 1 && events.slice(0, first).every(({ kind }) => kind === "constraint-noted"));
   });
 
-  testOf(["choice"], "log-probabilities under a constraint are those of the model", async () => {
+  testOf(["choice"], "log-probabilities under a constraint are the model's own", async () => {
     const engine = await shared();
     const free = await answerOf(engine, ask({ maxTokens: 1, topLogprobCount: 5 }));
     const held = await answerOf(
@@ -104,7 +104,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
     assert.ok(words.some((word) => word.startsWith(textOf(held))));
   });
 
-  testOf(["regex"], "an answer keeps its constraint, and ends, whatever else is asked for", async () => {
+  testOf(["regex"], "an answer keeps its constraint, and ends, with any other parameters", async () => {
     const engine = await shared();
     const constraint = regex("[a-c]{2,9}(-[0-9]{3}){2}");
     const letters = bytesOf.flatMap((bytes, id) => (bytes?.length === 1 ? [id] : []));
@@ -139,7 +139,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
     }
   });
 
-  testOf(["choice"], "where the request allows nothing that continues the constraint it fails", async () => {
+  testOf(["choice"], "a request fails if it allows no token that continues the constraint", async () => {
     const engine = await shared();
     if (!features.has("allowed-token-ids")) return;
     const sampling = { ...seeded, allowedTokenIds: [endTokenId] };
@@ -162,7 +162,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
     for (const [index, answer] of alone.entries()) assert.deepEqual(together[index].ids(), answer.ids());
   });
 
-  testOf(["choice", "regex"], "a constraint that cannot be served fails its request alone", async () => {
+  testOf(["choice", "regex"], "a constraint that cannot be served fails only its request", async () => {
     const engine = await shared();
     const [failed, answer] = await Promise.all([
       read(engine.submit(ask({ id: "bad", constraint: regex("(a)\\1") }))),
@@ -173,7 +173,7 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
     assert.equal(textOf(answer), "yes");
   });
 
-  testOf(["choice"], "a request can be given up while its constraint is read", async () => {
+  testOf(["choice"], "a request can be aborted while its constraint is read", async () => {
     const engine = await shared();
     const aborted = engine.submit(ask({ id: "aborted", constraint: choice(...words) }));
     aborted.abort();

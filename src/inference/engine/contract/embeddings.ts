@@ -64,7 +64,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
   const { name, rounding } = under;
   const shared = sharedEngine(under);
 
-  test(`${name}: an embedding times the output projection is what the reference implementation scores`, async () => {
+  test(`${name}: an embedding times the output projection gives the reference implementation's scores`, async () => {
     const engine = await shared();
     const differences = await Promise.all(
       tokenIds.slice(1).map(async (next, index) => {
@@ -83,7 +83,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
     );
   });
 
-  test(`${name}: the same tokens have the same embedding, whatever is beside them and was before`, async () => {
+  test(`${name}: the same tokens have the same embedding, regardless of other and earlier requests`, async () => {
     const engine = await shared();
     const expected = await embed(engine, ask(tokenIds));
     // By then an engine with a cache of scores has these.
@@ -110,7 +110,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
     assert.deepEqual(adapted, await embed(engine, ask(tokenIds, { adapter })));
   });
 
-  test(`${name}: a prompt may be as long as there is room, since nothing answers it`, async () => {
+  test(`${name}: a prompt may fill the context, because no answer follows`, async () => {
     const engine = await shared();
     const room = engine.roomFor({ kind: "sample", count: 1 });
     const longest = Array.from({ length: room }, (_, place) => tokenIds[place % tokenIds.length]);
@@ -118,7 +118,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
     assert.throws(() => engine.submit(ask([...longest, 1])));
   });
 
-  test(`${name}: an embedding that is given up frees what it had`, async () => {
+  test(`${name}: an aborted embedding frees its resources`, async () => {
     const engine = await shared();
     const generation = engine.submit(ask(tokenIds, { id: "given up" }));
     generation.abort();
@@ -126,7 +126,7 @@ export function checkEmbeddings(under: EngineUnderTest): void {
     await idle(engine);
   });
 
-  test(`${name}: an embedding is all that a request asks for`, async () => {
+  test(`${name}: refuses a request that asks for an embedding and more`, async () => {
     const engine = await shared();
     const plain = ask(tokenIds);
     for (const nonsense of [

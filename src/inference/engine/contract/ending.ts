@@ -22,7 +22,7 @@ export function checkEnding(under: EngineUnderTest): void {
   /** Predictable output: engines that are not exact predict only the most probable tokens. */
   const sampling = capabilitiesOf(under).isExact ? seeded : {};
 
-  test(`${name}: a stopped choice emits no more, and the others are as they would have been`, async () => {
+  test(`${name}: a stopped choice emits no more, and the others do not change`, async () => {
     const engine = await shared();
     // Long, so that a reader on a busy machine still stops it in time.
     const request = ask({ maxTokens: 100, choiceCount: 3, sampling });
@@ -41,7 +41,7 @@ export function checkEnding(under: EngineUnderTest): void {
     assert.deepEqual(stopped.finishes().toSorted(), ["0 length null", "2 length null"]);
   });
 
-  test(`${name}: choices that are stopped before anything is computed leave the rest alone`, async () => {
+  test(`${name}: choices that are stopped before anything is computed do not affect the rest`, async () => {
     const engine = await shared();
     const request = ask({ maxTokens: 8, choiceCount: 3, sampling });
     const whole = await answerOf(engine, request);
@@ -89,7 +89,7 @@ export function checkEnding(under: EngineUnderTest): void {
     await idle(engine);
   });
 
-  test(`${name}: what nobody reads comes to its end, and can be read later`, async () => {
+  test(`${name}: an unread generation finishes, and can be read later`, async () => {
     const engine = await shared();
     const generation = engine.submit(ask({ maxTokens: 6 }));
     await idle(engine);

@@ -71,7 +71,7 @@ export function checkEvents(under: EngineUnderTest): void {
   const { name, rounding } = under;
   const shared = sharedEngine(under);
 
-  test(`${name}: emits what it must in order for every kind of request, and if it is exact in a crowd the same as alone`, async () => {
+  test(`${name}: emits the required events in order for every kind of request, and an exact engine the same in a crowd`, async () => {
     const engine = await shared();
     const requests = Array.from({ length: 24 }, (_, seed) => randomRequest(seed));
     const transcripts = await Promise.all(requests.map((request) => read(engine.submit(request))));
@@ -95,7 +95,7 @@ export function checkEvents(under: EngineUnderTest): void {
 
   // Rounding affects a prompt's numbers differently from an answer's.
   if (rounding === undefined)
-    test(`${name}: an answer goes on as it would if its beginning were part of the prompt`, async () => {
+    test(`${name}: an answer continues as if its beginning were part of the prompt`, async () => {
       const engine = await shared();
       for (const own of [null, adapter]) {
         const whole = await answerOf(engine, ask({ maxTokens: 6, topLogprobCount: 0, adapter: own }));
@@ -118,7 +118,7 @@ export function checkRecordedAnswers(under: EngineUnderTest): void {
   const expected = greedyAnswer(under);
   const shared = sharedEngine(under);
 
-  test(`${name}: greedy answers are the recorded ones`, async () => {
+  test(`${name}: greedy answers equal the recorded ones`, async () => {
     const engine = await shared();
     const request = ask({ maxTokens: expected.length });
     const transcript = await answerOf(engine, request);

@@ -18,7 +18,7 @@ export function checkPriorities(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
 
-  test(`${name}: of what waits the lowest priority comes first, and of equals the oldest`, async () => {
+  test(`${name}: of waiting requests the lowest priority runs first, and of equals the oldest`, async () => {
     const engine = await shared();
     const finished: string[] = [];
     const follow = async (id: string, priority: number): Promise<void> => {
@@ -39,7 +39,7 @@ export function checkPriorities(under: EngineUnderTest): void {
     assert.deepEqual(finished, ["early", "plain", "plain too", "late"]);
   });
 
-  test(`${name}: who is interrupted gives the answer that it would give undisturbed`, async () => {
+  test(`${name}: a preempted request gives the same answer as undisturbed`, async () => {
     const engine = await shared();
     const worse = ask({
       id: "worse",

@@ -11,7 +11,7 @@ export function checkProcessors(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
 
-  test(`${name}: a processor changes what is drawn, in every choice`, async () => {
+  test(`${name}: a processor changes the drawn tokens of every choice`, async () => {
     const engine = await shared();
     const sampling = { temperature: 0.2, seed: 4 };
     const free = await answerOf(engine, ask({ maxTokens: 40, choiceCount: 3, sampling }));
@@ -25,7 +25,7 @@ export function checkProcessors(under: EngineUnderTest): void {
     }
   });
 
-  test(`${name}: processors act whatever penalties are asked for`, async () => {
+  test(`${name}: processors act with any penalties`, async () => {
     const engine = await shared();
     const processors = [{ name: "thinking-budget", args: [0], kwargs: { start: [], end: [7, 8, 9] } }];
     const sampling = { temperature: 0, processors, repetitionPenalty: 1.5, presencePenalty: 2 };
@@ -34,7 +34,7 @@ export function checkProcessors(under: EngineUnderTest): void {
     assert.notDeepEqual(answer.ids().slice(3), [7, 8, 9]);
   });
 
-  test(`${name}: log-probabilities beside a processor are those of the model`, async () => {
+  test(`${name}: log-probabilities with a processor are the model's own`, async () => {
     const engine = await shared();
     const free = await answerOf(engine, ask({ maxTokens: 1, topLogprobCount: 5 }));
     const sampling = { temperature: 0, processors: noRepeats };
@@ -45,7 +45,7 @@ export function checkProcessors(under: EngineUnderTest): void {
     );
   });
 
-  test(`${name}: arguments that a processor does not take fail the request alone`, async () => {
+  test(`${name}: arguments that a processor does not take fail only the request`, async () => {
     const engine = await shared();
     const broken = [{ name: "no-repeat-ngram", args: [], kwargs: { size: "x" } }];
     const [failed, fine] = await Promise.all([
@@ -57,7 +57,7 @@ export function checkProcessors(under: EngineUnderTest): void {
     assert.equal(fine.ids().length, 4);
   });
 
-  test(`${name}: refuses a processor that it does not have`, async () => {
+  test(`${name}: refuses a processor that it lacks`, async () => {
     const engine = await shared();
     const unknown = ask({ sampling: { processors: [{ name: "nobody's", args: [], kwargs: {} }] } });
     assert.equal(refusalOf(engine, unknown), "unsupported");

@@ -54,7 +54,7 @@ export function checkPromptLogprobs(under: EngineUnderTest): void {
   const tolerance = logprobTolerance(under);
   const shared = sharedEngine(under);
 
-  test(`${name}: a prompt's log-probabilities are those of the reference implementation`, async () => {
+  test(`${name}: a prompt's log-probabilities equal the reference implementation's`, async () => {
     const request = requestOf(scoredIds, { promptLogprobCount: 0, maxTokens: 2 });
     const answer = await answerOf(await shared(), request);
     checkOrder(answer);
@@ -73,7 +73,7 @@ export function checkPromptLogprobs(under: EngineUnderTest): void {
     assert.ok(difference < tolerance, `log-probabilities are ${difference} from the reference's`);
   });
 
-  test(`${name}: a token's rank and alternatives are its place among all tokens`, async () => {
+  test(`${name}: a token's rank and alternatives match its position among all tokens`, async () => {
     const engine = await shared();
     const answer = await answerOf(engine, ask({ promptLogprobCount: vocabularySize, maxTokens: 1 }));
     const few = await answerOf(engine, ask({ promptLogprobCount: 3, maxTokens: 1 }));
@@ -115,7 +115,7 @@ export function checkPromptLogprobs(under: EngineUnderTest): void {
     }
   });
 
-  test(`${name}: a prompt's log-probabilities do not depend on what else is asked for`, async () => {
+  test(`${name}: a prompt's log-probabilities do not depend on other parameters`, async () => {
     const engine = await shared();
     const plain = requestOf(scoredIds, { promptLogprobCount: 2, maxTokens: 3 });
     const expected = (await answerOf(engine, plain)).promptLogprobs();

@@ -28,9 +28,9 @@ const nonsense: Readonly<Record<string, GenerationRequest>> = {
   "a prompt without tokens": requestOf([]),
   "an id beyond the vocabulary": requestOf([512]),
   "a negative id": requestOf([1, -1]),
-  "half an id": requestOf([1.5]),
+  "a fractional id": requestOf([1.5]),
   "more than the context": requestOf([1, 2], { maxTokens: 255 }),
-  "no tokens to answer with": requestOf([1], { maxTokens: 0 }),
+  "no tokens for the answer": requestOf([1], { maxTokens: 0 }),
   "an allowed id beyond the vocabulary": requestOf([1], { sampling: { allowedTokenIds: [1, 512] } }),
   "a bias of no token": requestOf([1], { sampling: { logitBias: [[0.5, 1]] } }),
   "a bad word without tokens": requestOf([1], { sampling: { badWords: [[1], []] } }),
@@ -55,7 +55,7 @@ export function checkRefusals(under: EngineUnderTest): void {
     failing: { code: failing.code, make: () => underTest(failing.make()) },
   });
 
-  test(`${name}: serves while it is ready, and says its limits then`, async () => {
+  test(`${name}: serves while it is ready, and then reports its limits`, async () => {
     const engine = create(3);
     const kindOf = (): string => engine.status().state.kind;
     assert.equal(kindOf(), "starting");
@@ -88,7 +88,7 @@ export function checkRefusals(under: EngineUnderTest): void {
     );
   });
 
-  test(`${name}: an id that runs is a conflict until it has ended`, async () => {
+  test(`${name}: refuses the id of a running request as a conflict until it has ended`, async () => {
     const engine = await shared();
     const generation = engine.submit(ask({ maxTokens: 200 }));
     assert.equal(refusalOf(engine, ask({ maxTokens: 1 })), "conflict");
@@ -97,7 +97,7 @@ export function checkRefusals(under: EngineUnderTest): void {
     await idle(engine);
   });
 
-  test(`${name}: more requests than may wait are refused as overloaded`, async () => {
+  test(`${name}: refuses requests beyond the queue limit as overloaded`, async () => {
     const engine = create(3);
     await engine.start();
     assert.equal(engine.status().waitingCountMax, 3);
@@ -120,7 +120,7 @@ export function checkRefusals(under: EngineUnderTest): void {
     assert.equal((await read(engine.submit(ask({ maxTokens: 1 })))).failure, null);
   });
 
-  test(`${name}: refuses by name the features that it does not have`, async () => {
+  test(`${name}: refuses features that it lacks, by name`, async () => {
     const engine = await shared();
     const offered: ReadonlySet<string> = engine.capabilities.features;
     for (const [feature, requests] of Object.entries(featureRequests(ask()))) {
@@ -133,7 +133,7 @@ export function checkRefusals(under: EngineUnderTest): void {
   });
 
   for (const [what, request] of Object.entries(nonsense)) {
-    test(`${name}: does not take ${what}`, async () => {
+    test(`${name}: refuses ${what}`, async () => {
       const engine = await shared();
       assert.throws(() => engine.submit(request), /must hold: /);
       assert.equal(engine.status().runningCount, 0);

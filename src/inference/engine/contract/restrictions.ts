@@ -99,7 +99,7 @@ export function checkRestrictions(under: EngineUnderTest): void {
       }
     });
 
-  testOf(["logit-bias", "penalties"], "raw log-probabilities stay what they are", async () => {
+  testOf(["logit-bias", "penalties"], "raw log-probabilities do not change", async () => {
     const engine = await shared();
     const plain = await answerOf(engine, ask({ maxTokens: 1, topLogprobCount: 5 }));
     const sampling = { logitBias: [[banned, -100] as const], repetitionPenalty: 2 };
@@ -140,7 +140,7 @@ export function checkRestrictions(under: EngineUnderTest): void {
     assert.ok(new Set(once).size > 20, "repeating costs more and more");
   });
 
-  testOf(["min-tokens", "allowed-token-ids"], "no stop token comes before the least length", async () => {
+  testOf(["min-tokens", "allowed-token-ids"], "no stop token comes before the minimum length", async () => {
     const engine = await shared();
     const stopTokenIds = ids(0, 250);
     for (const temperature of temperatures) {
@@ -172,7 +172,7 @@ export function checkRestrictions(under: EngineUnderTest): void {
   });
 
   const forbidding = ["allowed-token-ids", "bad-words"] as const;
-  testOf(forbidding, "where nothing is left to draw the request fails, and says why", async () => {
+  testOf(forbidding, "a request without an allowed token fails, and gives the reason", async () => {
     const engine = await shared();
     const sampling = { allowedTokenIds: [4, 5], badWords: [[4], [5]] };
     const failed = await read(engine.submit(ask({ id: "failed", choiceCount: 2, sampling })));

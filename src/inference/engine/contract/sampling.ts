@@ -73,7 +73,7 @@ export function checkSampling(under: EngineUnderTest): void {
     checkSameTokens(engine, none, all);
   });
 
-  test(`${name}: draws from what temperature, top-k and top-p leave`, async () => {
+  test(`${name}: draws from the distribution that temperature, top-k and top-p define`, async () => {
     const engine = await shared();
     const [raw] = (
       await answerOf(engine, ask({ maxTokens: 1, topLogprobCount: vocabularySize }))
@@ -111,7 +111,7 @@ export function checkSampling(under: EngineUnderTest): void {
     }
   });
 
-  test(`${name}: a seed gives an answer of its own, and if the engine is exact the same in a crowd`, async () => {
+  test(`${name}: different seeds give different answers, and on an exact engine a seed gives the same in a crowd`, async () => {
     const engine = await shared();
     const request = (id: string, seed: number) =>
       ask({ id, maxTokens: 12, topLogprobCount: 0, sampling: { temperature: 1, topP: 0.95, seed } });
@@ -128,7 +128,7 @@ export function checkSampling(under: EngineUnderTest): void {
     );
   });
 
-  test(`${name}: each choice draws from a stream of its own, and if the engine is exact however many there are`, async () => {
+  test(`${name}: each choice has its own random stream, and on an exact engine for any number of choices`, async () => {
     const engine = await shared();
     const sampling = { temperature: 1.2, seed: 9 };
     const request = (choiceCount: number) =>

@@ -21,7 +21,7 @@ const toleranceShare = 1e-3;
  * @param modelFolder a model that uses the runtime's usual kernels, small enough to be computed at each start
  */
 export async function deviceFault(modelFolder: string, device: Device): Promise<string | null> {
-  if (!canComputeOn(device)) return `the runtime of this platform knows no ${device}`;
+  if (!canComputeOn(device)) return `the runtime of this platform does not support ${device}`;
   const expected = await scoresOn(modelFolder, "cpu");
   try {
     return differenceOf(await scoresOn(modelFolder, device), expected);

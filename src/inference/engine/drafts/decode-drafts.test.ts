@@ -110,14 +110,14 @@ const cases = [
 ] as const;
 
 for (const [name, quantization] of searchedOf(cases, 4)) {
-  test(`${name}, ${quantization}: drafts have the numbers of tokens decoded one by one`, () => {
+  test(`${name}, ${quantization}: drafts get the same numbers as tokens decoded one at a time`, () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     return checkModel(readModelConfig(folder), folder, { quantization, name });
   });
 }
 
 for (const quantization of searchedOf(["off", "8", "4"] as const, 1, "wide")) {
-  test(`so have they at widths whose products threads share, ${quantization}`, async () => {
+  test(`drafts get the same numbers at widths that threads split, ${quantization}`, async () => {
     const stored = {
       architectures: ["LlamaForCausalLM"],
       vocab_size: 64,

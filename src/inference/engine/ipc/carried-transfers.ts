@@ -53,7 +53,7 @@ export async function answerTransfer(
   ask: TransferAsk,
 ): Promise<TransferAnswer> {
   if (transfers === undefined) {
-    const message = "This engine neither holds prompts for others nor takes theirs.";
+    const message = "This engine neither holds prompts for other engines nor accepts theirs.";
     throw new ServiceError({ code: "unsupported", message });
   }
   switch (ask.name) {

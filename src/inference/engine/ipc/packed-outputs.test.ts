@@ -50,7 +50,7 @@ for (const [name, outputs] of [
     [computed(1), tokens(judged(5, 2), judged(6, 0), judged(7, 3)), finished, tokens(judged(8, 20)), failed],
   ],
 ] as const satisfies readonly (readonly [string, readonly CallOutput[]])[]) {
-  test(`what is packed comes back in its order from another process: ${name}`, () => {
+  test(`packed outputs survive the way from another process in order: ${name}`, () => {
     const packed = deserialize(serialize(packOutputs(outputs))) as ReturnType<typeof packOutputs>;
     assert.deepEqual([...unpackOutputs(packed)].flatMap(unpacked), outputs.flatMap(unpacked));
   });

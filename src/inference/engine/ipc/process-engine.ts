@@ -140,7 +140,7 @@ export class ProcessEngine implements Engine {
         name: "restarts",
         value: this.#restartedAtMs.length,
         limit: null,
-        about: "How often the engine's process was started again.",
+        about: "Restarts of the engine's process.",
       },
     ]);
   }
@@ -218,8 +218,8 @@ export class ProcessEngine implements Engine {
     this.#gauges = [];
     this.#rooms = [];
     if (signal.aborted) return;
-    this.#logger.error({ how, requestCount: this.#calls.size }, "the engine's process was lost");
-    const reason = `The engine's process ${how} and is being started again.`;
+    this.#logger.error({ how, requestCount: this.#calls.size }, "the engine's process died");
+    const reason = `The engine's process ${how} and is being restarted.`;
     this.#enter({ kind: "restarting", reason });
     this.#failAll("The engine broke down while it computed this request; try again.");
     this.#restarting = this.#restart(reason, signal);
@@ -232,7 +232,7 @@ export class ProcessEngine implements Engine {
     while (!signal.aborted) {
       const delayMs = restartDelayMs(this.#restartedAtMs, clock.monotonicMs(), settings.restartCountMax);
       if (delayMs === null) {
-        this.#enter({ kind: "failed", reason: `${reason} It did so too often and stays down.` });
+        this.#enter({ kind: "failed", reason: `${reason} It died too often and stays down.` });
         return;
       }
       try {

@@ -160,8 +160,10 @@ class OpenProcessor implements ScoreProcessor {
       }
       throw this.#refusal(`failed: ${reasonOf(cause)}`, cause);
     }
-    if (isDropped(result)) throw this.#refusal("is broken: it is asynchronous, and nobody waits for it");
-    if (given_V.length !== scores_V.length) throw this.#refusal("is broken: it gave its scores away");
+    if (isDropped(result))
+      throw this.#refusal("is broken: it is asynchronous, and the engine does not wait for it");
+    if (given_V.length !== scores_V.length)
+      throw this.#refusal("is broken: it detached the buffer of its scores");
     for (let id = 0; id < given_V.length; id++) {
       // Written so that NaN is caught too.
       if (!(given_V[id] < Infinity)) throw this.#refusal(`made the score of token ${id} ${given_V[id]}`);

@@ -229,7 +229,7 @@ test("a module that changes its arguments, tokens or scores affects no other req
   const faults: Readonly<Record<string, RegExp | null>> = {
     nothing: null,
     "extends the prompt": /failed: Cannot add property/,
-    "gives its scores away": /is broken: it gave its scores away/,
+    "gives its scores away": /is broken: it detached the buffer of its scores/,
     "makes one NaN": /made the score of token 2 NaN/,
     "makes one infinite": /made the score of token 2 Infinity/,
     "throws nothing": /failed: null/,

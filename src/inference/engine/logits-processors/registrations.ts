@@ -30,7 +30,9 @@ export function readRegistrations(entries: readonly string[]): readonly Registra
       );
     }
     if (names.has(name))
-      throw refusal(`names ${quoted(name)} twice, or one that comes along; names are given once`);
+      throw refusal(
+        `names ${quoted(name)} twice, or is the name of a built-in processor; choose another name`,
+      );
     names.add(name);
     return { name, file: resolve(file) };
   });

@@ -155,6 +155,6 @@ export function nothingAllowed({ request }: RunningRequest): ServiceError {
   const message =
     forbidding.join() === "the constraint"
       ? "The constraint cannot be followed with this model's vocabulary: no token continues the answer."
-      : `No token continues the answer: ${forbidding.join(" and ")} leave none. Ask for less of these.`;
+      : `No token continues the answer: ${forbidding.join(" and ")} leave none. Relax some of them.`;
   return new ServiceError({ code: "unsupported", message });
 }

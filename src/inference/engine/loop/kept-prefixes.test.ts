@@ -263,7 +263,7 @@ const cases = [
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
 for (const [name, quantization] of searchedOf(cases, 2)) {
-  test(`${name}, ${quantization}: answers are to the last bit those without a prefix cache`, async () => {
+  test(`${name}, ${quantization}: answers equal those without a prefix cache to the last bit`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
     const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };

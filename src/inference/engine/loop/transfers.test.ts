@@ -116,7 +116,7 @@ const models = [
 ] as const satisfies readonly (readonly [string, Quantization])[];
 
 for (const [name, quantization] of searchedOf(models, 2)) {
-  test(`${name}, ${quantization}: answers of a prompt that another loop computed are to the last bit its own`, async () => {
+  test(`${name}, ${quantization}: answers to a transferred prompt equal those of one loop to the last bit`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
     const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };

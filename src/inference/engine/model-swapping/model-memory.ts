@@ -287,7 +287,7 @@ export class Place {
   }
 
   unload(why: "idle" | "room"): void {
-    assert(this.#useCount === 0, "only an idle base is let go");
+    assert(this.#useCount === 0, "only an idle base is unloaded");
     this.#state = "unloading";
     this.#changing = this.#unload().then(() => this.#options.observer?.unloaded(this.name, why));
   }
@@ -360,8 +360,8 @@ export class Place {
 
   #noRoom(waitedMs: number): ServiceError {
     const message =
-      `The model ${this.name} is not loaded, and no memory was free for it within ${waitedMs / 1000} s: ${this.#options.others(this.name)} have it. ` +
-      "Try again later; `models.memoryBytes` says how much there is.";
+      `The model ${this.name} is not loaded, and no memory was free for it within ${waitedMs / 1000} s: it is held by ${this.#options.others(this.name)}. ` +
+      "Try again later, or raise `models.memoryBytes`.";
     return unloaded(message, 10);
   }
 }
@@ -378,7 +378,7 @@ function reasonOf(error: unknown): string {
 function notLoaded(reason: string, retryAfterMs: number): ServiceError {
   const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   return unloaded(
-    `${reason} The next try is made in ${retryAfterSeconds} s at the earliest.`,
+    `${reason} The next attempt is in ${retryAfterSeconds} s at the earliest.`,
     retryAfterSeconds,
   );
 }
@@ -388,7 +388,7 @@ function unloaded(message: string, retryAfterSeconds: number): ServiceError {
 }
 
 function tooManyWait(countMax: number): ServiceError {
-  const message = `${countMax} requests wait for base models to be loaded already; try again later.`;
+  const message = `${countMax} requests are already waiting for base models to load; try again later.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 10 });
 }
 

@@ -264,7 +264,7 @@ test("a request that times out waiting for room learns which bases hold it, and 
   assert.deepEqual([code, retryAfterSeconds], ["unavailable", 10]);
   assert.match(
     message,
-    /The model b is not loaded.*within 60 s: a \(0 MiB, 1 requests\) have it.*`models\.memoryBytes`/,
+    /The model b is not loaded.*within 60 s: it is held by a \(0 MiB, 1 requests\)\. .*`models\.memoryBytes`/,
   );
   // The base that was to make room accepts requests again.
   (await a.hold(whoever()))();
@@ -286,7 +286,7 @@ test("a failed load is reported to all who wait, retried with back-off, and does
   await settle();
   for (const { code, message, retryAfterSeconds } of await Promise.all(refusals)) {
     assert.deepEqual([code, retryAfterSeconds], ["unavailable", 1]);
-    assert.match(message, /^The model b could not be loaded: its process was ended\. The next try/);
+    assert.match(message, /^The model b could not be loaded: its process was ended\. The next attempt/);
   }
   assert.deepEqual([kindOf(a), kindOf(b), a.loadFault], ["ready", "failed", null]);
   assert.match(reasonOf(b), /could not be loaded/);
@@ -316,7 +316,7 @@ test("requests retry a base that the start could not load, which is reported as 
   );
   assert.match(
     (await refusalOf(a.hold(whoever()))).message,
-    /its process was ended\. The next try is made in 1 s/,
+    /its process was ended\. The next attempt is in 1 s/,
   );
   await clock.advance(1000);
   const hold = a.hold({ signal });

@@ -154,9 +154,9 @@ export class OnDemandEngine implements Engine {
       case "waiting":
         return { kind: "loading", reason: presence.reason };
       case "unloading":
-        return { kind: "unloaded", reason: "The model is being let go." };
+        return { kind: "unloaded", reason: "The model is being unloaded." };
       case "unloaded":
-        return { kind: "unloaded", reason: "The model is loaded at its next request." };
+        return { kind: "unloaded", reason: "The next request loads the model." };
       case "failed":
         return { kind: "failed", reason: presence.reason };
       default:
@@ -204,7 +204,7 @@ export class OnDemandEngine implements Engine {
       if (this.#phase !== "stopped") this.#inner = make();
     } catch (error) {
       // The next load fails too, because a stopped engine does not start again.
-      logger.error({ err: error }, "an engine that was let go could not be made anew");
+      logger.error({ err: error }, "an unloaded engine could not be recreated");
     }
     onUnloaded?.();
   }

@@ -229,7 +229,7 @@ class History {
   }
 
   #unload(base: SimulatedBase, why: string): void {
-    assert.deepEqual([base.state, base.runsUntilMs], ["loaded", []], "only an idle base is let go");
+    assert.deepEqual([base.state, base.runsUntilMs], ["loaded", []], "only an idle base is unloaded");
     const loadedMs = this.#nowMs - base.loadedAtMs;
     assert.ok(why === "idle" || loadedMs >= limits.pauseMs, `${base.name} was there for ${loadedMs} ms`);
     base.state = "unloading";

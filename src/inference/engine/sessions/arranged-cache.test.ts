@@ -74,7 +74,7 @@ test("a lack of disk space is found before anything is written, and the error sa
     const cache = { folder: disk.folder, model: "one", weightsHash: "a" };
     await assert.rejects(mappedWeights(product([4096, 4352]), cache, { weights, threads: 1 }), {
       code: "unavailable",
-      message: /takes 204 MiB until it is done.*room for 16 MiB/,
+      message: /takes 204 MiB of disk space at first.*has 16 MiB free/,
     });
     assert.deepEqual(readdirSync(disk.folder), []);
   } finally {

@@ -88,8 +88,8 @@ function requireRoom(folder: string, bytes: number): void {
   throw new ServiceError({
     code: "unavailable",
     message:
-      `The first start with a model arranges its weights in ${folder}, which takes ${needed} until it is done, a third of ` +
-      `that afterwards; the disk has room for ${free}. Make room on it, or have the data folder on another disk.`,
+      `The first start with a model arranges its weights in ${folder}, which takes ${needed} of disk space at first and a third of ` +
+      `that afterwards; the disk has ${free} free. Free disk space, or move the data folder to another disk.`,
   });
 }
 

@@ -156,7 +156,7 @@ function noRoom(): ConstraintRefusal {
     place: "",
     message:
       `The constraints of all running requests exceed the limit cacheBytes of ${data.cacheBytesMax}, and this ` +
-      "one takes most. Make it simpler, try again later or raise the limit.",
+      "one is the largest. Make it simpler, try again later or raise the limit.",
   });
 }
 

@@ -211,7 +211,7 @@ export class MaskWorker {
   }
 
   #fail(cause: Error): void {
-    const message = `The ${this.#options.name} broke down while it worked for this request; try again.`;
+    const message = `The ${this.#options.name} broke down while it served this request; try again.`;
     this.#failure ??= new ServiceError({ code: "internal", message, cause });
     this.#endWatch();
     for (const { reject } of this.#asked.values()) reject(this.#failure);

@@ -116,7 +116,7 @@ for (const [name, silenceDeadlineMs, cause] of [
   ["silent", 100, /finished nothing for 100 ms/],
   ["broken", 60_000, /this thread is broken/],
 ] as const) {
-  test(`a ${name} thread fails what was asked of it, by name, and another takes its place`, async () => {
+  test(`a ${name} thread fails its pending requests, by name, and is replaced`, async () => {
     const causes: string[] = [];
     const constraints = threaded(
       {},
@@ -129,7 +129,7 @@ for (const [name, silenceDeadlineMs, cause] of [
     for (let life = 1; life <= 2; life++) {
       await assert.rejects(prepare(constraints, choice("a")), (error) => {
         assert.ok(error instanceof ServiceError && error.code === "internal");
-        assert.match(error.message, /^The thread that computes what constraints allow broke down/);
+        assert.match(error.message, /^The constraint thread broke down/);
         return true;
       });
       assert.equal(causes.length, life);

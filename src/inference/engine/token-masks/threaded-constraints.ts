@@ -107,7 +107,7 @@ export class ThreadedConstraints implements ConstraintBackend {
     const { silenceDeadlineMs = defaultSilenceMs, onBreakdown } = this.#options;
     const { quickSteps = defaultQuickSteps } = this.#options;
     const worker = new MaskWorker({
-      name: "thread that computes what constraints allow",
+      name: "constraint thread",
       module,
       data: {
         vocabulary,

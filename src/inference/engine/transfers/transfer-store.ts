@@ -102,7 +102,7 @@ export class TransferStore implements PromptTransfers {
   async expect(id: string, prompt: HeldPrompt): Promise<void> {
     refuseOther(prompt, this.#shape);
     if (!this.#hasRoom(prompt.byteLength)) {
-      const message = `A prompt of ${prompt.byteLength} bytes does not fit beside those on their way: they may have ${this.#bytesMax} bytes together.`;
+      const message = `A prompt of ${prompt.byteLength} bytes does not fit next to the others in transfer: together they may take ${this.#bytesMax} bytes.`;
       throw new ServiceError({ code: "overloaded", message });
     }
     const blocks = prompt.blockPositions.map((count) => new Float32Array(blockValues(this.#shape, count)));
@@ -143,7 +143,7 @@ export class TransferStore implements PromptTransfers {
   #entryOf(id: string): Entry {
     const entry = this.#entries.get(id);
     if (entry !== undefined) return entry;
-    throw new ServiceError({ code: "not_found", message: "There is no such prompt any more." });
+    throw new ServiceError({ code: "not_found", message: "The prompt is no longer held." });
   }
 
   #add(id: string, prompt: HeldPrompt, arrays: readonly Float32Array[]): Entry {
@@ -185,6 +185,6 @@ function refuseOther(prompt: HeldPrompt, shape: PromptShape): void {
   if (isSame && isPositive && fits) return;
   throw new ServiceError({
     code: "conflict",
-    message: "What the other server holds is not of a model of this shape.",
+    message: "The prompt held by the other server is of a model with other dimensions.",
   });
 }

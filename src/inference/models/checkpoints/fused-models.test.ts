@@ -123,6 +123,6 @@ test("refuses a stacked adapter with values outside the parts that it declares",
   writeSafetensors(file, tensors, { type: "F32" });
   assert.throws(() => checkAdapter({ folder, baseFolder: base, rankMax: 64 }), {
     code: "invalid",
-    message: /gate_up_proj\.lora_B\.weight hold numbers beside the 4 columns from 0 on/,
+    message: /gate_up_proj\.lora_B\.weight hold numbers outside their 4 columns from 0 on/,
   });
 });

@@ -117,7 +117,7 @@ test("names the given file or folder in its errors", async (t) => {
   cpSync(small, folder, { recursive: true, dereference: true });
   const config = JSON.parse(readFileSync(join(folder, "config.json"), "utf8")) as object;
   writeFileSync(join(folder, "config.json"), JSON.stringify({ ...config, intermediate_size: 32 }));
-  await refuses(folder, new RegExp(`The weights in ${folder} are not those of its config\\.json`));
+  await refuses(folder, new RegExp(`The weights in ${folder} do not match its config\\.json`));
   writeFileSync(join(folder, "config.json"), JSON.stringify({ ...config, mlp_bias: true }));
   await refuses(folder, new RegExp(`The model in ${folder} cannot be served`), /mlp_bias is true/);
 });

@@ -55,7 +55,7 @@ const dense: HarmlessKey = {
 };
 const withoutScale = (what: string): HarmlessKey => ({
   isHarmless: isZeroOrOne,
-  cure: `this architecture has no factor of its own for ${what}`,
+  cure: `this architecture has no separate factor for ${what}`,
 });
 const headSized: HarmlessKey = {
   isHarmless: (value, { headSize }) => value === headSize,
@@ -108,14 +108,14 @@ const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
     isHarmless: (value) => value === true,
     cure: "only causal attention is computed; use a causal model",
   },
-  "attention.scale": { isHarmless: isZero, cure: "this architecture has no scale of attention of its own" },
+  "attention.scale": { isHarmless: isZero, cure: "this architecture has no separate attention scale" },
   "attention.temperature_scale": {
     isHarmless: isZero,
-    cure: "this architecture has no scale of attention by position",
+    cure: "this architecture has no attention scale by position",
   },
   "attention.clamp_kqv": { isHarmless: isZero, cure: "queries, keys and values are not clamped" },
   "attention.max_alibi_bias": { isHarmless: isZero, cure: "ALiBi is not computed" },
-  "attention.shared_kv_layers": { isHarmless: isZero, cure: "every layer has keys and values of its own" },
+  "attention.shared_kv_layers": { isHarmless: isZero, cure: "every layer has its own keys and values" },
   "attention.sliding_window": {
     isHarmless: (value, { contextLength }) => value === 0 || Number(value) >= contextLength,
     cure: "this architecture has no sliding window",
@@ -156,8 +156,7 @@ function faultOf(
   { key, name, context }: { readonly key: string; readonly name: string; readonly context: KeyContext },
 ): ServiceError | null {
   const known = Object.hasOwn(harmlessKeys, name) ? harmlessKeys[name] : undefined;
-  if (known === undefined)
-    return metadata.refused(key, "the key is not known, and may change what is computed");
+  if (known === undefined) return metadata.refused(key, "the key is unknown, and may change results");
   const value = metadata.value(key);
   return value === null || known.isHarmless(value, context) ? null : metadata.refused(key, known.cure);
 }

@@ -26,11 +26,11 @@ function checkClose(actual: Float32Array, expected: Float32Array): void {
 
 for (const type of ["Q4_0", "Q4_1", "Q4_K"]) {
   const tensor = present(tensors.get(`tensor.${type}`), type);
-  test(`${type}: blocks stand for the weights that the reference decodes`, () => {
+  test(`${type}: blocks have the weights that the reference decodes`, () => {
     checkClose(valuesOf(tensor), readFloats(tensor));
   });
 
-  test(`${type}: rows that lie in pairs are put apart`, () => {
+  test(`${type}: restores the order of paired rows`, () => {
     // Two rows have no order to undo, four of half the width do; a block of Q4_K is as wide as a row.
     const [rowCount, width] = tensor.shape;
     const shape = type === "Q4_K" ? [rowCount, width] : [(rowCount * width) / 32, 32];

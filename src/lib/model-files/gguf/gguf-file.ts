@@ -127,7 +127,7 @@ function readPart(file: string): GgufFile {
 
 function parsePart(reader: HeaderReader): GgufFile {
   if (reader.fileSize < 24 || reader.text(4) !== "GGUF")
-    throw reader.corrupt("it does not begin as a GGUF file does");
+    throw reader.corrupt("it does not begin like a GGUF file");
   const version = reader.uint32();
   if (version !== 2 && version !== 3) {
     throw reader.corrupt(`it is of version ${version}; 2 and 3 are read, in little-endian order`);
@@ -141,7 +141,7 @@ function parsePart(reader: HeaderReader): GgufFile {
   const entries = Array.from({ length: tensorCount }, () => readEntry(reader));
   const boundary = metadata.get("general.alignment") ?? 32;
   if (typeof boundary !== "number" || boundary < 1 || boundary > 1 << 20) {
-    throw reader.corrupt(`its tensors lie on boundaries of ${JSON.stringify(boundary)} bytes`);
+    throw reader.corrupt(`its tensors are aligned to ${JSON.stringify(boundary)} bytes`);
   }
   const dataStart = Math.ceil(reader.position / boundary) * boundary;
   return { metadata, tensors: placed(reader, entries, dataStart) };
@@ -167,7 +167,7 @@ function readEntry(reader: HeaderReader): TensorEntry {
     const named = otherTypeNames[number] ?? `of the unknown type ${number}`;
     throw new ServiceError({
       code: "unsupported",
-      message: `${reader.file}: the tensor ${name} is ${named}; ${Object.values(typeNames).join(", ")} are read. Take the model in one of these.`,
+      message: `${reader.file}: the tensor ${name} is ${named}; ${Object.values(typeNames).join(", ")} are read. Use the model in one of these types.`,
     });
   }
   return { name, shape, type, offset: reader.count(Number.MAX_SAFE_INTEGER) };
@@ -182,7 +182,9 @@ function placed(
   for (const { name, shape, type, offset } of entries) {
     const byteLength = byteLengthOf(type, shape);
     if (byteLength === null) {
-      throw reader.corrupt(`the tensor ${name} is ${type} [${shape.join(", ")}], which are no whole blocks`);
+      throw reader.corrupt(
+        `the tensor ${name} is ${type} [${shape.join(", ")}], which is not a whole number of blocks`,
+      );
     }
     const end = dataStart + offset + byteLength;
     if (!Number.isSafeInteger(end) || end > reader.fileSize) {
@@ -265,7 +267,7 @@ class HeaderReader {
   /** Reads a 64-bit count, at most `max`. */
   count(max: number): number {
     const value = this.view(8).getBigUint64(0, true);
-    if (value > BigInt(max)) throw this.corrupt(`it counts ${value} of what may be ${max} at most`);
+    if (value > BigInt(max)) throw this.corrupt(`it has a count of ${value}; at most ${max} is possible`);
     return Number(value);
   }
 
@@ -295,7 +297,7 @@ class HeaderReader {
     const start = this.position;
     if (start + byteLength > Math.min(this.fileSize, headerBytesMax)) {
       const limit = this.fileSize > headerBytesMax ? `is longer than ${headerBytesMax} bytes` : "is cut off";
-      throw this.corrupt(`what stands before its tensors ${limit}; copy it again`);
+      throw this.corrupt(`its header ${limit}; copy it again`);
     }
     const size = Math.min(Math.max(byteLength, 1 << 20), this.fileSize - start);
     const buffer = Buffer.alloc(size);

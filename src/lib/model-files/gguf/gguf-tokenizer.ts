@@ -203,9 +203,7 @@ function byteLevel(metadata: GgufMetadata, { tokens, kinds }: Vocabulary): Reado
   const name = metadata.needed("tokenizer.ggml.pre", metadata.text("tokenizer.ggml.pre"));
   const kind = preTokenizers[name];
   if (kind === undefined) {
-    throw metadata.error(
-      `its texts are split in the way ${name}; ${Object.keys(preTokenizers).join(", ")} are known`,
-    );
+    throw metadata.error(`its pre-tokenizer is ${name}; ${Object.keys(preTokenizers).join(", ")} are known`);
   }
   const usesGpt2 = kind.pieces === null;
   const bytes = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: usesGpt2 };

@@ -28,7 +28,7 @@ export function ropeScaling(source: RopeScalingSource): RopeScalingFields {
   const lone = short ?? long;
   if (lone !== undefined) {
     throw source.metadata.error(
-      `it has ${lone.name} alone; factors for short and for long texts are read together`,
+      `it has only ${lone.name}; factors for short and for long texts must come together`,
     );
   }
   if (settings.type === "longrope") {

@@ -86,7 +86,7 @@ export function checkConstraintBackend({ name, make }: BackendUnderTest): void {
   };
   after(() => Promise.all(made.map((constraints) => constraints.close())));
 
-  test(`${name}: masks are those of trying every token`, async () => {
+  test(`${name}: masks equal those of trying every token`, async () => {
     const constraints = create();
     for (const [constraint, text] of [
       [regex("[a-c]+x"), "abcx"],
@@ -103,7 +103,7 @@ export function checkConstraintBackend({ name, make }: BackendUnderTest): void {
     }
   });
 
-  test(`${name}: places of one constraint go their own ways, and a place that was given up begins anew`, async () => {
+  test(`${name}: cursors of one constraint are independent, and a closed one can be opened again`, async () => {
     const constraints = create();
     const constraint = regex("ab|cd");
     const prepared = await prepare(constraints, constraint);
@@ -118,13 +118,13 @@ export function checkConstraintBackend({ name, make }: BackendUnderTest): void {
     prepared.release();
   });
 
-  test(`${name}: what cannot be served is refused, and another one is not`, async () => {
+  test(`${name}: refuses a constraint that cannot be served, and still accepts others`, async () => {
     const constraints = create();
     await assert.rejects(prepare(constraints, regex("(a)\\1")), isRefusal(/back reference/));
     await followText((await prepare(constraints, choice("b"))).open(), choice("b"), "b");
   });
 
-  test(`${name}: a limit that is exceeded is named with its value`, async () => {
+  test(`${name}: names an exceeded limit with its value`, async () => {
     const tooLong = prepare(create({ sourceBytes: 10 }), choice("a text beyond it"));
     await assert.rejects(tooLong, isRefusal(/limit sourceBytes of 10\b/));
     const tooCostly = prepare(create({ compileSteps: 20 }), costlyToCompile);
@@ -136,7 +136,7 @@ export function checkConstraintBackend({ name, make }: BackendUnderTest): void {
     prepared.release();
   });
 
-  test(`${name}: one that is given up before it is prepared is not prepared`, async () => {
+  test(`${name}: does not prepare a constraint that is aborted while it waits`, async () => {
     const constraints = create();
     const abort = new AbortController();
     const dropped = prepare(constraints, choice("a"), abort.signal);
