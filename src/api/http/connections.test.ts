@@ -14,7 +14,7 @@ async function listening(t: TestContext, connections: number): Promise<Server> {
   return server;
 }
 
-/** A connection that the server has seen, since it answered there; rejects when it is closed instead. */
+/** Returns a connection on which the server has answered; rejects if the server closes it instead. */
 async function connected(server: Server, request: string): Promise<Socket> {
   const socket = connect(Number(new URL(server.app.listeningOrigin).port), "127.0.0.1");
   socket.on("error", () => undefined).write(request);
@@ -45,7 +45,7 @@ const stream = [
 const knownOf = (key: string): string =>
   `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer(key)}\r\n\r\n`;
 
-test("one connection too many without a key closes the oldest of them", async (t) => {
+test("closes the oldest connection without a key when there is one too many", async (t) => {
   const server = await listening(t, 5);
   const oldest = await connected(server, unknown);
   const keyed = await connected(server, known);
@@ -59,7 +59,7 @@ test("one connection too many without a key closes the oldest of them", async (t
   assert.ok(areOpen(keyed, newcomer, next));
 });
 
-test("an entity has half of the connections that others leave: its own idle ones go for its next", async (t) => {
+test("gives an entity half of the connections that others leave, and closes its own idle ones", async (t) => {
   const server = await listening(t, 8);
   server.chat.script.hangs = true;
   const idle = await connected(server, known);
@@ -83,7 +83,7 @@ test("an entity has half of the connections that others leave: its own idle ones
   assert.ok(areOpen(...running, last, others, stranger));
 });
 
-test("clients without a key take no connection from those that showed one", async (t) => {
+test("takes no connection from clients with a key for those without", async (t) => {
   const server = await listening(t, 6);
   const keyed = [await connected(server, known), await connected(server, knownOf(keys.other))];
   for (let count = 0; count < 20; count++) await connected(server, unknown);
@@ -91,7 +91,10 @@ test("clients without a key take no connection from those that showed one", asyn
   assert.ok(areOpen(await connected(server, knownOf(keys.other))));
 });
 
-/** Sends a request on each of so many connections at once, which have had an answer each; the order of the answers. */
+/**
+ * Sends a request on each of so many connections at the same time, after a first answer; returns the order of the
+ * answers.
+ */
 async function answersInOrder(
   server: Server,
   request: string,
@@ -113,14 +116,14 @@ async function answersInOrder(
   return { order: answered.map((response) => received.indexOf(response)), mostInRound };
 }
 
-test("requests that come on many connections at once begin in turns", async (t) => {
+test("begins simultaneous requests of many connections in turns", async (t) => {
   const server = await listening(t, 1000);
   const { order, mostInRound } = await answersInOrder(server, known);
   assert.ok(mostInRound <= 10, `${mostInRound} requests were answered in one round of the event loop`);
   assert.ok(order.indexOf(59) > order.indexOf(20), "those of an entity in the order in which they came");
 });
 
-test("of requests without a key the newest begins first", async (t) => {
+test("begins the newest request without a key first", async (t) => {
   const server = await listening(t, 1000);
   const { order } = await answersInOrder(server, unknown);
   assert.ok(order.indexOf(59) < order.indexOf(20), order.join(" "));

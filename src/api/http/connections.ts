@@ -1,10 +1,6 @@
-// Shares the connections out among entities and clients without a key, and closes one where there are too many: a client's
-// own before anybody else's, an idle one before one at work, and one without a key before one that has shown one. A
-// connection whose request has a key is never closed for another; a request for which there is none is refused.
-//
-// Requests begin in turns of the event loop, which those of an entity take together, and those of a network without a key:
-// hundreds of connections may each have one at once. A network's newest request begins first, so that a burst does not hold
-// up later clients.
+// Shares the connections among entities and clients without a key, and closes one if there are too many. It prefers
+// the client's own connections, then idle ones, then those that have never shown a key. A connection with an
+// authenticated request in progress is never closed for another; the new request is refused instead.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -13,22 +9,22 @@ import { keyless, TenantShares } from "../../base/domain/sharing/tenant-shares.t
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 import { networkOf } from "./credentials/failed-logins.ts";
 
-/** A connection that has shown a key. */
+/** State of a connection that has shown a key. */
 interface Keyed {
   entity: string;
-  /** Requests with a key that are being answered on it. */
+  /** Authenticated requests in progress on the connection. */
   busyCount: number;
 }
 
 export class Connections {
   readonly #shares: TenantShares;
-  /** No request on them had a key yet; by the network they come from, oldest first. */
+  /** Connections without a key so far, by network, oldest first. */
   readonly #strangers = new Map<string, Set<Socket>>();
   readonly #networkOf = new Map<Socket, string>();
-  /** Requests on connections of strangers that wait for their turn, by network; the newest last. */
+  /** Requests on connections without a key that wait for their turn, by network, newest last. */
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #keyed = new Map<Socket, Keyed>();
-  /** Those between two requests with a key, by entity; idle longest first. */
+  /** Connections between two authenticated requests, by entity, longest idle first. */
   readonly #idle = new Map<string, Set<Socket>>();
 
   readonly #closed: ReturnType<Metrics["counter"]>;
@@ -50,10 +46,10 @@ export class Connections {
     ]);
   }
 
-  /** Bounds the connections that the server takes from now on. */
+  /** Limits the connections that the server accepts from now on. */
   watch(server: Server): void {
     server.on("connection", (socket) => {
-      // The next one may wait behind it.
+      // Keeps the round short, so that the next waiting connection is accepted soon.
       loopTurns.skipRound();
       socket.once("close", () => this.#forget(socket));
       const isOverShare = this.#shares.roomFor(keyless) < 1;
@@ -67,15 +63,15 @@ export class Connections {
   }
 
   /**
-   * Counts a request with a key in, on its connection.
+   * Registers an authenticated request on its connection.
    *
-   * @returns the function to call once, when the request is over
-   * @throws ServiceError `overloaded` if the entity has its share of connections, and requests on all of them
+   * @returns the function to call once when the request is over
+   * @throws ServiceError `overloaded` if the entity has its share of connections, all busy
    */
   enter(socket: Socket, entity: string): () => void {
     const known = this.#keyed.get(socket);
     if (known === undefined && !this.#networkOf.has(socket)) return () => undefined;
-    // Several requests at once on a connection: it stays with the first.
+    // With several requests at the same time the connection stays with the first one's entity.
     if (known === undefined || (known.busyCount === 0 && known.entity !== entity)) this.#move(socket, entity);
     const keyed = this.#keyed.get(socket);
     if (keyed === undefined) return () => undefined;
@@ -87,12 +83,12 @@ export class Connections {
     };
   }
 
-  /** True if requests of the connection begin in turns of this entity. */
+  /** True if requests on the connection begin in turns of this entity. */
   isOf(socket: Socket, entity: string): boolean {
     return this.#keyed.get(socket)?.entity === entity;
   }
 
-  /** Calls back when it is the turn of the connection's entity, or of its network where it has shown no key. */
+  /** Calls back at the turn of the connection's entity, or of its network if it has shown no key. */
   inTurn(socket: Socket, begin: () => void): void {
     const entity = this.#keyed.get(socket)?.entity;
     if (entity !== undefined) return loopTurns.call(entity, begin);
@@ -107,7 +103,7 @@ export class Connections {
     });
   }
 
-  /** Makes it the entity's. */
+  /** Assigns the connection to the entity. */
   #move(socket: Socket, entity: string): void {
     const former = this.#keyed.get(socket)?.entity ?? keyless;
     this.#shares.change(former, -1);
@@ -121,7 +117,7 @@ export class Connections {
     this.#keyed.set(socket, { entity, busyCount: 0 });
   }
 
-  /** The newcomer is a stranger too: it goes where all others are busy. */
+  /** Makes room for a new connection without a key; closes the new one if all others are busy. */
   #closeForNewcomer(): void {
     if (this.#networkOf.size > 1) return this.#closeStranger();
     const entities = [...this.#idle.keys()];
@@ -133,7 +129,7 @@ export class Connections {
     else this.#closeIdle(most);
   }
 
-  /** The oldest of the network that has most, so that one address does not close all others'. */
+  /** Closes the oldest connection of the largest network, so that one address cannot displace all others. */
   #closeStranger(): void {
     let most: Set<Socket> | undefined;
     for (const sockets of this.#strangers.values())
@@ -141,7 +137,7 @@ export class Connections {
     this.#close(most, "none");
   }
 
-  /** @returns false if none of the entity's is idle */
+  /** @returns false if the entity has no idle connection */
   #closeIdle(entity: string): boolean {
     return this.#close(this.#idle.get(entity), "shown");
   }

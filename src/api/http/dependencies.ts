@@ -1,4 +1,4 @@
-// Everything the HTTP face needs, by injection. The composition root builds one of these; tests build it of fakes.
+// Dependencies of the HTTP server. The composition root passes real ones, tests pass fakes.
 import type { KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../base/domain/constraint.ts";
@@ -43,69 +43,72 @@ import type { WebhookService } from "../webhooks/webhook-service.ts";
 import type { ListedBase } from "../wire/models/served-model.ts";
 import type { HttpSettings } from "./settings.ts";
 
-/** One chat completion, of chat/. */
+/** Runs one chat completion; see chat/. */
 export type ChatPort = Pick<ChatService, "begin">;
 
-/** Durable work, of jobs/. */
+/** Runs durable work; see jobs/. */
 export type JobPort = Pick<JobQueue, "submit" | "replay" | "retry" | "cancel" | "watchEvents" | "limits">;
 
 /**
- * The engines as one: as well as the worst of them; one that is loaded when it is needed is well. One that could not be loaded
- * counts only if no other is left.
+ * State of all engines together, that of the worst one. An engine that loads on demand counts as ready. One that
+ * failed to load counts only if no other is left.
  */
 export interface EngineHealth {
   readonly state: EngineState["kind"];
-  /** Why it is not ready, or which base models could not be loaded, for people; else empty. */
+  /** Why the state is not ready, or which base models failed to load, for people; otherwise empty. */
   readonly reason: string;
-  /** Of each base model whether it is in memory, with why not, for people. */
+  /** State of each base model: in memory, or why not, for people. */
   readonly models: Readonly<Record<string, string>>;
 }
 
 export interface HttpDependencies {
-  /** What browsers see at `/`; null where it was not built. */
+  /** Files of the dashboard; null if it was not built. */
   readonly page: () => PageFiles | null;
   readonly chat: ChatPort;
   readonly tokenization: TokenizationService;
   readonly embeddings: Pick<EmbeddingService, "embed">;
-  /** Null where prompts do not pass between servers. */
+  /** Null if prompts are not passed between servers. */
   readonly exchange: Pick<PromptExchange, "open"> | null;
   readonly engineHealth: () => EngineHealth;
-  /** Why the database cannot be reached now, for people; null as far as is known. */
+  /** Why the database cannot be reached now, for people; null if no fault is known. */
   readonly databaseFault: () => string | null;
-  /** What is not as usual with the database and no fault, for people; null where there is nothing. */
+  /** Notice about the database that is not a fault, for people; null if there is none. */
   readonly databaseNote: () => string | null;
   /** Resolves when the database answers. */
   readonly checkDatabase: () => Promise<void>;
-  /** Resolves when training jobs get on; rejects as one of `checks` does. */
+  /** Resolves if training jobs make progress; rejects like the functions of `checks`. */
   readonly checkJobs: () => Promise<void>;
-  /** Further parts of the server by name, each with what rejects when it is not well; a ServiceError says it to everybody. */
+  /**
+   * Checks of further parts by name; each rejects if its part is not well. The message of a ServiceError is shown to
+   * everybody.
+   */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
   /**
-   * Checks a constraint, and values against it, as answers of a base model would keep it; apart from this process's event
-   * loop, and clients take turns.
+   * Checks a constraint, and values against it, as answers of a base model would be constrained. Runs outside this
+   * process's event loop, and clients take turns.
    */
   readonly checkConstraint: (
     base: string,
     constraint: Constraint,
     options: {
-      /** As JSON. */
+      /** Values as JSON. */
       readonly instances: readonly string[];
       readonly client: string;
       readonly signal: AbortSignal;
     },
   ) => Promise<ConstraintCheck>;
-  /** Those that are served, the default first. */
+  /** Base models that are served, the default first. */
   readonly baseModels: () => readonly ListedBase[];
-  /** What names of models stand for. */
+  /** Resolves model names. */
   readonly directory: Pick<ModelDirectory, "find" | "resolve">;
   readonly keys: Pick<KeyStore, "findByHash" | "findEnded">;
   readonly keyService: KeyService;
   readonly keyUse: Pick<KeyUse, "note">;
   readonly usage: Pick<UsageStore, "list">;
   readonly announcements: Announcements;
-  /** Whether an entity may store more. */
+  /** Storage quotas of entities. */
   readonly room: Pick<StorageQuotas, "require" | "quotaOf">;
-  /** What does not stay of what is stored. */
+  /** Data beyond the retention limits. */
   readonly retention: {
     readonly store: Pick<RetentionStore, "removed" | "stored">;
     readonly sweeper: Pick<Sweeper, "sweep">;
@@ -113,16 +116,16 @@ export interface HttpDependencies {
   };
   readonly limiter: Pick<RateLimiter, "admit">;
   readonly limits: EntityLimits;
-  /** Those of entities that have none of their own. */
+  /** Limits for entities without their own. */
   readonly entityLimits: KeyLimits;
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;
-  /** For what is logged of a model's versions, and when one was made. */
+  /** Finds the versions that logs belong to, and their times. */
   readonly versions: Pick<ModelStore, "newestVersion" | "findVersion">;
   readonly jobs: JobStore;
   readonly jobQueue: JobPort;
   readonly trajectories: TrajectoryStore;
-  /** Recorded ones. */
+  /** Recorded completions. */
   readonly completions: CompletionStore;
   readonly feedback: FeedbackService;
   readonly rewards: RewardService;
@@ -131,28 +134,28 @@ export interface HttpDependencies {
   readonly webhooks: WebhookService;
   readonly objects: ObjectService;
   readonly traces: ProjectTraces;
-  /** False of a server that only trains: it answers questions about itself alone. */
+  /** False for a server that only trains: it answers only questions about itself. */
   readonly isServing: boolean;
-  /** True once the server is stopping: new work is then answered 503. */
+  /** True once the server is stopping; new work is then answered 503. */
   readonly isDraining: () => boolean;
   readonly metrics: Metrics;
-  /** Null where nothing is traced. */
+  /** Null without tracing. */
   readonly tracing?: Tracing | null;
   readonly logger: Logger;
-  /** The newest lines that the logger wrote. */
+  /** The logger's newest lines. */
   readonly recentLog: Pick<RecentLog, "list" | "follow">;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly settings: HttpSettings;
   readonly auth: "on" | "off";
-  /** Who is let in without a key. */
+  /** Users who are signed in without a key. */
   readonly users: SignedInUsers;
   /**
-   * Whether metrics, the system check and the documentation want a key; `local` of those requests alone that are addressed
-   * to another host than this machine, or are another site's.
+   * Access to metrics, the system check and the documentation: open, or with a key. With `local` only requests do that are
+   * addressed to another host than this machine, or come from another site.
    */
   readonly operatorRoutes: "open" | "local" | "key";
-  /** Where models registered without an entity go when authentication is off. */
+  /** Entity of models that are registered without one while authentication is off. */
   readonly defaultEntity: string;
   readonly version: string;
 }

@@ -1,4 +1,4 @@
-// Errors of the domain in the wire's words; what becomes of each code is in statuses.test.ts.
+// Errors of the domain with the client's field names; statuses.test.ts covers the status of each code.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -29,42 +29,42 @@ function fault(message: string, ...location: readonly string[]): ServiceError {
   return new ServiceError({ code: "invalid", message, faults: [{ location, message, type: "t" }] });
 }
 
-test("a domain field's fault gets the wire's place, and keeps what is below the field", () => {
+test("translates a domain field of a fault to its path, and keeps the rest of the location", () => {
   check(fault("no", "stopping", "maxTokens"), ["body", "max_tokens"]);
   check(fault("no", "prompt", "messages", "0", "content"), ["body", "messages", "0", "content"]);
   check(fault("no", "after"), ["query", "after"]);
 });
 
-test("a place of the wire, or one that is not known, stays", () => {
+test("keeps a location that is already a path, or unknown", () => {
   check(fault("no", "body", "x"), ["body", "x"]);
   check(fault("no", "stopping", "minTokens"), ["stopping", "minTokens"]);
 });
 
-test("an error without a field gets the place of its code, where there is one", () => {
+test("gives an error without a field the path of its code, if there is one", () => {
   check(new ServiceError({ code: "not_found", message: "none" }), ["path", "model_id"]);
   check(new ServiceError({ code: "overloaded", message: "full", retryAfterSeconds: 7 }), null);
 });
 
-test("texts name fields as the client knows them, and quote all else as it is", () => {
+test("translates field names in texts, and leaves quoted input as it is", () => {
   const text = "`stopping.maxTokens` is 9; `toString` and `a b` are quotations";
   const spelled = "max_tokens is 9; `toString` and `a b` are quotations";
   check(fault(text, "stopping", "maxTokens"), ["body", "max_tokens"], spelled);
 });
 
-test("what is no error of the domain passes as it is", () => {
+test("returns other errors unchanged", () => {
   const refusal = new HttpRefusal({ status: 405, code: "invalid", faults: [] });
   assert.equal(locate(refusal, places), refusal);
   const bug = new Error("bug");
   assert.equal(locate(bug, places), bug);
 });
 
-/** As a parser makes it that says what it found to be a text, and it is none. */
+/** A broken error: its message claims to be a text but is not. */
 function unanswerable(): ServiceError {
   const location = ["body", undefined as unknown as string];
   return new ServiceError({ code: "invalid", faults: [{ location, message: "no", type: "t" }] });
 }
 
-test("an error that cannot be answered is answered as a fault of the server, and says why to the log", () => {
+test("answers an error that cannot be converted as a server fault, and logs why", () => {
   const { status, body, answerFailure } = errorAnswer(unanswerable(), "r1");
   assert.equal(status, 500);
   assert.deepEqual([body.error.code, body.error.type, body.detail], ["internal", "server_error", []]);
@@ -72,7 +72,7 @@ test("an error that cannot be answered is answered as a fault of the server, and
   assert.ok(answerFailure instanceof Error);
 });
 
-test("whatever a handler throws, the answer has the one body and a request id, whole or as an event", async () => {
+test("answers anything that a handler throws with the common body and a request id, whole or as an event", async () => {
   const server = await fakeServer();
   server.chat.script.refusal = unanswerable();
   const post = { method: "POST", url: "/v1/chat/completions", headers: { authorization: bearer() } } as const;

@@ -1,12 +1,12 @@
-// Every error as a status and the one body: `detail` for FastAPI's clients, `error` for OpenAI's. The only place that
-// knows which status a code has, beside `anthropic/dialect`. Says nothing internal: a cause goes to the log, the caller gets a
-// request id.
+// Maps every error to a status and the common body: `detail` for FastAPI's clients, `error` for OpenAI's. Only this
+// module and `anthropic/dialect` map codes to statuses. Internal details stay out of answers: the cause goes to the
+// log, the caller gets a request id.
 import { cut, ServiceError, type ErrorCode, type Fault } from "../../base/domain/service-error.ts";
 import { LimitRefusal } from "../../base/domain/keys/limits.ts";
 import { firstFaults } from "../../base/validation/findings.ts";
 import { rateHeaders } from "./limits/rate-headers.ts";
 
-/** A refusal that only HTTP knows: a wrong method, a wrong content type. */
+/** A refusal that only HTTP knows, such as a wrong method or content type. */
 export class HttpRefusal extends ServiceError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,11 +25,11 @@ export class HttpRefusal extends ServiceError {
 
 interface CodeRule {
   readonly status: number;
-  /** What OpenAI's clients call this kind of error. */
+  /** Error type for OpenAI's clients. */
   readonly type: string;
-  /** Where a fault is that names no place. */
+  /** Location of a fault that names none. */
   readonly location: readonly string[];
-  /** When trying again may help, unless the error says so itself. */
+  /** When a retry may help, unless the error says so itself. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -43,7 +43,7 @@ const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   too_large: { status: 413, type: "invalid_request_error", location: ["body"] },
   too_slow: { status: 408, type: "invalid_request_error", location: ["body"] },
   overloaded: { status: 429, type: "rate_limit_error", location: [], retryAfterSeconds: 1 },
-  // As OpenAI answers what goes beyond a quota; more than that helps only what somebody does.
+  // OpenAI's answer to an exceeded quota; unlike with a rate limit, somebody must act.
   full: { status: 429, type: "insufficient_quota", location: ["body"], retryAfterSeconds: 30 },
   unavailable: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
   cancelled: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 1 },
@@ -60,7 +60,7 @@ export interface ErrorBody {
   readonly error: {
     readonly message: string;
     readonly type: string;
-    /** The first field at fault, as a dotted name. */
+    /** The first faulty field, as a dotted name. */
     readonly param: string | null;
     readonly code: ErrorCode;
   };
@@ -73,13 +73,13 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ErrorBody;
-  /** Why the error itself could not be answered, where it could not; for the log. */
+  /** Why the error itself could not be converted, if so; for the log. */
   readonly answerFailure?: unknown;
 }
 
 /**
- * The whole answer for anything thrown; what is no ServiceError is a bug, and answered as `internal`, as is an error that
- * cannot be answered.
+ * Returns the whole answer for anything thrown. Anything but a ServiceError is a bug and answered as `internal`, as is
+ * an error that cannot be converted.
  *
  * @throws never
  */
@@ -118,11 +118,11 @@ function answerOf(error: unknown, requestId: string): ErrorAnswer {
   };
 }
 
-/** Characters of one text of an answer, and of the parts of one place. */
+/** Maximum lengths of one text in an answer, and of the parts of one location. */
 const textLengthMax = 2000;
 const placeLengthMax = 1000;
 
-/** A place holds names that a client chose: each is cut, and so is the way to a place that is long nevertheless. */
+/** Shortens a fault. Its location contains names chosen by the client, so each part and the whole path are cut. */
 function shortened({ location, message, type }: Fault): Fault {
   const parts: string[] = [];
   let length = 0;

@@ -1,5 +1,5 @@
-// A reply that is a stream of events: takes the response from the framework, sends what comes, and sends an error
-// that happens on the way as one last event.
+// Replies with a stream of events: takes over the response from the framework, and sends an error during the stream as
+// one last event.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Page, PageRequest } from "../../base/domain/page.ts";
@@ -14,9 +14,9 @@ import type { HttpSettings } from "./settings.ts";
 import { EventStream, type EventStreamOptions, IdleStreamError, eventStreamHeaders } from "./sse.ts";
 
 /**
- * Sends the headers; from here on the status is 200 whatever happens.
+ * Sends the headers; from here on the status is 200 in any case.
  *
- * @param form of a stream whose events are named by their type, or bring their ids, or that one of them keeps alive
+ * @param form options for streams with named events, ids, or a keep-alive event
  */
 export function openEventStream(
   reply: FastifyReply,
@@ -37,10 +37,10 @@ export function openEventStream(
 }
 
 /**
- * Waits for what still decides about the answer's status, but no longer than a connection may be silent: then the stream has
- * to begin, and what goes wrong is an event of it.
+ * Waits for a result that may still decide the answer's status, but no longer than a connection may be silent. After that the
+ * stream begins, and errors become events.
  *
- * @throws what `first` throws in that time
+ * @throws errors of `first` within that time
  */
 export async function firstOrSilence(
   first: Promise<unknown>,
@@ -56,17 +56,17 @@ export async function firstOrSilence(
   }
 }
 
-/** The limits of a stream. */
+/** Request and error events of a stream. */
 export interface Sending {
   readonly request: FastifyRequest;
   readonly logger: Logger;
-  /** What is sent of what went wrong on the way; absent sends the body that errors have. */
+  /** Returns the events for an error during the stream; by default the usual error body. */
   readonly failure?: (body: ErrorBody) => readonly object[];
 }
 
 /**
- * Ends a stream once everything was sent. What `sendAll` throws is sent as events that end it; a client that reads nothing
- * ends the sending, and with it whatever makes the events.
+ * Ends a stream after `sendAll`. Sends an error of `sendAll` as the last events. A client that stops reading ends the
+ * sending, and with it the source of the events.
  */
 export async function endAfter(
   stream: EventStream,
@@ -87,15 +87,15 @@ export async function endAfter(
   }
 }
 
-/** A list that is read as pages, or watched. */
+/** A list that can be paged or watched. */
 export interface WatchedList<Item> {
   readonly list: (asked: PageRequest) => Promise<Page<Item>>;
-  /** Items after the cursor as they come; ends on abort. */
+  /** Yields items after the cursor as they are added; ends on abort. */
   readonly watch: (after: string | null, signal: AbortSignal) => AsyncIterable<Item>;
   readonly body: (item: Item) => object;
 }
 
-/** Answers a page or, if the client accepts events, each item as it comes, with its id. */
+/** Answers a page or, if the client accepts events, each item with its id as it is added. */
 export async function pageOrEvents<Item extends { readonly id: string }>(
   { list, watch, body }: WatchedList<Item>,
   asked: PageRequest,
@@ -105,7 +105,7 @@ export async function pageOrEvents<Item extends { readonly id: string }>(
   if (!(request.headers.accept ?? "").includes("text/event-stream")) return pageBody(await list(asked), body);
   const signal = abandonedSignal(reply);
   const header = request.headers["last-event-id"];
-  // A browser that reconnects by itself sends a newer cursor than that of its first request.
+  // A browser that reconnects automatically sends a newer cursor than in its first request.
   const isResumed = typeof header === "string" && header !== "";
   const items = watch(isResumed ? header : asked.after, signal);
   const stream = openEventStream(reply, dependencies, { isNamed: false, hasIds: true });
@@ -115,14 +115,14 @@ export async function pageOrEvents<Item extends { readonly id: string }>(
     } catch (error) {
       throw locate(error, { after: isResumed ? ["header", "last-event-id"] : ["query", "after"] });
     }
-    // A watch ends quietly on abort; its reader must not take that for the end of the list.
+    // A watch ends quietly on abort; its reader must not treat that as the end of the list.
     signal.throwIfAborted();
   };
   await endAfter(stream, sendAll, { request, logger: dependencies.logger });
   return reply;
 }
 
-/** The body for what went wrong in a stream; what is the server's fault is logged, unless the client went away. */
+/** Returns the error body for a stream, and logs the server's faults unless the client disconnected. */
 function streamFailure(
   error: unknown,
   { isClosed }: EventStream,

@@ -1,4 +1,4 @@
-// What the framework refuses and streams break off with: refusals in our words, and lines in the log.
+// Converts the framework's refusals to this API's errors, and logs broken streams.
 import { Readable } from "node:stream";
 import type { FastifyRequest, FastifyInstance } from "fastify";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
@@ -7,7 +7,7 @@ import { wentAway } from "./request-life.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { IdleStreamError } from "./sse.ts";
 
-/** Translates what the framework threw; anything else is returned as it is. */
+/** Converts errors that the framework threw; returns other errors unchanged. */
 export function translated(error: unknown, request: FastifyRequest): unknown {
   const code = codeOf(error);
   switch (code) {
@@ -25,7 +25,7 @@ export function translated(error: unknown, request: FastifyRequest): unknown {
   }
 }
 
-/** What sends the documentation's files throws for a name that leads out of their folder, or cannot be one. */
+/** True for the error that the documentation's file server throws for an invalid file name, or one outside its folder. */
 function isRefusedFile(error: unknown, { url }: FastifyRequest): boolean {
   return url.startsWith("/docs/static/") && !(error instanceof ServiceError);
 }
@@ -35,7 +35,7 @@ function noFile(): ServiceError {
   return new ServiceError({ code: "not_found", faults });
 }
 
-/** @throws HttpRefusal for a body that is compressed */
+/** @throws HttpRefusal for a compressed body */
 export function refuseEncoding(encoding: string | undefined): void {
   if (encoding === undefined || encoding.toLowerCase() === "identity") return;
   const message = `The Content-Encoding is ${quoted(encoding)}; bodies are read as they are, without compression.`;
@@ -46,12 +46,12 @@ export function refuseEncoding(encoding: string | undefined): void {
   });
 }
 
-/** The code that the framework, or Node, gave an error. */
+/** Returns the code that the framework or Node gave an error. */
 export function codeOf(error: unknown): unknown {
   return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 }
 
-/** Names the type that the route's document names. */
+/** Names the content type from the route's documentation. */
 function wrongContentType({ headers, routeOptions }: FastifyRequest): HttpRefusal {
   const given = headers["content-type"];
   const [taken = "application/json"] = routeOptions.schema?.consumes ?? [];
@@ -78,9 +78,9 @@ function located(place: string, message: string, cause: unknown): ServiceError {
 }
 
 /**
- * Says in the log why an answer that is a stream broke off: its status is sent, so that its client sees no more than the end
- * of the connection. A client's going away is no error. Answers that failed before their first byte, and event streams, are
- * logged where they are answered.
+ * Logs why a streamed answer broke off: its status is already sent, so the client only sees the connection end. A
+ * client's disconnect is not an error. Answers that fail before their first byte, and event streams, are logged
+ * elsewhere.
  */
 export function logBrokenOff(app: FastifyInstance, logger: Logger): void {
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -96,7 +96,7 @@ export function logBrokenOff(app: FastifyInstance, logger: Logger): void {
   });
 }
 
-/** What is read was deleted meanwhile, its client reads nothing, its turn to read more did not come. */
+/** True for expected errors: the data was deleted meanwhile, the client stopped reading, or no read turn came. */
 function isForeseen(error: unknown, requestId: string): boolean {
   return error instanceof IdleStreamError || errorAnswer(error, requestId).status !== 500;
 }

@@ -1,4 +1,4 @@
-// The official OpenAI library against a listening server: answers, streams, and every error as its own type.
+// The official OpenAI client against a listening server: answers, streams, and every error as its type.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import OpenAI, {
@@ -67,7 +67,7 @@ test("streams", async () => {
   );
 });
 
-test("an error in a stream is thrown to whoever reads it", async () => {
+test("throws an error during a stream to its reader", async () => {
   server.chat.script.failure = new ServiceError({ code: "unavailable", message: "x" });
   const stream = await client.chat.completions.create({ ...hello, stream: true });
   await assert.rejects(async () => {
@@ -111,7 +111,7 @@ test("throws every error as the type of its status, with its message, code and f
   await assert.rejects(stranger.chat.completions.create(hello), AuthenticationError);
 });
 
-test("a body over the limit is refused in words even while it is being sent", async () => {
+test("refuses a body over the limit with a message while it is being sent", async () => {
   const small = await fakeServer({ settings: { chatBodyBytes: 4096 } });
   await small.app.listen({ host: "127.0.0.1", port: 0 });
   const answer = await fetch(`${small.app.listeningOrigin}/v1/chat/completions`, {

@@ -1,9 +1,9 @@
-// A long answer is made as it is read, and ends when nobody reads it.
+// A long answer is produced as it is read, and ends when nobody reads it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { patientStream } from "./patient-answer.ts";
 
-/** Pieces without end, what was made of them, and whether whoever made them knows that it is over. */
+/** An endless source of pieces that counts them, and records whether it was stopped. */
 function endless(pieceBytes: number) {
   const seen = { madeBytes: 0, isOver: false };
   const pieces = async function* (): AsyncGenerator<Uint8Array, void> {
@@ -19,7 +19,7 @@ function endless(pieceBytes: number) {
   return { seen, pieces: pieces() };
 }
 
-/** Resolves when what makes the pieces was told that nobody wants more. */
+/** Resolves when the source has been stopped. */
 async function over(seen: { readonly isOver: boolean }): Promise<void> {
   while (!seen.isOver) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -35,7 +35,7 @@ test("sends all pieces, texts and bytes of any size", async () => {
   assert.deepEqual(Buffer.concat(chunks), Buffer.concat([Buffer.from("é"), Buffer.alloc(200_000, 7)]));
 });
 
-test("makes no more than a piece ahead of what is read", async () => {
+test("produces at most one piece ahead of the reader", async () => {
   const { seen, pieces } = endless(1 << 22);
   const stream = patientStream(pieces, 60_000);
   let readBytes = 0;
@@ -47,7 +47,7 @@ test("makes no more than a piece ahead of what is read", async () => {
   await over(seen);
 });
 
-test("ends when nothing is read for too long, and what makes it ends too", async () => {
+test("ends with its source when nothing is read for too long", async () => {
   const { seen, pieces } = endless(1 << 22);
   const stream = patientStream(pieces, 1);
   const failure = new Promise<Error>((resolve) => stream.once("error", resolve));

@@ -1,11 +1,14 @@
-// A long answer that is made as it is read: it waits while the client reads slowly, and stops its source when the client
-// goes away or reads nothing for too long.
+// A long answer that is produced as it is read: it waits for a slow client, and stops its source if the client
+// disconnects or reads nothing for too long.
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { IdleStreamError } from "./sse.ts";
 import type { HttpSettings } from "./settings.ts";
 
-/** Sends the pieces. What they throw breaks the connection off, since the status is sent: clients see that the rest lacks. */
+/**
+ * Sends the pieces. An error breaks the connection off, because the status is already sent; clients see an incomplete
+ * answer.
+ */
 export function sendPieces(
   reply: FastifyReply,
   pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
@@ -14,10 +17,10 @@ export function sendPieces(
   return reply.send(patientStream(pieces, idleStreamSeconds * 1000));
 }
 
-/** Of what is made, so much waits to be read; and a client that reads so much of it reads. */
+/** Bytes that are buffered ahead of the client, and that a client must read to count as reading. */
 const chunkBytes = 1 << 16;
 
-/** The pieces as a stream, which makes no more than is read, and fails when nothing is read of it for `idleMs`. */
+/** Returns the pieces as a stream that produces only what is read, and fails if nothing is read for `idleMs`. */
 export function patientStream(
   pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   idleMs: number,

@@ -1,5 +1,5 @@
-// A whole conversation of an unmodified RL client, recorded elsewhere, played against our routes: every request of it
-// must be taken, and every answer must hold what that client reads.
+// Replays a recorded session of an unmodified RL client against these routes. Every request must be accepted, and
+// every answer must contain what the client reads.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ const recorded = readFileSync("test/fixtures/recordings/art-full.jsonl", "utf8")
   .split("\n")
   .map((line) => JSON.parse(line) as Recorded);
 
-test("takes every request of a recorded client, from registration to deletion", async () => {
+test("accepts every request of a recorded client, from registration to deletion", async () => {
   const server = await fakeServer();
   server.chat.script.isTrained = true;
   const ids = new Map<string, string>();

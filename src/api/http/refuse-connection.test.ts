@@ -5,7 +5,7 @@ import { connect, Socket, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { noteAnswers, refuseConnection } from "./refuse-connection.ts";
 
-test("a connection that its client has reset, or that cannot be answered, is given up", () => {
+test("gives up a connection that was reset, or that cannot be answered", () => {
   const reset = new Socket();
   refuseConnection(Object.assign(new Error("reset"), { code: "ECONNRESET" }), reset);
   assert.ok(reset.destroyed);
@@ -15,7 +15,7 @@ test("a connection that its client has reset, or that cannot be answered, is giv
   assert.ok(ended.destroyed);
 });
 
-/** What comes back for bytes of a client that never ends its request, from a server whose answer has begun by then. */
+/** Returns the bytes that a server with an answer in progress sends to a client that never completes its next request. */
 async function answeredTo(t: TestContext, sent: string, more: string): Promise<string> {
   const server = createServer({ requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 });
   t.after(() => server.close());
@@ -24,14 +24,14 @@ async function answeredTo(t: TestContext, sent: string, more: string): Promise<s
     response.writeHead(200, { "content-length": 10 });
     response.write("begun");
     server.once("clientError", (error, socket) => {
-      // A server's connections are of the network.
+      // Safe cast: a server's connections are network sockets.
       refuseConnection(error, socket as Socket);
       response.end(" over");
     });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // It listens on a port.
+  // Safe cast: it listens on a port.
   const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
   client.on("error", () => undefined);
   let text = "";
@@ -46,7 +46,7 @@ async function answeredTo(t: TestContext, sent: string, more: string): Promise<s
 
 const late = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\n{}";
 
-test("an answer that has begun is not written into where its request, or one behind it, is late", async (t) => {
+test("never writes into an answer in progress if its request, or a later one, is late", async (t) => {
   const whole = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
   for (const [sent, more] of [
     [late, ""],
@@ -55,7 +55,7 @@ test("an answer that has begun is not written into where its request, or one beh
     assert.match(await answeredTo(t, sent, more), /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nbegun over$/);
 });
 
-test("an answer that has begun breaks off where something malformed follows, and nothing stands in it", async (t) => {
+test("breaks off an answer in progress after malformed input, without writing into it", async (t) => {
   const whole = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
   assert.match(await answeredTo(t, whole, "no request\r\n\r\n"), /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nbegun$/);
 });

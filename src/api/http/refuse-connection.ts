@@ -1,4 +1,4 @@
-// Answers what never becomes a request of ours, with the one error body; then the connection ends.
+// Answers requests that never reach a route with the common error body, and then ends the connection.
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -28,12 +28,12 @@ const noProxy: Refusal = {
   message: "CONNECT asks for a proxy, and this server is none.",
 };
 
-/** On each connection, the answers that have not ended: requests may come behind each other. */
+/** Unfinished answers of each connection; requests may be pipelined. */
 const answers = new WeakMap<Duplex, readonly ServerResponse[]>();
-/** Connections that end with the answer that has begun on them. */
+/** Connections that end after their current answer. */
 const late = new WeakSet<Duplex>();
 
-/** Lets {@link refuseConnection} know what is being answered. */
+/** Tracks which requests are being answered, for {@link refuseConnection}. */
 export function noteAnswers(server: Server): void {
   server.on("request", ({ socket }, response) => {
     const unended = (answers.get(socket) ?? []).filter(({ closed }) => !closed);
@@ -42,13 +42,13 @@ export function noteAnswers(server: Server): void {
 }
 
 /**
- * For Node's `clientError`: what the parser refused, headers too long and requests too slow included. An answer that has
- * begun is never written into: one to a request that is late ends as it would, and the connection behind it.
+ * Handles Node's `clientError`: requests that the parser refused, including too long headers and too slow requests.
+ * Never writes into an answer that has begun: the answer to a late request finishes, then the connection ends.
  */
 export function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
   const begun = (answers.get(socket) ?? []).find(({ headersSent, closed }) => headersSent && !closed);
   if (begun !== undefined && error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    // Node says it again and again while the answer takes its time.
+    // Node repeats the error while the answer takes its time.
     if (!late.has(socket)) begun.once("finish", () => socket.destroySoon());
     late.add(socket);
     return;
@@ -72,7 +72,7 @@ function refuse(socket: Duplex, { status, message }: Refusal): void {
   socket.end(`${head.join("\r\n")}\r\n\r\n${text}`);
 }
 
-/** Answers with a body what Node would refuse without one. */
+/** Adds a body to refusals that Node would send without one. */
 export function answerBesideRoutes(app: FastifyInstance): void {
   app.server.on("connect", (_request, socket) => {
     socket.on("error", () => socket.destroy());

@@ -4,9 +4,9 @@ import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { onceOver } from "./request-life.ts";
 
-test("whoever waits for the end of a response is called once, in order, and at once where it has ended", () => {
+test("calls back once at a response's end, in order, and immediately if it has ended", () => {
   const emitter = new EventEmitter();
-  // Of a response it is asked for nothing else.
+  // Safe cast: only these members of a response are used.
   const response = Object.assign(emitter, { destroyed: false }) as unknown as ServerResponse;
   const called: number[] = [];
   for (let index = 0; index < 20; index++) onceOver(response, () => called.push(index));

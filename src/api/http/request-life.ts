@@ -1,6 +1,5 @@
-// The life of a request: under which id it is logged and answered, when it begins, and when it is over.
-// It is over once its answer is complete, or its client is gone. Whoever holds something for a request is called back here,
-// also where it asks late: a client may go away while anything is waited for.
+// Life cycle of a request: its id, its beginning, and its end, when its answer is complete or its client has
+// disconnected. Callbacks for the end also run if registered late, because a client may disconnect at any time.
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyRequest, FastifyInstance } from "fastify";
@@ -9,24 +8,24 @@ import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { RequestId } from "../wire/chat/read-chat-request.ts";
 import type { Connections } from "./connections.ts";
 
-/** Harmless in a header, a log line and an address; covers what tracing and UUID libraries make. */
+/** Safe in a header, a log line and a URL; covers ids of tracing and UUID libraries. */
 const harmless = /^[\w.:/+=@-]{1,128}$/;
 
 type Headers = FastifyRequest["headers"];
 
-/** Under which id a request is logged and answered: the client's own, or a fresh one for one that is not harmless. */
+/** Returns the id under which a request is logged and answered: the client's own if it is safe, otherwise a new one. */
 export function idFor(headers: Headers): string {
   const sent = headers["x-request-id"];
   return typeof sent === "string" && harmless.test(sent) ? sent : newUuid();
 }
 
-/** The id of a request and whose choice it is. */
+/** Returns the id of a request and whether the client chose it. */
 export function requestIdOf({ id, headers }: Pick<FastifyRequest, "id" | "headers">): RequestId {
   return { value: id, isChosen: headers["x-request-id"] === id };
 }
 
 /**
- * For requests whose answer is named by the header.
+ * Refuses an invalid id in the header, for requests whose answer it names.
  *
  * @throws ServiceError `invalid` for a header that cannot be an id
  */
@@ -40,24 +39,24 @@ export function refuseStrangeId({ id, headers }: Pick<FastifyRequest, "id" | "he
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What answers the request; for {@link onceOver} where the reply is not at hand. */
+    /** Response of the request, for {@link onceOver} when the reply is not at hand. */
     response: ServerResponse;
   }
 }
 
-/** More than this many would be a leak. */
+/** More than this number would be a leak. */
 const closeListenersMax = 20;
 
 /**
- * Begins a request when its answer has the connection, not while another is answered there: a response that never gets
- * the connection never closes, and whatever is held for it would be held for ever. And when it is its turn of the event
- * loop. To be called before any other hook is added.
+ * Delays a request until its answer owns the connection and its turn of the event loop has come. A pipelined response
+ * that never gets the connection never closes, so anything held for it would leak. Must be called before any other
+ * hook is added.
  */
 export function beginInTurn(app: FastifyInstance, connections: Pick<Connections, "inTurn">): void {
   app.decorateRequest("response", null as unknown as ServerResponse);
   app.addHook("onRequest", (request, { raw }, done) => {
     request.response = raw;
-    // Each part of what is held for a request listens for its end, and so does a stream that answers it.
+    // Each resource held for a request listens for its end, and so does a stream that answers it.
     raw.setMaxListeners(closeListenersMax);
     const begin = (socket: Socket): void => connections.inTurn(socket, done);
     if (raw.socket === null) raw.once("socket", begin);
@@ -65,10 +64,13 @@ export function beginInTurn(app: FastifyInstance, connections: Pick<Connections,
   });
 }
 
-/** Who is called back at the end of each response: one listener for all, since Node warns of more than ten. */
+/** Callbacks for the end of each response. They share one listener, since Node warns about more than ten. */
 const waiting = new WeakMap<ServerResponse, (() => void)[]>();
 
-/** Calls back once when the answer is complete or the client is gone: at once where that is so already. */
+/**
+ * Calls back once when the answer is complete or the client has disconnected; immediately if that has already
+ * happened.
+ */
 export function onceOver(response: ServerResponse, callback: () => void): void {
   if (response.destroyed) return callback();
   const others = waiting.get(response);
@@ -88,15 +90,15 @@ export function wentAway(cause?: unknown): ServiceError {
 }
 
 /**
- * The error to answer for work that a request's signal ended: the signal's reason, since the work knows only that it
- * was cancelled; any other error as it is.
+ * Returns the signal's reason for work that the signal cancelled, because the work only knows that it was cancelled;
+ * returns other errors unchanged.
  */
 export function endedFor(error: unknown, { aborted, reason }: AbortSignal): unknown {
   const isCancelled = error instanceof ServiceError && error.code === "cancelled";
   return aborted && isCancelled ? (reason as unknown) : error;
 }
 
-/** The result; what it rejects with is replaced by what `errorFor` makes of it. */
+/** Returns the result; replaces a rejection by the error that `errorFor` returns. */
 export async function mapErrors<Result>(
   result: Promise<Result>,
   errorFor: (error: unknown) => unknown,
@@ -108,7 +110,7 @@ export async function mapErrors<Result>(
   }
 }
 
-/** The result; an error that only says that the signal ended it is replaced by the signal's reason. */
+/** Returns the result; replaces a cancellation by the signal's reason. */
 export function untilLeft<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return mapErrors(result, (error) => endedFor(error, signal));
 }

@@ -1,5 +1,5 @@
-// What every request under one part of the API goes through before its handler: draining, credentials, the key's share
-// of requests in flight, its limits.
+// Guards every request of one part of the API before its handler: draining, credentials, the key's requests in flight,
+// and its limits.
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../base/domain/access.ts";
@@ -33,24 +33,24 @@ declare module "fastify" {
   interface FastifyInstance {
     /** Aborts when the server closes. */
     closing: AbortSignal;
-    /** Knows which keys are revoked while their answers run. */
+    /** Detects revoked keys while their answers run. */
     revocations: RevocationWatch;
   }
   interface FastifyContextConfig {
-    /** The handler reads the body itself: `request.body` is a GatheredBody. */
+    /** True if the handler reads the body itself; `request.body` is then a GatheredBody. */
     readsApart?: boolean;
-    /** Refuses a body by its beginning. */
+    /** Returns a check that can refuse a body by its first bytes. */
     headCheck?: (request: FastifyRequest) => HeadCheck;
   }
   interface FastifyRequest {
-    /** Whoever sent the request; set under every guarded part of the API. */
+    /** The authenticated caller; set in every guarded part of the API. */
     caller: Caller;
-    /** The model that a body is for, where that is known before it is read. */
+    /** Model that a body is for, if known before the body is read. */
     model: TrainedModel | null;
   }
 }
 
-/** What the guards of all parts of the API count together. */
+/** Counters shared by the guards of all parts of the API. */
 export interface GuardCounts {
   readonly inFlight: InFlight;
   readonly failedLogins: FailedLogins;
@@ -78,8 +78,8 @@ export function guard(
 }
 
 /**
- * Guards the routes that are for operators where they are not open, with either scheme. Where only this machine is served,
- * they want a key of requests that another site's page may have sent.
+ * Guards the operator routes with either scheme, unless they are open. If only this machine is served, they require a
+ * key for requests that another site's page may have sent.
  */
 export function guardOperatorRoutes(
   app: FastifyInstance,
@@ -101,7 +101,7 @@ export function guardOperatorRoutes(
   });
 }
 
-/** Says of a 401 why a key is asked for. */
+/** Adds the reason why a key is required to a 401. */
 function keyWanted(error: unknown, { header, what }: ForeignSign): unknown {
   if (!(error instanceof HttpRefusal) || error.code !== "unauthorized") return error;
   const { status, code, headers } = error;
@@ -134,7 +134,7 @@ function admission(
     const from = { headers: request.headers, address: request.ip, onUnknownKey };
     const user = await authenticateUser(users, scheme, from);
     if (user === null) return keyCaller(request, scheme);
-    // The proxy signs in whatever the user's browser sends, also for another site's page.
+    // The proxy signs in every request of the user's browser, including those of other sites' pages.
     refuseOtherSites(request, cors);
     return { caller: user, key: null };
   };
@@ -150,7 +150,7 @@ function admission(
     }
     const opened = await open(request);
     const { entity } = (request.caller = opened.caller);
-    // The first request of a connection began in a turn of its network, the next ones in one of the entity.
+    // The first request of a connection began in a turn of its network, later ones in a turn of the entity.
     if (dependencies.auth === "on" && !connections.isOf(request.raw.socket, entity))
       await loopTurns.next(entity);
     if (reply.raw.destroyed) throw wentAway();
@@ -162,7 +162,7 @@ function admission(
   };
 }
 
-/** @throws ServiceError `overloaded`, and closes the connection then */
+/** @throws ServiceError `overloaded`; also closes the connection */
 function enterConnection(
   { raw: { socket }, caller: { entity } }: FastifyRequest,
   reply: FastifyReply,
@@ -177,8 +177,8 @@ function enterConnection(
 }
 
 /**
- * A signal that aborts when the client goes away before the answer is complete (`cancelled`), when its key is revoked or
- * expires (`unauthorized`), or when the server closes (`unavailable`).
+ * Returns a signal that aborts if the client disconnects before the answer is complete (`cancelled`), its key is
+ * revoked or expires (`unauthorized`), or the server closes (`unavailable`).
  */
 export function abandonedSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
@@ -199,16 +199,16 @@ export function abandonedSignal(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** How long answers may take to end once the server closes: breaking off takes one step of the engine. */
+/** Time for answers to end once the server closes; breaking off takes one step of the engine. */
 const closeGraceMs = 2000;
 
 /**
- * Makes `close` break off what still runs: every answer ends with an error of its own, has a moment to
- * send it, and then its connection ends.
+ * Makes `close` interrupt running requests: each answer ends with an error, gets a moment to send it, and then its
+ * connection ends.
  */
 export function breakOffOnClose(app: FastifyInstance, clock: Clock, inFlight: InFlight): void {
   const closing = new AbortController();
-  // One listener for each request in flight is what is meant here, not a leak.
+  // One listener per request in flight is intended, not a leak.
   setMaxListeners(0, closing.signal);
   app.decorate("closing", closing.signal);
   app.addHook("preClose", async () => {

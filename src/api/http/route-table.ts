@@ -1,11 +1,11 @@
-// Which methods each path has, so that a wrong method is not taken for a path that does not exist.
+// Methods of each path, so that a wrong method is not answered like an unknown path.
 import type { FastifyInstance } from "fastify";
 import { HttpRefusal } from "./errors.ts";
 
 export class RouteTable {
   readonly #methods = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
 
-  /** Learns every route that is added to the server from now on. */
+  /** Records every route that is added to the server from now on. */
   watch(app: FastifyInstance): void {
     app.addHook("onRoute", ({ url, method }) => {
       const entry = this.#methods.get(url) ?? { pattern: patternOf(url), methods: new Set<string>() };
@@ -14,13 +14,13 @@ export class RouteTable {
     });
   }
 
-  /** The answer to a request that no route took: 404, or 405 with the methods there are. */
+  /** Returns the refusal of a request without a route: 404, or 405 with the allowed methods. */
   refusal(method: string, path: string): HttpRefusal {
     const methods = new Set<string>();
     for (const entry of this.#methods.values()) {
       if (entry.pattern.test(path)) for (const name of entry.methods) methods.add(name);
     }
-    // A route that took the method found nothing under this path.
+    // A route accepted the method but found nothing under this path.
     return methods.size === 0 || methods.has(method)
       ? noRoute(path)
       : wrongMethod(method, path, [...methods].sort().join(", "));

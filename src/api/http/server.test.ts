@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { bearer, fakeServer, helloBody, keys } from "./testing/fake-server.ts";
 
-test("the headers of a request have 20 seconds, or the time of the whole request where that is less", async () => {
+test("limits headers to 20 seconds, or to the time of the whole request if that is less", async () => {
   for (const [requestSeconds, headersMs] of [
     [300, 20_000],
     [10, 10_000],
@@ -17,7 +17,7 @@ test("the headers of a request have 20 seconds, or the time of the whole request
   }
 });
 
-test("what went wrong here is an error in the log; what a client did wrong is none", async () => {
+test("logs a server fault as an error, and a client's fault below that", async () => {
   const errors: string[] = [];
   const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) };
   const server = await fakeServer({ logger });
@@ -36,7 +36,7 @@ test("what went wrong here is an error in the log; what a client did wrong is no
   await server.close();
 });
 
-test("the log line of a request says whose key sent it, where from, and how it ended", async () => {
+test("logs each request with its key, address and outcome", async () => {
   const lines: object[] = [];
   const logger = { ...silentLogger, info: (fields: object) => void lines.push(fields) };
   const server = await fakeServer({ logger });
@@ -55,7 +55,7 @@ test("the log line of a request says whose key sent it, where from, and how it e
   await server.close();
 });
 
-test("the log line of a request that a model answers says which, and its tokens, also of several prompts", async () => {
+test("logs the model and the tokens of a request, also for several prompts", async () => {
   const lines: object[] = [];
   const logger = { ...silentLogger, info: (fields: object) => void lines.push(fields) };
   const server = await fakeServer({ logger });

@@ -1,5 +1,5 @@
-// The HTTP face: one Fastify instance with every route, built from injected dependencies. Listens to nothing by
-// itself; whoever builds it calls `listen` and `close`.
+// The HTTP server: one Fastify instance with every route, built from injected dependencies. It does not listen by
+// itself; the caller uses `listen` and `close`.
 import type { Readable } from "node:stream";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller } from "../../base/domain/access.ts";
@@ -69,9 +69,9 @@ import { trajectoryRoutes } from "./routes/trajectories.ts";
 import { webhookRoutes } from "./routes/webhooks/webhooks.ts";
 
 /**
- * Builds the server with all its routes. `close` breaks off what still runs: drain first.
+ * Builds the server with all its routes. `close` interrupts running requests, so drain first.
  *
- * @param routesOf `chats` has that one route, for whoever asks for nothing else: the others take long to describe
+ * @param routesOf `chats` registers only the chat route, because the others take long to describe
  * @returns an instance that is ready for `inject` and `listen`
  */
 export async function createHttpServer(
@@ -85,15 +85,15 @@ export async function createHttpServer(
     genReqId: ({ headers }) => idFor(headers),
     bodyLimit: settings.otherBodyBytes,
     routerOptions: { maxParamLength: 1000 },
-    // While closing, our own answer says so; and what `preClose` has not ended by then never will.
+    // While closing, this API's own 503 answers instead; requests that `preClose` has not ended will never end.
     return503OnClosing: false,
     forceCloseConnections: true,
     requestTimeout: settings.requestSeconds * 1000,
     http: {
       headersTimeout: Math.min(20, settings.requestSeconds) * 1000,
-      // How late a slow request may be noticed: Node looks at all of them so often.
+      // Node checks for slow requests at this interval, which limits how late one is noticed.
       connectionsCheckingInterval: Math.min(5, settings.requestSeconds / 4) * 1000,
-      // Answered by us, with a body.
+      // Answered by this API with a body.
       requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
@@ -105,7 +105,7 @@ export async function createHttpServer(
   noteAnswers(app.server);
   answerBesideRoutes(app);
   leaveBodiesUnasked(app);
-  // However many there are, none is dropped without a word; their bytes have a limit, and too many are refused.
+  // No header is dropped silently, regardless of their number: their bytes have a limit, and too many are refused.
   app.server.maxHeadersCount = 0;
   const connections = new Connections(settings.connections, metrics);
   connections.watch(app.server);
@@ -122,7 +122,7 @@ export async function createHttpServer(
   beginInTurn(app, connections);
   breakOffOnClose(app, clock, inFlight);
   traceRequests(app, { tracing: dependencies.tracing ?? null, clock });
-  // Before the hook that lets answers wait for their audit line: a stream may fail meanwhile.
+  // Before the hook that makes answers wait for their audit line, because a stream may fail meanwhile.
   logBrokenOff(app, logger);
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
   app.addHook("onRequest", async (request, reply) => {
@@ -132,11 +132,11 @@ export async function createHttpServer(
   allowOrigins(app, cors);
   limitExposure(app, dependencies.auth, cors);
   app.addHook("onRequest", async (request) => {
-    // Before anything looks at the body of a request that no route takes.
+    // Before anything reads the body of a request without a route.
     if (request.is404) throw routes.refusal(request.method, pathOf(request.url));
   });
   app.setErrorHandler((error, request, reply) => {
-    // Thrown for a method that the framework has never heard of; others come to the handler below.
+    // Thrown for a method that the framework does not know; other errors come to the handler below.
     const isUnknownMethod = codeOf(error) === "FST_ERR_NOT_FOUND";
     const shown = isUnknownMethod ? routes.refusal(request.method, pathOf(request.url)) : error;
     answerError(shown, request, reply, dependencies);
@@ -157,7 +157,7 @@ export async function createHttpServer(
   );
   const reads = readBudget(settings, metrics);
   takeBodies(app, settings, budget);
-  // Schemas document; bodies are checked where they are read, and written as they are.
+  // Schemas only document: bodies are checked where they are read, and written without a schema.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   guardOperatorRoutes(app, dependencies, counts);
@@ -224,21 +224,21 @@ export async function createHttpServer(
   return app;
 }
 
-/** Smaller bodies are read in no time. */
+/** Smaller bodies are read in negligible time. */
 const turnBodyBytes = 4096;
 
 function pathOf(url: string): string {
   return url.split("?", 1)[0] ?? url;
 }
 
-/** Bodies are JSON: most routes get the value, those that read apart the bytes. */
+/** Parses JSON bodies; most routes get the value, those marked readApart the bytes. */
 function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"], budget: ByteBudget): void {
   const { json } = bodyLimits(settings);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {
     refuseEncoding(request.headers["content-encoding"]);
     const { readsApart, headCheck } = request.routeOptions.config;
-    // Null on the routes that know no keys, whatever its type says: their bodies are small.
+    // Null on routes without keys, contrary to its type; their bodies are small.
     const caller = request.caller as Caller | null;
     const held = budget.forBody(caller?.entity ?? keyless);
     onceOver(request.response, () => held.release());
@@ -249,7 +249,7 @@ function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]
       onReading: () => askForBody(request),
       ...(headCheck === undefined ? {} : { head: headCheck(request) }),
     });
-    // Reading many small bodies takes as long as reading a large one.
+    // Many small bodies take as long as a large one.
     if (body.byteCount > turnBodyBytes) await loopTurns.next(held.tenant);
     return readsApart === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);
   });
@@ -273,7 +273,7 @@ function answerError(
     else if (reply.raw.destroyed) logger.debug(fields, "request given up: its client went away");
     else logger.warn(fields, "request refused");
   }
-  // The rest of the body will not be read, and a client that sends it slowly must not hold the connection for long.
+  // The rest of the body will not be read, and a slow sender must not hold the connection for long.
   if (!request.raw.complete) {
     reply.header("connection", "close");
     lingerFor(request.raw);

@@ -1,5 +1,5 @@
-// What the HTTP face goes by: sizes, depths and waits. What an operator sets comes first, then what follows from that, then
-// what is the same on every server.
+// Settings of the HTTP server: sizes, depths and times. First those that an operator sets, then derived values, then
+// constants.
 import {
   section,
   type SettingsIn,
@@ -9,7 +9,7 @@ import {
 import type { BodyLimits } from "../wire/body-limits.ts";
 
 const mebibyte = 1024 * 1024;
-/** V8 holds no longer text, and a body is parsed from one. */
+/** V8's strings are no longer than this, and a body is parsed from one string. */
 const bodyBytesMax = 480 * mebibyte;
 
 const schema = {
@@ -37,64 +37,72 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Requests of one key that may be in flight; more are answered 429. A key may have a lower limit of its own. */
+  /** Requests of one key in flight; more are answered 429. A key may have a lower limit. */
   requestsPerKey: 512,
-  /** Most messages of a chat request: far more than a context holds. */
+  /** Maximum number of messages in a chat request, far more than a context holds. */
   chatMessages: 4096,
-  /** How deep JSON may be nested: no client nests deeper than a dozen. */
+  /** Maximum nesting depth of JSON; clients nest no deeper than a dozen. */
   jsonDepth: 64,
-  /** A stream whose client reads nothing for this long is ended. */
+  /** A stream ends if its client reads nothing for this long. */
   idleStreamSeconds: 60,
-  /** A request must be complete, body included, within this time: a large body over a slow line takes minutes. */
+  /** Time within which a request must be complete, body included; a large body over a slow line takes minutes. */
   requestSeconds: 300,
   /**
-   * Most connections at once, fewer where the process may open few files (`connections/`). One entity, and all clients without a
-   * key together, have at most half of what the others leave: one more closes their oldest idle one, or its request is
-   * answered 429.
+   * Maximum number of connections, fewer if the process may open few files (`connections/`). One entity, and all
+   * clients without a key together, have at most half of the connections that the others leave. One more closes their oldest idle
+   * connection, or is answered 429.
    */
   connections: 4096,
   /**
-   * Bytes that all bodies of 64 KiB or more being read or answered, and all answers of more than 1 MiB that are gathered, may
-   * have together; they count as they arrive. A server with little memory allows less (apps/server/settings).
+   * Bytes of all bodies of 64 KiB or more and all collected answers of more than 1 MiB, counted as they arrive. A
+   * server with little memory allows less (apps/server/settings).
    */
   bodyBytesInFlight: 1024 * mebibyte,
-  /** Of every other request; none of them carries content. */
+  /** Body size of all other requests, which carry no content. */
   otherBodyBytes: mebibyte,
-  /** Most JSON values in a body, or in each record or group of one: about a second of checking. */
+  /** Maximum number of JSON values in a body, or in each record or group of one: about a second of checking. */
   jsonValues: 200_000,
-  /** The same of one group of trajectories, which may be as large as a body, and is checked in a thread of its own. */
+  /** The same for one group of trajectories, which may be as large as a body and is checked in a separate thread. */
   trajectoryJsonValues: 10_000_000,
   /** Groups or conversations of a training job or a log. */
   trajectoryGroups: 100_000,
-  /** Requests that wait to read what is stored, and how long: half of a minute, as long as most clients wait. */
+  /**
+   * Number of requests that may wait to read stored data, and for how long. Most clients wait a minute; this is half
+   * of it.
+   */
   readsWaiting: 256,
   readWaitSeconds: 30,
-  /** Of all bad words of a request: all are compared with an answer's end at every token. */
+  /** Characters of all bad words of a request; all are compared with an answer's end at every token. */
   chatBadWordCharacters: 65_536,
-  /** Token ids in each of stop_token_ids and allowed_token_ids: no more than small vocabularies have. */
+  /** Token ids in each of stop_token_ids and allowed_token_ids; small vocabularies have no more. */
   chatTokenIds: 65_536,
   /** Token ids in logit_bias. */
   chatBiases: 32_768,
-  /** Prompts of one text completion: as many as are computed at the same time. */
+  /** Prompts of one text completion, as many as are computed at the same time. */
   completionPrompts: 128,
-  /** Unknown keys of one address that are answered 401; further ones are answered 429 until the minute is over. */
+  /**
+   * Unknown keys per address and minute that are answered 401; further ones are answered 429 until the minute is over.
+   */
   failedLoginsPerMinute: 30,
-  /** Records of one feedback batch; clients send halves of what is answered 413. */
+  /** Records of one feedback batch; clients halve batches that are answered 413. */
   feedbackBatchRecords: 10_000,
-  /** Tests of one check of a constraint, and how long it may take with all of them. */
+  /** Tests per check of a constraint, and the time for all of them. */
   checkTests: 1000,
   checkSeconds: 10,
-  /** After so long in silence a stream sends a comment: proxies end one that is silent for 30 to 60 s. */
+  /** Silence after which a stream sends a comment; proxies end streams that are silent for 30 to 60 s. */
   keepAliveSeconds: 10,
 };
 
-/** What follows from what an operator sets. */
+/** Returns the values derived from what an operator sets. */
 function following({ bodyBytes, bodyBytesInFlight, chatMessages }: SettingsOf<typeof schema> & typeof fixed) {
   return {
     trajectoryBodyBytes: bodyBytes,
     feedbackBodyBytes: Math.floor(bodyBytes / 8),
     chatBodyBytes: Math.floor(bodyBytes / 16),
-    /** Of what is stored, that all answers may hold together; those of one key half of it. What needs more is read alone. */
+    /**
+     * Bytes of stored data that all answers may hold together; one key may hold half of it. A larger read waits until
+     * it can run without others.
+     */
     readBytesInFlight: Math.floor(bodyBytesInFlight / 4),
     chatParts: Math.floor(chatMessages / 4),
     chatTools: Math.floor(chatMessages / 4),
@@ -107,7 +115,7 @@ export const httpSettings = section(schema, fixed, following);
 
 export type HttpSettings = SettingsIn<typeof httpSettings>;
 
-/** What the settings mean for whoever reads a body. */
+/** Returns the limits for reading bodies. */
 export function bodyLimits(settings: HttpSettings): BodyLimits {
   const { jsonDepth: depthMax, jsonValues, trajectoryJsonValues } = settings;
   return {

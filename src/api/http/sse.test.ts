@@ -5,7 +5,7 @@ import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { isLong, JsonList } from "../wire/json-text.ts";
 import { EventStream, IdleStreamError, type EventSink } from "./sse.ts";
 
-/** A response whose client reads when it is told to. */
+/** A response whose client reads on command. */
 class FakeSink extends EventEmitter implements EventSink {
   readonly texts: string[] = [];
   isFull = false;
@@ -51,7 +51,7 @@ function stream(isNamed = false): {
   };
 }
 
-test("an event is one line for whoever splits at Unicode's line ends too, and reads the same", async () => {
+test("writes an event as one line, also for readers that split at Unicode's line ends", async () => {
   const { sink, events } = stream();
   const text = "a\u0085b\u2028c\u2029d";
   await events.send({ text });
@@ -60,14 +60,14 @@ test("an event is one line for whoever splits at Unicode's line ends too, and re
   assert.deepEqual(JSON.parse(line.slice("data: ".length)), { text });
 });
 
-test("writes one data line an event, and [DONE]", async () => {
+test("writes one data line per event, and [DONE]", async () => {
   const { sink, events } = stream();
   await events.send({ a: "\n" });
   await events.done();
   assert.deepEqual(sink.texts, ['data: {"a":"\\n"}\n\n', "data: [DONE]\n\n"]);
 });
 
-test("what is written before the event loop goes on is gathered, and sent then", async () => {
+test("combines writes until the event loop continues", async () => {
   const { sink, events } = stream();
   assert.equal(sink.corks, 1);
   await events.send({ a: 1 });
@@ -82,7 +82,7 @@ test("what is written before the event loop goes on is gathered, and sent then",
   assert.equal(sink.corks, 0);
 });
 
-test("events that came at once are written at once, but a long one among them in pieces of its own", async () => {
+test("writes simultaneous events at once, except a long one, which is written in pieces", async () => {
   const { sink, events } = stream();
   await events.send(1, 2);
   await events.send(3, { a: 4, [isLong]: true }, 5);
@@ -91,7 +91,7 @@ test("events that came at once are written at once, but a long one among them in
   assert.equal(sink.texts.join(""), 'data: 3\n\ndata: {"a":4}\n\ndata: 5\n\n');
 });
 
-test("names events by their type where that is wanted, and ends with the last of them", async () => {
+test("names events by their type if asked, and ends with the last of them", async () => {
   const { sink, events } = stream(true);
   await events.send({ type: "response.created", a: 1 });
   await events.send({ detail: [] });
@@ -103,7 +103,7 @@ test("names events by their type where that is wanted, and ends with the last of
   ]);
 });
 
-test("an event that is long is written in pieces, with pauses, and reads the same", async () => {
+test("writes a long event in pieces, with pauses, without changing it", async () => {
   const { sink, clock, events } = stream(true);
   const list = new JsonList();
   for (let index = 0; index < 20_000; index++) list.add({ token: `a\u2028${index}` });
@@ -126,7 +126,7 @@ test("an event that is long is written in pieces, with pauses, and reads the sam
   assert.deepEqual(JSON.parse(written.slice(head.length)), JSON.parse(JSON.stringify(event)));
 });
 
-test("waits while the client's buffer is full, and goes on when it drains", async () => {
+test("waits while the client's buffer is full, and continues when it drains", async () => {
   const { sink, clock, events } = stream();
   const listenerCount = (): number => sink.listenerCount("drain") + sink.listenerCount("close");
   const before = listenerCount();
@@ -139,7 +139,7 @@ test("waits while the client's buffer is full, and goes on when it drains", asyn
   assert.equal(listenerCount(), before);
 });
 
-test("ends a stream whose client reads nothing for the time it has", async () => {
+test("ends a stream whose client reads nothing within its time", async () => {
   const { sink, clock, events } = stream();
   sink.isFull = true;
   const sent = assert.rejects(events.send(1), IdleStreamError);
@@ -157,7 +157,7 @@ test("ends a finished stream whose client never reads the end", async () => {
   assert.equal(sink.destroyed, true);
 });
 
-test("says that it lives whenever nothing was sent for long, and never beside what is unread", async () => {
+test("sends a keep-alive after silence, but not while data is unread", async () => {
   const { sink, clock, events } = stream();
   const comment = ": keep-alive\n\n";
   await clock.advance(9_000);
@@ -181,14 +181,14 @@ test("says that it lives whenever nothing was sent for long, and never beside wh
   assert.deepEqual([sink.texts, clock.sleepingCount], [["data: [DONE]\n\n"], 0]);
 });
 
-test("a client that goes away ends the comments", async () => {
+test("stops the comments when a client disconnects", async () => {
   const { sink, clock } = stream();
   sink.emit("close");
   await clock.advance(30_000);
   assert.deepEqual([sink.texts, clock.sleepingCount], [[], 0]);
 });
 
-test("sends nothing to a client that went away", async () => {
+test("sends nothing to a disconnected client", async () => {
   const { sink, events } = stream();
   sink.destroyed = true;
   await events.send(1);
@@ -196,7 +196,7 @@ test("sends nothing to a client that went away", async () => {
   assert.deepEqual(sink.texts, []);
 });
 
-test("a stream whose client left before it began is over, and is not kept alive", async () => {
+test("ends a stream whose client left before it began, without keep-alives", async () => {
   const sink = new FakeSink();
   sink.destroyed = true;
   const clock = new FakeClock();

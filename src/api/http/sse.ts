@@ -1,6 +1,6 @@
-// Server-sent events as OpenAI's clients read them: `data: <JSON>` lines and `[DONE]` at the end, or events named by their
-// type, of which the last one says that it is. Waits when the client reads slowly, ends a stream whose client reads nothing
-// for too long, and keeps one alive that has nothing to say for long.
+// Server-sent events as OpenAI's clients read them: `data: <JSON>` lines with `[DONE]` at the end, or events named by
+// their type whose last event ends the stream. Waits for a slow client, ends a stream whose client reads nothing for
+// too long, and keeps a silent stream alive.
 import { nextTick } from "node:process";
 import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
@@ -8,12 +8,12 @@ import { keyless } from "../../base/domain/sharing/tenant-shares.ts";
 import { waitOver } from "../../base/domain/waiting/wait-over.ts";
 import { isLong, jsonPieces, onOneLine } from "../wire/json-text.ts";
 
-/** The part of a response that a stream needs; a ServerResponse is one. */
+/** The part of a response that a stream needs; ServerResponse implements it. */
 export interface EventSink {
   write(text: string | Uint8Array): boolean;
   end(text: string): void;
   destroy(): void;
-  /** What is written is gathered until as many calls of `uncork`. */
+  /** Buffers writes until `uncork` was called as often. */
   cork(): void;
   uncork(): void;
   readonly destroyed: boolean;
@@ -23,24 +23,24 @@ export interface EventSink {
 
 export interface EventStreamOptions {
   readonly clock: Clock;
-  /** Each event is named by its `type`, and no `[DONE]` ends them. */
+  /** True if each event is named by its `type`, without a final `[DONE]`. */
   readonly isNamed: boolean;
-  /** Each event brings its `id`, from which a client may go on. */
+  /** True if each event has its `id`, from which a client may continue. */
   readonly hasIds?: boolean;
-  /** How long a client may read nothing. */
+  /** Time that a client may read nothing. */
   readonly idleMs: number;
-  /** How long nothing is sent before a comment is, which clients skip and proxies take for life. */
+  /** Silence after which a comment is sent, which clients skip and proxies count as activity. */
   readonly keepAliveMs: number;
-  /** What is sent then instead of a comment. */
+  /** Event to send instead of a comment. */
   readonly keepAliveEvent?: object;
-  /** Whose turns the pieces of long events take; absent is everybody's without a key. */
+  /** Tenant whose turns pieces of long events take; by default that of clients without a key. */
   readonly tenant?: string;
 }
 
-/** Of one long event. */
+/** Characters of a long event per turn. */
 const lengthBetweenPauses = 64 * 1024;
 
-/** The client read nothing for the time it was given. */
+/** Thrown if the client read nothing within its time. */
 export class IdleStreamError extends Error {}
 
 export class EventStream {
@@ -74,13 +74,13 @@ export class EventStream {
     this.#gather();
   }
 
-  /** True once the client went away; sending then does nothing. */
+  /** True once the client has disconnected; sending then does nothing. */
   get isClosed(): boolean {
     return this.#sink.destroyed;
   }
 
   /**
-   * Sends events that came at once, in one piece, and waits while the client's buffer is full.
+   * Sends events in one piece, and waits while the client's buffer is full.
    *
    * @throws IdleStreamError after `idleMs` without the client reading, having closed the connection
    */
@@ -103,7 +103,7 @@ export class EventStream {
     return (this.#isNamed ? nameLine(event) : "") + (this.#hasIds ? idLine(event) : "");
   }
 
-  /** Sends an event with pauses, in which others have their turn. */
+  /** Sends a long event with pauses, in which others have their turn. */
   async #sendLong(head: string, data: object): Promise<void> {
     this.#isWithinEvent = true;
     let text = `${head}data: `;
@@ -126,19 +126,19 @@ export class EventStream {
     if (!this.#sink.write(text)) await this.#drained();
   }
 
-  /** What is written before the event loop goes on is sent as one: each call of the system takes longer than making an event. */
+  /** Combines the writes of one turn of the event loop into one: a system call takes longer than creating an event. */
   #gather(): void {
     if (this.#isGathering) return;
     this.#isGathering = true;
     this.#sink.cork();
     nextTick(() => {
       this.#isGathering = false;
-      // Its end has sent all.
+      // Ending the stream has already sent everything.
       if (!this.#hasEnded) this.#sink.uncork();
     });
   }
 
-  /** Sends the last event, and ends; returns when the client has it, or has had its time. */
+  /** Sends the last event and ends the stream; returns when the client has it, or its time is over. */
   async done(): Promise<void> {
     this.#over.abort(waitOver);
     if (this.#sink.destroyed) return;
@@ -148,7 +148,7 @@ export class EventStream {
     if ((await isClosed) === "idle") this.#sink.destroy();
   }
 
-  /** Sends a sign of life whenever nothing was sent for so long, until the stream is over. */
+  /** Sends a keep-alive after each silence, until the stream is over. */
   async #keepAlive(keepAliveMs: number): Promise<void> {
     const { signal } = this.#over;
     while (!signal.aborted) {
@@ -160,7 +160,7 @@ export class EventStream {
 
   #sendSign(): void {
     this.#sentAtMs = this.#clock.monotonicMs();
-    // Whoever does not read what is there needs no more.
+    // A client that does not read what is waiting needs no keep-alive.
     if (!this.#isFull && !this.#isWithinEvent && !this.#sink.destroyed) this.#sink.write(this.#keepAliveText);
   }
 
@@ -174,7 +174,7 @@ export class EventStream {
     throw new IdleStreamError(`the client read nothing for ${this.#idleMs} ms`);
   }
 
-  /** Waits for the first of the events, or until the client has had its time. */
+  /** Waits for the first of the events, or until the client's time is over. */
   async #first(...events: readonly ("drain" | "close")[]): Promise<"happened" | "idle"> {
     const waited = new AbortController();
     let onEvent = (): void => undefined;
@@ -193,7 +193,7 @@ export class EventStream {
   }
 }
 
-/** Nothing where the event has no id: an error, say. */
+/** Empty for an event without an id, such as an error. */
 function idLine(data: unknown): string {
   if (typeof data !== "object" || data === null || !("id" in data)) return "";
   const { id } = data;
@@ -209,6 +209,6 @@ function nameLine(data: unknown): string {
 export const eventStreamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",
-  // Proxies must not gather events before they pass them on.
+  // Keeps proxies from buffering events.
   "x-accel-buffering": "no",
 } as const;

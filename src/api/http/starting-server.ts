@@ -1,5 +1,5 @@
-// Answers while the server is being made: every request gets 503 with the reason and when to try again. Reads no body, knows no
-// route but health, and is replaced by the server that has them all.
+// Answers while the server is starting: every request gets 503 with the reason and a retry time. Reads no bodies and
+// knows only the health route; the complete server then replaces it.
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -8,9 +8,9 @@ import { errorAnswer } from "./errors.ts";
 import { refuseConnection } from "./refuse-connection.ts";
 import { idFor } from "./request-life.ts";
 
-/** Connections at a time; more are closed. A start takes seconds, and none of them waits for anything. */
+/** Maximum number of connections; more are closed. A start takes seconds, and no request waits for anything. */
 const connectionsMax = 1024;
-/** How long a connection may say nothing. */
+/** Time for which a connection may be silent. */
 const silenceMs = 10_000;
 
 const reason = "The server is starting: it reads its models.";
@@ -20,11 +20,11 @@ const healthPaths: ReadonlySet<string> = new Set(["/health", "/v1/health", "/pin
 export interface StartingServer {
   /** Answers the requests of a connection. */
   take(socket: Socket): void;
-  /** Breaks off all connections. */
+  /** Closes all connections. */
   close(): void;
 }
 
-/** A server that listens nowhere: it is given its connections. */
+/** Creates a server that listens to nothing; connections are passed to it. */
 export function createStartingServer(): StartingServer {
   const server = answering();
   const sockets = new Set<Socket>();

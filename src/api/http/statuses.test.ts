@@ -1,4 +1,4 @@
-// Every status the service answers with, each produced by a request, each with the one body.
+// Every status that the service answers with, each produced by a request, each with the common body.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
@@ -45,7 +45,7 @@ const chat = (payload: object, rest: Partial<InjectOptions> = {}): InjectOptions
   ...rest,
 });
 const json = { authorization: bearer(), "content-type": "application/json" };
-/** Refused of every server. */
+/** Refused by every server. */
 const otherBackend = { regex: "a", _backend: "other" };
 const invalid = { type: "invalid_request_error", code: "invalid" };
 
@@ -199,7 +199,7 @@ for (const { name, request, before, expected } of table) {
   });
 }
 
-test("every error code has a status of the table", async () => {
+test("covers every error code with a status", async () => {
   const statuses: { readonly [Code in ErrorCode]: number } = {
     invalid: 422,
     unsupported: 400,
@@ -224,7 +224,7 @@ test("every error code has a status of the table", async () => {
   await server.close();
 });
 
-test("429: a key has its share of requests in flight, and gets it back", async () => {
+test("answers 429 when a key has its share of requests in flight, and returns the share", async () => {
   const server = await fakeServer({ settings: { requestsPerKey: 1 } });
   await server.app.listen({ host: "127.0.0.1", port: 0 });
   server.chat.script.hangs = true;
@@ -290,7 +290,7 @@ for (const { name, sent, status, place = "header" } of [
   });
 }
 
-test("a client's own request id comes back where it is harmless, and only there", async () => {
+test("returns a client's own request id only if it is safe", async () => {
   const server = await fakeServer();
   const ask = async (id: string): Promise<unknown> =>
     (await server.ask({ method: "GET", url: "/health", headers: { "x-request-id": id } })).headers[
@@ -302,7 +302,7 @@ test("a client's own request id comes back where it is harmless, and only there"
   await server.close();
 });
 
-test("a completion is named by the request's header, else its body, else as the answer's header says", async () => {
+test("names a completion by the request's header, else its body, else the answer's header", async () => {
   const server = await fakeServer();
   const ids = async (header: string | undefined, body: object): Promise<unknown> => {
     const headers = { authorization: bearer(), ...(header === undefined ? {} : { "x-request-id": header }) };
@@ -323,7 +323,7 @@ test("a completion is named by the request's header, else its body, else as the 
   await server.close();
 });
 
-test("a header that cannot name a completion is refused there, and said to be at fault where it names one that runs", async () => {
+test("refuses a header that cannot name a completion, and names it if its completion is running", async () => {
   const server = await fakeServer();
   const headers = (id: string) => ({ headers: { authorization: bearer(), "x-request-id": id } });
   const place = { loc: ["header", "x-request-id"] };
@@ -341,7 +341,7 @@ test("a header that cannot name a completion is refused there, and said to be at
   await server.close();
 });
 
-test("HEAD is answered as GET is, without a body", async () => {
+test("answers HEAD like GET, without a body", async () => {
   const server = await fakeServer();
   const headers = { authorization: bearer() };
   for (const url of ["/health", "/v1/models", "/v1/models/tiny", "/v1/models/none", "/version"]) {
@@ -354,14 +354,14 @@ test("HEAD is answered as GET is, without a body", async () => {
   await server.close();
 });
 
-test("legacy fields for functions are named as ignored", async () => {
+test("reports legacy function fields as ignored", async () => {
   const server = await fakeServer();
   const answer = await server.ask(chat({ ...helloBody, functions: [{ name: "f" }], function_call: "auto" }));
   assert.deepEqual([answer.statusCode, answer.headers["x-hone-ignored"]], [200, "functions, function_call"]);
   await server.close();
 });
 
-test("an error is short, whatever was sent: a hundred faults, the rest counted, values and names cut", async () => {
+test("keeps any error short: a hundred faults, the rest counted, values and names cut", async () => {
   const server = await fakeServer();
   const key = "k".repeat(5_000);
   const metrics = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`${key}${index}`, "x"]));
@@ -383,7 +383,7 @@ test("an error is short, whatever was sent: a hundred faults, the rest counted, 
   await server.close();
 });
 
-test("what is wrong and what is not served are told in one answer", async () => {
+test("reports faults and unsupported options in one answer", async () => {
   const server = await fakeServer();
   const answer = await server.ask(chat({ ...helloBody, n: 0, structured_outputs: otherBackend }));
   const body = checkError(answer, { status: 422, ...invalid });
@@ -397,7 +397,7 @@ test("what is wrong and what is not served are told in one answer", async () => 
   await server.close();
 });
 
-test("no refusal repeats credentials, and nothing may stand behind them", async () => {
+test("repeats no credentials in a refusal, and accepts nothing after them", async () => {
   const server = await fakeServer();
   const ask = (authorization: string): Promise<LightMyRequestResponse> =>
     server.ask({ method: "GET", url: "/v1/models", headers: { authorization } });
@@ -414,7 +414,7 @@ test("no refusal repeats credentials, and nothing may stand behind them", async 
   await server.close();
 });
 
-test("a wrong content type is told which one the route takes", async () => {
+test("names the content type that the route accepts", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const headers = { authorization: bearer(), "content-type": "text/plain" };

@@ -1,4 +1,4 @@
-// Clients over real connections who announce more than they send, with a key and without one.
+// Clients over real connections that announce more than they send, with and without a key.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
@@ -23,7 +23,7 @@ interface Announced {
   readonly path: string;
   readonly authorization?: string;
   readonly bytes: number;
-  /** The part of each that is sent. */
+  /** The part of the body that is sent. */
   readonly sent?: string;
 }
 
@@ -43,7 +43,7 @@ function open(
   return socket;
 }
 
-/** The status of the answer, which comes although the body does not. */
+/** Returns the status of the answer, which arrives although the body does not. */
 async function statusOf(server: Server, announced: Announced): Promise<number> {
   const socket = open(server, announced);
   try {
@@ -54,7 +54,7 @@ async function statusOf(server: Server, announced: Announced): Promise<number> {
   }
 }
 
-/** Every operation of the API that may have a body. */
+/** Returns every operation of the API that may have a body. */
 async function operations(server: Server): Promise<readonly { method: string; path: string }[]> {
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<{
     paths: Record<string, object>;
@@ -66,7 +66,7 @@ async function operations(server: Server): Promise<readonly { method: string; pa
   );
 }
 
-test("no route waits for the body of somebody whom it does not know", async (t) => {
+test("waits on no route for the body of an unknown client", async (t) => {
   const server = await listening(t);
   const all = await operations(server);
   assert.ok(all.length > 40, String(all.length));
@@ -78,7 +78,7 @@ test("no route waits for the body of somebody whom it does not know", async (t) 
   }
 });
 
-test("a model that is not the caller's is refused before the body is read", async (t) => {
+test("refuses another entity's model before it reads the body", async (t) => {
   const server = await listening(t);
   const modelId = await registeredModel(server);
   const about = { bytes: 200 * mebibyte, authorization: bearer(keys.other) };
@@ -90,7 +90,7 @@ test("a model that is not the caller's is refused before the body is read", asyn
   assert.equal(await statusOf(server, { ...about, path: jobs, sent }), 403);
 });
 
-test("a prompt is asked for in at most 4 KiB, and with a signature", async (t) => {
+test("accepts a signed request for a prompt of at most 4 KiB", async (t) => {
   const exchange = { open: async () => null };
   const server = await listening(t, {
     wrap: (dependencies) => ({
@@ -107,7 +107,7 @@ test("a prompt is asked for in at most 4 KiB, and with a signature", async (t) =
   assert.equal(await statusOf(server, { ...about, authorization, bytes: body.length, sent: body }), 404);
 });
 
-test("bodies that are announced and come slowly keep nobody else's out", async (t) => {
+test("admits other bodies while announced ones arrive slowly", async (t) => {
   const server = await listening(t);
   const modelId = await registeredModel(server);
   const sent = `{"model_id":"${modelId}","trajectory_groups":[`;

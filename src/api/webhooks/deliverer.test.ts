@@ -1,4 +1,4 @@
-// What is sent when, over real connections to receivers on this machine, with time that stands still.
+// Deliveries over real connections to receivers on this machine, with a fake clock.
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { test, type TestContext } from "node:test";
@@ -24,7 +24,7 @@ interface World {
   readonly add: (id: string, receiver: Pick<Receiver, "url">, changes?: Partial<NewWebhook>) => Promise<void>;
   /** Writes a record for each id. */
   readonly write: (...ids: readonly string[]) => Promise<void>;
-  /** Lets what is under way come to an end: until a webhook's deliveries are as they are to be. */
+  /** Resolves when a webhook's deliveries have reached the expected states. */
   readonly settled: (id: string, expected: readonly string[]) => Promise<void>;
 }
 
@@ -86,7 +86,7 @@ async function worldOf(t: TestContext, settings: Partial<WebhookSettings> = {}):
   };
 }
 
-test("an event is posted once, signed, and its delivery is written down", async (t) => {
+test("posts an event once, signed, and records its delivery", async (t) => {
   const { add, write, settled, stores, clock } = await worldOf(t);
   const receiver = await receive(t, (response) => void response.writeHead(200).end("thanks"));
   await add("w", receiver);
@@ -108,7 +108,7 @@ test("an event is posted once, signed, and its delivery is written down", async 
   assert.equal(receiver.received.length, 1);
 });
 
-test("a receiver that fails is asked again later and later, under the same id, until its time is over", async (t) => {
+test("retries a failing receiver at growing intervals, under the same id, until its time is over", async (t) => {
   const { add, write, settled, clock } = await worldOf(t, { retryHours: 0.21 });
   const receiver = await receive(t, (response) => void response.writeHead(500).end());
   await add("w", receiver);
@@ -122,14 +122,14 @@ test("a receiver that fails is asked again later and later, under the same id, u
     assert.equal(receiver.received.length, index + 1);
     await clock.advance(seconds * 500 + 2000);
   }
-  // The next wait is 607 s at least, and the time that is left is less.
+  // The next wait is at least 607 s, and less time is left.
   await settled("w", [`failed ${waits.length + 1}`]);
   assert.equal(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size, 1);
   await clock.advance(60_000);
   assert.equal(receiver.received.length, waits.length + 1);
 });
 
-test("waits grow to six hours at most, by chance between half and all, and no shorter than was asked for", () => {
+test("limits waits to six hours, jitters between half and all, and never undercuts the receiver's request", () => {
   assert.deepEqual(
     [1, 2, 3, 30].map((count) => [waitMs(count, 0, null), waitMs(count, 1, null)]),
     [
@@ -142,7 +142,7 @@ test("waits grow to six hours at most, by chance between half and all, and no sh
   assert.deepEqual([waitMs(1, 0, 60), waitMs(1, 0, 1), waitMs(1, 0, 1e9)], [60_000, 2500, 6 * hourMs]);
 });
 
-test("an answer that is late, a redirect and a connection that breaks are attempts that failed, and say so", async (t) => {
+test("records a late answer, a redirect and a broken connection as failed attempts", async (t) => {
   const { add, write, clock, stores } = await worldOf(t);
   const silent = await receive(t, () => undefined);
   const moved = await receive(t, (response) => void response.writeHead(302, { location: "/" }).end());
@@ -165,7 +165,7 @@ test("an answer that is late, a redirect and a connection that breaks are attemp
   assert.match((await errorOf("broken")) ?? "", /socket hang up|ECONNRESET/);
 });
 
-test("a receiver that does not answer holds up neither another webhook nor another entity", async (t) => {
+test("delays no other webhook or entity while a receiver does not answer", async (t) => {
   const { add, write, settled } = await worldOf(t, {
     sendingMax: 8,
     sendingPerEntity: 6,
@@ -184,7 +184,7 @@ test("a receiver that does not answer holds up neither another webhook nor anoth
   assert.equal(dead.received.length, 4);
 });
 
-test("a webhook whose receiver took nothing for long, or is gone, is disabled with the reason", async (t) => {
+test("disables a webhook with the reason if its receiver fails for long, or is gone", async (t) => {
   const { add, write, settled, clock, stores } = await worldOf(t, { disableHours: 0.05 });
   const receiver = await receive(t, (response) => void response.writeHead(500).end());
   const gone = await receive(t, (response) => void response.writeHead(410).end());
@@ -202,7 +202,7 @@ test("a webhook whose receiver took nothing for long, or is gone, is disabled wi
   }
   const reason = (await stores.webhooks.find("w"))?.disabled?.reason ?? "";
   assert.match(reason, /took nothing for 0\.05 h.*status 500/);
-  // What comes now is not kept for it.
+  // Later events are not stored for it.
   const before = receiver.received.length;
   await write("b");
   assert.equal(receiver.received.length, before);

@@ -1,6 +1,6 @@
-// Sends what is due, a few requests at a time: each entity and each webhook has a limit of its own, so that a receiver that
-// does not answer holds up nobody else's events. Several servers may run one each on a database: a delivery is whose claim
-// it is under. What was sent and not written down, since the server died in between, is sent again.
+// Sends due deliveries, a few requests at a time. Each entity and each webhook has a separate limit, so that a slow
+// receiver does not delay others' events. Several servers may share a database: each claims the deliveries that it
+// sends, and a delivery whose server died before recording the result is sent again.
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, type Random } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
@@ -16,7 +16,7 @@ import { signedHeaders } from "./signature.ts";
 
 export interface DelivererDependencies {
   readonly store: WebhookStore;
-  /** The event as a receiver gets it, as JSON. */
+  /** Returns the event as JSON for a receiver. */
   readonly bodyOf: (delivery: Delivery) => Promise<string>;
   readonly allowed: AllowedPlaces;
   readonly userAgent: string;
@@ -26,15 +26,15 @@ export interface DelivererDependencies {
   readonly logger: Logger;
 }
 
-/** What came of one attempt, and what the receiver asked for. */
+/** Result of one attempt, and the receiver's instructions. */
 interface Sent {
   readonly attempt: DeliveryAttempt;
   readonly retryAfterSeconds: number | null;
-  /** It will never take anything again. */
+  /** True if the receiver is gone permanently. */
   readonly isGone: boolean;
 }
 
-/** Longer than an attempt: who has a claim for so long has died. */
+/** Added to the duration of an attempt: the holder of a claim this old has died. */
 const claimReserveMs = 30_000;
 
 export class Deliverer implements Service {
@@ -42,7 +42,7 @@ export class Deliverer implements Service {
   readonly #settings: WebhookSettings;
   readonly #owner = newUuid();
   readonly #sending = new Set<Promise<void>>();
-  /** Requests under way, by webhook and by entity. */
+  /** Requests in progress, by webhook and by entity. */
   readonly #ofWebhook = new Map<string, number>();
   readonly #ofEntity = new Map<string, number>();
   readonly #attempts: ReturnType<Metrics["counter"]>;
@@ -55,7 +55,7 @@ export class Deliverer implements Service {
     },
     stop: async () => {
       await Promise.all(this.#running);
-      // What is under way was broken off: it is sent again.
+      // Interrupted deliveries will be sent again.
       await Promise.all(this.#sending);
     },
   });
@@ -95,7 +95,7 @@ export class Deliverer implements Service {
     }
   }
 
-  /** Waits until it is time to look again, or, where more is due than there was room for, until a request has ended. */
+  /** Waits for the next look, or, if more is due than there was room for, until a request has ended. */
   async #rest(isFull: boolean, signal: AbortSignal): Promise<void> {
     const { clock } = this.#dependencies;
     const awake = new AbortController();
@@ -106,7 +106,11 @@ export class Deliverer implements Service {
     awake.abort();
   }
 
-  /** Begins to send what is due and has room. @returns whether there may be more that had none */
+  /**
+   * Starts sending due deliveries that have room.
+   *
+   * @returns true if there may be more without room
+   */
   async #begin(signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#dependencies;
     let isFull = false;
@@ -228,7 +232,7 @@ export class Deliverer implements Service {
         logger.warn({ err: error }, "old webhook deliveries could not be removed; trying again");
         return 0;
       });
-      // A portion at a time; others write in between.
+      // Removes in batches, so that others can write in between.
       await clock.sleep(removed > 0 ? 100 : sweepMs, { signal }).catch(() => undefined);
     }
   }
@@ -240,7 +244,7 @@ function change(counts: Map<string, number>, key: string, by: number): void {
   else counts.set(key, value);
 }
 
-/** Why an answer does not count as taken; null where it does. */
+/** Returns why an answer counts as a failure; null if it is a success. */
 function faultOf({ status }: SentRequest): string | null {
   if (status >= 200 && status < 300) return null;
   const isRedirect = status >= 300 && status < 400;

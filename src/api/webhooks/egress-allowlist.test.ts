@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readAllowedPlaces } from "./egress-allowlist.ts";
 
-/** Whether a request for a host may go to an address, as it would be asked. */
+/** True if a request for a host may go to an address, checked as in a real request. */
 function check(entries: readonly string[], host: string, address: string): boolean {
   const places = readAllowedPlaces(entries);
   return places.mayResolve(host) && places.mayConnect(host, address);
 }
 
-test("nothing is allowed unless the operator lists it", () => {
+test("allows nothing by default", () => {
   assert.equal(readAllowedPlaces([]).isEmpty, true);
   assert.equal(check([], "hooks.example.com", "203.0.113.7"), false);
   assert.equal(check(["other.example.com"], "hooks.example.com", "203.0.113.7"), false);
@@ -16,7 +16,7 @@ test("nothing is allowed unless the operator lists it", () => {
   assert.equal(check(["10.0.0.0/8"], "203.0.113.7", "203.0.113.7"), false);
 });
 
-test("a name opens where it leads, but this machine, link-local addresses and groups", () => {
+test("allows a listed name's addresses, except this machine, link-local and multicast ones", () => {
   const names = ["hooks.example.com", "*.trusted.example"];
   for (const host of ["hooks.example.com", "HOOKS.example.com.", "a.b.trusted.example"]) {
     for (const address of ["203.0.113.7", "10.1.2.3", "2001:db8::1", "fd00::1", "::ffff:203.0.113.7"])
@@ -60,7 +60,7 @@ test("a name opens where it leads, but this machine, link-local addresses and gr
     assert.equal(check(names, host, "203.0.113.7"), false, host);
 });
 
-test("a network opens its addresses, for themselves and for listed names, and no other names", () => {
+test("allows a network's addresses, literal and for listed names, but no other names", () => {
   const networks = ["10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "64:ff9b::/96", "::1"];
   const withName = [...networks, "any.example"];
   for (const address of [
@@ -86,7 +86,7 @@ test("a network opens its addresses, for themselves and for listed names, and no
   assert.equal(check(["10.0.0.0/8"], "localhost", "127.0.0.1"), false);
 });
 
-test("what is neither a name nor a network is refused", () => {
+test("refuses entries that are neither names nor networks", () => {
   for (const entry of [
     "https://a.example",
     "a.example:443",

@@ -1,29 +1,30 @@
-// Which hosts and addresses requests may be sent to: those that the operator named. A name says nothing of where it leads:
-// the address that it resolves to is asked for too, each time it is connected to.
+// Egress allowlist: the hosts and addresses that the operator allows as destinations. A name may resolve to any
+// address, so the resolved address is checked too, at each connection.
 import { BlockList, isIP } from "node:net";
 import { invalid, quoted, type ServiceError } from "../../base/domain/service-error.ts";
 
 export interface AllowedPlaces {
-  /** Whether the operator allows nothing. */
+  /** True if the operator allows no destination. */
   readonly isEmpty: boolean;
   /** True if a URL's host may be looked up: a listed name or address, or localhost if loopback is listed. */
   mayResolve(host: string): boolean;
-  /** Whether a request for a host may go to an address. */
+  /** True if a request for a host may go to an address. */
   mayConnect(host: string, address: string): boolean;
 }
 
 /**
- * Addresses that a listed name does not open: this machine, link-local ones, where clouds keep their credentials, what is no
- * single machine, and IPv6 addresses that stand for IPv4 ones. A list with IPv4 networks has their mapped form, ::ffff:0:0/96.
+ * Addresses that a listed name does not admit: this machine, link-local and cloud metadata addresses, non-unicast
+ * addresses, and IPv6 addresses that embed IPv4 ones. IPv4 networks in a BlockList include their mapped form,
+ * ::ffff:0:0/96.
  */
 const closedToNames = networksOf([
   "0.0.0.0/8",
   "127.0.0.0/8",
-  // Alibaba's metadata, and Azure's service of virtual machines.
+  // Metadata of Alibaba, and Azure's virtual machine service.
   "100.100.100.200",
   "168.63.129.16",
   "169.254.0.0/16",
-  // Oracle's metadata is in it.
+  // Includes Oracle's metadata.
   "192.0.0.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
@@ -37,7 +38,7 @@ const closedToNames = networksOf([
   "2002::/16",
   "fe80::/10",
   "fec0::/10",
-  // The metadata of AWS and of Google.
+  // Metadata of AWS and of Google.
   "fd00:ec2::/32",
   "fd20:ce::254",
   "ff00::/8",
@@ -64,7 +65,7 @@ export function readAllowedPlaces(entries: readonly string[]): AllowedPlaces {
     mayResolve: (host) => {
       const plain = plainHost(host);
       if (isIP(plain) !== 0) return isWithin(open, plain);
-      // Never asked of a name server.
+      // Never sent to a name server.
       if (plain === "localhost") return isWithin(open, "127.0.0.1") || isWithin(open, "::1");
       return isListed(plain);
     },
@@ -76,7 +77,7 @@ export function readAllowedPlaces(entries: readonly string[]): AllowedPlaces {
   };
 }
 
-/** A URL's host in small letters, an IPv6 address without its brackets, and a name without its last dot. */
+/** Returns a URL's host in lower case, an IPv6 address without brackets, and a name without its final dot. */
 export function plainHost(host: string): string {
   return host
     .toLowerCase()
@@ -101,7 +102,7 @@ function networksOf(texts: readonly string[]): BlockList {
   return networks;
 }
 
-/** An IPv4 address that is mapped to IPv6 is within the networks of what it stands for. */
+/** Treats an IPv4-mapped IPv6 address as its IPv4 address. */
 function isWithin(networks: BlockList, address: string): boolean {
   const plain = address.replace(/%.*$/, "");
   return networks.check(plain, isIP(plain) === 4 ? "ipv4" : "ipv6");

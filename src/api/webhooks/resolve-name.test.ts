@@ -21,7 +21,7 @@ async function check(resolve: ResolveName, host: string): Promise<readonly strin
   return (await resolve(host, never)).map(({ address, family }) => `${family} ${address}`);
 }
 
-test("the addresses of both families are found", async (t) => {
+test("resolves the addresses of both families", async (t) => {
   const server = await serveNames(t, {
     "both.test": ["10.0.0.1", "10.0.0.2", "fd00:0:0:0:0:0:0:5"],
     "short.test": ["10.0.0.3"],
@@ -36,7 +36,7 @@ test("the addresses of both families are found", async (t) => {
     await assert.rejects(check(resolve, host), UnresolvedName, host);
 });
 
-test("localhost and names of the hosts file are not asked of a name server", async (t) => {
+test("resolves localhost and names of the hosts file without a name server", async (t) => {
   const server = await serveNames(t, {});
   const hosts =
     "# 10.0.0.1 c.test\n127.0.0.1 localhost\n10.0.0.7\tdb  DB.test # the database\nfd00::7 db.test\nx y\n";
@@ -47,7 +47,7 @@ test("localhost and names of the hosts file are not asked of a name server", asy
   for (const host of ["c.test", "database", "y"]) await assert.rejects(check(resolve, host), UnresolvedName);
 });
 
-test("short names are looked up in the domains of resolv.conf", async (t) => {
+test("resolves short names in the domains of resolv.conf", async (t) => {
   const server = await serveNames(t, { "hooks.team.test": ["10.0.0.1"], "a.b.c.test": ["10.0.0.2"] });
   const resolver = "nameserver 10.0.0.53\nsearch team.test c.test.\n";
   const resolve = nameResolver({ servers: [server.address], ...filesOf(t, { resolver }) });
@@ -63,7 +63,7 @@ test("short names are looked up in the domains of resolv.conf", async (t) => {
   assert.deepEqual(server.asked.slice(4), ["a.b.c.test.team.test", "a.b.c.test.c.test"]);
 });
 
-test("a look-up that is not answered ends with its signal, and holds up no other", async (t) => {
+test("ends an unanswered look-up with its signal, without delaying others", async (t) => {
   const server = await serveNames(t, { "stuck.test": "silent", "good.test": ["10.0.0.1"] });
   const resolve = nameResolver({ servers: [server.address], ...filesOf(t, {}) });
   const late = new AbortController();

@@ -1,28 +1,31 @@
-// The addresses of a receiver's name. The operating system's getaddrinfo cannot be cancelled, and a few calls of it that
-// wait occupy every thread that it has, for the whole process; so the name servers are asked here, without threads.
+// Resolves a receiver's name to addresses. getaddrinfo cannot be cancelled, and a few waiting calls occupy the
+// process's whole thread pool; so this module asks the name servers directly, without threads.
 import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { FoundAddress } from "../../base/http-client/http-client.ts";
 
-/** @returns at least one address. @throws UnresolvedName; the signal's reason once it aborts */
+/**
+ * @returns at least one address
+ * @throws UnresolvedName; the signal's reason once it aborts
+ */
 export type ResolveName = (host: string, signal: AbortSignal) => Promise<readonly FoundAddress[]>;
 
 export class UnresolvedName extends Error {}
 
 export interface NameSources {
-  /** Name servers, as `address` or `address:port`; those of the operating system unless given. */
+  /** Name servers, as `address` or `address:port`; by default those of the operating system. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
   readonly resolverFile?: string;
 }
 
-/** How long a name server has for its first answer; the second try gets about twice as long. */
+/** Time for a name server's first answer; the second try gets about twice as long. */
 const answerMs = 1500;
 const tries = 2;
-/** Most addresses of one name that are tried. */
+/** Maximum number of addresses of one name that are tried. */
 const addressesMax = 16;
-/** As many as the C library takes. */
+/** The C library's limit. */
 const searchMax = 6;
 
 const systemHosts =
@@ -30,7 +33,7 @@ const systemHosts =
 
 const loopback = ["127.0.0.1", "::1"];
 
-/** Looks names up: localhost is this machine; the hosts file comes before the name servers. */
+/** Returns a resolver: localhost is this machine; the hosts file takes precedence over name servers. */
 export function nameResolver({
   servers,
   hostsFile = systemHosts,
@@ -41,7 +44,7 @@ export function nameResolver({
     if (host === "localhost") return found(loopback);
     const listed = addressesIn(await textOf(hostsFile), host);
     if (listed.length > 0) return found(listed);
-    // One for each call: cancelling ends all that a resolver was asked, and a changed configuration is read.
+    // One per call: cancelling ends all queries of a resolver, and a changed configuration is read.
     const resolver = new Resolver({ timeout: answerMs, tries });
     if (servers !== undefined) resolver.setServers(servers);
     const candidates = candidatesOf(host, await textOf(resolverFile));
@@ -66,7 +69,7 @@ function found(addresses: readonly string[]): readonly FoundAddress[] {
   return addresses.slice(0, addressesMax).map((address) => ({ address, family: isIP(address) }));
 }
 
-/** Empty where it cannot be read: then the name servers alone are asked. */
+/** Empty if the file cannot be read; then only the name servers are asked. */
 async function textOf(path: string): Promise<string> {
   return await readFile(path, "utf8").catch(() => "");
 }
@@ -77,7 +80,7 @@ function addressesIn(hosts: string, host: string): readonly string[] {
   );
 }
 
-/** The full names that a name may stand for, as `search` and `ndots` of resolv.conf say. */
+/** Returns the full names that a name may stand for, by `search` and `ndots` of resolv.conf. */
 function candidatesOf(host: string, configuration: string): readonly string[] {
   let search: readonly string[] = [];
   let dotsMin = 1;
@@ -90,7 +93,7 @@ function candidatesOf(host: string, configuration: string): readonly string[] {
   return host.split(".").length > dotsMin ? [host, ...longer] : [...longer, host];
 }
 
-/** The words of each line, without comments. */
+/** Returns the words of each line, without comments. */
 function wordsOf(text: string): readonly (readonly string[])[] {
   return text.split("\n").map((line) =>
     line

@@ -1,16 +1,16 @@
-// When a delivery that failed is tried again: later and later, and not with all others at once. Pure.
+// Exponential back-off with jitter for failed deliveries. Pure.
 
-/** After the first attempt; each further wait is three times as long. */
+/** Wait after the first attempt; each further wait is three times as long. */
 const firstWaitMs = 5000;
 const waitMaxMs = 6 * 3_600_000;
 
 /**
- * How long to wait behind an attempt: exponential backoff, between half of it and all of it by chance, so that what failed
- * together does not come together again.
+ * Returns the wait after an attempt: exponential back-off, randomly between half and all of it, so that deliveries
+ * that failed together are not retried together.
  *
- * @param attemptCount attempts since it is tried, at least 1
+ * @param attemptCount attempts since the first, at least 1
  * @param chance uniform in [0, 1)
- * @param askedSeconds what the receiver asked for; null where it did not
+ * @param askedSeconds wait that the receiver asked for; null if none
  */
 export function waitMs(attemptCount: number, chance: number, askedSeconds: number | null): number {
   const full = Math.min(firstWaitMs * 3 ** Math.min(attemptCount - 1, 20), waitMaxMs);

@@ -14,7 +14,7 @@ function check(url: string, allowed: readonly string[] = here, signal = never): 
   return sendRequest(request, readAllowedPlaces(allowed), { signal });
 }
 
-test("posts JSON and says what was answered, its first bytes alone", async (t) => {
+test("posts JSON and returns only the first bytes of the answer", async (t) => {
   const receiver = await receive(t, (response) => {
     response.writeHead(503, { "retry-after": "120" }).end("x".repeat(10_000));
   });
@@ -29,7 +29,7 @@ test("posts JSON and says what was answered, its first bytes alone", async (t) =
   assert.equal(headers["webhook-id"], "msg_1");
 });
 
-test("an answer without an end is read no further than its limit", async (t) => {
+test("stops reading an endless answer at its limit", async (t) => {
   const receiver = await receive(t, (response) => {
     const more = (): void => void (response.destroyed || response.write("y".repeat(8192), more));
     more();
@@ -37,7 +37,7 @@ test("an answer without an end is read no further than its limit", async (t) => 
   assert.equal((await check(receiver.url)).answer, "y".repeat(512));
 });
 
-test("a redirect is an answer like others, and nothing goes where it points", async (t) => {
+test("treats a redirect as an ordinary answer, and does not follow it", async (t) => {
   const other = await receive(t);
   const receiver = await receive(t, (response) => {
     response.writeHead(307, { location: other.url }).end();
@@ -46,18 +46,18 @@ test("a redirect is an answer like others, and nothing goes where it points", as
   assert.deepEqual(other.received, []);
 });
 
-test("nothing is sent to an address that is not allowed, by number or by name", async (t) => {
+test("sends nothing to an address that is not allowed, literal or by name", async (t) => {
   const receiver = await receive(t);
   const byName = receiver.url.replace("127.0.0.1", "localhost");
   await assert.rejects(check(receiver.url, ["10.0.0.0/8"]), /127\.0\.0\.1 is not among the places/);
   await assert.rejects(check(byName, ["10.0.0.0/8"]), /localhost is not among the places/);
   await assert.rejects(check(byName, ["hooks.example.com"]), /localhost is not among the places/);
   assert.deepEqual(receiver.received, []);
-  // The name leads here, and the address is allowed.
+  // The name resolves to this machine, whose address is allowed.
   assert.equal((await check(byName, ["127.0.0.1"])).status, 204);
 });
 
-test("who cannot be reached is said to be so, and waiting ends with the signal", async (t) => {
+test("reports an unreachable receiver, and stops waiting with the signal", async (t) => {
   await assert.rejects(check("http://127.0.0.1:1/"), UnreachableReceiver);
   const silent = await receive(t, () => undefined);
   const late = new AbortController();
@@ -73,7 +73,7 @@ test("who cannot be reached is said to be so, and waiting ends with the signal",
   await assert.rejects(reading, /too late/);
 });
 
-test("a listed name is asked of the name servers, and its maker does not learn the addresses", async (t) => {
+test("resolves a listed name, and hides its addresses from the webhook's owner", async (t) => {
   const receiver = await receive(t);
   const server = await serveNames(t, { "here.test": ["127.0.0.1"], "stuck.test": "silent" });
   const resolve = nameResolver({ servers: [server.address], hostsFile: "/none", resolverFile: "/none" });

@@ -1,6 +1,6 @@
-// One request to a receiver. It goes to an address that the operator allows: names are resolved here, each address is
-// checked, and the connection is made to one of those that passed, so that no second answer of a name server counts.
-// Redirects are not followed. The only place that sends to where a webhook says.
+// Sends one request to a receiver, at an address that the operator allows, without following redirects. It resolves
+// the name, checks each address, and connects to one that passed, so that a second DNS answer has no effect. Only this
+// module sends to webhook URLs.
 import { isIP } from "node:net";
 import { retryAfterSeconds } from "../../base/domain/waiting/retry-after.ts";
 import { HttpClient, type FoundAddress, type HttpAnswer } from "../../base/http-client/http-client.ts";
@@ -9,17 +9,17 @@ import type { AllowedPlaces } from "./egress-allowlist.ts";
 import { plainHost } from "./egress-allowlist.ts";
 import { nameResolver, UnresolvedName, type ResolveName } from "./resolve-name.ts";
 
-/** What of an answer is read at most; the connection is closed behind it. */
+/** Maximum number of answer bytes read; then the connection is closed. */
 const answerBytesMax = 64 * 1024;
-/** Of that, what is kept. */
+/** Number of answer bytes kept. */
 const keptBytes = 512;
 const client = new HttpClient();
 
 export interface SentRequest {
   readonly status: number;
-  /** The first bytes of the answer, as text. */
+  /** First bytes of the answer, as text. */
   readonly answer: string;
-  /** What it says of when to try again; null where it does not. */
+  /** Retry time of the answer; null if it has none. */
   readonly retryAfterSeconds: number | null;
 }
 
@@ -29,21 +29,21 @@ export interface RequestToSend {
   readonly body: string;
 }
 
-/** A receiver that cannot be asked, in words for who made the webhook. */
+/** A receiver that cannot be reached, with a message for the webhook's owner. */
 export class UnreachableReceiver extends Error {}
 
 export interface SendingOptions {
-  /** Ends it, the look-up of its name included. */
+  /** Ends the request, including name resolution. */
   readonly signal: AbortSignal;
-  /** Asks the machine's name servers unless given. */
+  /** By default asks the machine's name servers. */
   readonly resolve?: ResolveName;
 }
 
 /**
- * The addresses that a URL leads to and that requests may go to.
+ * Returns the allowed addresses of a URL's host.
  *
- * @throws UnreachableReceiver where there is none, without the addresses: whoever made the webhook may not know them; the
- *   signal's reason
+ * @throws UnreachableReceiver if there is none; the message omits the addresses, which the webhook's owner may not be
+ * allowed to know; the signal's reason
  */
 export async function addressesOf(
   url: URL,
@@ -73,7 +73,7 @@ export async function addressesOf(
 }
 
 /**
- * Sends a POST and reads the beginning of what is answered.
+ * Sends a POST and reads the start of the answer.
  *
  * @throws UnreachableReceiver; the signal's reason
  */

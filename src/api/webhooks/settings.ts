@@ -1,4 +1,4 @@
-// What webhooks go by: what an operator sets, and what is the same on every server.
+// Settings of webhooks: those that an operator sets, and constants.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {
@@ -11,28 +11,28 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** How long an event is tried again that a receiver did not take: over a weekend. Then its delivery has failed. */
+  /** Time for which a failed event is retried, long enough for a weekend; then its delivery has failed. */
   retryHours: 72,
-  /** A webhook whose receiver took nothing for so long is disabled. */
+  /** Time after which a webhook without any successful delivery is disabled. */
   disableHours: 120,
-  /** How long deliveries that are over can be read and replayed. */
+  /** Time for which ended deliveries can be read and replayed. */
   keepDays: 30,
-  /** How long a receiver may take to answer, from its name to the end of its answer. */
+  /** Time for a receiver's answer, from name resolution to the end of the answer. */
   timeoutSeconds: 15,
   webhooksPerEntity: 100,
-  /** URLs of new and changed webhooks whose names are looked up at once. */
+  /** Number of URLs of new and changed webhooks whose names are resolved at the same time. */
   checksPerEntity: 4,
-  /** Of one server, at once. */
+  /** Requests in progress on one server. */
   sendingMax: 32,
   sendingPerEntity: 8,
   sendingPerWebhook: 4,
-  /** Between two looks for what is due. */
+  /** Interval between looks for due deliveries. */
   lookMs: 1000,
-  /** Between two looks for what is over and old. */
+  /** Interval between removals of old deliveries. */
   sweepMs: 3_600_000,
-  /** Deliveries that are over and kept, of one webhook. */
+  /** Number of ended deliveries kept per webhook. */
   endedMax: 100_000,
-  /** Replayed by one request. */
+  /** Number of deliveries replayed by one request. */
   replayedMax: 10_000,
 };
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import OpenAI from "openai";
 import { isSecret, newSecret, signedHeaders } from "./signature.ts";
 
-test("signs the example of Standard Webhooks as it is published", () => {
+test("signs the published example of Standard Webhooks", () => {
   const headers = signedHeaders("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", {
     id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
     at: new Date(1_614_265_330_999),
@@ -16,7 +16,7 @@ test("signs the example of Standard Webhooks as it is published", () => {
   });
 });
 
-test("a library of another maker verifies what is signed with a fresh secret, and nothing else", async () => {
+test("produces signatures that another library verifies, with a new secret", async () => {
   const { webhooks } = new OpenAI({ apiKey: "none" });
   const [secret, body] = [newSecret(), JSON.stringify({ text: "👍🏽 \u2028" })];
   const headers = { ...signedHeaders(secret, { id: "msg_1", at: new Date(), body }) };
@@ -26,7 +26,7 @@ test("a library of another maker verifies what is signed with a fresh secret, an
   await assert.rejects(webhooks.verifySignature(body, headers, newSecret()));
 });
 
-test("a secret is whsec_ and the base64 of 24 to 64 bytes", () => {
+test("accepts whsec_ and the base64 of 24 to 64 bytes as a secret", () => {
   const secretOf = (count: number): string => `whsec_${Buffer.alloc(count, 7).toString("base64")}`;
   assert.ok(isSecret(newSecret()) && isSecret(secretOf(24)) && isSecret(secretOf(64)));
   assert.notEqual(newSecret(), newSecret());

@@ -1,18 +1,18 @@
-// What shows a receiver that a request is this server's and new: the symmetric signature of Standard Webhooks 1.0
+// Signs requests so that a receiver can verify their origin and age: the symmetric signature of Standard Webhooks 1.0
 // (https://www.standardwebhooks.com, "v1"), HMAC-SHA256 over id, time and body.
 import { createHmac } from "node:crypto";
 import { secureBytes } from "../../base/domain/random.ts";
 
 const prefix = "whsec_";
-/** Of a secret, as the standard recommends. */
+/** Size of a secret, as the standard recommends. */
 const secretBytes = { min: 24, max: 64, ours: 32 } as const;
 
-/** A fresh secret. */
+/** Returns a new random secret. */
 export function newSecret(): string {
   return `${prefix}${Buffer.from(secureBytes(secretBytes.ours)).toString("base64")}`;
 }
 
-/** Whether the text is `whsec_` and the base64 of 24 to 64 bytes. */
+/** True if the text is `whsec_` and the base64 of 24 to 64 bytes. */
 export function isSecret(text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const encoded = text.slice(prefix.length);
@@ -22,7 +22,7 @@ export function isSecret(text: string): boolean {
   );
 }
 
-/** The headers that name an event, say when it is sent, and sign both with the body. */
+/** Returns headers with an event's id and sending time, and the signature over both and the body. */
 export function signedHeaders(
   secret: string,
   { id, at, body }: { readonly id: string; readonly at: Date; readonly body: string },

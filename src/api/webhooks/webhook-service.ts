@@ -1,4 +1,5 @@
-// Webhooks as callers have them: made, changed and deleted with checks, and what became of their deliveries. Sends nothing.
+// Webhooks for callers: creates, changes and deletes them with checks, and lists and replays their deliveries. Sends
+// nothing.
 import { type Caller, mayReach, reachOf } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -21,10 +22,10 @@ import { isSecret, newSecret } from "./signature.ts";
 
 export interface WebhookService {
   /**
-   * The only answer that has the secret.
+   * Creates a webhook; only this answer contains its secret.
    *
-   * @throws ServiceError `invalid` for a URL that nothing may be sent to, `forbidden` for another entity, `conflict` for
-   *   one webhook too many, `overloaded` while the names of too many of the caller's URLs are looked up
+   * @throws ServiceError `invalid` for a URL that is not allowed, `forbidden` for another entity, `conflict` for one
+   * webhook too many, `overloaded` while too many of the caller's URLs are being resolved
    */
   create(request: WebhookRequest, caller: Caller): Promise<Webhook>;
   /** @throws ServiceError `not_found`, also for another entity's */
@@ -44,11 +45,11 @@ export interface WebhookService {
     caller: Caller,
   ): Promise<Page<Delivery>>;
   /**
-   * Has deliveries sent again.
+   * Resends deliveries.
    *
-   * @returns how many, and whether there may be more
-   * @throws ServiceError `not_found` for a delivery that the webhook does not have, `conflict` where it is disabled or
-   *   the delivery is on its way
+   * @returns the number, and whether there may be more
+   * @throws ServiceError `not_found` for an unknown delivery, `conflict` if the webhook is disabled or the delivery is
+   * in progress
    */
   replay(
     id: string,
@@ -62,12 +63,12 @@ export interface WebhookDependencies {
   readonly clock: Clock;
   readonly allowed: AllowedPlaces;
   readonly settings: WebhookSettings;
-  /** Asks the machine's name servers unless given. */
+  /** By default asks the machine's name servers. */
   readonly resolve?: ResolveName;
 }
 
 const urlLengthMax = 2048;
-/** Of looking a name up. */
+/** Time for resolving a name. */
 const resolveMs = 5000;
 
 export function createWebhookService({
@@ -77,7 +78,7 @@ export function createWebhookService({
   settings,
   resolve = nameResolver(),
 }: WebhookDependencies): WebhookService {
-  /** URLs of each entity's callers whose names are looked up right now. */
+  /** Number of URLs being resolved, by entity. */
   const checking = new Map<string, number>();
   const checkUrl = async (text: string, { entity }: Caller): Promise<string> => {
     const url = readUrl(text, allowed);
@@ -168,7 +169,7 @@ export function createWebhookService({
   };
 }
 
-/** @throws ServiceError `invalid` for what is no URL of a receiver */
+/** @throws ServiceError `invalid` for an invalid receiver URL */
 function readUrl(text: string, allowed: AllowedPlaces): URL {
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol) || text.length > urlLengthMax)
@@ -186,7 +187,7 @@ function readUrl(text: string, allowed: AllowedPlaces): URL {
   return url;
 }
 
-/** @throws ServiceError `invalid` where nothing may be sent there */
+/** @throws ServiceError `invalid` if no address of the URL is allowed */
 async function checkAddresses(
   url: URL,
   {

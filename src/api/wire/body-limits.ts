@@ -1,4 +1,4 @@
-// What bounds the reading of a body, as plain data: it goes to other threads.
+// Limits for reading a body. Plain data, so that it can be passed to threads.
 import type { JsonLimits } from "../../base/validation/json-body.ts";
 import type { CompletionLimits } from "./completions/read-completion.ts";
 
@@ -9,6 +9,6 @@ export interface BodyLimits extends CompletionLimits {
   /** Tests of a constraint. */
   readonly checkTests: number;
   readonly json: JsonLimits;
-  /** Of each group of trajectories. */
+  /** Limits for each group of trajectories. */
   readonly trajectoryJson: JsonLimits;
 }

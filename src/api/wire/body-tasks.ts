@@ -1,5 +1,6 @@
-// What is read from a body, by kind: pure functions of its bytes, which run in the event loop for small bodies and in a
-// worker for large ones. A stored group of trajectories counts as a body, since it is as large as the one it came in.
+// Readers of bodies, by kind. They are pure functions of the bytes, and run in the event loop for small bodies and in
+// a worker for large ones. A stored group of trajectories counts as a body, because it is as large as the body that it
+// came in.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../base/domain/access.ts";
 import { present } from "../../base/domain/assert.ts";
@@ -52,7 +53,7 @@ import { readPublishedObject } from "./weave/read-object.ts";
 import { readTable, readTableOfDigests } from "./weave/tables.ts";
 import type { TableInput } from "../../judge/weave/table-service.ts";
 
-/** What each kind of body is read as: plain data, with large parts as packed lines. */
+/** Result of reading each kind of body: plain data, with large parts as packed lines. */
 interface BodyKinds {
   readonly chat: ReadChatRequest;
   readonly completion: ReadCompletion;
@@ -83,23 +84,23 @@ interface BodyKinds {
   readonly "stored group": { readonly text: Uint8Array<ArrayBuffer> };
 }
 
-/** Who sent a body, and with which request. */
+/** Sender of a body, and the request's id. */
 export interface BodySender {
   readonly caller: Caller;
   readonly requestId: RequestId;
 }
 
-/** What bodies of one kind are read with, and no other. */
+/** Additional input for reading certain kinds of bodies. */
 export interface KindContext {
-  /** Of a training job: how many token ids its model has; absent where that is not known. */
+  /** For a training job: the number of token ids of its model; absent if unknown. */
   readonly vocabularySize?: number | null;
-  /** Of a batch of feedback. */
+  /** For a batch of feedback. */
   readonly packForm?: PackForm;
 }
 
 export type BodyKind = keyof BodyKinds;
 
-/** A body as it came, in pieces. */
+/** A body as received, in pieces. */
 export interface SentBody {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly limits: BodyLimits;
@@ -150,11 +151,11 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   "stored group": whole((bytes) => ({ text: respellGroup(bytes) })),
 };
 
-/** For a pool of workers, whose module this is. */
+/** For a pool of workers, which loads this module. */
 export const bodyTaskModule = new URL("./body-tasks.js", import.meta.url);
 export const openTasks = (): typeof bodyTasks => bodyTasks;
 
-/** As the job would that it is for, which its first line tells. */
+/** Reads a file as its future job would; the first line shows which kind it is. */
 function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploaded file"]["result"] {
   const lineCount = isPreference(firstLineOf(bytes, limits))
     ? readPreferenceFile(bytes, limits, "uploaded file").preferenceCount
@@ -162,7 +163,7 @@ function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploade
   return { lineCount };
 }
 
-/** Reads a body in one place; one that is there already is not copied. */
+/** Reads a body from one buffer; a body in a single piece is not copied. */
 function whole<Result>(
   read: (bytes: Buffer, limits: BodyLimits, sender: BodySender, context: KindContext) => Result,
 ): (body: SentBody) => Result {
@@ -174,7 +175,7 @@ function whole<Result>(
   };
 }
 
-/** Reads a body that asks a model for something. */
+/** Reads a body of a request to a model. */
 function request<Result>(
   read: (value: unknown, limits: BodyLimits, id: RequestId, exact: ExactJson | undefined) => Result,
 ): (body: SentBody) => Result {
@@ -184,7 +185,7 @@ function request<Result>(
   });
 }
 
-/** Hex SHA-256 of the bytes: what an idempotency key stands for. */
+/** Returns the hex SHA-256 of the bytes, which is stored with an idempotency key. */
 function hashOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }

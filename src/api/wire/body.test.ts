@@ -35,17 +35,17 @@ function refusal(body: unknown): readonly [code: string, fields: readonly string
   return assert.fail("it passed");
 }
 
-test("what asks for nothing passes, and unknown fields are named", () => {
+test("accepts values that request nothing, and names unknown fields", () => {
   const body = { name: "n", comment: "c", mode: "plain", list: [], later: null, constructor: 1 };
   assert.deepEqual(readForm(form, body), { value: body, ignored: ["constructor"] });
 });
 
-test("every field that asks for what is not served is refused by name", () => {
+test("refuses every unsupported field by name", () => {
   const body = { name: "n", mode: "wild", list: ["x"], later: {} };
   assert.deepEqual(refusal(body), ["unsupported", ["body.mode", "body.list", "body.later"]]);
 });
 
-test("faults of shape, those that the schema cannot say, and what is not served come together", () => {
+test("reports faults of shape, other faults and unsupported options together", () => {
   assert.deepEqual(refusal({ name: "", comment: 5, mode: "wild" }), [
     "invalid",
     ["body.comment", "body.name", "body.mode"],

@@ -1,5 +1,6 @@
-// Checks a value against its schema, and reads a body by its form: a schema, what fields of it are refused for, and what the
-// schema cannot say. A value is refused with every fault, or returned with its schema's type.
+// Checks a value against its schema, and reads a body by its form: a schema, refusals of certain fields, and checks
+// that a schema cannot express. An invalid value is refused with every fault; a valid one is returned with its
+// schema's type.
 import type { Static, TObject, TSchema } from "typebox";
 import { check } from "../../base/validation/check.ts";
 import {
@@ -12,10 +13,10 @@ import {
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import type { WirePlaces } from "./field-paths.ts";
 
-/** The schema of a body or a query. */
+/** Schema of a body or a query. */
 export type ObjectSchema = TObject;
 
-/** The type of a value that is valid under its schema. */
+/** Type of a value that is valid under its schema. */
 export type ValueOf<Schema extends TSchema> = Static<Schema>;
 
 /** A valid value, and the names of its unknown fields, which were ignored. */
@@ -24,7 +25,7 @@ export interface Checked<Value> {
   readonly ignored: readonly string[];
 }
 
-/** Adds the faults that a schema cannot express; gets the object unchecked, so any member may have any type. */
+/** Adds faults that a schema cannot express. It gets the object unchecked, so any member may have any type. */
 export type MoreChecks = (object: Readonly<Record<string, unknown>>, findings: Findings) => void;
 
 /**
@@ -42,38 +43,38 @@ export function checked<Schema extends TSchema>(
   check(schema, value, findings);
   if (isObject(value)) more?.(value, findings);
   refuseFaults(findings);
-  // The check found no fault, so the value has the schema's type.
+  // Safe cast: the check found no fault.
   return { value: value as ValueOf<Schema>, ignored: [...findings.ignored.values()] };
 }
 
-/** Which values of a field ask for nothing; null always does. */
+/** True for values of a field that request nothing; null never does. */
 export type AsksNothing = (value: unknown) => boolean;
 
-/** What a field is refused for. */
+/** Refusal of a field. */
 export interface Refusal {
-  /** It passes with these values alone. */
+  /** True for the only values that are accepted. */
   readonly refusedUnless: AsksNothing;
-  /** What to do instead, where that is more than to leave it out: a clause. */
+  /** The alternative, if it is more than leaving the field out: a clause. */
   readonly cure?: string;
 }
 
-/** By the names of fields; what else is said of them does not matter. */
+/** Refusals by field name; other properties of a row are ignored. */
 type Refusals = Readonly<Record<string, Partial<Refusal> & object>>;
 
 export interface BodyForm<Schema extends TObject> {
   readonly schema: Schema;
-  /** What fields of it are refused for, where there are such. */
+  /** Refusals of its fields, if any. */
   readonly fields?: Refusals;
   readonly more?: MoreChecks;
-  /** What within a field cannot be honoured, whatever the types of the values are. */
+  /** Returns faults for parts of a field that are not supported, regardless of value types. */
   readonly moreUnserved?: (body: Readonly<Record<string, unknown>>) => readonly Fault[];
 }
 
-/** A form whose checked body is read as a value of the domain. */
+/** A form whose checked body is converted to a domain value. */
 export interface DomainForm<Value> extends BodyForm<TObject> {
-  /** @param body that the schema takes */
+  /** @param body valid under the schema */
   to(this: void, body: object): Value;
-  /** Where each of the domain's fields stands. */
+  /** Path of each domain field in the body. */
   readonly places: WirePlaces;
 }
 
@@ -84,9 +85,9 @@ export function isDomainForm(form: BodyForm<TObject>): form is DomainForm<unknow
 /**
  * Checks the whole body.
  *
- * @param checkApart adds what is wrong with parts of the body that are not in `value`
- * @throws ServiceError `invalid` with every fault of shape, type, range and combination; when there is none,
- *   `unsupported` with every option that cannot be honoured
+ * @param checkApart adds faults of parts of the body that are not in `value`
+ * @throws ServiceError `invalid` with every fault of shape, type, range and combination; if there is none,
+ * `unsupported` with every unsupported option
  */
 export function readForm<Schema extends TObject>(
   form: BodyForm<Schema>,
@@ -99,7 +100,7 @@ export function readForm<Schema extends TObject>(
 }
 
 /**
- * As {@link readForm}, for whoever may find more that cannot be honoured, and throws for all of it together.
+ * Checks like {@link readForm}, for callers that may find more unsupported options and then throw for all together.
  *
  * @throws ServiceError `invalid` as there
  */
@@ -111,7 +112,8 @@ export function readWithUnserved<Schema extends TObject>(
   const result = checked(form.schema, value, "body", (body, findings) => {
     form.more?.(body, findings);
     checkApart?.(findings);
-    // Faults and what is not served are answered together; alone, the latter has a code of its own.
+    // If there are other faults, unsupported options are reported with them; otherwise they have a separate error
+    // code.
     if (findings.faultCount > 0) addUnserved(unservedIn(form, body), findings);
   });
   return { ...result, unserved: unservedIn(form, result.value) };
@@ -145,9 +147,9 @@ export const is =
   (value) =>
     values.includes(value);
 
-/** True of `[]` and `{}`. */
+/** True for `[]` and `{}`. */
 export const isEmpty: AsksNothing = (value) =>
   Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
 
-/** For fields of which any value asks for something. */
+/** For fields of which any value requests something. */
 export const never: AsksNothing = () => false;

@@ -1,4 +1,4 @@
-// The one error body, as a schema that documents it.
+// Schema that documents the common error body.
 import { Type } from "typebox";
 import { orNull } from "./nullable.ts";
 

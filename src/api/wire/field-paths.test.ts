@@ -9,7 +9,7 @@ const places: WirePlaces = {
   not_found: ["path", "model_id"],
 };
 
-/** What an error says once it is located. */
+/** Returns a located error's content. */
 function located(options: ServiceErrorOptions) {
   const error = new ServiceError(options);
   const result = locate(error, places);
@@ -18,7 +18,7 @@ function located(options: ServiceErrorOptions) {
   return { code, message, faults, retryAfterSeconds, obstacle };
 }
 
-test("faults stand where the client sent their fields, whose names texts say as the client knows them", () => {
+test("locates faults at the client's fields, and translates field names in texts", () => {
   const message = "`stopping.maxTokens` of `model` is `other`.";
   const spelled = "max_tokens of model_id is `other`.";
   const fault = (location: readonly string[]) => ({ location, message, type: "t" });
@@ -34,7 +34,7 @@ test("faults stand where the client sent their fields, whose names texts say as 
   ]);
 });
 
-test("an error that names no field stands where its code belongs, and keeps what else it says", () => {
+test("locates an error without a field by its code, and keeps its other content", () => {
   const message = "There is none.";
   const rest = { retryAfterSeconds: 7, obstacle: "full-disk" } as const;
   assert.deepEqual(located({ code: "not_found", message, ...rest }), {
@@ -47,7 +47,7 @@ test("an error that names no field stands where its code belongs, and keeps what
   assert.deepEqual([plain.faults, plain.retryAfterSeconds, plain.obstacle], [[], undefined, undefined]);
 });
 
-test("what is no error of the service stays what it is", () => {
+test("returns other errors unchanged", () => {
   const error = new TypeError("x");
   assert.equal(locate(error, places), error);
 });

@@ -1,15 +1,16 @@
-// From the domain's names of fields to where a client sent them, in faults and in texts. The only place that translates.
+// Translates the domain's field names to the client's field paths, in faults and in texts. Only this module
+// translates.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /**
- * Where a client sent what an error speaks of: by the domain's name of a field, dotted where it is in a group
- * (`stopping.maxTokens`), or by code for errors that name no field.
+ * Path of each field in the request, by the domain's name, dotted within a group (`stopping.maxTokens`), or by code
+ * for errors that name no field.
  */
 export type WirePlaces = Readonly<Record<string, readonly string[]>>;
 
-/** The same error with its faults where the client sent them, and with the wire's names of the fields in its texts. */
+/** Returns the error with the client's paths in its faults, and the client's field names in its texts. */
 export function locate(error: unknown, places: WirePlaces): unknown {
-  // A refusal of a kind of its own, such as HTTP's, is in the wire's words already.
+  // A subclass, such as HTTP's refusals, already uses the client's names.
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
   const { code, retryAfterSeconds, obstacle } = error;
   const message = spelled(error.message, places);
@@ -32,7 +33,7 @@ export function locate(error: unknown, places: WirePlaces): unknown {
   });
 }
 
-/** The same error with its faults elsewhere: where `moved` says that what stands at a place was sent. */
+/** Returns the error with the locations of its faults replaced by those that `moved` returns. */
 export function relocate(error: unknown, moved: (location: readonly string[]) => readonly string[]): unknown {
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
   const { code, message, retryAfterSeconds, obstacle } = error;
@@ -46,7 +47,7 @@ export function relocate(error: unknown, moved: (location: readonly string[]) =>
   });
 }
 
-/** A location that begins with a field of the places, which has at most two parts, with the field's place instead. */
+/** Replaces the field at the start of a location, which has at most two parts, by its path. */
 function onWire(location: readonly string[], places: WirePlaces): readonly string[] {
   for (const count of [2, 1]) {
     const place = placeOf(location.slice(0, count).join("."), places);
@@ -55,7 +56,7 @@ function onWire(location: readonly string[], places: WirePlaces): readonly strin
   return location;
 }
 
-/** Fields in backquotes by the names that the client knows. */
+/** Replaces fields in backquotes by the client's names. */
 function spelled(text: string, places: WirePlaces): string {
   return text.replaceAll(
     /`([\w.]+)`/g,
@@ -63,7 +64,7 @@ function spelled(text: string, places: WirePlaces): string {
   );
 }
 
-/** Texts may quote what a client sent, so a name may be anything. */
+/** Texts may quote the client's input, so a name may be anything. */
 function placeOf(name: string, places: WirePlaces): readonly string[] | undefined {
   return Object.hasOwn(places, name) ? places[name] : undefined;
 }

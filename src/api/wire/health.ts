@@ -1,4 +1,4 @@
-// What is answered to whoever asks whether the server is well, as schemas that document it.
+// Schemas that document the answers about the server's health.
 import { Type } from "typebox";
 import { errorSchema } from "./error.ts";
 
@@ -38,7 +38,7 @@ export const systemCheckSchema = Type.Object(
   { additionalProperties: part("Any other part"), title: "SystemCheck" },
 );
 
-/** With the body that errors have too, for clients that read nothing else. */
+/** Also has the error body, for clients that read nothing else. */
 export const unhealthySchema = Type.Object(
   {
     ...healthSchema.properties,

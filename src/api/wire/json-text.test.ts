@@ -9,7 +9,7 @@ const written = (answer: object): string =>
     .map((piece) => (typeof piece === "string" ? piece : new TextDecoder().decode(piece)))
     .join("");
 
-test("the pieces are what is written at once", () => {
+test("yields pieces that join to the JSON in one piece", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (answer) => {
       assert.equal(written(answer), JSON.stringify(answer));
@@ -19,13 +19,13 @@ test("the pieces are what is written at once", () => {
   assert.equal(written({ a: undefined, b: [], c: {} }), '{"b":[],"c":{}}');
 });
 
-test("the items of a list are pieces of their own", () => {
+test("yields the items of a list as separate pieces", () => {
   const content = [{ token: "a", top: [1] }, { token: "b" }];
   const pieces = [...jsonPieces({ choices: [{ logprobs: { content } }] })];
   for (const entry of content) assert.ok(pieces.includes(JSON.stringify(entry)));
 });
 
-test("what is JSON already stands as it is, and is made when it is written", () => {
+test("writes ready JSON unchanged, and creates it when it is written", () => {
   let count = 0;
   const text = new JsonText(() => {
     count += 1;
@@ -39,7 +39,7 @@ test("what is JSON already stands as it is, and is made when it is written", () 
   assert.deepEqual(JSON.parse(JSON.stringify(answer)), { list: [null, { 7: 1, 3: 2 }] });
 });
 
-test("a list that is spelled while it comes is written as what was added, and counts what it holds", () => {
+test("writes a list serialized on arrival like its items, and counts its bytes", () => {
   const items = fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 5 });
   fc.assert(
     fc.property(items, items, fc.nat(3), (before, added, long) => {
@@ -58,7 +58,7 @@ test("a list that is spelled while it comes is written as what was added, and co
   );
 });
 
-test("numbers of a long list are written many at a time", () => {
+test("writes many numbers of a long list at a time", () => {
   const ids = Array.from({ length: 10_000 }, (_, index) => index);
   const answer = { choices: [{ token_ids: [...ids, null, ...ids] }] };
   assert.equal(written(answer), JSON.stringify(answer));

@@ -1,11 +1,11 @@
-// JSON that is written in pieces, so that a long answer can be made with pauses in which others have their turn; lists that
-// are spelled while their items come, and members whose order counts although they are named by numbers.
+// JSON in pieces: long answers are written with pauses, in which others have their turn, lists are serialized as their
+// items arrive, and members named by numbers keep their order.
 
-/** A member that is JSON already, made when it is written. */
+/** A member that is already JSON, created when it is written. */
 export class JsonText {
   readonly #make: () => string;
 
-  /** @param make the text; called once for each time it is written */
+  /** @param make returns the text; called each time it is written */
   constructor(make: () => string) {
     this.#make = make;
   }
@@ -14,21 +14,21 @@ export class JsonText {
     return this.#make();
   }
 
-  /** For whoever writes JSON in one piece; members named by numbers then stand in the order of these. */
+  /** For writers of JSON in one piece; members named by numbers are then in numeric order. */
   toJSON(): unknown {
     return JSON.parse(this.#make());
   }
 }
 
-/** Called with bytes that an answer takes in memory; throws where it may have no more. */
+/** Called with the bytes that an answer takes in memory; throws if the budget is exhausted. */
 export type TakeBytes = (count: number) => void;
 
-/** A list closes a piece once it has so many characters. */
+/** Characters after which a list closes a piece. */
 const pieceLength = 1 << 16;
 
 /**
- * A list that is spelled while its items come. What is in memory of it is the bytes of its JSON: as objects, the
- * log-probabilities of a long answer take many times as much, and as long to be gone again.
+ * A list that is serialized as its items arrive. Only the bytes of its JSON are in memory: as objects, the
+ * log-probabilities of a long answer take many times as much, and burden the garbage collector.
  */
 export class JsonList {
   readonly #take: TakeBytes;
@@ -37,7 +37,7 @@ export class JsonList {
   #open = "";
   #count: number;
 
-  /** @param before items that come first, and may be those of other lists too */
+  /** @param before items that come first, and may be shared with other lists */
   constructor(take: TakeBytes = () => undefined, before: readonly unknown[] = []) {
     this.#take = take;
     this.#before = before;
@@ -48,7 +48,7 @@ export class JsonList {
     return this.#count;
   }
 
-  /** @param item as JSON.stringify takes it */
+  /** @param item a value for JSON.stringify */
   add(item: unknown): void {
     const json = onOneLine(item instanceof JsonText ? item.toString() : JSON.stringify(item));
     this.#open += this.#count === 0 ? json : `,${json}`;
@@ -67,7 +67,7 @@ export class JsonList {
     yield `${this.#open}]`;
   }
 
-  /** For whoever writes JSON in one piece. */
+  /** For writers of JSON in one piece. */
   toJSON(): unknown {
     const texts = [...this.pieces()].map((piece) =>
       typeof piece === "string" ? piece : new TextDecoder().decode(piece),
@@ -76,13 +76,13 @@ export class JsonList {
   }
 }
 
-/** Marks an object whose JSON is long, and is to be written in pieces. */
+/** Marks an object with long JSON, which is written in pieces. */
 export const isLong = Symbol("is long");
 
-/** How deep the lists of an answer lie whose items are many. */
+/** Depth to which an answer's lists may be long. */
 const depthMax = 5;
 
-/** The JSON of an answer in pieces: of its members and the items of its lists, down to where nothing is long by itself. */
+/** Yields the JSON of an answer in pieces: its members and the items of its lists, down to parts that are not long. */
 export function* jsonPieces(answer: object): Generator<string | Uint8Array, void> {
   yield* piecesOf(answer, depthMax);
 }
@@ -99,7 +99,7 @@ function* piecesOf(value: unknown, depth: number): Generator<string | Uint8Array
   }
 }
 
-/** So many numbers or texts of a list make a piece. */
+/** Number of numbers or texts of a list in one piece. */
 const plainItemsMax = 1024;
 
 function* itemPieces(items: readonly unknown[], depth: number): Generator<string | Uint8Array, void> {
@@ -117,7 +117,7 @@ function* itemPieces(items: readonly unknown[], depth: number): Generator<string
   }
 }
 
-/** How many items from this one on are numbers or short texts. */
+/** Returns how many items from this one on are numbers or short texts. */
 function countOfPlain(items: readonly unknown[], from: number): number {
   let count = 0;
   for (; count < plainItemsMax && from + count < items.length; count++) {
@@ -139,9 +139,9 @@ function* memberPieces(value: object, depth: number): Generator<string | Uint8Ar
   yield "}";
 }
 
-/** JSON without the characters that some clients take for the end of a line, though JSON and streams of events do not. */
+/** Escapes characters that some clients treat as line ends, although JSON and event streams do not. */
 export function onOneLine(json: string): string {
-  // Looking costs half of replacing in vain, and is done for every token of every stream.
+  // The test costs half as much as a replacement without matches, and runs for every token of every stream.
   if (!/[\u0085\u2028\u2029]/.test(json)) return json;
   return json.replaceAll(
     /[\u0085\u2028\u2029]/g,

@@ -1,12 +1,12 @@
-// Fields that may be null, with what documents them: a `description`, a `default`, `examples`.
+// Schemas of nullable fields, with documentation: a `description`, a `default`, `examples`.
 import { Type, type TSchema, type TSchemaOptions } from "typebox";
 
-/** A field of a request that may be absent or null; the two mean the same. */
+/** Returns a request field that may be absent or null, with the same meaning. */
 export function nullable<Schema extends TSchema>(schema: Schema, about: TSchemaOptions = {}) {
   return Type.Optional(orNull(schema, about));
 }
 
-/** A field of an answer that is always there. */
+/** Returns an answer field that is always present. */
 export function orNull<Schema extends TSchema>(schema: Schema, about: TSchemaOptions = {}) {
   return Type.Union([schema, Type.Null()], about);
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { linesIn, LinePacker } from "./packed-lines.ts";
 
-/** Packs lines of these lengths; says how many lines each pack has. */
+/** Packs lines of these lengths; checks the number of lines in each pack. */
 function check(lengths: readonly number[], expected: readonly number[]): void {
   const lines = lengths.map((length, index) => String(index % 10).repeat(length));
   const packer = new LinePacker();
@@ -15,7 +15,7 @@ function check(lengths: readonly number[], expected: readonly number[]): void {
   for (let reading = 0; reading < 2; reading++) assert.deepEqual([...linesIn(packs)], lines);
 }
 
-test("lines are packed together up to a quarter of a million characters", () => {
+test("packs lines together up to a quarter of a million characters", () => {
   const closing = 1 << 18;
   check([], []);
   check([1, 1, 1], [3]);
@@ -24,7 +24,7 @@ test("lines are packed together up to a quarter of a million characters", () => 
   check([5, 3 * closing, 5], [2, 1]);
 });
 
-test("characters come back as they went in", () => {
+test("returns characters unchanged", () => {
   const packer = new LinePacker();
   packer.add('"é👍"');
   packer.add("");

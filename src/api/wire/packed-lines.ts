@@ -1,12 +1,12 @@
-// Lines of text packed into buffers, which pass from thread to thread without being copied.
+// Lines of text packed into buffers, which are transferred between threads without copying.
 import { outlinesOf } from "../../base/domain/summaries/outline-group.ts";
 import type { TrajectoryOutline } from "../../base/domain/summaries/trajectory-outline.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 
-/** Each holds whole lines, with a line feed between them; together they hold all lines in order. */
+/** Buffers of whole lines, separated by line feeds; together they contain all lines in order. */
 export type PackedLines = readonly Uint8Array<ArrayBuffer>[];
 
-/** A buffer is closed once it has so many characters. */
+/** Characters after which a buffer is closed. */
 const packLengthMin = 1 << 18;
 
 export class LinePacker {
@@ -15,7 +15,7 @@ export class LinePacker {
   #open: string[] = [];
   #length = 0;
 
-  /** @param line holds no line feed, as JSON without blanks does */
+  /** @param line contains no line feed, like JSON without whitespace */
   add(line: string): void {
     this.#open.push(line);
     this.#length += line.length;
@@ -35,7 +35,7 @@ export class LinePacker {
   }
 }
 
-/** The lines, decoded a pack at a time; can be read more than once. */
+/** Iterates the lines, decoded one pack at a time; can be iterated more than once. */
 export function linesIn(packs: PackedLines): Iterable<string> {
   return {
     *[Symbol.iterator]() {
@@ -45,13 +45,13 @@ export function linesIn(packs: PackedLines): Iterable<string> {
   };
 }
 
-/** Packs outlines of trajectories: a line of JSON for each. */
+/** Packs summaries of trajectories, as one line of JSON each. */
 export class OutlinePacker {
   readonly #lines = new LinePacker();
   #part = 0;
   #groupIndex = 0;
 
-  /** @param partCount how many parts the group is stored in */
+  /** @param partCount number of parts that the group is stored in */
   add(group: TrajectoryGroup, partCount: number): void {
     const place = { part: this.#part, groupIndex: this.#groupIndex };
     for (const outline of outlinesOf(group, place)) this.#lines.add(JSON.stringify(outline));
@@ -64,8 +64,8 @@ export class OutlinePacker {
   }
 }
 
-/** The outlines, parsed a pack at a time. */
+/** Yields the summaries, parsed one pack at a time. */
 export function* outlinesIn(packs: PackedLines): Generator<TrajectoryOutline, void> {
-  // A line is what `OutlinePacker` made of an outline.
+  // Safe cast: `OutlinePacker` wrote the line.
   for (const line of linesIn(packs)) yield JSON.parse(line) as TrajectoryOutline;
 }

@@ -1,4 +1,4 @@
-// Cursor pages on the wire: the query that asks for one, and the list that answers.
+// Cursor pages on the wire: the query for a page, and the list that answers it.
 import { Type, type Static, type TSchema } from "typebox";
 import type { NumberedPage, Page, PageRequest } from "../../base/domain/page.ts";
 
@@ -19,13 +19,13 @@ export const pageQueryFields = {
   ),
 };
 
-/** The query of a list that has no filters. */
+/** Query of a list without filters. */
 export const pageQuerySchema = Type.Object(pageQueryFields);
 type PageQuery = Static<typeof pageQuerySchema>;
 
-/** @param order the order of a request that names none */
+/** @param order default order */
 export function pageRequest(query: PageQuery, order: PageRequest["order"]): PageRequest {
-  // An empty cursor is what clients send back from an empty page.
+  // Clients send an empty cursor back from an empty page.
   const after = query.after === "" ? undefined : query.after;
   return { after: after ?? null, limit: query.limit ?? 20, order: query.order ?? order };
 }
@@ -48,7 +48,7 @@ export function pageSchema(item: TSchema) {
   });
 }
 
-/** The page that a store is asked for, as an answer. */
+/** Converts a store's page to an answer. */
 export async function pageAnswer<Item extends { readonly id: string }>(
   page: Promise<Page<Item>>,
   body: (item: Item) => object,
@@ -56,7 +56,7 @@ export async function pageAnswer<Item extends { readonly id: string }>(
   return pageBody(await page, body);
 }
 
-/** A page by numbers, which stay in their places when what they number is deleted. */
+/** Writes a page by numbers, which do not shift when items are deleted. */
 export function numberedPageBody<Item extends { readonly number: number }>(
   { items, last, hasMore }: NumberedPage<Item>,
   body: (item: Item) => object,
@@ -70,12 +70,12 @@ export function numberedPageBody<Item extends { readonly number: number }>(
   };
 }
 
-/** The number that a text is; null where it is none. */
+/** Parses a number; null if the text is not one. */
 export function numberIn(text: string): number | null {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null;
 }
 
-/** @param body how an item is written */
+/** @param body writes an item */
 export function pageBody<Item extends { readonly id: string }>(
   page: Page<Item>,
   body: (item: Item) => object,

@@ -8,7 +8,7 @@ const limits = bodyLimits(httpSettings.with());
 const splitOf = (split: unknown): string =>
   readLog(Buffer.from(JSON.stringify({ split, trajectory_groups: [] })), limits).split;
 
-test("a split is a text of 1 to 128 characters; without one it is val", () => {
+test("reads a split of 1 to 128 characters, by default val", () => {
   for (const split of ["a", "x".repeat(128)]) assert.equal(splitOf(split), split);
   for (const split of [undefined, null]) assert.equal(splitOf(split), "val");
   for (const split of ["", "x".repeat(129), "a\u0000", "\ud800", 1])

@@ -1,4 +1,4 @@
-// From the bytes of a log to what is stored of it and what its metrics are made of.
+// Reads the bytes of a log: its stored form, and the values for its metrics.
 import { Type } from "typebox";
 import { nullable } from "./nullable.ts";
 import { LogSummarizer, type LogSummary } from "../../train/trajectories/log-summary.ts";
@@ -55,14 +55,14 @@ export const loggedSchema = Type.Object(
 
 export interface ReadLog {
   readonly split: string;
-  /** Null where the body names no version. */
+  /** Null if the body names no version. */
   readonly step: number | null;
-  /** Clients repeat here what the path says; null when they do not. */
+  /** Clients repeat the path's id here; null if absent. */
   readonly modelId: string | null;
   readonly summary: LogSummary;
-  /** The groups as they are stored. */
+  /** Groups in stored form. */
   readonly lines: PackedLines;
-  /** Of the trajectories in the groups. */
+  /** Summaries of the trajectories in the groups. */
   readonly outlines: PackedLines;
   readonly ignored: readonly string[];
 }

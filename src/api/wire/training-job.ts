@@ -1,4 +1,4 @@
-// Training jobs as the interface spells them: creation, the job, its events.
+// Training jobs in the API: creation, the job, its events.
 import { Type } from "typebox";
 import { type JobReward, rewardMetrics } from "../../base/domain/rewards/job-rewards.ts";
 import { type JobEvent, jobKinds, type ReplayComparison, type TrainingJob } from "../../base/domain/job.ts";
@@ -63,25 +63,25 @@ export const trainingJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadTrainingJob {
   readonly modelId: string;
-  /** The groups as they are stored. */
+  /** Groups in stored form. */
   readonly lines: PackedLines;
-  /** Of the trajectories in the groups. */
+  /** Summaries of the trajectories in the groups. */
   readonly outlines: PackedLines;
   readonly config: TrainingConfig;
   readonly configNotApplied: readonly string[];
   readonly ignored: readonly string[];
-  /** For a model that was not known when the body was read. */
+  /** For a model that was unknown when the body was read. */
   readonly greatestTokenId: GreatestTokenId | null;
 }
 
-/** The model that a job's body is for, where its first bytes name one. */
+/** Returns the model that a job's body names, if its first bytes contain it. */
 export function modelIdAtHead(head: Buffer): string | null {
   const id = textMemberAtHead(head, "model_id");
   return id !== null && isUuid(id) ? id : null;
 }
 
 /**
- * @param vocabularySize how many token ids the model to train has; null where it is not known yet
+ * @param vocabularySize number of token ids of the model to train; null if not yet known
  * @throws ServiceError `invalid` with every fault
  */
 export function readTrainingJob(
@@ -268,14 +268,14 @@ export const trainingJobSchema = Type.Object(
   { title: "TrainingJob" },
 );
 
-/** Facts about a job that other tables hold. */
+/** Facts about a job from other tables. */
 export interface JobSurroundings {
   /** Full name of its model; null if it was deleted. */
   readonly model: string | null;
   readonly rewards: readonly JobReward[];
 }
 
-/** @param limits how many attempts may be lost, each in its way */
+/** @param limits how many attempts may be lost, by cause */
 export function trainingJobBody(
   job: TrainingJob,
   limits: { readonly attemptsMax: number; readonly startsMax: number },
@@ -358,7 +358,7 @@ export function trainingJobBody(
   };
 }
 
-/** With the numbers that the server had where the job has none, once its first attempt has fixed them. */
+/** Fills in the server's values for settings that the job leaves open, once its first attempt has fixed them. */
 function inEffect(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig {
   const { weightDecay, gradientNormMax, klUpdateMax, batchTokens } = pins?.settings ?? {};
   const countsTokens = typeof batchTokens === "number" && batchTokens > 0;

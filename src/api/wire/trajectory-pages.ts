@@ -1,6 +1,6 @@
-// A page of logged trajectories as the text of an answer, built piece by piece, with one group in memory at a time. A log
-// can be hundreds of megabytes: one that does not fit in a page is shown without its trajectories. How a group is respelled
-// is here too; where that is done is the caller's choice.
+// Writes a page of logged trajectories piece by piece, with one group in memory at a time. A log can have hundreds of
+// megabytes; if it does not fit in a page, it is shown without its trajectories. Groups are respelled here; the caller
+// chooses the thread.
 import { fittingCount, type Page, pageBytesMax } from "../../base/domain/page.ts";
 import { unfoldedLines } from "../../base/domain/text/folded-lines.ts";
 import { notFound } from "../../base/domain/service-error.ts";
@@ -8,32 +8,32 @@ import type { TrajectoryGroup, TrajectoryLog, TrajectoryStore } from "../../base
 import { pageBody } from "./page.ts";
 import { trajectoryGroupBody, loggedMetricsAnswer } from "./trajectory.ts";
 
-/** The page, cut so that the trajectories of its logs stay within the bound of a page; at least one log stays. */
+/** Cuts the page so that its logs' trajectories fit in a page; at least one log remains. */
 export function withinContentBound(page: Page<TrajectoryLog>): Page<TrajectoryLog> {
   const count = fittingCount(page.items.map(shownBytes), pageBytesMax);
   return { items: page.items.slice(0, count), hasMore: page.hasMore || count < page.items.length };
 }
 
-/** Of a log that does not fit in a page nothing is shown but that. */
+/** The trajectories of a log that does not fit in a page are not shown. */
 function shownBytes({ contentBytes }: TrajectoryLog): number {
   return contentBytes > pageBytesMax ? 0 : contentBytes;
 }
 
-/** From the bytes of a stored group to those of its JSON in an answer. */
+/** Converts the bytes of a stored group to its JSON in an answer. */
 export function respellGroup(stored: Buffer): Uint8Array<ArrayBuffer> {
-  // The line is what `readGroupBody` made of a group.
+  // Safe cast: `readGroupBody` wrote the line.
   const group = JSON.parse(stored.toString()) as TrajectoryGroup;
   return new TextEncoder().encode(JSON.stringify(trajectoryGroupBody(group)));
 }
 
-/** Of an answer, written at once. */
+/** Bytes of an answer written at a time. */
 const pieceBytes = 1 << 20;
 
 /**
- * The answer's JSON in pieces.
+ * Yields the answer's JSON in pieces.
  *
- * @param respell as {@link respellGroup}, for the pieces of a group's bytes
- * @throws ServiceError `not_found` when a log of the page is gone
+ * @param respell like {@link respellGroup}, for the pieces of a group's bytes
+ * @throws ServiceError `not_found` if a log of the page was deleted
  */
 export async function* trajectoryPageText(
   page: Page<TrajectoryLog>,
@@ -65,7 +65,7 @@ export async function* trajectoryPageText(
   yield `],${JSON.stringify(rest).slice(1)}`;
 }
 
-/** An object's text without the brace that closes it. */
+/** Returns an object's text without its closing brace. */
 function opened(body: object): string {
   return JSON.stringify(body).slice(0, -1);
 }

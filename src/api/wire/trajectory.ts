@@ -1,5 +1,5 @@
-// Trajectories as recorded by clients: what is checked of them, how they are read, how they are shown again. Unknown
-// keys are kept; messages pass nearly unchecked, since clients send back whatever they were given.
+// Trajectories recorded by clients: how they are checked, read and shown again. Unknown keys are kept; messages are
+// hardly checked, because clients send back what they received.
 import { Type, type Static, type TSchema } from "typebox";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 import type {
@@ -33,7 +33,7 @@ const metrics = Type.Object(
   { additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]) },
 );
 
-/** Training computes in float32, where a number of greater size is infinite. */
+/** Training computes in float32, in which greater magnitudes are infinite. */
 const logprob = Type.Number({ minimum: -3.4028234663852886e38 });
 const logprobList = Type.Array(
   Type.Object(
@@ -46,7 +46,7 @@ const logprobList = Type.Array(
 );
 const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
-/** What a request said of its prompt, kept on a Choice, or on the trajectory for all of its Choices. */
+/** Prompt options of a request, kept on a Choice, or on the trajectory for all its Choices. */
 export const promptFields = {
   documents: nullable(Type.Array(anyObject), { description: "As in the request." }),
   chat_template: nullable(Type.String(), { description: "As in the request." }),
@@ -58,7 +58,7 @@ export const promptFields = {
   truncate_prompt_tokens: nullable(Type.Integer(), { description: "As in the request." }),
 };
 
-/** What a recorded Choice has. */
+/** Fields of a recorded Choice. */
 export const choiceFields = {
   message: nullable(anyObject, {
     description: "Makes the item a Choice, together with finish_reason; the message as it was returned.",
@@ -78,7 +78,7 @@ export const choiceFields = {
   ...promptFields,
 };
 
-/** A message or a recorded Choice; which of the two it must be is checked apart. */
+/** A message or a recorded Choice; which one is checked separately. */
 const historyItem = Type.Object(
   {
     role: Type.Optional(Type.String({ description: "Makes the item a message." })),
@@ -137,7 +137,7 @@ export const trajectoryGroupSchema = Type.Object(
   { ...open, title: "TrajectoryGroup" },
 );
 
-/** The same, without what its type says of its members. */
+/** Widened: hides the member types. */
 const groupSchema: TSchema = trajectoryGroupSchema;
 
 type HistoryBody = {
@@ -145,18 +145,18 @@ type HistoryBody = {
   readonly tools?: Static<typeof tools>;
 };
 
-/** What whoever reads a body with groups does with them. */
+/** Callbacks for readers of a body with groups. */
 export interface GroupVisitor {
-  /** Called with every group, in order, as long as nothing was wrong. */
+  /** Called with every group, in order, until the first fault. */
   readonly onGroup?: (group: TrajectoryGroup) => void;
-  /** Adds what is wrong with an item of a history beside its form, where the walk stands; it is an object. */
+  /** Adds faults of a history item beyond its schema, at the walk's current path; the item is an object. */
   readonly checkItem?: (item: Readonly<Record<string, unknown>>, findings: Findings) => void;
 }
 
 /**
- * Reads a body with groups of trajectories by its form, a group at a time.
+ * Reads a body with groups of trajectories by its form, one group at a time.
  *
- * @returns the rest of the body, the groups as they are stored: folded lines, and the outlines of their trajectories
+ * @returns the rest of the body, the groups in stored form as folded lines, and the summaries of their trajectories
  * @throws ServiceError `invalid` with every fault of the body and its groups
  */
 export function readGroupBody<Schema extends ObjectSchema>(
@@ -185,9 +185,9 @@ export function readGroupBody<Schema extends ObjectSchema>(
 }
 
 /**
- * Checks the items of `trajectory_groups` one by one, and hands on each that is one, as long as nothing was wrong.
+ * Checks the items of `trajectory_groups` one by one, and passes on valid ones until the first fault.
  *
- * @param countMax how many there may be
+ * @param countMax maximum number of groups
  */
 function readGroups(
   { items, itemCount }: Pick<ListBody, "items" | "itemCount">,
@@ -206,12 +206,12 @@ function readGroups(
     findings.path.length -= 2;
     index += 1;
     if (isAtFaultLimit(findings)) return;
-    // The walk found nothing that differs from the schema.
+    // Safe cast: the walk found no deviation from the schema.
     if (findings.faultCount === 0) onGroup(toTrajectoryGroup(item as Static<typeof trajectoryGroupSchema>));
   }
 }
 
-/** Adds what the schema cannot say of a group: which items are neither messages nor Choices, and `exchanges`. */
+/** Adds faults that the schema cannot express: items that are neither messages nor Choices, and `exchanges`. */
 function checkGroup(
   group: unknown,
   findings: Findings,
@@ -258,7 +258,7 @@ function toTrajectoryGroup(body: Static<typeof trajectoryGroupSchema>): Trajecto
   const { trajectories, exceptions, metadata, metrics: groupMetrics, logs, ...extra } = body;
   return {
     trajectories: trajectories.map(toTrajectory),
-    // All of these came out of JSON.
+    // Safe cast: parsed from JSON.
     exceptions: (exceptions ?? []) as readonly JsonObject[],
     metadata: (metadata ?? {}) as JsonObject,
     metrics: (groupMetrics ?? {}) as TrajectoryGroup["metrics"],
@@ -297,7 +297,7 @@ function toTrajectory(body: Static<typeof trajectorySchema>): Trajectory {
 
 function toHistory(body: HistoryBody): History {
   return {
-    // `checkGroups` saw that every item is one or the other.
+    // Safe cast: `checkGroup` found every item to be one or the other.
     messagesAndChoices: (body.messages_and_choices ?? []) as unknown as readonly HistoryItem[],
     tools: (body.tools ?? null) as readonly JsonObject[] | null,
   };
@@ -307,7 +307,7 @@ function historyBody(history: History): object {
   return { messages_and_choices: history.messagesAndChoices, tools: history.tools };
 }
 
-/** A trajectory as it was sent. */
+/** Writes a trajectory as it was sent. */
 export function trajectoryBody(trajectory: Trajectory): object {
   return {
     ...historyBody(trajectory),
@@ -323,7 +323,7 @@ export function trajectoryBody(trajectory: Trajectory): object {
   };
 }
 
-/** A group as it was sent. */
+/** Writes a group as it was sent. */
 export function trajectoryGroupBody(group: TrajectoryGroup): object {
   return {
     trajectories: group.trajectories.map(trajectoryBody),
@@ -337,7 +337,7 @@ export function trajectoryGroupBody(group: TrajectoryGroup): object {
 
 export const metricsSchema = Type.Object({}, { additionalProperties: Type.Number() });
 
-/** A stored log without its trajectories: one row of the history of metrics. */
+/** A stored log without its trajectories, for the history of metrics. */
 export const loggedMetricsAnswer = answerOf<TrajectoryLog>()("LoggedMetrics", {
   id: Type.String({ format: "uuid" }),
   split: Type.String(),

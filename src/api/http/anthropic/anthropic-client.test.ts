@@ -1,4 +1,4 @@
-// The official Anthropic library against a listening server: answers, streams that add up, and every error as its own type.
+// The official Anthropic client against a listening server: answers, streams that add up, and every error as its type.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import Anthropic, {
@@ -32,7 +32,7 @@ beforeEach(() =>
   }),
 );
 
-/** Whatever the machine's own environment says of keys. */
+/** Independent of keys in the machine's environment. */
 function clientWith(credentials: { readonly apiKey?: string; readonly authToken?: string }): Anthropic {
   const { apiKey = null, authToken = null } = credentials;
   return new Anthropic({ apiKey, authToken, baseURL: server.app.listeningOrigin, maxRetries: 0 });
@@ -40,7 +40,7 @@ function clientWith(credentials: { readonly apiKey?: string; readonly authToken?
 
 const hello = { model: "tiny", max_tokens: 9, messages: [{ role: "user" as const, content: "Hi" }] };
 
-test("answers, with a key of either kind", async () => {
+test("answers with either kind of key", async () => {
   for (const one of [client, clientWith({ authToken: keys.member })]) {
     const message = await one.messages.create(hello);
     assert.deepEqual(message.content, [{ type: "text", text: "Hello", citations: null }]);
@@ -50,7 +50,7 @@ test("answers, with a key of either kind", async () => {
   }
 });
 
-test("a stream adds up to the message that is answered without one", async () => {
+test("streams events that add up to the unstreamed message", async () => {
   server.chat.script.pieces = [
     { reasoning: "Hmm." },
     { text: "Let me see." },
@@ -66,7 +66,7 @@ test("a stream adds up to the message that is answered without one", async () =>
     .on("signature", (signature) => seen.push(signature))
     .on("inputJson", (delta) => seen.push(delta))
     .on("contentBlock", ({ type }) => seen.push(type));
-  // The library adds a member for what it parsed.
+  // The client adds a member with its parsed output.
   const { id, parsed_output: _, ...final } = await stream.finalMessage();
   assert.match(id, /^msg_/);
   assert.deepEqual({ ...JSON.parse(JSON.stringify(final)), id: whole.id }, whole);
@@ -84,7 +84,7 @@ test("a stream adds up to the message that is answered without one", async () =>
   ]);
 });
 
-test("an error in a stream is thrown to whoever reads it, with its type", async () => {
+test("throws an error during a stream to its reader, with its type", async () => {
   server.chat.script.failure = new ServiceError({ code: "unavailable", message: "x" });
   const stream = await client.messages.create({ ...hello, stream: true });
   await assert.rejects(
@@ -95,7 +95,7 @@ test("an error in a stream is thrown to whoever reads it, with its type", async 
   );
 });
 
-test("throws every error as the type of its status, with its kind and message", async () => {
+test("throws every error as the type of its status, with its type and message", async () => {
   const table: readonly (readonly [ErrorCode, new (...parts: never[]) => APIError, string])[] = [
     ["unsupported", BadRequestError, "invalid_request_error"],
     ["invalid", BadRequestError, "invalid_request_error"],

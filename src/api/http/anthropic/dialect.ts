@@ -1,12 +1,12 @@
-// Whose clients a request comes from, where that changes how it is answered: those of Anthropic's API are known by the header
-// `anthropic-version` and by their paths. Their errors have the members of its API beside those that errors have here.
+// Detects requests from clients of Anthropic's API, by the header `anthropic-version` or by their path. Errors for
+// these clients also have the members of Anthropic's error body.
 import type { FastifyRequest } from "fastify";
 import type { ErrorCode } from "../../../base/domain/service-error.ts";
 import { errorAnswer, type ErrorAnswer } from "../errors.ts";
 
 type Asked = Pick<FastifyRequest, "id" | "headers" | "url">;
 
-/** What is below this path is Anthropic's, also where there is no such route. */
+/** Every path under this one is Anthropic's, even without a route. */
 const ownPaths = /^\/v1\/messages(?:[/?]|$)/;
 
 export function isAnthropics({ headers, url }: Pick<Asked, "headers" | "url">): boolean {
@@ -14,7 +14,7 @@ export function isAnthropics({ headers, url }: Pick<Asked, "headers" | "url">): 
 }
 
 /**
- * The whole answer for anything thrown, as the request's client reads it.
+ * Returns the whole answer for anything thrown, in the form of the request's client.
  *
  * @throws never
  */
@@ -25,11 +25,11 @@ export function errorAnswerFor(error: unknown, request: Asked): ErrorAnswer {
 
 interface CodeRule {
   readonly type: string;
-  /** Of a status that Anthropic's API does not answer with the one that it does. */
+  /** Statuses that Anthropic's API replaces, with their replacements. */
   readonly statuses?: Readonly<Record<number, number>>;
 }
 
-/** As https://platform.claude.com/docs/en/api/errors has them. */
+/** Rules of https://platform.claude.com/docs/en/api/errors. */
 const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   invalid: { type: "invalid_request_error", statuses: { 422: 400 } },
   unsupported: { type: "invalid_request_error" },

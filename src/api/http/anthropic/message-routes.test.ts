@@ -1,5 +1,5 @@
-// Anthropic's Messages API over HTTP: whole answers, the events of streams in their order, credentials, and errors in its
-// shape. Every answer is also checked against its documented schema by the server of the tests.
+// Anthropic's Messages API over HTTP: whole answers, streamed events in order, credentials, and errors in its form.
+// The fake server also checks every answer against its documented schema.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ interface SentEvent {
   readonly [member: string]: unknown;
 }
 
-/** The events of a stream, each of which is named by its type. */
+/** Events of a stream, each named by its type. */
 function eventsOf(body: string): readonly SentEvent[] {
   const blocks = body.split("\n\n");
   assert.equal(blocks.pop(), "");
@@ -91,7 +91,7 @@ test("answers with a message, whole and as the events of a text", async () => {
   await server.close();
 });
 
-test("what was thought, said and called are blocks of their own, one after the other", async () => {
+test("puts thoughts, text and calls into separate blocks, in order", async () => {
   const server = await fakeServer();
   server.chat.script.finish = "tool_calls";
   server.chat.script.pieces = [
@@ -118,7 +118,7 @@ test("what was thought, said and called are blocks of their own, one after the o
   const content = [
     { type: "thinking", thinking: "Hmm.", signature },
     { type: "text", text: "Let me see.", citations: null },
-    // Its digits are those that the model wrote, which no number of JavaScript has.
+    // Keeps the digits that the model wrote, beyond the precision of JavaScript numbers.
     { ...call("call_1", "f"), input: { a: Number("12345678901234567890") } },
     call("call_2", "g"),
   ];
@@ -154,7 +154,7 @@ test("what was thought, said and called are blocks of their own, one after the o
   await server.close();
 });
 
-test("says why it ended: with its turn, a stop sequence, its tokens, its context or a call", async () => {
+test("says why it ended: its turn, a stop sequence, its tokens, its context or a call", async () => {
   const server = await fakeServer();
   const reasons = async (body: object = {}): Promise<readonly unknown[]> => {
     const { stop_reason, stop_sequence } = (await ask(server, { ...hi, ...body })).json<{
@@ -172,14 +172,14 @@ test("says why it ended: with its turn, a stop sequence, its tokens, its context
   server.chat.script.finish = "length";
   assert.deepEqual(await reasons({ max_tokens: 2 }), ["max_tokens", null]);
   assert.deepEqual(await reasons({ max_tokens: 3 }), ["model_context_window_exceeded", null]);
-  // A call that had to be is no reason to stop in a chat; here every call is one.
+  // In a chat a required call does not change the finish reason; here every call does.
   server.chat.script.finish = "stop";
   server.chat.script.pieces = [{ toolCalls: [{ index: 0, id: "c", name: "f", argumentsText: "{}" }] }];
   assert.deepEqual(await reasons(), ["tool_use", null]);
   await server.close();
 });
 
-test("a call that was cut has what there is of its arguments, and an answer without anything no blocks", async () => {
+test("keeps a truncated call's partial arguments, and answers nothing with no blocks", async () => {
   const server = await fakeServer();
   server.chat.script.finish = "length";
   server.chat.script.pieces = [{ toolCalls: [{ index: 0, id: "c", name: "f", argumentsText: '{"a' }] }];
@@ -194,7 +194,7 @@ test("a call that was cut has what there is of its arguments, and an answer with
   await server.close();
 });
 
-test("a stream that has nothing to say for long is kept alive by pings, also before it has begun", async () => {
+test("keeps a silent stream alive with pings, also before it has begun", async () => {
   const clock = new FakeClock();
   let open = (): void => undefined;
   const server = await fakeServer({ clock, settings: { keepAliveSeconds: 5 } });
@@ -213,7 +213,7 @@ test("a stream that has nothing to say for long is kept alive by pings, also bef
   await server.close();
 });
 
-test("a key stands in x-api-key or in Authorization, which wins; betas are taken, and none is needed", async () => {
+test("accepts a key in x-api-key or Authorization, which takes precedence, and any betas", async () => {
   const server = await fakeServer();
   const status = async (sent: Readonly<Record<string, string>>): Promise<number> =>
     (await server.ask({ method: "POST", url: "/v1/messages?beta=true", headers: sent, payload: hi }))
@@ -227,13 +227,13 @@ test("a key stands in x-api-key or in Authorization, which wins; betas are taken
     assert.equal(await status({ "x-api-key": key }), 401);
   const { caller } = server.chat.seen[0] ?? {};
   assert.equal(caller?.entity, "acme");
-  // Of feedback, whose credentials are Basic, it is none.
+  // Feedback requires Basic credentials, so this is not a key there.
   const feedback = await server.ask({ method: "POST", url: "/feedback/create", headers, payload: {} });
   assert.equal(feedback.statusCode, 401);
   await server.close();
 });
 
-test("errors have Anthropic's shape and statuses, before an answer and in a stream", async () => {
+test("answers errors in Anthropic's form and statuses, before an answer and in a stream", async () => {
   const server = await fakeServer();
   const table: Readonly<Record<ErrorCode, readonly [number, string]>> = {
     invalid: [400, "invalid_request_error"],
@@ -273,7 +273,7 @@ interface ErrorEvent {
   readonly request_id: string;
 }
 
-test("an error names the field as it was sent, on routes of Anthropic's without their header too", async () => {
+test("names the field of an error as it was sent, on Anthropic's routes also without its header", async () => {
   const server = await fakeServer();
   const faults = [
     { location: ["prompt", "messages", "1", "content", "1"], message: "a", type: "unsupported" },
@@ -321,7 +321,7 @@ test("an error names the field as it was sent, on routes of Anthropic's without 
   await server.close();
 });
 
-test("counts the tokens of a prompt, and names fields that say nothing of it", async () => {
+test("counts the tokens of a prompt, and reports fields that do not affect it", async () => {
   const server = await fakeServer();
   const counted = await ask(server, hi, "/v1/messages/count_tokens");
   assert.deepEqual([counted.json(), counted.headers["x-hone-ignored"]], [{ input_tokens: 2 }, "max_tokens"]);
@@ -330,7 +330,7 @@ test("counts the tokens of a prompt, and names fields that say nothing of it", a
   await server.close();
 });
 
-test("models are listed as Anthropic's clients read them, in pages, and the header alone decides", async () => {
+test("lists models in pages, in Anthropic's form if its header is sent", async () => {
   const server = await fakeServer();
   await registeredModel(server);
   const get = async (url: string, sent: Readonly<Record<string, string>> = headers) =>

@@ -1,5 +1,5 @@
-// POST /v1/messages and /v1/messages/count_tokens: Anthropic's Messages API over the same chat, without anything kept between
-// requests.
+// POST /v1/messages and /v1/messages/count_tokens: Anthropic's Messages API over the same chat service, without
+// server-side state.
 import type { FastifyInstance } from "fastify";
 import { messageEvents, ping, wholeMessage } from "../../wire/messages/message-events.ts";
 import {

@@ -9,7 +9,7 @@ interface Refusal {
   readonly detail: readonly { readonly loc: readonly string[]; readonly type: string }[];
 }
 
-/** Long enough for any body that holds it to be read in a worker. */
+/** Long enough to have any body with it read in a worker. */
 const padding = "x".repeat(1 << 18);
 
 function post(
@@ -22,7 +22,7 @@ function post(
   return server.ask({ method: "POST", url, headers, payload: JSON.stringify(payload) });
 }
 
-test("a large chat is answered as a small one", async () => {
+test("answers a large chat like a small one", async () => {
   const server = await fakeServer();
   const chat = (content: string, rest: object = {}): Promise<LightMyRequestResponse> =>
     post(server, "/v1/chat/completions", { messages: [{ role: "user", content }], store: true, ...rest });
@@ -38,7 +38,7 @@ test("a large chat is answered as a small one", async () => {
   await server.close();
 });
 
-test("a large job and a large log are stored line by line as small ones are", async () => {
+test("stores a large job and a large log line by line, like small ones", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const groups = (metadata: object): readonly object[] => [
@@ -63,7 +63,7 @@ test("a large job and a large log are stored line by line as small ones are", as
   await server.close();
 });
 
-test("a group is shown as it was sent, whether it is small, large, or stored in parts", async () => {
+test("shows a group as it was sent, whether it is small, large, or stored in parts", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const url = `/v1/preview/models/${modelId}`;
@@ -88,7 +88,7 @@ test("a group is shown as it was sent, whether it is small, large, or stored in 
   await server.close();
 });
 
-test("one answer names every bad record of a batch, whatever is wrong with it", async () => {
+test("names every bad record of a batch in one answer, with any faults", async () => {
   const server = await fakeServer();
   const item = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };
   const batch = [

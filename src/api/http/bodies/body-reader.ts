@@ -1,5 +1,5 @@
-// Reads the bodies of requests: small ones at once, large ones in a worker, so that parsing and checking one holds up no
-// other request. Very large ones have a worker of their own, and do not hold up the large.
+// Reads request bodies: small ones immediately, large ones in a worker, so that parsing and checking one delays no
+// other request. Very large bodies have a separate worker and do not delay the large ones.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
@@ -17,11 +17,11 @@ import {
   type SentBody,
 } from "../../wire/body-tasks.ts";
 
-// Bodies whose senders wait to be asked for them (`Expect: 100-continue`): asked for once nothing speaks against the
-// request that can be known without its body, so that what is refused is never sent.
+// Requests whose clients wait for permission to send the body (`Expect: 100-continue`). The server gives it after all
+// checks that need no body, so that a refused body is never sent.
 const waiting = new WeakSet<IncomingMessage>();
 
-/** Has requests handled without asking for their bodies, which Node would do by itself. */
+/** Keeps Node from asking for bodies automatically. */
 export function leaveBodiesUnasked({ server }: FastifyInstance): void {
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     waiting.add(request);
@@ -29,12 +29,12 @@ export function leaveBodiesUnasked({ server }: FastifyInstance): void {
   });
 }
 
-/** Asks the client for the body, before its first byte is read; does nothing where the client does not wait. */
+/** Asks the client for the body before its first byte is read; does nothing if the client does not wait. */
 export function askForBody({ raw, response }: FastifyRequest): void {
   if (waiting.delete(raw)) response.writeContinue();
 }
 
-/** Up to here a body is read in less time than a worker takes to answer. */
+/** Largest body that is read faster than a worker could answer. */
 const smallBytesMax = 1 << 17;
 const largeBytesMax = 1 << 24;
 
@@ -48,7 +48,7 @@ const poolOptions = {
 /** Marks a route whose handler reads its body with a {@link BodyReader}. */
 export const readApart = { config: { readsApart: true } } as const;
 
-/** A body that a {@link BodyReader} reads, and what an endpoint's handler gets of it. */
+/** A body read by a {@link BodyReader}, and the value that an endpoint's handler gets. */
 export interface ApartForm<Value extends Ignoring = Ignoring> extends BodyForm<ObjectSchema> {
   readonly read: (request: FastifyRequest) => Promise<Value>;
 }
@@ -68,7 +68,7 @@ type FormKind = {
 export class BodyReader {
   readonly #limits: BodyLimits;
   readonly #large = new WorkerPool<BodyTasks>(poolOptions);
-  /** What such a body left in the worker's memory is not kept for the next. */
+  /** Ends when idle, so that memory used by one such body is free again. */
   readonly #veryLarge = new WorkerPool<BodyTasks>({ ...poolOptions, endsWhenIdle: true });
 
   constructor(settings: HttpSettings) {
@@ -76,28 +76,32 @@ export class BodyReader {
   }
 
   /**
-   * Reads a body as the kind it is; its pieces are given away.
+   * Reads a body as the given kind, and transfers its pieces to the worker.
    *
-   * @param body as the routes that are {@link readApart} get it
-   * @throws ServiceError what is wrong with it; `too_large` where it takes more memory to read than there is
+   * @param body as routes marked {@link readApart} receive it
+   * @throws ServiceError with the body's faults; `too_large` if reading it takes more memory than available
    */
   async read<Kind extends BodyKind>(
     kind: Kind,
     request: Pick<FastifyRequest, "body" | "caller" | "id" | "headers">,
     context: KindContext = {},
   ): Promise<BodyTasks[Kind]["result"]> {
-    // A request without a content type has none.
+    // A request without a content type has no body.
     const { pieces, byteCount } = (request.body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
     const sender = { caller: request.caller, requestId: requestIdOf(request) };
     const body: SentBody = { pieces, limits: this.#limits, sender, context };
     if (byteCount <= smallBytesMax) return bodyTasks[kind](body);
     const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
-    // Entities take turns, so that nobody's one body waits for another's many.
+    // Entities take turns, so that one entity's many bodies do not delay another's.
     const client = request.caller.entity;
     return pool.run(kind, body, { client, transfer: pieces.map((piece) => piece.buffer) });
   }
 
-  /** The body of an endpoint. @param contextOf what bodies of its kind are read with besides */
+  /**
+   * Returns the body form of an endpoint.
+   *
+   * @param contextOf returns further input for reading bodies of this kind
+   */
   form<Kind extends FormKind>(
     kind: Kind,
     { schema }: BodyForm<ObjectSchema>,

@@ -1,4 +1,4 @@
-// What the log says of an answer that breaks off behind its first byte.
+// Log lines of answers that break off after their first byte.
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { IdleStreamError } from "../sse.ts";
 
 type Line = readonly [level: string, message: string, route: unknown, reason: unknown];
 
-/** The lines of the log when `pieces` are the answer, and what its client has of it; `read` is how it reads. */
+/** Returns the log lines for an answer of `pieces`, and what its client received; `read` reads the answer. */
 async function logOf(
   pieces: () => AsyncIterable<string>,
   read: (answer: Response) => Promise<unknown> = (answer) => answer.text(),
@@ -49,7 +49,7 @@ function thrown(error: Error): () => AsyncGenerator<string, void> {
   };
 }
 
-test("what is foreseen is a warning with the route and the reason, and the answer is not whole", async () => {
+test("logs an expected break as a warning with the route and the reason", async () => {
   for (const error of [notFound("log of trajectories", "7"), new IdleStreamError("reads nothing")])
     assert.deepEqual(await logOf(thrown(error)), {
       lines: [["warn", "answer broken off", "/logs/:id", error.message]],
@@ -57,14 +57,14 @@ test("what is foreseen is a warning with the route and the reason, and the answe
     });
 });
 
-test("what nobody foresaw is an error", async () => {
+test("logs an unexpected break as an error", async () => {
   assert.deepEqual(await logOf(thrown(new TypeError("x is undefined"))), {
     lines: [["error", "answer failed", "/logs/:id", "x is undefined"]],
     isWhole: false,
   });
 });
 
-test("an answer that ends, and a client that goes away, are no line", async () => {
+test("logs nothing for a complete answer, or a client that disconnects", async () => {
   const whole = async function* () {
     yield "one";
     yield "two";

@@ -31,7 +31,7 @@ async function gather(
   }
 }
 
-test("a body is gathered within its limit, whether its length was declared or not", async () => {
+test("gathers a body within its limit, whether its length was declared or not", async () => {
   assert.equal(await gather(["abc", "def"]), "abcdef");
   assert.equal(await gather(["0123456789"], { declared: 10 }), "0123456789");
   await assert.rejects(gather(["0123456789a"]), { code: "too_large" });
@@ -40,7 +40,7 @@ test("a body is gathered within its limit, whether its length was declared or no
   await assert.rejects(gather(["abc", "de"], { declared: 4 }), { code: "invalid" });
 });
 
-test("a body of declared length lies in one place, where it is read without another copy of it", async () => {
+test("gathers a body of declared length in one buffer, without another copy", async () => {
   const stream = new PassThrough();
   const gathered = gatherBody(stream, {
     headers: { "content-length": "6" },
@@ -56,7 +56,7 @@ test("a body of declared length lies in one place, where it is read without anot
   );
 });
 
-/** A body that comes in pieces of one byte, and whose head is found at `!`: its length, or why it was refused. */
+/** Gathers one-byte pieces, with a head check that finds `!`; returns the length, or the refusal. */
 function gatherChecked(check: () => Promise<void>) {
   const stream = new PassThrough();
   const looks: number[] = [];
@@ -83,7 +83,7 @@ function gatherChecked(check: () => Promise<void>) {
   return { stream, outcome, looks, send };
 }
 
-test("a body is refused by its head before the rest has come, and looked at a few times only", async () => {
+test("refuses a body by its head before the rest has arrived, after few checks", async () => {
   let checkCount = 0;
   const passes = async (): Promise<void> => void (checkCount += 1);
   const passed = gatherChecked(passes);
@@ -99,7 +99,7 @@ test("a body is refused by its head before the rest has come, and looked at a fe
   assert.equal(await refused.outcome, "Error: unknown", "though it never ends");
 });
 
-test("a body that is complete waits for the check of its head", async () => {
+test("waits for the head check of a complete body", async () => {
   let refuse = (): void => undefined;
   const late = gatherChecked(
     () => new Promise((_resolve, reject) => (refuse = () => reject(new Error("late")))),
@@ -114,7 +114,7 @@ test("a body that is complete waits for the check of its head", async () => {
 const mebibyte = 1 << 20;
 const large = "x".repeat(mebibyte);
 
-test("an entity's bodies have half of what the others leave, and give back what they took", async () => {
+test("limits an entity's bodies to half of the room that others leave, and returns released bytes", async () => {
   const budget = new ByteBudget(4 * mebibyte);
   const sized = { bytesMax: 4 * mebibyte, budget };
   assert.equal((await gather([large, large], sized)).length, 2 * mebibyte);
@@ -130,7 +130,7 @@ test("an entity's bodies have half of what the others leave, and give back what 
   assert.equal(budget.used, 0);
 });
 
-test("what is announced takes nothing from anybody, and a small body fits beside any others", async () => {
+test("counts nothing for an announced length, and always admits a small body", async () => {
   const budget = new ByteBudget(4 * mebibyte);
   const announced = Array.from({ length: 1000 }, () => {
     const stream = new PassThrough();
@@ -163,7 +163,7 @@ test("what is announced takes nothing from anybody, and a small body fits beside
   await Promise.all(announced.map(({ gone }) => gone));
 });
 
-test("a large announcement is given memory as it arrives, and the bytes lie in one place in the end", async () => {
+test("allocates a large announced body as it arrives, in one buffer at the end", async () => {
   const stream = new PassThrough();
   const declared = 1 << 20;
   const options = { headers: { "content-length": String(declared) }, bytesMax: declared };
@@ -179,7 +179,7 @@ test("a large announcement is given memory as it arrives, and the bytes lie in o
   assert.ok(bytes.equals(pieces[0] ?? Buffer.alloc(0)));
 });
 
-test("a client that goes away while it sends ends the gathering", async () => {
+test("stops gathering when the client disconnects", async () => {
   const stream = new PassThrough();
   const gathered = gatherBody(stream, {
     headers: {},
@@ -191,7 +191,7 @@ test("a client that goes away while it sends ends the gathering", async () => {
   await assert.rejects(gathered, { code: "cancelled" });
 });
 
-test("a body whose client went away before it is read is refused at once, and takes nothing", async () => {
+test("refuses a body of a disconnected client immediately, and counts nothing", async () => {
   const stream = new PassThrough().destroy();
   const budget = new ByteBudget(10);
   const options = { headers: { "content-length": "6" }, bytesMax: 10, held: budget.forBody("a") };

@@ -1,5 +1,5 @@
-// Takes a body's bytes off the connection as they come, within the limits of its route and of all bodies together. They
-// are not joined here: joining hundreds of megabytes would hold up every other request.
+// Receives a body's bytes within the limits of its route and of all bodies together. The pieces are not joined here:
+// joining hundreds of megabytes would delay every other request.
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -7,18 +7,18 @@ import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 import { wentAway } from "../request-life.ts";
 
-/** Pieces of a body in order; each has a buffer of its own. */
+/** Pieces of a body in order, each with its own buffer. */
 export interface GatheredBody {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly byteCount: number;
 }
 
-/** Bodies below this many bytes are not counted, so that no small request is refused because of large ones. */
+/** Smaller bodies are not counted, so that large ones never cause the refusal of a small request. */
 export const smallBodyBytes = 1 << 16;
 
 /**
- * Bytes in memory of all bodies that are being read or answered, and of all long answers, shared out among entities
- * ({@link TenantShares}). Bytes count when they arrive: what a client only announces takes nothing from others.
+ * Budget of bytes in memory for all bodies and long answers in progress, shared among entities ({@link TenantShares}).
+ * Bytes count when they arrive: announcing a size takes nothing from others.
  */
 export class ByteBudget {
   readonly #shares: TenantShares;
@@ -28,7 +28,7 @@ export class ByteBudget {
     this.#shares = new TenantShares(max);
   }
 
-  /** The bytes of one body; nothing at first. */
+  /** Returns the holder of one body's bytes, initially empty. */
   forBody(tenant: string): HeldBytes {
     return new HeldBytes(tenant, this.#shares, {
       freeBytes: smallBodyBytes - 1,
@@ -36,27 +36,27 @@ export class ByteBudget {
     });
   }
 
-  /** The bytes of one answer beyond those that every answer may have; nothing at first. */
+  /** Returns the holder of one answer's bytes beyond those that every answer may have, initially empty. */
   forAnswer(tenant: string, freeBytes: number): HeldBytes {
     return new HeldBytes(tenant, this.#shares, { freeBytes, keepsFree: true });
   }
 
-  /** Bytes in memory: counted ones and those of small bodies. */
+  /** Bytes in memory, including those of small bodies. */
   get used(): number {
     return this.#shares.used + this.#smallBytes;
   }
 }
 
 interface FreeBytes {
-  /** So many are free. */
+  /** Number of bytes that are not counted. */
   readonly freeBytes: number;
-  /** True if they stay free when there are more. */
+  /** True if the free bytes remain free when there are more. */
   readonly keepsFree?: boolean;
-  /** Called with the change in free bytes. */
+  /** Receives the change in free bytes. */
   readonly onFree?: (count: number) => void;
 }
 
-/** Bytes that one body or answer holds; to be released. */
+/** Bytes held by one body or answer; must be released. */
 export class HeldBytes {
   readonly tenant: string;
   readonly #shares: TenantShares;
@@ -71,7 +71,11 @@ export class HeldBytes {
     this.#free = free;
   }
 
-  /** Adds bytes that have arrived. @throws ServiceError `overloaded` if the tenant has no room for them */
+  /**
+   * Adds bytes that have arrived.
+   *
+   * @throws ServiceError `overloaded` if the tenant's share has no room
+   */
   add(count: number): void {
     if (this.#isReleased) return;
     const total = this.#count + count;
@@ -83,13 +87,17 @@ export class HeldBytes {
     this.#counted = counted;
   }
 
-  /** Takes nothing. @throws ServiceError `overloaded` if so many bytes in all would not fit now */
+  /**
+   * Checks that this many bytes in all would fit now, without taking them.
+   *
+   * @throws ServiceError `overloaded` if they would not fit
+   */
   requireRoomFor(total: number): void {
     const wanted = this.#countedOf(total) - this.#counted;
     if (wanted > this.#shares.roomFor(this.tenant)) throw this.#refusal(wanted);
   }
 
-  /** Idempotent; nothing is added afterwards. */
+  /** Releases all bytes. Idempotent; later additions are ignored. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -111,33 +119,32 @@ export class HeldBytes {
   }
 }
 
-/** What a body may be refused for before the rest of it is read. */
+/** A check that can refuse a body before all of it is read. */
 export interface HeadCheck {
-  /** What its first bytes say of it; null where they are not enough. */
+  /** Reads a value from the first bytes; returns null if they are not enough. */
   readonly find: (head: Buffer) => string | null;
-  /** Called once with what was found; rejects with the refusal. Reading goes on meanwhile. */
+  /** Called once with the value found, while reading continues; rejects to refuse the body. */
   readonly check: (found: string) => Promise<void>;
 }
 
-/** Of a body's beginning no more is looked at. */
+/** Bytes of a body that a head check sees at most. */
 const headBytesMax = 1 << 16;
 
 export interface GatherOptions {
   readonly headers: IncomingHttpHeaders;
   readonly bytesMax: number;
-  /** Holds what arrives; the caller releases it when the request is over. */
+  /** Holds the received bytes; the caller releases them when the request is over. */
   readonly held: HeldBytes;
   readonly head?: HeadCheck;
-  /** Called before the first byte is read, when nothing speaks against reading. */
+  /** Called before the first byte is read, once all other checks have passed. */
   readonly onReading?: () => void;
 }
 
 /**
- * Reads the whole body.
+ * Reads the whole body. After an error the rest is not read, and no bytes are held.
  *
- * @throws ServiceError `too_large` for more bytes than allowed, `overloaded` when its sender's share has no room for them,
- *   `invalid` when it is not as long as its Content-Length says, `cancelled` when the client goes away, and what the check of
- *   its head throws; the rest of it is then not read, and nothing of it is held
+ * @throws ServiceError `too_large` beyond the route's limit, `overloaded` if the sender's share has no room, `invalid`
+ * if the length differs from Content-Length, `cancelled` if the client disconnects, or the head check's error
  */
 export async function gatherBody(stream: Readable, options: GatherOptions): Promise<GatheredBody> {
   const { held } = options;
@@ -153,11 +160,11 @@ async function gather(
   stream: Readable,
   { headers, bytesMax, held, head, onReading }: GatherOptions,
 ): Promise<GatheredBody> {
-  // Of what is closed already nothing more comes, not even that it closes.
+  // A closed stream emits nothing more, not even `close`.
   if (stream.destroyed) throw wentAway();
   const declared = headers["content-length"] === undefined ? null : Number(headers["content-length"]);
   if (declared !== null && declared > bytesMax) throw tooLarge(bytesMax);
-  // A body that cannot fit is refused at once, not when the room runs out.
+  // Refuses a body that cannot fit immediately instead of when the room runs out.
   if (declared !== null) held.requireRoomFor(declared);
 
   const gathered = declared === null ? new SeparatePieces() : new OnePiece(declared);
@@ -175,7 +182,7 @@ async function gather(
   return gathered;
 }
 
-/** A body of unknown length. */
+/** Pieces of a body of unknown length. */
 class SeparatePieces implements GatheredBody {
   readonly pieces: Uint8Array<ArrayBuffer>[] = [];
   byteCount = 0;
@@ -186,13 +193,19 @@ class SeparatePieces implements GatheredBody {
   }
 }
 
-/** Memory for the announced length is asked for once this part of it has arrived: before, an announcement costs nothing. */
+/**
+ * Share of a declared length that must arrive before its memory is allocated. Before that, announcing a length costs
+ * nothing.
+ */
 const arrivedPart = 1 / 16;
 
-/** A body of declared length, in the one place that its reader needs it in. The system gives memory as it is filled. */
+/**
+ * A body of declared length in one buffer, as its reader needs it. The operating system commits the memory as it is
+ * filled.
+ */
 class OnePiece implements GatheredBody {
   readonly #declared: number;
-  /** Pieces that arrived before there was a place for all. */
+  /** Pieces that arrived before the buffer was allocated. */
   #first: SeparatePieces | null = new SeparatePieces();
   #bytes = new Uint8Array(0);
   byteCount = 0;
@@ -205,7 +218,7 @@ class OnePiece implements GatheredBody {
     return this.#first?.pieces ?? [this.#bytes.subarray(0, this.byteCount)];
   }
 
-  /** Bytes beyond the declared length are only counted. */
+  /** Only counts bytes beyond the declared length. */
   add(piece: Uint8Array): void {
     const offset = this.byteCount;
     this.byteCount += piece.length;
@@ -230,7 +243,10 @@ class OnePiece implements GatheredBody {
   }
 }
 
-/** Calls the check once the head is enough for it. A body in small pieces is looked at only when it has doubled. */
+/**
+ * Returns a function that runs the check once the first bytes suffice. It retries only when the body has doubled, so
+ * that small pieces stay cheap.
+ */
 function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promise<void> | undefined {
   let nextByteCount = head === undefined ? Infinity : 1;
   return ({ pieces, byteCount }) => {
@@ -243,12 +259,13 @@ function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promi
   };
 }
 
-/** Pieces below this do not wait for a turn: small bodies are read at once. */
+/** Smaller pieces do not wait for a turn: small bodies are read immediately. */
 const turnBytes = 1 << 14;
 
 /**
- * Not by iteration, which would end the connection with an error before it could be answered. Large pieces come in turns of
- * the tenant: the system would hand over megabytes of each connection before anything else is looked at.
+ * Calls back for each piece. Iterating the stream instead would end the connection with an error before the request
+ * could be answered. Large pieces take turns per tenant; otherwise each connection would deliver megabytes before
+ * anything else runs.
  */
 export function eachPiece(
   stream: Readable,

@@ -1,4 +1,4 @@
-// An upload: a form of one file and a purpose.
+// Reads an upload: a form with one file and a purpose.
 import type { FastifyRequest } from "fastify";
 import type { FileService, ReceivedFile } from "../../../train/uploads/file-service.ts";
 import { present } from "../../../base/domain/assert.ts";
@@ -6,7 +6,7 @@ import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { filePurpose } from "../../wire/files/file.ts";
 import { missingFile, receiveForm, type ReceivedForm } from "./receive-form.ts";
 
-/** What a form said. */
+/** Content of an upload form. */
 export interface Upload {
   readonly received: ReceivedFile;
   readonly name: string;
@@ -16,9 +16,9 @@ export interface Upload {
 const nameLengthMax = 255;
 
 /**
- * Reads the form; a file of it that is not answered here is gone again.
+ * Reads the form. Removes its file again if the form is refused.
  *
- * @throws ServiceError `invalid` with what is wrong with the form, `too_large`, `unavailable`; 415 for what is no form
+ * @throws ServiceError `invalid` with the form's faults, `too_large`, `unavailable`; 415 if the body is not a form
  */
 export async function readUpload(
   request: FastifyRequest,

@@ -1,4 +1,4 @@
-// A form of one file and short fields, in any order, whose bytes go to the disk as they come.
+// Receives a form with one file and short fields in any order. The file's bytes are written to disk as they arrive.
 import type { Readable } from "node:stream";
 import type { FastifyRequest } from "fastify";
 import { quoted, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
@@ -6,22 +6,22 @@ import { HttpRefusal } from "../errors.ts";
 import { wentAway } from "../request-life.ts";
 import { askForBody } from "./body-reader.ts";
 
-/** Who takes the bytes of a form's file. */
+/** Stores the bytes of a form's file. */
 export interface FileTaker<Received> {
-  /** Stores the bytes as they come. */
+  /** Stores the bytes as they arrive. */
   receive(content: Readable): Promise<Received>;
-  /** Removes what is not to be kept. */
+  /** Removes a stored file that is not needed. */
   discard(received: Received): Promise<void>;
 }
 
-/** What a form said. */
+/** Content of a form. */
 export interface ReceivedForm<Received> {
-  /** Null where there was none. */
+  /** Null if the form has no file. */
   readonly file: { readonly received: Received; readonly name: string } | null;
   readonly fields: ReadonlyMap<string, unknown>;
 }
 
-/** What a form may hold beside its file. */
+/** Limits of a form. */
 const formLimits = {
   files: 2,
   fields: 16,
@@ -32,10 +32,10 @@ const formLimits = {
 };
 
 /**
- * Reads a form whose file, if any, is the part `file`; a file that is not answered here is gone again.
+ * Reads a form whose file, if any, is the part `file`. Removes the file again if the form is refused.
  *
- * @param faultsIn what is wrong with what the form said
- * @throws ServiceError `invalid` with what is wrong with the form, `too_large`, `unavailable`; 415 for what is no form
+ * @param faultsIn returns the faults of the form's content
+ * @throws ServiceError `invalid` with the form's faults, `too_large`, `unavailable`; 415 if the body is not a form
  */
 export async function receiveForm<Received>(
   request: FastifyRequest,
@@ -43,7 +43,7 @@ export async function receiveForm<Received>(
   faultsIn: (form: ReceivedForm<Received>) => readonly Fault[],
 ): Promise<ReceivedForm<Received>> {
   if (!request.isMultipart()) throw notForm(request.headers["content-type"]);
-  // The form's reader would wait for ever for the end of a body that is closed already.
+  // For a closed body the form parser would wait forever.
   if (request.raw.destroyed) throw wentAway();
   askForBody(request);
   let file: ReceivedForm<Received>["file"] = null;
@@ -63,13 +63,13 @@ export async function receiveForm<Received>(
   }
 }
 
-/** The fault of a form without its file. */
+/** Returns the fault of a form without its file. */
 export function missingFile(): Fault {
   const message = "Field required: send the file in the part `file`, with its name.";
   return { location: ["body", "file"], message, type: "missing" };
 }
 
-/** @param field undefined for a part without a name, whatever the form's reader says */
+/** @param field undefined for a part without a name, contrary to the form parser's types */
 function unknownFile(field: string | undefined): Fault {
   const message = "The form takes one file, in the part `file`.";
   if (field !== undefined) return { location: ["body", field], message, type: "value_error" };
@@ -80,7 +80,7 @@ function refusal(...faults: readonly Fault[]): ServiceError {
   return new ServiceError({ code: "invalid", faults });
 }
 
-/** What the form's reader throws is about the form, or about a client that went away. */
+/** Converts an error of the form parser: the form is invalid, or the client disconnected. */
 function unreadable(request: FastifyRequest, cause: unknown): ServiceError {
   if (request.raw.destroyed && !request.raw.complete) return wentAway(cause);
   const reason = cause instanceof Error ? cause.message : String(cause);

@@ -11,12 +11,12 @@ import { answerBytes } from "./write-answer.ts";
 const mebibyte = 1 << 20;
 /** The part of a reply that counting needs. */
 function replyTo(entity: string) {
-  // The counter only asks a response whether it is over.
+  // Safe cast: the counter only asks a response whether it is over.
   const raw = Object.assign(new EventEmitter(), { destroyed: false }) as unknown as ServerResponse;
   return { raw, request: { caller: { entity } } };
 }
 
-test("a mebibyte of each answer is free, the rest counts until the answer is over, and too much is refused", () => {
+test("leaves a mebibyte of each answer free, counts the rest until it is over, and refuses too much", () => {
   const budget = new ByteBudget(4 * mebibyte);
   const [first, second] = [replyTo("a"), replyTo("a")];
   const take = answerBytes(first, budget);
@@ -38,7 +38,7 @@ test("a mebibyte of each answer is free, the rest counts until the answer is ove
   assert.equal(budget.used, mebibyte);
 });
 
-test("an answer that finds no room is answered 429, and holds nothing afterwards", async () => {
+test("answers 429 without room, and holds nothing afterwards", async () => {
   const server = await fakeServer({ settings: { bodyBytesInFlight: mebibyte } });
   const text = "x".repeat(1000);
   server.chat.script.pieces = Array.from({ length: 600 }, () => ({ text }));

@@ -1,5 +1,5 @@
-// Long answers: made with pauses, so that other answers wait for a piece of one, not for all of it; sent
-// as they are read; and counted with the bodies that are in memory.
+// Long answers. They are written with pauses, so that other answers wait for only one piece; sent while they are read;
+// and counted with the bodies in memory.
 import type { FastifyReply } from "fastify";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { jsonPieces, type TakeBytes } from "../../wire/json-text.ts";
@@ -8,10 +8,10 @@ import { onceOver } from "../request-life.ts";
 import type { HttpSettings } from "../settings.ts";
 import type { ByteBudget } from "./gather-body.ts";
 
-/** About as many characters as are written in a millisecond. */
+/** Number of characters written in about a millisecond. */
 const charactersBetweenPauses = 256 * 1024;
 
-/** Sends the answer as JSON: a short one in one piece, and a long one piece by piece as it is read. */
+/** Sends the answer as JSON: a short one in one piece, a long one piece by piece. */
 export function sendAnswer(
   reply: FastifyReply,
   answer: object,
@@ -53,17 +53,20 @@ async function* withPauses(
   }
 }
 
-/** So many bytes of each answer are not counted, so that small answers are not refused because of large ones. */
+/** Bytes of each answer that are not counted, so that large answers never cause the refusal of a small one. */
 const freeBytes = 1 << 20;
 
-/** Counts what is in memory of the reply's answer, for the caller's entity, until it is over. */
+/**
+ * Returns a function that counts the bytes of the reply's answer in memory for the caller's entity, until the request
+ * is over.
+ */
 export function answerBytes(reply: AnsweredReply, budget: ByteBudget): TakeBytes {
   const held = budget.forAnswer(reply.request.caller.entity, freeBytes);
   onceOver(reply.raw, () => held.release());
   return (added) => held.add(added);
 }
 
-/** Part of a reply that counting needs. */
+/** The part of a reply that counting needs. */
 interface AnsweredReply extends Pick<FastifyReply, "raw"> {
   readonly request: { readonly caller: { readonly entity: string } };
 }

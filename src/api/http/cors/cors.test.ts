@@ -1,4 +1,4 @@
-// What browsers ask and read where pages of other origins may use the API.
+// Requests of browsers whose pages of other origins may use the API.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
@@ -7,7 +7,7 @@ import { bearer, fakeServer, helloBody, type FakeServerOptions } from "../testin
 
 const page = "https://app.example";
 
-/** The answer's headers of the protocol, and its status. */
+/** Checks the answer's CORS headers, and its status. */
 async function check(
   options: { readonly origins: readonly string[]; readonly auth?: "on" | "off" },
   request: InjectOptions,
@@ -52,23 +52,23 @@ const chat = (origin: string, payload: object): InjectOptions => ({
   payload,
 });
 
-test("without the setting no origin is let in, and nothing is said of any", async () => {
+test("admits no origin and sends no headers without the setting", async () => {
   await check({ origins: [] }, preflight(page), { status: 405 });
   await check({ origins: [] }, chat(page, helloBody), { status: 200 });
 });
 
-test("a preflight of a named origin is answered without a key, whatever the path", async () => {
+test("answers a preflight of a named origin without a key, on any path", async () => {
   for (const url of ["/v1/chat/completions", "/v1/models", "/feedback/create", "/no/such/route"])
     await check({ origins: [page] }, preflight(page, url), { status: 204, ...named, ...permission });
 });
 
-test("origins that are not named are told nothing", async () => {
+test("sends no headers to origins that are not named", async () => {
   for (const origin of ["https://app.example.evil", "http://app.example", "https://app.example:444", "null"])
     await check({ origins: [page] }, preflight(origin), { status: 405, vary: "Origin" });
   await check({ origins: [page] }, chat("https://evil.example", helloBody), { status: 200, vary: "Origin" });
 });
 
-test("`*` lets every origin in, but none with what the browser keeps for the server", async () => {
+test("admits every origin for `*`, but without stored credentials", async () => {
   const all = { "access-control-allow-origin": "*", vary: "Origin" };
   await check({ origins: ["*"] }, preflight("null"), { status: 204, ...all, ...permission });
   await check({ origins: ["*"] }, chat(page, helloBody), { status: 200, ...all });
@@ -76,7 +76,7 @@ test("`*` lets every origin in, but none with what the browser keeps for the ser
   await check({ origins: [page] }, chat("*", helloBody), { status: 200, vary: "Origin" });
 });
 
-test("errors and streams can be read too, with the headers that say more of them", async () => {
+test("lets pages read errors and streams, with their additional headers", async () => {
   const refused = await check({ origins: [page] }, chat(page, {}), { status: 422, ...named });
   assert.match(String(refused.headers["access-control-expose-headers"]), /x-request-id.*x-hone-ignored/);
   await check({ origins: [page] }, { ...chat(page, {}), url: "/none" }, { status: 404, ...named });
@@ -97,7 +97,7 @@ test("errors and streams can be read too, with the headers that say more of them
   assert.match(stream.body, /\[DONE\]/);
 });
 
-test("where authentication is off, named origins alone are let in: `*` names none", async () => {
+test("admits only named origins while authentication is off: `*` admits none", async () => {
   const from = (origin: string): InjectOptions => {
     const request = chat(origin, helloBody);
     return { ...request, headers: { ...request.headers, host: "localhost", "sec-fetch-site": "cross-site" } };
@@ -111,14 +111,14 @@ test("where authentication is off, named origins alone are let in: `*` names non
   await check({ origins: ["*"], auth: "off" }, from(page), { status: 403, ...all });
 });
 
-test("what a preflight asks for is repeated only where it is a list of names", async () => {
+test("repeats a preflight's headers only if they are a list of names", async () => {
   const request = preflight(page);
   const headers = { ...request.headers, "access-control-request-headers": "a: b\u00e9" };
   const { "access-control-allow-headers": _, ...rest } = permission;
   await check({ origins: [page] }, { ...request, headers }, { status: 204, ...named, ...rest });
 });
 
-test("a page may send every method that a route has", async () => {
+test("lets a page send every method that a route has", async () => {
   const server = await fakeServer({ settings: { corsOrigins: [page] } });
   const answer = await server.ask(preflight(page));
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();

@@ -1,28 +1,28 @@
-// Lets pages of the origins that the operator names use the API from a browser, which asks for that before it sends a key
-// (the CORS protocol of https://fetch.spec.whatwg.org/). Without the setting nothing of it is there.
+// CORS (https://fetch.spec.whatwg.org/): lets pages of origins that the operator names use the API from a browser.
+// Without the setting it does nothing.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { rateHeaderNames } from "../limits/rate-headers.ts";
 
-/** What a page may read of an answer beside what every page may. */
+/** Response headers that a page may read, besides those that every page may. */
 const exposedHeaders = [
   "x-request-id, x-hone-call, x-hone-ignored, x-hone-notice, retry-after, www-authenticate",
   ...rateHeaderNames,
 ].join(", ");
-/** Those of every route: what one does not take is answered 405, and the page can read that. */
+/** Methods of all routes. An unsupported method is answered 405, which the page can read. */
 const allowedMethods = "GET, HEAD, POST, PUT, DELETE";
-/** For how long a browser need not ask again; what it keeps outlives a change of the setting. */
+/** Time for which a browser caches the permission; cached permissions outlive a change of the setting. */
 const maxAgeSeconds = 600;
 
-/** A list of names, and not a long one. */
+/** A short list of header names. */
 const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,2000}$/;
 
 export type CorsRules = ReturnType<typeof corsRules>;
 
-/** @param origins as a browser sends them, such as `https://app.example:8443`, or `*` for every one */
+/** @param origins as a browser sends them, such as `https://app.example:8443`, or `*` for all */
 export function corsRules(origins: readonly string[]) {
   const named = new Set(origins);
   return {
-    /** Whether the operator named this very origin: that is more than being one of all. */
+    /** True if the operator named this exact origin; `*` does not count. */
     names: (origin: string | undefined): boolean =>
       origin !== undefined && origin !== "*" && named.has(origin),
     allows: (origin: string | undefined): boolean =>
@@ -31,7 +31,7 @@ export function corsRules(origins: readonly string[]) {
   };
 }
 
-/** Answers what browsers ask beforehand, and marks every answer to an allowed origin, errors and streams included. */
+/** Answers preflight requests, and marks every answer to an allowed origin, including errors and streams. */
 export function allowOrigins(app: FastifyInstance, rules: CorsRules): void {
   if (rules.isOff) return;
   app.addHook("onRequest", async (request, reply) => {
@@ -40,20 +40,20 @@ export function allowOrigins(app: FastifyInstance, rules: CorsRules): void {
     reply.header("access-control-allow-methods", allowedMethods);
     reply.header("access-control-max-age", maxAgeSeconds);
     const asked = request.headers["access-control-request-headers"];
-    // There is no header here that a page must not send.
+    // A page may send any header that the API reads.
     if (asked !== undefined && headerNames.test(asked)) reply.header("access-control-allow-headers", asked);
     await reply.code(204).send();
   });
 }
 
-/** Says whether the page that sent a request may read its answer. */
+/** Sets whether the page that sent a request may read its answer. */
 export function markAnswer(
   { headers: { origin } }: FastifyRequest,
   reply: FastifyReply,
   rules: CorsRules,
 ): void {
   if (rules.isOff) return;
-  // Caches must not give one origin what was said to another.
+  // Keeps caches from giving one origin's answer to another.
   reply.header("vary", "Origin");
   if (!rules.allows(origin)) return;
   reply.header("access-control-expose-headers", exposedHeaders);
@@ -62,7 +62,7 @@ export function markAnswer(
     return;
   }
   reply.header("access-control-allow-origin", origin);
-  // Only for origins that are named: what a browser keeps for this server is not every page's to use.
+  // Only for named origins: other pages must not use credentials that a browser stores for this server.
   reply.header("access-control-allow-credentials", "true");
 }
 

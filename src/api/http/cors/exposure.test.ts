@@ -1,4 +1,4 @@
-// What reaches the server from where: connections, hosts, sites; over real sockets where a test needs one.
+// Exposure of the server to connections, hosts and sites; over real sockets where a test needs one.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -28,7 +28,7 @@ function errorOf(text: string): ErrorBody {
   return JSON.parse(text.slice(text.indexOf("{"))) as ErrorBody;
 }
 
-test("a refusal does not wait for the rest of a body: the connection ends", async () => {
+test("ends the connection after a refusal, without waiting for the rest of the body", async () => {
   const { server, port } = await listening();
   const head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
   const keyless = await exchange(port, `${head}content-length: 1000\r\n\r\n{"half`);
@@ -38,7 +38,7 @@ test("a refusal does not wait for the rest of a body: the connection ends", asyn
   await server.close();
 });
 
-test("a request that is not complete in time, and its connection, ends", async () => {
+test("ends a request that is not complete in time, and its connection", async () => {
   const { server, port } = await listening({ settings: { requestSeconds: 1 } });
   const { requestTimeout, headersTimeout } = server.app.server;
   assert.deepEqual([requestTimeout, headersTimeout], [1000, 1000]);
@@ -46,7 +46,7 @@ test("a request that is not complete in time, and its connection, ends", async (
   assert.ok(port > 0);
 });
 
-test("what Node would refuse without a word gets the error body", async () => {
+test("answers with the error body where Node would send none", async () => {
   const { server, port } = await listening();
   const withoutHost = await exchange(port, "GET /health HTTP/1.1\r\nconnection: close\r\n\r\n");
   assert.match(withoutHost, /^HTTP\/1.1 400 /);
@@ -58,7 +58,7 @@ test("what Node would refuse without a word gets the error body", async () => {
   await server.close();
 });
 
-test("a request has one Host header, and so many header lines, or is refused in words", async () => {
+test("refuses several Host headers or too many header lines with a message", async () => {
   const { server, port } = await listening();
   const end = "connection: close\r\n\r\n";
   const twoHosts = await exchange(port, `GET /health HTTP/1.1\r\nhost: a\r\nHost: b\r\n${end}`);
@@ -72,7 +72,7 @@ test("a request has one Host header, and so many header lines, or is refused in 
   await server.close();
 });
 
-test("a body whose sender waits to be asked for it is asked for when nothing speaks against the request", async () => {
+test("asks for a body that waits for it once no other check has failed", async () => {
   const { server, port } = await listening({ settings: { chatBodyBytes: 4096 } });
   const head = (length: number, key: string): string =>
     `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: ${key}\r\ncontent-type: application/json\r\n` +
@@ -91,7 +91,7 @@ test("a body whose sender waits to be asked for it is asked for when nothing spe
   await server.close();
 });
 
-test("a compressed body is refused by the name of its compression", async () => {
+test("refuses a compressed body by the name of its compression", async () => {
   const server = await fakeServer();
   const headers = {
     authorization: bearer(),
@@ -104,7 +104,7 @@ test("a compressed body is refused by the name of its compression", async () => 
   await server.close();
 });
 
-test("where authentication is off, only this machine and its own pages are served", async () => {
+test("serves only this machine and its own pages while authentication is off", async () => {
   const server = await fakeServer({ auth: "off" });
   const ask = async (headers: Readonly<Record<string, string>>): Promise<number> =>
     (await server.ask({ method: "GET", url: "/v1/models", headers })).statusCode;
@@ -123,7 +123,7 @@ test("where authentication is off, only this machine and its own pages are serve
   await server.close();
 });
 
-test("where authentication is off, an address in the first line of a request counts before its Host", async () => {
+test("prefers a URL in the request line over the Host header while authentication is off", async () => {
   const { server, port } = await listening({ auth: "off" });
   const ask = (address: string): Promise<string> =>
     exchange(port, `GET ${address} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
@@ -132,7 +132,7 @@ test("where authentication is off, an address in the first line of a request cou
   await server.close();
 });
 
-test("where authentication is on, a host may be any: proxies give their own", async () => {
+test("accepts any host while authentication is on, because proxies send their own", async () => {
   const server = await fakeServer();
   const headers = { host: "models.example", authorization: bearer() };
   assert.equal((await server.ask({ method: "GET", url: "/v1/models", headers })).statusCode, 200);
@@ -152,7 +152,7 @@ const local: FakeServerOptions = {
   wrap: (dependencies) => ({ ...dependencies, operatorRoutes: "local" }),
 };
 
-test("what shows the whole server to this machine wants a key of whoever calls it by another name", async () => {
+test("requires a key for operator routes if the host is not this machine's", async () => {
   const server = await fakeServer(local);
   const ask = (url: string, headers: Readonly<Record<string, string>>) =>
     server.app.inject({ method: "GET", url, headers });
@@ -176,20 +176,20 @@ test("what shows the whole server to this machine wants a key of whoever calls i
       for (const authorization of [bearer(), basic()])
         assert.equal((await ask(url, { host, authorization })).statusCode, 200, `${url} of ${host}`);
     }
-    // All may read what is asked with a key; what needs none is for the origins that are named.
+    // Named origins may also read routes that need no key; all other routes ask for one.
     const host = "localhost:8000";
     assert.equal((await ask(url, { host, origin: "https://evil.example" })).statusCode, 401, url);
     assert.equal((await ask(url, { host, origin: "null" })).statusCode, 401, url);
     assert.equal((await ask(url, { host, origin: "https://tools.example" })).statusCode, 200, url);
     assert.equal((await ask(url, { host, origin: "http://localhost:3000" })).statusCode, 200, url);
   }
-  // Probes and the page are for everybody, by whatever name a proxy passes on.
+  // Probes and the page are open under any name that a proxy passes on.
   for (const url of ["/health", "/v1/health", "/ping", "/version", "/load"])
     assert.equal((await ask(url, { host: "models.example" })).statusCode, 200, url);
   await server.close();
 });
 
-test("a whole address in the first line tells of another host too, whatever the Host header says", async () => {
+test("finds a foreign host in a URL of the request line, with any Host header", async () => {
   const { server, port } = await listening(local);
   const ask = (address: string): Promise<string> =>
     exchange(port, `GET ${address} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
@@ -198,7 +198,7 @@ test("a whole address in the first line tells of another host too, whatever the 
   await server.close();
 });
 
-test("every answer says how a browser may use it", async () => {
+test("sends the browser's security headers with every answer", async () => {
   const server = await fakeServer();
   for (const url of ["/health", "/no/such/route", "/v1/models", "/docs/"]) {
     const { headers } = await server.ask({ method: "GET", url });
@@ -210,7 +210,7 @@ test("every answer says how a browser may use it", async () => {
   await server.close();
 });
 
-test("a file of the documentation that is not there is not found, however it is spelled", async () => {
+test("answers 404 for a missing file of the documentation in any spelling", async () => {
   const server = await fakeServer();
   for (const name of ["nothing.js", "/etc/passwd", "%00", "..%2f..%2fpackage.json", "%zz"]) {
     const answer = await server.ask({ method: "GET", url: `/docs/static/${name}` });

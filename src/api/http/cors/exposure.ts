@@ -1,5 +1,5 @@
-// What a browser may be made to do here by a page from elsewhere: little, and nothing where no key is asked for. Says on
-// every answer how a browser may use it.
+// Limits what pages of other sites can make a browser do here: little, and nothing if authentication is off. Sets the
+// security headers of every answer.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isLoopback } from "../../../base/domain/loopback.ts";
 import { cut, type Fault } from "../../../base/domain/service-error.ts";
@@ -12,15 +12,15 @@ const headers = {
   "referrer-policy": "no-referrer",
 } as const;
 
-/** Answers are data; the documentation, which is a page, has a policy of its own. */
+/** Answers are data; the documentation page has its own policy. */
 const dataPolicy = "default-src 'none'; frame-ancestors 'none'";
 
-/** Of a request; clients send some twenty, and proxies add a few. */
+/** Maximum number of header lines of a request; clients send about twenty, and proxies add a few. */
 const headerLinesMax = 500;
 
 /**
- * @param auth where it is off, other sites' pages are refused, but for origins that the operator names: they could use the
- * server by a name that leads to it
+ * @param auth if off, refuses pages of other sites except named origins: through a DNS name that resolves to this
+ * machine they could use the server
  */
 export function limitExposure(app: FastifyInstance, auth: "on" | "off", { names }: CorsRules): void {
   app.addHook("onRequest", async (request, reply) => {
@@ -34,7 +34,7 @@ export function limitExposure(app: FastifyInstance, auth: "on" | "off", { names 
   });
 }
 
-/** @param rawHeaders names and values in turn */
+/** @param rawHeaders alternating names and values */
 function countOf(name: string, rawHeaders: readonly string[]): number {
   return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
 }
@@ -46,7 +46,7 @@ function refuseForeign(request: FastifyRequest, isNamed: boolean): void {
     throw foreign("sec-fetch-site", "The request is another site's");
 }
 
-/** Evidence that a request may come from another site, whose page could read the answer. */
+/** Evidence that a request may come from another site whose page could read the answer. */
 export interface ForeignSign {
   readonly header: "host" | "origin";
   /** A sentence without its full stop. */
@@ -54,17 +54,18 @@ export interface ForeignSign {
 }
 
 /**
- * A page can have its own name lead to this machine (DNS rebinding), and the browser then takes the server for a part of its
- * site; only the Host header tells. Otherwise a browser names its site in Origin where it is to read the answer.
+ * Returns evidence that a request comes from another site; null if it is addressed to this machine and comes from no
+ * other site. A page can point its own name at this machine (DNS rebinding); the browser then treats the server as
+ * part of that site, and only the Host header shows it. In other cases a browser that will let a page read the answer
+ * sends Origin.
  *
- * @param isNamed whether the operator named the request's origin
- * @returns null of a request that is addressed to this machine, and is no other site's
+ * @param isNamed true if the operator named the request's origin
  */
 export function signOfForeign(
   { headers: { host, origin }, url }: Pick<FastifyRequest, "headers" | "url">,
   isNamed: boolean,
 ): ForeignSign | null {
-  // A whole address in the request's first line counts before its Host header.
+  // An absolute URL in the request line takes precedence over the Host header.
   if (!url.startsWith("/") && !isLocal(url))
     return { header: "host", what: `The address ${JSON.stringify(cut(url))} is not this machine's own` };
   if (host !== undefined && !isLocal(`http://${host}`))
@@ -75,14 +76,15 @@ export function signOfForeign(
 }
 
 /**
- * For users whom a proxy signs in by what their browser keeps, such as a cookie: another site's page could make the browser
- * ask for changes in their name.
+ * Refuses requests from other sites' pages, for users whom a proxy signs in by browser state such as a cookie.
+ * Otherwise such a page could make changes in their name.
  */
 export function refuseOtherSites(request: FastifyRequest, { names }: CorsRules): void {
   const { method, headers: given } = request;
   if (method === "GET" || method === "HEAD" || names(given.origin)) return;
   const site = given["sec-fetch-site"];
-  // Programs send neither. Browsers send the first where the page came over TLS or from this machine, and the second always.
+  // Programs send neither header. Browsers send the first if the page came over TLS or from this machine, and always
+  // the second.
   if (site !== undefined && site !== "same-origin" && site !== "none")
     throw otherSite("sec-fetch-site", "The request is another site's");
   const hosts = [given.host, given["x-forwarded-host"]];

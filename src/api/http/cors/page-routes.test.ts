@@ -20,7 +20,7 @@ const serverWith = (files: PageFiles | null) => {
   return app;
 };
 
-test("the page is sent in the smallest encoding that the browser takes", async () => {
+test("sends the page in the smallest encoding that the browser accepts", async () => {
   const app = serverWith(page);
   const bodyFor = async (accepted: string): Promise<string> =>
     (await app.inject({ url: "/assets/hone-1.js", headers: { "accept-encoding": accepted } })).body;
@@ -29,7 +29,7 @@ test("the page is sent in the smallest encoding that the browser takes", async (
   assert.equal(await bodyFor(""), "1");
 });
 
-test("the page is asked for again and sent again only when it changed; its files never change", async () => {
+test("revalidates the page, and lets browsers cache its files forever", async () => {
   const app = serverWith(page);
   const first = await app.inject("/");
   assert.equal(first.statusCode, 200);
@@ -40,7 +40,7 @@ test("the page is asked for again and sent again only when it changed; its files
   assert.match(String(asset.headers["cache-control"]), /immutable/);
 });
 
-test("what is not there is said: a file, and a page that was not built", async () => {
+test("says what is missing: a file, or a page that was not built", async () => {
   const missing = await serverWith(page).inject("/assets/hone-2.js");
   assert.match(missing.json<{ message: string }>().message, /no such file/);
   const unbuilt = await serverWith(null).inject("/");

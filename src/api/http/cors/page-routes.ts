@@ -1,11 +1,12 @@
-// The page for people, at `/`. It has no rights of its own: what it shows it asks of the API, with the key of whoever signs in.
+// Serves the dashboard at `/`. The page has no special rights: it calls the API with the key of the person who signs
+// in.
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { pageEncodings, type PageEncoding, type PageFile } from "../../../base/domain/page-files.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 
-/** Nothing from elsewhere, and nothing that is not a file of the page. */
+/** Allows only the page's own files. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -48,7 +49,7 @@ function send({ contentType, bytes }: PageFile, request: FastifyRequest, reply: 
   return reply.headers({ "content-type": contentType, vary: "accept-encoding" }).send(bytes[encoding]);
 }
 
-/** The smallest that the browser takes. */
+/** Returns the smallest encoding that the browser accepts. */
 function encodingFor(accepted: string | readonly string[] = ""): PageEncoding {
   const offers = String(accepted)
     .split(",")

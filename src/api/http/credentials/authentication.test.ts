@@ -6,7 +6,7 @@ import { basic, bearer, fakeServer, keys } from "../testing/fake-server.ts";
 
 const item = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };
 
-test("each part of the API takes its own scheme, and names it to whoever sends the other", async () => {
+test("accepts one scheme per part of the API, and names it in refusals", async () => {
   const server = await fakeServer();
   const model = async (authorization: string | undefined): Promise<readonly unknown[]> => {
     const headers = authorization === undefined ? {} : { authorization };
@@ -35,7 +35,7 @@ test("each part of the API takes its own scheme, and names it to whoever sends t
   await server.close();
 });
 
-test("credentials are asked for before the body is looked at", async () => {
+test("checks credentials before it reads the body", async () => {
   const server = await fakeServer();
   const headers = { "content-type": "application/json" };
   const answer = await server.ask({ method: "POST", url: "/v1/chat/completions", headers, payload: "{" });
@@ -43,7 +43,7 @@ test("credentials are asked for before the body is looked at", async () => {
   await server.close();
 });
 
-test("where authentication is off everyone is an administrator of the default entity", async () => {
+test("treats everyone as an administrator of the default entity while authentication is off", async () => {
   const server = await fakeServer({ auth: "off" });
   const payload = { messages: [{ role: "user", content: "Hi" }] };
   assert.equal((await server.ask({ method: "POST", url: "/v1/chat/completions", payload })).statusCode, 200);
@@ -58,7 +58,7 @@ test("where authentication is off everyone is an administrator of the default en
   await server.close();
 });
 
-test("changes and refused credentials are audited with who, from where and how it ended; reads are not", async () => {
+test("audits changes and refused credentials with caller, address and outcome, but not reads", async () => {
   const server = await fakeServer();
   const ask = (method: "GET" | "POST" | "DELETE", url: string, authorization: string, payload?: object) =>
     server.ask({
@@ -84,7 +84,7 @@ test("changes and refused credentials are audited with who, from where and how i
   await server.close();
 });
 
-/** A server whose audit log takes durable lines when the test lets it. */
+/** A server whose audit log stores durable lines when the test allows it. */
 async function auditedServer() {
   const fault = new ServiceError({
     code: "unavailable",
@@ -107,7 +107,7 @@ async function auditedServer() {
     const answer = await server.ask({ method, url, headers: { authorization }, ...(payload && { payload }) });
     return { status: answer.statusCode, text: answer.body };
   };
-  /** The end of the next durable line, once it is asked for. */
+  /** Returns a function that ends the next durable line, once it is requested. */
   const nextLine = async () => {
     while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
     return waiting.shift() ?? assert.fail("one is there");
@@ -118,7 +118,7 @@ async function auditedServer() {
 
 const purged = { project_id: "acme/p", query: { $expr: { $eq: [{ $getField: "id" }, { $literal: "x" }] } } };
 
-test("a change is answered once its line is on the disk", async () => {
+test("answers a change once its line is on disk", async () => {
   const { server, lines, nextLine, purge } = await auditedServer();
   let status = 0;
   const answered = purge().then((answer) => (status = answer.status));
@@ -131,7 +131,7 @@ test("a change is answered once its line is on the disk", async () => {
   await server.close();
 });
 
-test("a change whose line cannot be written is answered 503, and says that it was made", async () => {
+test("answers 503 if the line of a change cannot be written, and says that the change was made", async () => {
   const { server, fault, nextLine, purge } = await auditedServer();
   const answered = purge();
   (await nextLine()).reject(fault);
@@ -144,7 +144,7 @@ test("a change whose line cannot be written is answered 503, and says that it wa
   await server.close();
 });
 
-test("while the audit log fails no change begins, and reads, new records and refusals are answered", async () => {
+test("begins no change while the audit log fails, but answers reads, new records and refusals", async () => {
   const { server, fault, lines, state, ask, nextLine, purge } = await auditedServer();
   state.isFailing = true;
   const refused = await purge();
@@ -166,7 +166,7 @@ test("while the audit log fails no change begins, and reads, new records and ref
   await server.close();
 });
 
-test("a refused login is answered once its line is on the disk", async () => {
+test("answers a refused login once its line is on disk", async () => {
   const { server, lines, ask, nextLine } = await auditedServer();
   let status = 0;
   const answered = ask("POST", "/feedback/create", basic("hone_unknown"), item).then(

@@ -1,7 +1,7 @@
-// Who is asking, and until when: a key in a Bearer or a Basic header becomes a Caller, and so does what the operator's own
-// sign-in says of a user; what runs for a key ends soon after the key is revoked or has expired. Each part of the API knows one
-// scheme; what is for operators takes both.
-// Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong.
+// Authentication: maps a key in a Bearer or Basic header, or a user of the operator's sign-in, to a Caller, and ends
+// running requests soon after their key is revoked or expires. Each part of the API accepts one scheme, operator
+// routes accept both. Compares SHA-256 hashes in constant time, and never says which part of the credentials was
+// wrong.
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import {
@@ -33,12 +33,15 @@ const forms: { readonly [Scheme in AuthenticationScheme]: string } = {
   Basic: "Authorization: Basic base64(<username>:<key>)",
 };
 
-/** Everyone, where authentication is off. */
+/** Returns the caller for all requests if authentication is off. */
 export function openCaller(entity: string): Caller {
   return { keyId: "none", entity, role: "admin", owner: entity, scopes: null, project: null };
 }
 
-/** What of the headers says who asks: beside the scheme's own a key by itself, as clients of Anthropic's API send it. */
+/**
+ * Returns the credentials in the headers: those of the scheme, or a bare key in `x-api-key`, as clients of Anthropic's
+ * API send it.
+ */
 export function sentCredentials(
   { authorization, "x-api-key": key }: IncomingHttpHeaders,
   scheme: AuthenticationScheme,
@@ -46,7 +49,10 @@ export function sentCredentials(
   return authorization ?? (scheme === "Bearer" && typeof key === "string" ? `Bearer ${key}` : undefined);
 }
 
-/** The scheme in which a request's credentials are, where both are taken: a browser that has none asks for a name and a key. */
+/**
+ * Returns the scheme of a request's credentials, for routes that accept both. Without credentials it is Basic, so that
+ * a browser prompts for a name and a key.
+ */
 export function sentScheme({ authorization, "x-api-key": key }: IncomingHttpHeaders): AuthenticationScheme {
   if (authorization === undefined) return key === undefined ? "Basic" : "Bearer";
   return /^\s*basic\b/i.test(authorization) ? "Basic" : "Bearer";
@@ -58,8 +64,8 @@ interface HeaderCredentials extends Pick<AuthenticationDependencies, "onUnknownK
 }
 
 /**
- * A user whom a header of the operator's proxy names, or a token in one, without a key; null where it names nobody. As
- * `authenticate` otherwise.
+ * Returns the user named by a header of the operator's proxy, or by a token in one; null if there is none. Otherwise
+ * like `authenticate`.
  */
 export function authenticateUser(
   users: Pick<SignedInUsers, "ofHeaders">,
@@ -72,7 +78,7 @@ export function authenticateUser(
   });
 }
 
-/** Who was let in, and by which key; null of the operator's users. */
+/** An authenticated caller and the key; null for users of the operator's sign-in. */
 export interface Opened {
   readonly caller: Caller;
   readonly key: OpeningKey | null;
@@ -82,15 +88,15 @@ interface AuthenticationDependencies {
   readonly keys: Pick<KeyStore, "findByHash">;
   readonly users: Pick<SignedInUsers, "ofToken">;
   readonly clock: Clock;
-  /** Called before a key that is not known, or a token that does not hold, is refused; may refuse it in other words. */
+  /** Called before an unknown key or an invalid token is refused; may throw another error. */
   readonly onUnknownKey: () => void;
 }
 
 /**
- * Finds the caller that the header names: by a key, or by a token of the operator's users, who have none.
+ * Finds the caller that the header names, by a key or by a token of the operator's sign-in.
  *
- * @throws ServiceError `unauthorized`, with the challenge of the scheme that this part of the API wants; as
- *   `SignedInUsers.ofToken` does
+ * @throws ServiceError `unauthorized` with the challenge of the scheme that this part of the API accepts; errors of
+ * `SignedInUsers.ofToken`
  */
 export async function authenticate(
   { keys, users, clock, onUnknownKey }: AuthenticationDependencies,
@@ -99,7 +105,7 @@ export async function authenticate(
 ): Promise<Opened> {
   if (header === undefined) throw refusal(scheme, "There are no credentials");
   const [given = "", credentials = "", ...rest] = header.trim().split(/\s+/);
-  // What was sent is never repeated: a key without its scheme stands in the scheme's place.
+  // Never repeats what was sent: a key without a scheme is in the scheme's place.
   if (given.toLowerCase() !== scheme.toLowerCase()) {
     throw refusal(scheme, `The credentials do not begin with the scheme ${scheme}, the one wanted here`);
   }
@@ -118,7 +124,7 @@ export async function authenticate(
     onUnknownKey();
     throw refusal(scheme, "The key is not known");
   }
-  // Whoever has the secret may know what became of it.
+  // The owner of the secret may learn why it is no longer valid.
   const end = endOf(key, secretHash, clock.now());
   if (end !== null) throw refusal(scheme, endings[end](key));
   const { id: keyId, entity, role, owner, scopes, project } = key;
@@ -130,7 +136,7 @@ const endings = {
   rotated: () => "The key has another secret since it was rotated, and this one holds no longer",
 } as const;
 
-/** Takes the same time whatever differs, and where nothing is stored. */
+/** Compares in constant time, also if nothing is stored. */
 function isSameHash(stored: string | undefined, given: string): boolean {
   const known = Buffer.from(stored ?? "00".repeat(32), "hex");
   const hash = Buffer.from(given, "hex");
@@ -152,7 +158,7 @@ function isUnknownUser(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "unauthorized" && !(error instanceof TokenExpired);
 }
 
-/** What is wrong with a user, as this part of the API answers it. */
+/** Converts a refusal of a user to the form of this part of the API. */
 function challenged(error: unknown, scheme: AuthenticationScheme): unknown {
   return error instanceof ServiceError && error.code === "unauthorized"
     ? unauthorized(scheme, error.message)
@@ -168,10 +174,13 @@ function unauthorized(scheme: AuthenticationScheme, message: string): HttpRefusa
   });
 }
 
-/** How long an answer that runs may outlive its key, where nobody announces that it changed. */
+/** Time that a running answer may outlive its key if the change is not announced. */
 const revocationCheckMs = 1000;
 
-/** Ends what runs for a key that is revoked or expires meanwhile: while anything runs, one query asks for all keys at once. */
+/**
+ * Ends running requests whose key is revoked or expires. While any run, one periodic query checks all their keys
+ * together.
+ */
 export class RevocationWatch {
   readonly #keys: Pick<KeyStore, "findEnded">;
   readonly #clock: Clock;
@@ -192,7 +201,7 @@ export class RevocationWatch {
 
   /**
    * @param end called at most once, with `unauthorized`
-   * @returns the function to call when nothing runs any more; calling it twice is harmless
+   * @returns the function to call when the request is over; calling it twice is harmless
    */
   enter(keyId: string, end: (reason: ServiceError) => void): () => void {
     const entry = { keyId, end };
@@ -218,7 +227,7 @@ export class RevocationWatch {
         const ended = await this.#keys.findEnded([...keyIds], this.#clock.now());
         for (const entry of this.#running) if (ended.includes(entry.keyId)) this.#end(entry);
       } catch {
-        // The database is away: that is seen elsewhere, and asked again here.
+        // The database cannot be reached: reported elsewhere, and retried here.
       }
     }
   }

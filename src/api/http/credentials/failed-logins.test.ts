@@ -21,7 +21,7 @@ async function slowingServer() {
   return { clock, server, ask, statuses };
 }
 
-test("after some unknown keys further ones of the address wait until the minute is over", async () => {
+test("slows further unknown keys of an address until the minute is over", async () => {
   const { clock, server, ask, statuses } = await slowingServer();
   assert.deepEqual(await statuses(5, bearer("hone_guess")), [401, 401, 401, 429, 429]);
   await clock.advance(20_500);
@@ -36,7 +36,7 @@ test("after some unknown keys further ones of the address wait until the minute 
   await server.close();
 });
 
-test("a known key passes however many unknown ones its address sends, and other addresses are not slowed", async () => {
+test("admits a known key from a slowed address, and slows no other address", async () => {
   const { server, statuses } = await slowingServer();
   await statuses(10, bearer("hone_guess"));
   assert.deepEqual(await statuses(5, bearer(keys.member)), [200, 200, 200, 200, 200]);
@@ -45,7 +45,7 @@ test("a known key passes however many unknown ones its address sends, and other 
   await server.close();
 });
 
-test("both schemes count together; credentials that are missing or of the other scheme do not", async () => {
+test("counts both schemes together, but not missing credentials or those of the other scheme", async () => {
   const { server, ask, statuses } = await slowingServer();
   for (const wrong of ["", basic(keys.member), "Bearer a b", "Digest x"]) await statuses(4, wrong);
   assert.deepEqual(await statuses(2, bearer("hone_guess")), [401, 401]);
@@ -57,14 +57,14 @@ test("both schemes count together; credentials that are missing or of the other 
   await server.close();
 });
 
-test("a revoked key counts as an unknown one", async () => {
+test("counts a revoked key as an unknown one", async () => {
   const { server, statuses } = await slowingServer();
   await server.keyStore.revoke("other", new Date(0));
   assert.deepEqual(await statuses(4, bearer(keys.other)), [401, 401, 401, 429]);
   await server.close();
 });
 
-test("the audit log says once a minute that an address is slowed, and the metrics count every key", async () => {
+test("writes one audit line a minute for a slowed address, and counts every key in the metrics", async () => {
   const { clock, server, statuses } = await slowingServer();
   await statuses(50, bearer("hone_guess"));
   await clock.advance(60_000);
@@ -79,7 +79,7 @@ test("the audit log says once a minute that an address is slowed, and the metric
   await server.close();
 });
 
-test("ten thousand addresses are remembered, and the one that began first is forgotten for another", async () => {
+test("remembers ten thousand addresses, and drops the one that began first", async () => {
   const audited: AuditEntry[] = [];
   const audit = { record: (entry: AuditEntry) => void audited.push(entry) };
   const metrics = createMetrics({ processMetrics: false });
@@ -95,7 +95,7 @@ test("ten thousand addresses are remembered, and the one that began first is for
   assert.equal(audited.length, 2);
 });
 
-test("an address is what one client has: the 64-bit prefix of IPv6, and IPv4 however it is written", () => {
+test("counts per network of a client: the 64-bit prefix of IPv6, and IPv4 in any spelling", () => {
   const table = {
     "10.1.2.3": "10.1.2.3",
     "::ffff:10.1.2.3": "10.1.2.3",

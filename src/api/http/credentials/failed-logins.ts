@@ -1,7 +1,6 @@
-// Counts keys that are not known, and tokens that do not hold, by the address they come from, and answers further ones of
-// that address with a wait. A known key is never counted and never waits, so that nobody behind a shared address can shut
-// out the others there. Keys are too long to guess at any speed: this keeps programs that try from filling the audit log,
-// and shows them in it.
+// Counts unknown keys and invalid tokens by client address, and slows further ones from the same address. A known key
+// is never counted or slowed, so nobody behind a shared address can lock out others. Keys are too long to guess; the
+// limit keeps guessing programs from filling the audit log, and makes them visible in it.
 import { isIPv6 } from "node:net";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -21,7 +20,7 @@ export interface FailedLogin {
 }
 
 const windowMs = 60_000;
-/** Of those that are counted at once; beyond it the one whose minute began first is forgotten. */
+/** Maximum number of addresses counted at the same time; beyond it the address with the oldest minute is dropped. */
 const addressCountMax = 10_000;
 
 interface Minute {
@@ -33,10 +32,10 @@ export class FailedLogins {
   readonly #max: number;
   readonly #dependencies: FailedLoginDependencies;
   readonly #failures: ReturnType<Metrics["counter"]>;
-  /** By address, in the order in which they began. */
+  /** Current minute by address, oldest first. */
   readonly #minutes = new Map<string, Minute>();
 
-  /** @param max of one address in a minute that are answered as what they are */
+  /** @param max failures per address and minute that get the normal answer */
   constructor(dependencies: FailedLoginDependencies, max: number) {
     this.#max = max;
     this.#dependencies = dependencies;
@@ -48,9 +47,9 @@ export class FailedLogins {
   }
 
   /**
-   * Counts one more.
+   * Counts one failure.
    *
-   * @throws ServiceError `overloaded` until the minute is over, when the address had too many in it
+   * @throws ServiceError `overloaded` until the minute is over, if the address exceeds the limit
    */
   count({ address, requestId }: FailedLogin): void {
     const { clock, audit } = this.#dependencies;
@@ -59,7 +58,7 @@ export class FailedLogins {
     minute.failureCount += 1;
     if (minute.failureCount <= this.#max) return this.#failures.increase({ answer: "refused" });
     this.#failures.increase({ answer: "slowed" });
-    // Once a minute: what is to be seen in the log must not push all else out of it.
+    // Once a minute, so that these lines do not crowd others out of the log.
     if (minute.failureCount === this.#max + 1) {
       const action = "failed-logins-slowed";
       audit.record({
@@ -75,7 +74,7 @@ export class FailedLogins {
     throw this.#refusal(Math.ceil((minute.startMs + windowMs - nowMs) / 1000));
   }
 
-  /** How many addresses are remembered. */
+  /** Number of addresses remembered. */
   get addressCount(): number {
     return this.#minutes.size;
   }
@@ -100,7 +99,7 @@ export class FailedLogins {
   }
 }
 
-/** What one client has of addresses: an IPv4 address, however it is written, or the 64-bit prefix of an IPv6 address. */
+/** Returns the network of a client: its IPv4 address, however written, or the 64-bit prefix of its IPv6 address. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
   if (mapped !== null) return mapped[1];

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** Options of a route that refuses keys of members, before the body is read: `forbidden` with this message. */
+/** Returns route options that refuse members' keys with `forbidden` and this message, before the body is read. */
 export function forAdministrators(message: string) {
   return {
     onRequest: async ({ caller }: FastifyRequest): Promise<void> => {

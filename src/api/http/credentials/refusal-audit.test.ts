@@ -5,7 +5,7 @@ import type { AuditEntry } from "../../../base/telemetry/audit-log.ts";
 import { bearer, fakeServer, keys } from "../testing/fake-server.ts";
 import { RefusalAudit } from "./refusal-audit.ts";
 
-/** An audit of at most two lines an address, whose lines read as action, address and count. */
+/** An audit with at most two lines per address; its lines show action, address and count. */
 function bench() {
   const clock = new FakeClock();
   const lines: string[] = [];
@@ -26,7 +26,7 @@ function bench() {
   return { clock, lines, refusals, refuse };
 }
 
-test("the first of an address have a line each, the others one together when the minute is over", async () => {
+test("writes the first refusals of an address as lines, and the others as one line when the minute is over", async () => {
   const { clock, lines, refuse } = bench();
   for (const address of ["a", "a", "a", "b", "a"]) refuse(address);
   assert.deepEqual(lines, ["GET / a", "GET / a", "GET / b"]);
@@ -41,13 +41,13 @@ test("the first of an address have a line each, the others one together when the
   assert.deepEqual([lines.length, clock.sleepingCount], [3, 0]);
 });
 
-test("a thousand addresses have lines in a minute, and the rest is counted", () => {
+test("writes lines for a thousand addresses a minute, and counts the rest", () => {
   const { lines, refuse } = bench();
   for (let index = 0; index < 1001; index++) refuse(`address ${index}`);
   assert.equal(lines.length, 1000);
 });
 
-test("what was counted is written at the end of the server", async () => {
+test("writes the counted refusals when the server stops", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock, settings: { failedLoginsPerMinute: 2 } });
   const ask = (authorization: string) =>

@@ -1,24 +1,24 @@
-// What the audit log says of requests that are refused for their credentials: the first of an address in a minute, a line
-// each, and all others of the minute as one line with their count. Anybody can send them, and they must not push what
-// keys did out of the log.
+// Limits the audit lines of requests refused for their credentials. The first refusals of an address in a minute get a
+// line each; all others of the minute share one line with their count. Anybody can cause them, and they must not crowd
+// the actions of keys out of the log.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { AuditEntry, AuditLog } from "../../../base/telemetry/audit-log.ts";
 import { networkOf } from "./failed-logins.ts";
 
 const minuteMs = 60_000;
-/** Lines of a minute, whatever addresses they are of. */
+/** Maximum number of lines per minute, over all addresses. */
 const linesMax = 1000;
 
 export class RefusalAudit {
   readonly #audit: Pick<AuditLog, "record" | "recordDurably">;
   readonly #clock: Clock;
   readonly #linesPerAddress: number;
-  /** By address, how many have a line in this minute. */
+  /** Lines written in this minute, by address. */
   readonly #lineCounts = new Map<string, number>();
   readonly #closing = new AbortController();
   #lineCount = 0;
   #minuteEndMs = 0;
-  /** The last of those without a line, and how many there are. */
+  /** The last refusal without a line, and the count of such refusals. */
   #others: { readonly last: AuditEntry; readonly count: number } | null = null;
 
   constructor(audit: Pick<AuditLog, "record" | "recordDurably">, clock: Clock, linesPerAddress: number) {
@@ -28,10 +28,10 @@ export class RefusalAudit {
   }
 
   /**
-   * Adds a line for a refusal, or counts it.
+   * Writes a line for a refusal, or counts it.
    *
-   * @returns once the line is on the disk; at once if the refusal is only counted
-   * @throws as `recordDurably` of the audit log
+   * @returns when the line is on disk; immediately if the refusal is only counted
+   * @throws errors of the audit log's `recordDurably`
    */
   async record(entry: AuditEntry): Promise<void> {
     if (this.#clock.monotonicMs() >= this.#minuteEndMs) this.#beginMinute();
@@ -47,7 +47,7 @@ export class RefusalAudit {
     this.#others = { last: entry, count: (this.#others?.count ?? 0) + 1 };
   }
 
-  /** Writes what was counted. */
+  /** Writes the counted refusals. */
   close(): void {
     this.#closing.abort();
   }
@@ -61,7 +61,7 @@ export class RefusalAudit {
   #countUntilMinuteEnds(): void {
     const leftMs = this.#minuteEndMs - this.#clock.monotonicMs();
     const write = (): void => this.#writeOthers();
-    // Cut short, it is closed, and writes at once.
+    // If close() interrupts the sleep, the line is written immediately.
     this.#clock.sleep(leftMs, { signal: this.#closing.signal }).then(write, write);
   }
 

@@ -4,7 +4,7 @@ import type { ApiDocument } from "../testing/api-document.ts";
 import { fakeServer } from "../testing/fake-server.ts";
 import { effectOf, scopesOf } from "./route-scopes.ts";
 
-/** What only keys without limits may do. */
+/** Routes that only keys without limits may use. */
 const unlimited = [
   "DELETE /v1/preview/keys/{key_id}",
   "DELETE /v1/preview/webhooks/{webhook_id}",
@@ -22,7 +22,7 @@ const unlimited = [
   "POST /v1/preview/webhooks/{webhook_id}/replay",
 ];
 
-test("every route that wants a key is opened by some scope, but for those that limited keys never reach", async () => {
+test("opens every route that wants a key by some scope, except those for keys without limits", async () => {
   const server = await fakeServer();
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
   await server.close();
@@ -36,7 +36,7 @@ test("every route that wants a key is opened by some scope, but for those that l
   assert.deepEqual(closed.map((words) => words.join(" ")).toSorted(), unlimited);
 });
 
-test("nothing that changes something is opened by `read`", () => {
+test("opens no changing route by `read`", () => {
   for (const [method, route] of [
     ["POST", "/feedback/create"],
     ["POST", "/feedback/purge"],
@@ -53,7 +53,7 @@ test("nothing that changes something is opened by `read`", () => {
     assert.ok(!scopesOf(method, route)?.scopes.includes("read"), `${method} ${route}`);
 });
 
-test("routes that only add records, and those that only read by POST, are known; every other one changes something", async () => {
+test("knows which routes only add records or only read by POST; every other one changes something", async () => {
   const server = await fakeServer();
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
   await server.close();

@@ -1,22 +1,22 @@
-// Which scopes open which routes, and which routes are for a whole entity. A route that has no row here is for keys alone
-// that nothing limits, so that a new one is never opened by accident.
+// Scopes that open each route, and the routes that need a key for a whole entity. A route without a row here is only
+// for keys without limits, so that a new route is never opened by accident.
 import { foreignMessage, type Caller } from "../../../base/domain/access.ts";
 import type { KeyScope } from "../../../base/domain/keys/key-scope.ts";
 import { quoted } from "../../../base/domain/service-error.ts";
 import { HttpRefusal } from "../errors.ts";
 
 interface RouteScopes {
-  /** One of them is enough. */
+  /** Scopes that open the route; one of them is enough. */
   readonly scopes: readonly KeyScope[];
-  /** What it is about belongs to no project: keys of one project are refused. */
+  /** True if the route concerns no single project; keys for one project are refused. */
   readonly isWholeEntitys: boolean;
 }
 
 interface Row {
-  /** Of method and route, as it is registered or documented. */
+  /** Pattern of method and route, as registered or documented. */
   readonly pattern: RegExp;
   readonly reads: readonly KeyScope[];
-  /** None for what only keys without limits may change. */
+  /** Empty if only keys without limits may make changes. */
   readonly writes: readonly KeyScope[];
   readonly isWholeEntitys?: true;
 }
@@ -24,17 +24,21 @@ interface Row {
 const everyScope = ["chat", "train", "feedback", "read"] as const;
 const readingAnything = ["train", "feedback", "read"] as const;
 
-/** What shows the server as a whole: for whoever runs it, and for probes and scrapers. */
+/** Routes that show the server as a whole, for operators, probes and scrapers. */
 const operatorRoutes = /^\/(metrics|v1\/system-check|openapi\.json|docs(\/.*)?)$/;
 
-/** Whether a key is asked for there only where `http.operatorRoutes` says so. @param route as it is registered */
+/**
+ * True if `http.operatorRoutes` decides whether the route needs a key.
+ *
+ * @param route as it is registered
+ */
 export function isForOperators(route: string): boolean {
   return operatorRoutes.test(route);
 }
 
-/** The first that matches is a route's. */
+/** The first matching row applies. */
 const rows: readonly Row[] = [
-  // Who asks, and what can be asked: of no use without more.
+  // Identity and capabilities: of no use without further scopes.
   {
     pattern: /^\S+ (\/v1\/models\b|\/v1\/preview\/(key|base-models)$|\/server_info$|\/graphql$)/,
     reads: everyScope,
@@ -72,17 +76,17 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** Routes that read though they are asked by POST: what they are asked for does not fit into an address. */
+/** Routes that read through POST, because their input does not fit in a URL. */
 const readByPost =
   /^POST (\/feedback\/(query|history|export|stats)|\/annotation_queues(\/[^/]+\/items)?\/(query|stats)|\/(obj|call)\/read|\/(objs|table)\/query|\/(table|calls)\/query_stats|\/refs\/read_batch|\/calls\/stream_query|\/file\/content)$/;
 
-/** Routes that add records of their own, such as feedback and traces, often many a second. */
+/** Routes that add records such as feedback and traces, often many per second. */
 const recordsData =
   /^POST (\/feedback\/(batch\/)?create|\/v1\/preview\/models\/[^/]+\/log|\/(obj|files?)\/create|\/table\/create(_from_digests)?|(\/v2\/[^/]+\/[^/]+)?\/calls?\/(start|end|complete|upsert_batch))$/;
 
 /**
- * Returns what a request to the route does at most: `read`, `record` (adds records), or `change` (everything else, also a
- * route that is new).
+ * Returns the greatest effect of a request to the route: `read`, `record` (adds records), or `change` (everything
+ * else, including new routes).
  */
 export function effectOf(method: string, route: string): "read" | "record" | "change" {
   const asked = `${method} ${route}`;
@@ -92,10 +96,10 @@ export function effectOf(method: string, route: string): "read" | "record" | "ch
 }
 
 /**
- * What opens a route.
+ * Returns the scopes that open a route.
  *
  * @param route with parameters as `:name` or `{name}`
- * @returns null for one that only a key without limits opens
+ * @returns null if only a key without limits opens it
  */
 export function scopesOf(method: string, route: string): RouteScopes | null {
   const asked = `${method} ${route}`;
@@ -105,16 +109,16 @@ export function scopesOf(method: string, route: string): RouteScopes | null {
   return { scopes: isRead ? row.reads : row.writes, isWholeEntitys: row.isWholeEntitys ?? false };
 }
 
-/** Whether the route has a model work: what it opens is `chat` alone. */
+/** True if the route runs a model, that is, if only `chat` opens it. */
 export function asksModels(method: string, route: string): boolean {
   const scopes = scopesOf(method, route)?.scopes ?? [];
   return scopes.length === 1 && scopes[0] === "chat";
 }
 
 /**
- * Lets a key with limits in where they let it.
+ * Checks a limited key against the route's scopes.
  *
- * @throws HttpRefusal 403 with what the route wants and what the key has
+ * @throws HttpRefusal 403 with the scopes that the route requires and those of the key
  */
 export function refuseRoute(caller: Caller, method: string, route: string): void {
   const { scopes, project } = caller;

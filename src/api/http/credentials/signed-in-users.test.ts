@@ -19,11 +19,11 @@ function served(settings: Partial<UserSettings>, more: Partial<HttpSettings> = {
   });
 }
 
-// Requests of tests come from here.
+// Address of the tests' requests.
 const proxied = { header: "X-Forwarded-User", proxies: ["127.0.0.1"] };
 const ann = { "x-forwarded-user": "ann" };
 
-test("a user whom the proxy names is let in by every part of the API, and stands in the audit log by name", async () => {
+test("admits a user whom the proxy names to every part of the API, and audits the name", async () => {
   const server = await served(proxied);
   const own = await server.ask({ method: "GET", url: "/v1/preview/key", headers: ann });
   assert.deepEqual(own.json(), {
@@ -50,7 +50,7 @@ test("a user whom the proxy names is let in by every part of the API, and stands
   await server.close();
 });
 
-test("a key is asked for where the proxy names nobody, or somebody else sends its header", async () => {
+test("requires a key if the proxy names nobody, or somebody else sends its header", async () => {
   const server = await served(proxied);
   const models = { method: "GET", url: "/v1/models" } as const;
   assert.equal((await server.ask(models)).statusCode, 401);
@@ -61,7 +61,7 @@ test("a key is asked for where the proxy names nobody, or somebody else sends it
   await server.close();
 });
 
-test("another site's page changes nothing in the name of whom the proxy has signed in", async () => {
+test("lets another site's page change nothing in the name of a signed-in user", async () => {
   const server = await served(proxied, { corsOrigins: ["https://tools.example"] });
   const status = async (headers: Readonly<Record<string, string>>, method: "GET" | "POST" = "POST") => {
     const url = method === "GET" ? "/v1/models" : "/tokenize";
@@ -86,7 +86,7 @@ test("another site's page changes nothing in the name of whom the proxy has sign
   ];
   for (const foreign of otherSites) {
     assert.equal(await status(foreign), 403, JSON.stringify(foreign));
-    // Its page cannot read the answer.
+    // The page cannot read the answer.
     assert.equal(await status(foreign, "GET"), 200);
     const byKey = { ...foreign, authorization: bearer() };
     const payload = { prompt: "a" };
@@ -98,7 +98,7 @@ test("another site's page changes nothing in the name of whom the proxy has sign
   await server.close();
 });
 
-test("tokens that do not hold, and forged headers, count as unknown keys; those that expired do not", async (t) => {
+test("counts invalid tokens and forged headers as unknown keys, but not expired tokens", async (t) => {
   const issuer = await startIssuer();
   t.after(() => issuer.close());
   const claims = { iss: issuer.url, aud: "hone", email: "ann@example.com" };
@@ -147,7 +147,7 @@ test("tokens that do not hold, and forged headers, count as unknown keys; those 
   assert.deepEqual(await outcomes(proxied, [ann, ann, ann, ann]), [401, 401, 401, 429]);
 });
 
-test("what shows the whole server wants a key of either scheme where the operator says so, and probes want none", async () => {
+test("requires a key of either scheme on operator routes if the operator says so, but not for probes", async () => {
   const server = await fakeServer({
     wrap: (dependencies) => ({ ...dependencies, operatorRoutes: "key" }),
   });

@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { fakeServer } from "../testing/fake-server.ts";
 import type { ApiDocument, Operation, Schema } from "../testing/api-document.ts";
 
-/** The document as the server answers it. */
+/** Returns the document that the server answers. */
 async function documentOf(server: Awaited<ReturnType<typeof fakeServer>>): Promise<ApiDocument> {
   const answer = await server.ask({ method: "GET", url: "/openapi.json" });
   assert.equal(answer.statusCode, 200);
@@ -121,10 +121,10 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/metrics": ["get"],
 };
 
-/** Those that take the key as feedback does. */
+/** Routes with the credentials of feedback. */
 const weaveRoutes = /^\/(feedback|annotation_queues|objs?|refs|table|files?|calls?|v2|graphql|server_info)\b/;
 
-test("the OpenAPI document has every route, with its credentials, and a summary and schemas of its answers", async () => {
+test("documents every route with its credentials, a summary and its answers' schemas", async () => {
   const server = await fakeServer();
   const { openapi, paths } = await documentOf(server);
   assert.match(openapi, /^3\.1/);
@@ -143,7 +143,7 @@ test("the OpenAPI document has every route, with its credentials, and a summary 
       "/v1/system-check",
       "/version",
       "/metrics",
-      // Signed, which no scheme says.
+      // Signed, which no security scheme describes.
       "/v1/kv-transfers",
     ].includes(path);
     assert.deepEqual(security ?? [], isOpen ? [] : [{ [scheme]: [] }], path);
@@ -168,7 +168,7 @@ function operationsIn(
   );
 }
 
-/** Every schema within one, with the names that lead to it. */
+/** Returns every schema within one, with its path of names. */
 function within(schema: Schema, place: string): readonly (readonly [string, Schema])[] {
   const { anyOf = [], items, properties = {}, additionalProperties } = schema;
   return [
@@ -180,7 +180,7 @@ function within(schema: Schema, place: string): readonly (readonly [string, Sche
   ];
 }
 
-test("every schema is one of JSON Schema 2020-12, and takes its own default and examples", async () => {
+test("writes valid JSON Schema 2020-12 that accepts its own default and examples", async () => {
   const server = await fakeServer();
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   let exampleCount = 0;
@@ -204,7 +204,7 @@ test("every schema is one of JSON Schema 2020-12, and takes its own default and 
   await server.close();
 });
 
-test("every field that a client can send is described, wherever it stands", async () => {
+test("describes every field that a client can send, at any depth", async () => {
   const server = await fakeServer();
   const undescribed: string[] = [];
   for (const { path, operation } of operationsIn((await documentOf(server)).paths)) {
@@ -221,7 +221,7 @@ test("every field that a client can send is described, wherever it stands", asyn
   await server.close();
 });
 
-test("a chat's fields have their defaults and examples, and what is not served is marked", async () => {
+test("documents a chat's defaults and examples, and marks unsupported fields", async () => {
   const server = await fakeServer();
   const chat = (await documentOf(server)).paths["/v1/chat/completions"]?.["post"];
   const schema = chat?.requestBody?.content["application/json"]?.schema;
@@ -242,7 +242,7 @@ test("a chat's fields have their defaults and examples, and what is not served i
   await server.close();
 });
 
-test("the page to read it needs no asset from elsewhere", async () => {
+test("serves the documentation page without external assets", async () => {
   const server = await fakeServer();
   const page = await server.ask({ method: "GET", url: "/docs/" });
   assert.equal(page.statusCode, 200);
@@ -258,7 +258,7 @@ test("the page to read it needs no asset from elsewhere", async () => {
   await server.close();
 });
 
-test("the page's older address leads to it, whatever the query", async () => {
+test("redirects the page's older address, with any query", async () => {
   const server = await fakeServer();
   for (const query of ["", "?a=b"]) {
     const answer = await server.ask({ method: "GET", url: `/docs/static/index.html${query}` });

@@ -1,14 +1,13 @@
-// The API described by itself: /openapi.json from the routes' schemas, and /docs to read it in a browser with no
-// asset from elsewhere.
+// Describes the API: /openapi.json from the routes' schemas, and /docs for browsers, without external assets.
 import { fastifySwagger } from "@fastify/swagger";
 import { fastifySwaggerUi } from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { errorSchema } from "../../wire/error.ts";
 
-/** What a route answers: JSON, events of a stream, a text of another kind, a file, or bytes. */
+/** Schemas of a route's answer: JSON, events of a stream, text of another kind, a file, or bytes. */
 export interface AnswerSchemas {
   readonly json?: object;
-  /** Of each event's data. */
+  /** Schema of each event's data. */
   readonly events?: object;
   readonly text?: object;
   readonly tar?: object;
@@ -29,11 +28,11 @@ const mediaTypes = {
   parquet: "application/vnd.apache.parquet",
 } as const;
 
-/** The `response` of a route's schema: its answer, and the one body that every error has. */
+/** Returns the `response` of a route's schema: its answer, and the common error body. */
 export function answered(description: string, schemas: AnswerSchemas): object {
   const content = Object.fromEntries(
     Object.entries(mediaTypes).flatMap(([kind, type]) => {
-      // The record has the interface's own keys.
+      // Safe cast: the record has the interface's keys.
       const schema = schemas[kind as keyof AnswerSchemas];
       return schema === undefined ? [] : [[type, { schema }]];
     }),
@@ -41,10 +40,10 @@ export function answered(description: string, schemas: AnswerSchemas): object {
   return { "2xx": { description, content }, "4xx": errorSchema, "5xx": errorSchema };
 }
 
-/** Must come before the routes it is to describe. */
+/** Registers the documentation; must run before the routes that it describes. */
 export async function documentRoutes(app: FastifyInstance, version: string): Promise<void> {
   await app.register(fastifySwagger, {
-    // OpenAPI knows no rest of a path: the one route that has one takes a name, which may be percent-encoded.
+    // OpenAPI cannot express a wildcard path. The only such route takes a model name, which may be percent-encoded.
     transform: ({ schema, url }) => ({ schema, url: url.replace("/*", "/:model") }),
     openapi: {
       openapi: "3.1.0",
@@ -62,13 +61,13 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
     },
   });
   app.addHook("onRequest", async (request, reply) => {
-    // The page's own redirect leads to itself where there is a query.
+    // Swagger UI's own redirect loops if there is a query.
     if (request.url.startsWith("/docs/static/index.html?")) await reply.redirect("/docs/");
   });
   await app.register(fastifySwaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,
-    // The default asks a validator on the internet.
+    // The default calls a validator on the internet.
     uiConfig: { validatorUrl: null, showExtensions: true, showCommonExtensions: true },
   });
   app.get("/openapi.json", { schema: { hide: true } }, () => app.swagger());

@@ -1,6 +1,6 @@
-// Declares a route once: method and path, documents, query, body, answer, and where a client sent what an error names. The
-// handler gets the parameters, the query and the body checked and typed, and returns the answer. A route that streams its
-// answer sends it by `reply`.
+// Declares a route in one place: method, path, documentation, query, body, answer, and the field paths for errors. The
+// handler gets checked and typed parameters, query and body, and returns the answer. A route that streams its answer
+// uses `reply` instead.
 import type {
   FastifyInstance,
   FastifyReply,
@@ -26,10 +26,10 @@ type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 /** Options shared by the routes of one file. */
 interface EndpointGroup {
-  /** The heading of the documents. */
+  /** Section in the documentation. */
   readonly tag: string;
   readonly scheme?: "bearer" | "basic";
-  /** Where a client sent each field that errors name; unknown ids of the path need no entry. */
+  /** Field path for each field that errors name; unknown ids in the path need no entry. */
   readonly places?: WirePlaces;
   readonly options?: RouteShorthandOptions;
 }
@@ -37,13 +37,13 @@ interface EndpointGroup {
 interface Endpoint<Route extends string, Query, Body, Found> extends AnswerSchemas {
   readonly summary: string;
   readonly description?: string;
-  /** Looks up what the path names, before query and body are read. */
+  /** Looks up the object that the path names, before query and body are read. */
   readonly find?: (params: ParametersOf<Route>, caller: Caller) => Promise<Found>;
   readonly query?: Query;
   readonly body?: Body;
-  /** What the answer is, in words. */
+  /** Description of the answer. */
   readonly answer: string;
-  /** Parts of the route's documents that nothing else here gives, such as a body that the handler reads. */
+  /** Documentation that follows from nothing else here, such as a body that the handler reads itself. */
   readonly documented?: FastifySchema;
   readonly places?: WirePlaces;
   readonly options?: RouteShorthandOptions;
@@ -65,7 +65,7 @@ type NamesIn<Route extends string> = Route extends `${string}:${infer Rest}`
     : Rest
   : never;
 
-/** The parameters that a route's path names. */
+/** Parameters in a route's path. */
 export type ParametersOf<Route extends string> = Readonly<Record<NamesIn<Route>, string>>;
 
 type BodyValue<Body> =
@@ -77,7 +77,7 @@ type BodyValue<Body> =
         ? ValueOf<Schema>
         : undefined;
 
-/** Adds one route, which is named by its method and path, such as `GET /v1/models`. */
+/** Adds one route, named by its method and path, such as `GET /v1/models`. */
 type AddEndpoint = <
   const Route extends `${Method} /${string}`,
   Query extends ObjectSchema | undefined = undefined,
@@ -89,7 +89,7 @@ type AddEndpoint = <
   handler: (input: Input<Route, Query, Body, Found>) => unknown,
 ) => void;
 
-/** What adds routes to `app`. */
+/** Returns a function that adds routes to `app`. */
 export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoint {
   return (route, endpoint, handler) => {
     const [method = "", url = ""] = route.split(" ");
@@ -123,7 +123,7 @@ export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoi
           };
           namedBy = places;
           const input = { params, found, ...sent, caller, request, reply };
-          // Each was read by what gives it its type.
+          // Safe cast: each part was read by its typed reader.
           return await handler(input as Parameters<typeof handler>[0]);
         } catch (error) {
           throw locate(error, namedBy);
@@ -180,13 +180,13 @@ function readParameters<Route extends string>(
   { params }: FastifyRequest,
   names: readonly PathParameterName[],
 ): ParametersOf<Route> {
-  // The router gives each parameter that the path names as a text.
+  // Safe cast: the router returns each parameter of the path as a string.
   const texts = params as Readonly<Record<string, string>>;
   const read = names.map((name) => {
     const parameter: PathParameter = pathParameters[name];
     const text = texts[name] ?? "";
     return [name, parameter.read?.(text) ?? text] as const;
   });
-  // The names are those of the route.
+  // Safe cast: the names are those of the route.
   return Object.fromEntries(read) as ParametersOf<Route>;
 }

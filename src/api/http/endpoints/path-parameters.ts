@@ -1,11 +1,15 @@
-// The parameters of paths, each described once: what documents say of it, and how its text is read.
+// Path parameters, each with its description and its parser.
 import { isUuid } from "../../../base/domain/random.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
 import { fileIdOf } from "../../wire/files/file-url.ts";
 
 export interface PathParameter {
   readonly description: string;
-  /** Returns the text in its one spelling. @throws ServiceError `not_found` for what can name nothing */
+  /**
+   * Returns the normalized text.
+   *
+   * @throws ServiceError `not_found` for text that cannot be a name
+   */
   readonly read?: (text: string) => string;
 }
 

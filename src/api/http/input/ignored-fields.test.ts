@@ -3,10 +3,10 @@ import { test } from "node:test";
 import type { FastifyReply } from "fastify";
 import { nameIgnored } from "./read-input.ts";
 
-/** The headers that are set for these names. */
+/** Checks the headers for these names. */
 function check(names: readonly string[], expected: readonly string[]): void {
   const headers: string[] = [];
-  // Of a reply, this needs what sets a header alone.
+  // Safe cast: only the method that sets a header is used.
   nameIgnored(
     { header: (name: string, value: string) => headers.push(`${name}: ${value}`) } as unknown as FastifyReply,
     names,
@@ -14,7 +14,7 @@ function check(names: readonly string[], expected: readonly string[]): void {
   assert.deepEqual(headers, expected);
 }
 
-test("names what nothing read, as a header can hold it, and as many as a header has room for", () => {
+test("names ignored fields in a header, escaped, and as many as fit", () => {
   const names = Array.from({ length: 33 }, (_, index) => `field${index}`);
   check([], []);
   check(["a.b", "x y\n", "z".repeat(81)], [`x-hone-ignored: a.b, x?y?, ${"z".repeat(80)}`]);

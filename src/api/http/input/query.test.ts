@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bearer, fakeServer } from "../testing/fake-server.ts";
 
-test("numbers of a query are read as JSON's are, and what stands several times is refused", async () => {
+test("reads numbers of a query as in JSON, and refuses a repeated field", async () => {
   const server = await fakeServer();
   const ask = async (query: string): Promise<string> => {
     const headers = { authorization: bearer() };

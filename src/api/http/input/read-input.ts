@@ -1,13 +1,13 @@
-// Reads what a request brings, its query and its parsed body, and names to the client the fields that nothing read.
+// Reads a request's query and parsed body, and reports ignored fields to the client.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { report } from "../../../base/validation/findings.ts";
 import type { SchemaNode } from "../../../base/validation/schema.ts";
 import { checked, type ObjectSchema, type ValueOf, readForm, type BodyForm } from "../../wire/body.ts";
 
-/** Headers have little room; a client with more unknown fields than this learns of the first ones. */
+/** Headers have little room; beyond this number only the first unknown fields are named. */
 const nameCountMax = 32;
 
-/** Sets the header `x-hone-ignored` when there is something to name; what does not belong in a header is replaced by `?`. */
+/** Sets the header `x-hone-ignored` if there are names; replaces invalid header characters by `?`. */
 export function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
   if (names.length === 0) return;
   const safe = names.slice(0, nameCountMax).map((name) => name.slice(0, 80).replaceAll(/[^\w.*-]/g, "?"));
@@ -16,8 +16,8 @@ export function nameIgnored(reply: FastifyReply, names: readonly string[]): void
 }
 
 /**
- * Reads the query, and names to the client the fields that nothing reads. Texts that spell a number become one where the
- * schema wants one, and a field that comes once is a list where the schema wants that.
+ * Reads the query, and reports ignored fields to the client. Converts texts to numbers and single values to lists as
+ * the schema requires.
  *
  * @throws ServiceError `invalid` with every fault, located under `query`
  */
@@ -44,13 +44,13 @@ export function readQuery<Schema extends ObjectSchema>(
   return value;
 }
 
-/** A text that spells a number as JSON does is one. */
+/** Converts a text that is a JSON number. */
 function valueOf(given: unknown, type: SchemaNode["type"]): unknown {
   if (type !== "integer" && type !== "number") return given;
   return typeof given === "string" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(given) ? Number(given) : given;
 }
 
-/** As {@link readForm}, of a request's body that was parsed; names to the client the fields that nothing reads. */
+/** Reads a parsed body like {@link readForm}, and reports ignored fields to the client. */
 export function readBody<Schema extends ObjectSchema>(
   form: BodyForm<Schema>,
   request: FastifyRequest,

@@ -1,4 +1,4 @@
-// Whether a request may come in: by the limits of its key and of its entity, and by how many of its key are in flight.
+// Admission of requests: by the limits of key and entity, and by the key's number of requests in flight.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Allowance, Limited, KeyLimits } from "../../../base/domain/keys/limits.ts";
 import type { RateLimiter } from "../../../access/keys/limits/rate-limiter.ts";
@@ -10,15 +10,15 @@ import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What limits leave of a request to a model; null where it has none. */
+    /** Remaining allowance of a request to a model; null for other requests. */
     allowance: Allowance | null;
   }
 }
 
 /**
- * Lets a request to a model in until it is over, or refuses it.
+ * Admits a request to a model until it is over, or refuses it.
  *
- * @param limitedBy says whom a request to a model counts for
+ * @param limitedBy returns the key and the entity that the request counts for
  * @throws LimitRefusal
  */
 export async function letIn(
@@ -36,17 +36,17 @@ export async function letIn(
   writeStandings(request, reply);
 }
 
-/** Says where the request stands now; to be called again once its tokens are known. */
+/** Sets the headers with the current rate limits; call it again once the tokens are known. */
 export function writeStandings({ allowance }: FastifyRequest, reply: FastifyReply): void {
   if (allowance !== null && !reply.sent) reply.headers(rateHeaders(allowance.standings));
 }
 
 /**
- * The limits that hold for the requests of a key: its own, and those of its entity.
+ * Returns the limits for requests of a key: its own, and those of its entity.
  *
- * @param key null of the operator's users, who have none
- * @param ofEntity the entity's own
- * @param defaults of what the entity has no limit of its own of
+ * @param key null for users of the operator's sign-in
+ * @param ofEntity the entity's own limits
+ * @param defaults limits that apply where the entity has none
  */
 export function limitedOf(
   {
@@ -70,7 +70,7 @@ export function limitedOf(
   return all.filter(({ limits }) => limitsRequests(limits));
 }
 
-/** Jobs are counted where they are stored. */
+/** Job limits are checked where jobs are stored. */
 function limitsRequests(limits: KeyLimits): boolean {
   return (
     limits.requestsPerMinute !== null ||
@@ -80,7 +80,7 @@ function limitsRequests(limits: KeyLimits): boolean {
   );
 }
 
-/** How many requests of one key may be in flight at once. Counts only; fairness between keys is for the engine. */
+/** Limits the number of requests in flight per key. It only counts; the engine provides fairness between keys. */
 export class InFlight {
   readonly #max: number;
   readonly #counts = new Map<string, number>();
@@ -90,10 +90,10 @@ export class InFlight {
   }
 
   /**
-   * Counts a request in.
+   * Counts a request.
    *
-   * @returns what counts it out again; calling it twice counts once
-   * @throws ServiceError `overloaded` when the key has its share in flight
+   * @returns the function that uncounts it; calling it twice is harmless
+   * @throws ServiceError `overloaded` if the key has reached its limit
    */
   enter(keyId: string): () => void {
     const count = this.#counts.get(keyId) ?? 0;
@@ -115,7 +115,7 @@ export class InFlight {
     else this.#counts.set(keyId, count);
   }
 
-  /** Over all keys. */
+  /** Requests in flight of all keys. */
   total(): number {
     return [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
   }

@@ -1,4 +1,4 @@
-// Limits over HTTP: what clients are told, what counts and what does not, and how it ends.
+// Limits over HTTP: the client's headers, what counts, and refusals.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import OpenAI, { RateLimitError } from "openai";
@@ -28,21 +28,21 @@ async function limitedServer(t: TestContext, options: FakeServerOptions = {}) {
   return { server, clock, post, chat, limit };
 }
 
-/** Those of limits, by what follows `x-ratelimit-`. */
+/** Rate headers, by the rest of their names after `x-ratelimit-`. */
 function standingIn(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const prefix = "x-ratelimit-";
   const own = Object.entries(headers).filter(([name]) => name.startsWith(prefix));
   return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value]));
 }
 
-test("each answer says where its key stands, and what is beyond the limit is refused with when to try again", async (t) => {
+test("shows a key's limits in each answer, and refuses requests beyond them with a retry time", async (t) => {
   const { server, clock, chat, limit } = await limitedServer(t);
   assert.deepEqual(standingIn((await chat(keys.member)).headers), {});
   await limit("member", { requests_per_minute: 3 });
   for (const [remaining, more] of [
     ["2", {}],
     ["1", { stream: true }],
-    // What is wrong with a request is seen when it is read: it counts.
+    // The request's faults are found when it is read, so it counts.
     ["0", { messages: 7 }],
   ] as const) {
     const { "limit-requests": all, "remaining-requests": left } = standingIn(
@@ -63,7 +63,7 @@ test("each answer says where its key stands, and what is beyond the limit is ref
     error.message,
     /^This key may send 3 requests a minute and has sent them\. Try again in \d+ s\.$/,
   );
-  // Nothing but requests to models counts, and nobody else's key.
+  // Only requests to models count, and only for their own key.
   const headers = { authorization: bearer(keys.member) };
   assert.equal((await server.ask({ method: "GET", url: "/v1/models", headers })).statusCode, 200);
   const query = { project_id: "acme/p" };
@@ -77,7 +77,7 @@ test("each answer says where its key stands, and what is beyond the limit is ref
   assert.equal((await chat(keys.member)).statusCode, 200);
 });
 
-test("all keys of an entity count together, by its own limit or by that of all entities", async (t) => {
+test("counts all keys of an entity together, by its own limit or the default one", async (t) => {
   const entityLimits = {
     requestsPerMinute: 2,
     tokensPerMinute: null,
@@ -108,7 +108,7 @@ test("all keys of an entity count together, by its own limit or by that of all e
   assert.equal(standingIn((await chat(key)).headers)["limit-requests"], "2");
 });
 
-test("users who are let in without a key count for their entity", async (t) => {
+test("counts users without a key for their entity", async (t) => {
   const user = {
     keyId: "user:ann",
     entity: "acme",
@@ -138,10 +138,10 @@ test("users who are let in without a key count for their entity", async (t) => {
   assert.match(refused.json().error.message, /^The entity "acme" may send 2 requests a minute/);
 });
 
-test("tokens count from when a request has its prompt, and what it did not use is given back", async (t) => {
+test("counts tokens once the prompt is known, and returns unused ones", async (t) => {
   const { server, chat, post, limit } = await limitedServer(t);
   await limit("member", { tokens_per_minute: 100 });
-  // Three of its prompt; of the answer as many as it may have, and then the two that it had.
+  // Three tokens of its prompt, and the maximum of its answer; then the two that it used.
   const first = await chat(keys.member, { max_tokens: 40 });
   assert.deepEqual(
     [standingIn(first.headers)["limit-tokens"], standingIn(first.headers)["remaining-tokens"]],
@@ -152,7 +152,7 @@ test("tokens count from when a request has its prompt, and what it did not use i
   assert.equal(refused.statusCode, 429);
   assert.match(refused.json().error.message, /may use 100 tokens a minute; 10 are used .* needs 93/);
   assert.equal(standingIn(refused.headers)["remaining-tokens"], "90");
-  // A request that breaks off gives back as well.
+  // A request that breaks off also returns its tokens.
   server.chat.script.failure = new Error("broken");
   assert.equal((await chat(keys.member, { max_tokens: 50 })).statusCode, 500);
   server.chat.script.failure = null;
@@ -161,7 +161,7 @@ test("tokens count from when a request has its prompt, and what it did not use i
   assert.ok(standingIn(embedded.headers)["remaining-tokens"] !== undefined);
 });
 
-test("a client that goes away leaves its place to the next", async (t) => {
+test("returns a slot when a client disconnects", async (t) => {
   const { server, chat, limit } = await limitedServer(t);
   await limit("member", { concurrent_requests: 1 });
   await server.app.listen({ host: "127.0.0.1", port: 0 });
@@ -185,7 +185,7 @@ test("a client that goes away leaves its place to the next", async (t) => {
   assert.equal((await chat(keys.member)).statusCode, 200);
 });
 
-test("a limit that is none is refused with its place", async (t) => {
+test("refuses an invalid limit with its path", async (t) => {
   const { server, post } = await limitedServer(t);
   const fault = async (url: string, payload: object) => {
     const answer = await post(keys.admin, url, payload);
@@ -211,7 +211,7 @@ test("a limit that is none is refused with its place", async (t) => {
   }
 });
 
-test("OpenAI's client waits as long as it is told, and is answered then", async (t) => {
+test("makes OpenAI's client wait as long as the header says", async (t) => {
   const { server, clock, limit, chat } = await limitedServer(t);
   await limit("member", { requests_per_minute: 2 });
   await chat(keys.member);

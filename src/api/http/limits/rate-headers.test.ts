@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lengthInWords, rateHeaders } from "./rate-headers.ts";
 
-test("lengths are written as OpenAI writes them", () => {
+test("formats durations as OpenAI does", () => {
   const written = { 0: "0s", 0.0004: "1ms", 0.12: "120ms", 1: "1s", 8.2: "9s", 59.5: "1m0s", 360: "6m0s" };
   for (const [seconds, text] of Object.entries(written)) assert.equal(lengthInWords(Number(seconds)), text);
 });
 
-test("what has no limit has no header", () => {
+test("sends no header without a limit", () => {
   const requests = { limit: 60, remaining: 0, resetSeconds: 90 };
   assert.deepEqual(rateHeaders({ requests, tokens: null }), {
     "x-ratelimit-limit-requests": "60",

@@ -1,5 +1,6 @@
-// Counts and times every request, writes a log line for each, and an audit line for each that changes something or is
-// refused for its credentials. The answer to a change waits until its audit line is on the disk. Never logs headers or bodies.
+// Counts and times every request, and writes a log line for each. Writes an audit line for each request that changes
+// something or is refused for its credentials; the answer to a change waits until its line is on disk. Never logs
+// headers or bodies.
 import { Readable } from "node:stream";
 import type { FastifyRequest, FastifyInstance } from "fastify";
 import type { ChatCompletion } from "../../../base/domain/chat.ts";
@@ -23,18 +24,18 @@ interface Generated {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** For each of its prompts that a model has begun with; null for requests that no model answers. */
+    /** Completions of the prompts that a model has begun; null for requests without a model. */
     completions: Pick<ChatCompletion, "header" | "usage">[] | null;
   }
 }
 
-/** Notes a completion that has begun for the request. */
+/** Records that a completion has begun for the request. */
 export function noted(completion: ChatCompletion, request: FastifyRequest): ChatCompletion {
   (request.completions ??= []).push(completion);
   return completion;
 }
 
-/** All prompts together; nothing where no model has begun. */
+/** Returns the tokens of all prompts together; empty if no model has begun. */
 function generatedFor({ completions }: FastifyRequest): Generated | Record<string, never> {
   const all = completions ?? [];
   if (all.length === 0) return {};
@@ -49,7 +50,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Address of the client, also after its connection has closed. */
     clientAddress: string;
-    /** True once its line was given to the audit log; a request has one at most. */
+    /** True once its audit line was written; a request has at most one. */
     hasAuditLine: boolean;
   }
 }
@@ -65,7 +66,7 @@ interface Meters {
 
 const secondBuckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** Measures each request from its first header to the end of its answer, or to the client's going away. */
+/** Measures each request from its headers to the end of its answer, or to the client's disconnect. */
 export function measureRequests(
   app: FastifyInstance,
   { metrics, logger, clock, inFlight, audit, refusals }: Meters,
@@ -123,15 +124,13 @@ export function measureRequests(
   auditBeforeAnswers(app, { audit, refusals, clock });
 }
 
-/** The audit log has said in the server's log that it cannot be written, and tries again. */
+/** The audit log reports its failure in the server's log, and retries. */
 function isQueuedAnyway(): void {}
 
 /**
- * Holds the answer to a change back until its audit line is on the disk, and refuses a change before it begins while the audit
- * log cannot be written. If the line fails after the change was made, the answer is an error that says so.
- *
- * A refused login waits for its line too, but is answered 401 or 403 without one: it changes nothing. Requests that add
- * records (feedback, logs, traces) do not wait: they are frequent, and the record itself is in the database.
+ * Delays the answer to a change until its audit line is on disk, and refuses changes while the audit log cannot be
+ * written. If the line fails after the change was made, the answer is an error that says so. A refused login is
+ * answered 401 or 403 even without its line.
  */
 function auditBeforeAnswers(
   app: FastifyInstance,
@@ -143,11 +142,12 @@ function auditBeforeAnswers(
     const isChange = callerOf(request) !== null && effectOf(request.method, routeOf(request)) === "change";
     done(isChange ? audit.fault() : null);
   });
-  // With a callback: an answer that waits for nothing is sent in the same turn, since its connection may be about to end.
+  // Uses a callback: an answer that need not wait is sent in the same turn, because its connection may be about to
+  // end.
   app.addHook("onSend", (request, reply, payload, done) => {
     const { statusCode: status } = reply;
     if (request.hasAuditLine || !isAwaited(request, status)) return done(null, payload);
-    // An error below is sent as an answer of its own, which comes here once more.
+    // An error below is sent as a separate answer, which passes through here again.
     request.hasAuditLine = true;
     const caller = callerOf(request);
     const entry = entryOf(request, status, clock);
@@ -168,9 +168,9 @@ function unacknowledged(cause: unknown): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "failing-audit-log", message, cause });
 }
 
-/** Null until the credentials are known, and for routes that ask for none. */
+/** Null until authentication, and for routes without it. */
 function callerOf(request: FastifyRequest): Caller | null {
-  // The type of `caller` is for handlers, which run after the credentials are known.
+  // The type of `caller` only holds in handlers, which run after authentication.
   return request.caller;
 }
 
@@ -191,19 +191,19 @@ function entryOf(request: FastifyRequest, status: number, clock: Clock): AuditEn
   };
 }
 
-/** The id of its trace, where it is traced. */
+/** Returns the id of the request's trace, if it is traced. */
 function traceOf({ span }: Pick<FastifyRequest, "span">): Pick<RequestLine, "traceId"> {
   return span === null ? {} : { traceId: span.traceparent.split("-")[1] };
 }
 
-/** True for what is refused for its credentials, and for what may change something and was let in. */
+/** True for requests refused for their credentials, and for admitted requests that may change something. */
 function isAudited(request: FastifyRequest, status: number): boolean {
   if (isRefusal(status)) return true;
   const route = routeOf(request);
   return callerOf(request) !== null && route !== "none" && effectOf(request.method, route) !== "read";
 }
 
-/** True for what must not be answered before its audit line is on the disk. */
+/** True for requests whose answer must wait for the audit line. */
 function isAwaited(request: FastifyRequest, status: number): boolean {
   if (isRefusal(status)) return true;
   return (

@@ -1,17 +1,17 @@
-// The span of each request, from its headers to the end of its answer, within the trace that its client sent. Under the names
-// of OpenTelemetry's conventions for HTTP; headers, bodies and queries are not in it.
+// Traces each request as a span from its headers to the end of its answer, within the client's trace. It follows
+// OpenTelemetry's HTTP conventions, and contains no headers, bodies or queries.
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { OpenSpan, Tracing } from "../../../base/telemetry/tracing.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Null where nothing is traced. */
+    /** Null without tracing. */
     span: OpenSpan | null;
   }
 }
 
-/** Asked every few seconds by whoever watches the server. */
+/** Polled every few seconds by monitoring. */
 const untraced: readonly string[] = ["/health", "/v1/health", "/metrics"];
 
 export function traceRequests(
@@ -49,7 +49,7 @@ export function traceRequests(
     });
     raw.once("close", () => {
       const route = request.routeOptions.url;
-      // As the log and the metrics have it.
+      // The same status as in the log and the metrics.
       const status = isAnswered ? raw.statusCode : 499;
       span.end({
         endMs: clock.monotonicMs(),

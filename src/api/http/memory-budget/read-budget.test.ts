@@ -1,11 +1,11 @@
-// Who of several readers has a turn when, by the bytes that they hold.
+// Turns of several readers, by the bytes that they hold.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ReadBudget, type ReadShare } from "./read-budget.ts";
 
 const never = new AbortController().signal;
 
-/** A budget of 100 bytes, and what shares of it are granted, in order. */
+/** A budget of 100 bytes, and the shares granted, in order. */
 function budget(limits: { readonly waitingMax?: number; readonly waitSeconds?: number } = {}) {
   const all = new ReadBudget({ bytesMax: 100, waitingMax: 10, waitSeconds: 60, ...limits });
   const granted: string[] = [];
@@ -20,10 +20,10 @@ function budget(limits: { readonly waitingMax?: number; readonly waitSeconds?: n
   return { all, granted, ask, hold };
 }
 
-/** Lets what has been granted go on. */
+/** Runs the callbacks of granted shares. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("one client has half of the bytes at most, and others have theirs beside it", async () => {
+test("limits one client to half of the bytes, and leaves the rest to others", async () => {
   const { all, granted, ask } = budget();
   const first = ask("a", 40, "a1");
   const second = ask("a", 40, "a2");
@@ -39,7 +39,7 @@ test("one client has half of the bytes at most, and others have theirs beside it
   assert.equal(all.used, 50);
 });
 
-test("what has more than all may have reads alone, and nobody smaller keeps it waiting for ever", async () => {
+test("lets a reader above the whole budget run by itself, before any smaller one", async () => {
   const { granted, ask } = budget();
   const small = ask("a", 10, "small");
   const large = ask("b", 500, "large");
@@ -54,7 +54,7 @@ test("what has more than all may have reads alone, and nobody smaller keeps it w
   await late.held;
 });
 
-test("a reader that needs more holds nothing while it waits, and gives back at once what it no longer needs", async () => {
+test("holds nothing for a reader that waits for more, and frees bytes immediately", async () => {
   const { all, granted, ask, hold } = budget();
   const [one, other] = [ask("a", 50, "a"), ask("b", 50, "b")];
   await settled();
@@ -70,7 +70,7 @@ test("a reader that needs more holds nothing while it waits, and gives back at o
   assert.equal(all.used, 0);
 });
 
-test("who waits too long, or behind too many, is refused with when to try again; who leaves waits no longer", async () => {
+test("refuses a reader that waits too long, or behind too many, with a retry time", async () => {
   const { all, ask } = budget({ waitingMax: 2, waitSeconds: 0.02 });
   const first = ask("a", 100, "first");
   await first.held;
@@ -84,7 +84,7 @@ test("who waits too long, or behind too many, is refused with when to try again;
   assert.deepEqual([all.waitingCount, all.used], [0, 100]);
 });
 
-test("what is granted to a reader that has left meanwhile is given back", async () => {
+test("returns a grant to a reader that has left", async () => {
   const { all, ask } = budget();
   const first = ask("a", 100, "first");
   await first.held;

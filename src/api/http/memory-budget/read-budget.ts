@@ -1,10 +1,10 @@
-// How many bytes of what is stored all answers may have in memory that are read from it. Who asks for more than there is
-// waits, for a while: a reader gets on as others end, so that waiting is better than being refused. Counts only.
+// Budget of bytes of stored data that all answers may hold in memory. A reader without room waits for a while instead
+// of being refused, because other readers end. This module only counts.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 
 export interface ReadLimits {
-  /** Of all readers together. */
+  /** Bytes for all readers together. */
   readonly bytesMax: number;
   readonly waitingMax: number;
   readonly waitSeconds: number;
@@ -12,10 +12,7 @@ export interface ReadLimits {
 
 const mebibyte = 1 << 20;
 
-/**
- * What a reader has in memory, of ordinary content: a page of 4 MiB or a row group of 8, as it is stored and as it is
- * written.
- */
+/** Bytes that a reader of ordinary content needs: a page of 4 MiB or a row group of 8, as stored and as written. */
 export const readerBytes = 8 * mebibyte;
 
 interface Waiter {
@@ -28,7 +25,7 @@ export class ReadBudget {
   readonly #limits: ReadLimits;
   readonly #shares: TenantShares;
   readonly #places: TenantShares;
-  /** In the order they came. */
+  /** Waiting readers in order of arrival. */
   #waiting: readonly Waiter[] = [];
 
   constructor(limits: ReadLimits) {
@@ -37,7 +34,7 @@ export class ReadBudget {
     this.#places = new TenantShares(limits.waitingMax);
   }
 
-  /** Bytes taken and not given back. */
+  /** Bytes taken and not returned. */
   get used(): number {
     return this.#shares.used;
   }
@@ -46,7 +43,7 @@ export class ReadBudget {
     return this.#waiting.length;
   }
 
-  /** What one reader holds, nothing at first. */
+  /** Returns one reader's share, initially empty. */
   share(client: string, signal: AbortSignal): ReadShare {
     return new ReadShare({
       take: (byteCount) => this.#take({ client, byteCount }, signal),
@@ -93,7 +90,7 @@ export class ReadBudget {
     this.#places.change(waiter.client, -1);
   }
 
-  /** Begins those whose turn it is: whose client holds least, and of one client's who came first. */
+  /** Admits waiting readers: first the client with the smallest share, and within a client in order of arrival. */
   #admit(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const begun = next;
@@ -102,7 +99,7 @@ export class ReadBudget {
     }
   }
 
-  /** Who is next, if that one fits. Nobody smaller overtakes it: it would wait for ever. */
+  /** Returns the next reader if it fits. No smaller one overtakes it, or it would wait forever. */
   #next(): Waiter | undefined {
     const usedBy = ({ client }: Waiter): number => this.#shares.usedBy(client);
     const { used, max } = this.#shares;
@@ -112,7 +109,7 @@ export class ReadBudget {
         (best, one) => (best === undefined || usedBy(one) < usedBy(best) ? one : best),
         undefined,
       );
-    // What has more than all may have together is read alone.
+    // A reader that exceeds the whole budget reads on its own.
     const fits = next !== undefined && (used === 0 || used + next.byteCount <= max);
     return fits ? next : undefined;
   }
@@ -123,7 +120,7 @@ interface Lender {
   readonly giveBack: (byteCount: number) => void;
 }
 
-/** What a reader holds; it must be released. */
+/** Bytes held by one reader; must be released. */
 export class ReadShare {
   readonly #budget: Lender;
   #held = 0;
@@ -134,10 +131,10 @@ export class ReadShare {
   }
 
   /**
-   * Holds so many bytes, instead of what it held: at once where that was more, and else when there is room. Who waits
-   * holds nothing, so that no two wait for each other: it must have nothing in memory then. Nothing once it is released.
+   * Changes the held bytes: immediately for fewer, otherwise when there is room. A waiting reader holds nothing, so
+   * that no two wait for each other; it must have nothing in memory then. Does nothing after release.
    *
-   * @throws ServiceError `overloaded` when too many wait, or this one has waited too long; the signal's reason
+   * @throws ServiceError `overloaded` if too many wait, or this one waited too long; the signal's reason
    */
   async hold(byteCount: number): Promise<void> {
     if (this.#isReleased) return;
@@ -148,7 +145,7 @@ export class ReadShare {
     if (this.#isReleased) this.#keep(0);
   }
 
-  /** Idempotent. */
+  /** Releases all bytes. Idempotent. */
   release(): void {
     this.#isReleased = true;
     this.#keep(0);

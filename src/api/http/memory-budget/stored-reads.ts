@@ -1,5 +1,4 @@
-// What a request holds of the budget of stored bytes: a fixed part for as long as it is answered, or more where what it
-// reads is larger than that.
+// Share of the read budget that a request holds: a fixed amount while it is answered, or more if its data is larger.
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
@@ -11,7 +10,7 @@ import { ReadBudget, readerBytes, type ReadShare } from "./read-budget.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The answer is a page of what is stored: its bytes are counted, and it may wait for others. */
+    /** True if the answer is a page of stored data: its bytes are counted, and it may wait for others. */
     readsPage?: boolean;
   }
 }
@@ -35,9 +34,9 @@ export function readBudget(settings: HttpSettings, metrics: Metrics): ReadBudget
 }
 
 /**
- * Waits until the request may read; it holds {@link readerBytes} until it is over.
+ * Waits until the request may read; it then holds {@link readerBytes} until it is over.
  *
- * @throws ServiceError `overloaded` when its turn does not come
+ * @throws ServiceError `overloaded` if its turn does not come
  */
 export async function beginReading(reply: FastifyReply, budget: ReadBudget): Promise<ReadShare> {
   const share = budget.share(reply.request.caller.entity, abandonedSignal(reply));
@@ -46,14 +45,14 @@ export async function beginReading(reply: FastifyReply, budget: ReadBudget): Pro
   return share;
 }
 
-/** Has every route of the scope that {@link readsPage} wait for its turn. */
+/** Makes every route marked {@link readsPage} in the scope wait for its turn. */
 export function countPages(scope: FastifyInstance, budget: ReadBudget): void {
   scope.addHook("preHandler", async (request, reply) => {
     if (request.routeOptions.config.readsPage === true) await beginReading(reply, budget);
   });
-  // Pages have megabytes, and many are ready at once.
+  // Pages have megabytes, and many are ready at the same time.
   scope.addHook("preSerialization", async (request, _reply, page) => {
-    // Null where the answer is a refusal of somebody unknown, whatever its type says.
+    // Null if an unauthenticated request was refused, contrary to its type.
     const caller = request.caller as Caller | null;
     if (request.routeOptions.config.readsPage === true && caller !== null)
       await loopTurns.next(caller.entity);

@@ -1,5 +1,5 @@
-// POST /v1/chat/completions, and what the routes that answer from a model have in common: asking chat, and answering whole
-// or as a stream of events. How either is spelled is the wire's.
+// POST /v1/chat/completions, and the common code of routes that answer from a model: asking the chat service, and
+// answering whole or as a stream of events. The wire folder defines the formats.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BeginOptions } from "../../../inference/chat/complete-chat.ts";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
@@ -31,47 +31,47 @@ import { chatChunks } from "../../wire/chat/chat-chunks.ts";
 import { chatRequestSchema } from "../../wire/chat/chat-request.ts";
 import { chatAnswer } from "../../wire/chat/chat-response.ts";
 
-/** What reads requests to models, and what bounds them and their answers. */
+/** Readers of requests to models, and their limits. */
 export interface Answering {
   readonly bodies: BodyReader;
   readonly budget: ByteBudget;
 }
 
-/** Makes the events of one stream of a completion. */
+/** Creates the events of one completion's stream. */
 interface StreamWriter<Step> {
-  /** What comes before the first step; `usage` is of the prompt alone. */
+  /** Returns the events before the first step; `usage` covers only the prompt. */
   begin?(usage: ChatUsage): readonly object[];
   add(step: Step): readonly object[];
   end(usage: ChatUsage): readonly object[];
-  /** What comes instead of the rest; absent, it is the body that errors have. */
+  /** Returns the events for an error; by default the usual error body. */
   fail?(body: ErrorBody): readonly object[];
 }
 
-/** Adds a completion up to one answer. */
+/** Collects a completion into one answer. */
 interface AnswerWriter<Step> {
   add(step: Step): void;
   end(usage: ChatUsage): object;
 }
 
-/** What was read of a request, and how it is answered. */
+/** A request that was read, and how to answer it. */
 interface AskedChat<Step> {
   readonly ignored: readonly string[];
-  /** What the client should know of how the request was read, in sentences. */
+  /** Notices for the client about how the request was read, as sentences. */
   readonly notices: readonly string[];
   readonly isStream: boolean;
   begin(signal: AbortSignal): Promise<ChatCompletion<Step>>;
-  /** @param take called with what is in memory of the answer */
+  /** @param take called with the bytes of the answer in memory */
   whole(header: ChatHeader, take: TakeBytes): AnswerWriter<Step>;
   stream(header: ChatHeader, take: TakeBytes): StreamWriter<Step>;
-  /** Whether the stream's events are named by their type; absent where they are not. */
+  /** True if the stream's events are named by their type. */
   readonly isNamed?: boolean;
-  /** What keeps the stream alive; absent is a comment. */
+  /** Event that keeps the stream alive; a comment by default. */
   readonly keepAliveEvent?: object;
-  /** What a stream says of a completion that could not begin; absent says the body that errors have. */
+  /** Returns the event for a completion that could not begin; by default the usual error body. */
   failure?(body: ErrorBody): object;
 }
 
-/** Begins one completion for the request; `located` says of its errors where in the request they were sent. */
+/** Begins one completion for the request; `located` adds field paths to its errors. */
 type BeginChat = (
   chat: ChatRequest,
   options: BeginOptions & { readonly located: (error: unknown) => unknown },
@@ -79,7 +79,7 @@ type BeginChat = (
 
 export interface AnsweringRoute<Kind extends BodyKind, Step = readonly ChatDelta[]> {
   readonly paths: readonly string[];
-  /** What its bodies are read as. */
+  /** Kind of body to read. */
   readonly kind: Kind;
   readonly schema: {
     readonly summary: string;
@@ -104,7 +104,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
     const begin: BeginChat = async (chat, options) => {
       const located = (error: unknown): unknown => options.located(endedFor(error, signal));
       const { caller, allowance, span } = request;
-      // A body may hold many requests.
+      // A body may contain many requests.
       await loopTurns.next(caller.entity);
       const begun = await dependencies.chat.begin(chat, caller, { ...options, allowance, located, span });
       writeStandings(request, reply);
@@ -120,7 +120,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
   for (const path of paths) app.post(path, options, handler);
 }
 
-/** What is answered: the whole, or the reply that was taken for a stream. */
+/** Returns the whole answer, or the reply that was taken over for a stream. */
 async function answerChat<Step>(
   asked: AskedChat<Step>,
   {
@@ -163,7 +163,7 @@ async function stream<Step>(
     dependencies,
   }: { readonly reply: FastifyReply; readonly take: TakeBytes; readonly dependencies: HttpDependencies },
 ): Promise<FastifyReply> {
-  // Until it has begun, whatever goes wrong is an ordinary answer, unless that takes long.
+  // Errors before the beginning get an ordinary answer, unless that takes too long.
   await firstOrSilence(beginning, dependencies);
   const events = openEventStream(reply, dependencies, {
     isNamed: asked.isNamed ?? false,
@@ -183,7 +183,7 @@ async function stream<Step>(
   return reply;
 }
 
-/** As what an answer is recorded: with a whole one it is on disk. */
+/** Names the recorded answer; when a whole answer is sent, its record is on disk. */
 function writeCall(reply: FastifyReply, { recordedAs }: Pick<ChatCompletion, "recordedAs">): void {
   if (recordedAs !== null) reply.header("x-hone-call", callReference(recordedAs));
 }
@@ -192,12 +192,12 @@ function writeNotices(reply: FastifyReply, notices: readonly string[]): void {
   if (notices.length > 0) reply.header("x-hone-notice", inHeader(notices.join("; ")));
 }
 
-/** Headers hold plain characters alone. */
+/** Headers contain only plain characters. */
 function inHeader(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }
 
-/** POST /v1/chat/completions: how its request is read, and how its answer is spelled. */
+/** POST /v1/chat/completions: reads its request and writes its answer. */
 export const chatCompletionRoute: AnsweringRoute<"chat"> = {
   paths: ["/v1/chat/completions", "/v1/chat/completions/"],
   kind: "chat",

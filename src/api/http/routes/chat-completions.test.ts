@@ -15,7 +15,7 @@ async function ask(server: Server, body: object, url = "/v1/chat/completions") {
   });
 }
 
-/** The events of a stream, parsed; asserts that it is one and that it ends as it must. */
+/** Returns the events of a stream, parsed; asserts that it is one and ends correctly. */
 async function askStream(server: Server, body: object): Promise<readonly Record<string, unknown>[]> {
   const answer = await ask(server, { ...body, stream: true });
   assert.equal(answer.statusCode, 200, answer.body);
@@ -81,7 +81,7 @@ test("answers whole with every declared field, at both spellings of the path", a
   await server.close();
 });
 
-test("`logprobs`, `top_logprobs` and `return_token_ids` give what they ask for", async () => {
+test("returns what `logprobs`, `top_logprobs` and `return_token_ids` ask for", async () => {
   const server = await fakeServer();
   const answer = (await ask(server, { logprobs: true, top_logprobs: 2, return_token_ids: true, n: 2 })).json<{
     choices: readonly Record<string, unknown>[];
@@ -118,7 +118,7 @@ test("`logprobs`, `top_logprobs` and `return_token_ids` give what they ask for",
   await server.close();
 });
 
-test("a trained model's choices carry what training needs, though nobody asked", async () => {
+test("returns the training data of a trained model's choices without being asked", async () => {
   const server = await fakeServer();
   server.chat.script.isTrained = true;
   const answer = (await ask(server, {})).json<Record<string, unknown>>();
@@ -136,7 +136,7 @@ test("a trained model's choices carry what training needs, though nobody asked",
   await server.close();
 });
 
-test("`return_tokens_as_token_ids` spells tokens as ids", async () => {
+test("writes tokens as ids with `return_tokens_as_token_ids`", async () => {
   const server = await fakeServer();
   const answer = await ask(server, { logprobs: true, return_tokens_as_token_ids: true });
   assert.match(answer.body, /"token":"token_id:10"/);
@@ -198,7 +198,7 @@ test("streams ids and log-probabilities chunk by chunk, the prompt's only in the
   await server.close();
 });
 
-test("what is echoed stands before each choice's text, in a chunk of its own of a stream", async () => {
+test("puts echoed text before each choice's text, in a separate chunk of a stream", async () => {
   const server = await fakeServer();
   server.chat.script.echo = "Say ";
   const answer = (await ask(server, { echo: true, n: 2, return_token_ids: true })).json<{
@@ -241,7 +241,7 @@ const thinking = [
   },
 ];
 
-test("a whole answer joins what was thought and the calls of tools", async () => {
+test("joins thoughts and tool calls in a whole answer", async () => {
   const server = await fakeServer();
   server.chat.script.pieces = thinking;
   server.chat.script.finish = "tool_calls";
@@ -260,7 +260,7 @@ test("a whole answer joins what was thought and the calls of tools", async () =>
   await server.close();
 });
 
-test("a stream brings what is thought and the calls of tools piece by piece, each call named once", async () => {
+test("streams thoughts and tool calls piece by piece, naming each call once", async () => {
   const server = await fakeServer();
   server.chat.script.pieces = thinking;
   server.chat.script.finish = "tool_calls";
@@ -295,7 +295,7 @@ test("a stream brings what is thought and the calls of tools piece by piece, eac
   await server.close();
 });
 
-test("`stream_options.continuous_usage_stats` counts the tokens of the chunk's choice", async () => {
+test("counts the tokens of the chunk's choice with `stream_options.continuous_usage_stats`", async () => {
   const server = await fakeServer();
   const options = { include_usage: true, continuous_usage_stats: true };
   const chunks = await askStream(server, { n: 2, stream_options: options });
@@ -321,14 +321,14 @@ async function askLate(refusal: Error | null): Promise<string> {
   return body;
 }
 
-test("a stream that has not begun for long begins, and says that it lives", async () => {
+test("begins a stream after a long silence, and keeps it alive", async () => {
   const [comment, role, ...rest] = (await askLate(null)).split("\n\n");
   assert.equal(comment, ": keep-alive");
   assert.match(role ?? "", /^data: .*"role":"assistant"/);
   assert.deepEqual([rest.length, rest.at(-2), rest.at(-1)], [5, "data: [DONE]", ""]);
 });
 
-test("what goes wrong after that is an event", async () => {
+test("sends an error after that as an event", async () => {
   const error = new ServiceError({ code: "unsupported", message: "The prompt has 9 tokens." });
   const [comment, event, ...rest] = (await askLate(error)).split("\n\n");
   assert.equal(comment, ": keep-alive");
@@ -336,7 +336,7 @@ test("what goes wrong after that is an event", async () => {
   assert.deepEqual(rest, ["data: [DONE]", ""]);
 });
 
-test("what goes wrong before the first token is an ordinary answer, also to a stream", async () => {
+test("answers an error before the first token ordinarily, also for a stream", async () => {
   const server = await fakeServer();
   server.chat.script.refusal = new ServiceError({ code: "unsupported", message: "The prompt has 9 tokens." });
   const answer = await ask(server, { stream: true });
@@ -347,7 +347,7 @@ test("what goes wrong before the first token is an ordinary answer, also to a st
   await server.close();
 });
 
-test("an unknown model is refused at the field that named it", async () => {
+test("refuses an unknown model at the field that named it", async () => {
   const server = await fakeServer();
   const fault = { location: ["model"], message: "There is none.", type: "value_error" };
   server.chat.script.refusal = new ServiceError({
@@ -363,7 +363,7 @@ test("an unknown model is refused at the field that named it", async () => {
   await server.close();
 });
 
-test("what goes wrong after it is one event with the error body, then [DONE]", async () => {
+test("sends a later error as one event with the error body, then [DONE]", async () => {
   const server = await fakeServer();
   server.chat.script.failure = new Error("secret");
   const chunks = await askStream(server, {});
@@ -375,14 +375,14 @@ test("what goes wrong after it is one event with the error body, then [DONE]", a
   await server.close();
 });
 
-test("an answer that fails on the way is an error, never half an answer", async () => {
+test("answers with an error, never with half an answer, if generation fails", async () => {
   const server = await fakeServer();
   server.chat.script.failure = new ServiceError({ code: "unavailable", message: "engine died" });
   assert.equal((await ask(server, {})).statusCode, 503);
   await server.close();
 });
 
-test("a client that goes away aborts its generation, streamed or not", async () => {
+test("aborts generation when the client disconnects, streamed or not", async () => {
   const server = await fakeServer();
   await server.app.listen({ host: "127.0.0.1", port: 0 });
   server.chat.script.hangs = true;
@@ -405,7 +405,7 @@ test("a client that goes away aborts its generation, streamed or not", async () 
   await server.close();
 });
 
-test("passes the caller on, and tells unknown fields in a header", async () => {
+test("passes the caller on, and names unknown fields in a header", async () => {
   const server = await fakeServer();
   const answer = await server.ask({
     method: "POST",
@@ -425,7 +425,7 @@ test("passes the caller on, and tells unknown fields in a header", async () => {
   await server.close();
 });
 
-test("closing the server breaks off what still runs, with an error of its own", async () => {
+test("interrupts running answers when the server closes, each with an error", async () => {
   const server = await fakeServer();
   await server.app.listen({ host: "127.0.0.1", port: 0 });
   server.chat.script.hangs = true;
@@ -442,7 +442,7 @@ test("closing the server breaks off what still runs, with an error of its own", 
   assert.equal((await whole).statusCode, 503);
 });
 
-test("a key whose revocation is announced has nothing that runs for it any more", async () => {
+test("ends running requests of a key when its revocation is announced", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
   server.chat.script.hangs = true;
@@ -463,7 +463,7 @@ test("a key whose revocation is announced has nothing that runs for it any more"
   await closed;
 });
 
-test("revoking a key ends what runs for it within a second, and nothing of another key", async () => {
+test("ends running requests of a revoked key within a second, and no others", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
   server.chat.script.hangs = true;
@@ -475,7 +475,7 @@ test("revoking a key ends what runs for it within a second, and nothing of anoth
       headers: { authorization: bearer(key) },
       payload: { ...helloBody, stream: isStream, ...more },
     });
-    // An injected request is sent once it is waited for.
+    // An injected request is sent once it is awaited.
     void answer.then(() => undefined);
     await seen;
     return { answer };

@@ -18,7 +18,7 @@ const chunksOf = ({ body }: LightMyRequestResponse): readonly Body[] =>
     .filter((event) => event.startsWith("data: {"))
     .map((event) => JSON.parse(event.slice("data: ".length)) as Body);
 
-/** What a request with this body is refused with, and where. */
+/** Checks the status and the faults of a refused body. */
 async function refuses(payload: object, status: number, faults: readonly (readonly [string, RegExp])[]) {
   const server = await fakeServer({ settings: { completionPrompts: 4 } });
   const answer = await complete(server, payload);
@@ -33,7 +33,7 @@ async function refuses(payload: object, status: number, faults: readonly (readon
   for (const [index, [, text]] of faults.entries()) assert.match(detail[index]?.msg ?? "", text);
 }
 
-test("an answer has every declared field of OpenAI's and vLLM's", async () => {
+test("answers with every declared field of OpenAI's and vLLM's APIs", async () => {
   const server = await fakeServer();
   const answer = await complete(server, { prompt: "Say hello", request_id: "r1", model: "tiny" });
   assert.equal(answer.statusCode, 200, answer.body);
@@ -69,7 +69,7 @@ test("an answer has every declared field of OpenAI's and vLLM's", async () => {
   await server.close();
 });
 
-test("what there is to know of how the request was understood is in a header, whole or streamed", async () => {
+test("sends notices about the request in a header, whole or streamed", async () => {
   const server = await fakeServer();
   server.chat.script.notice = "format: no such format is known";
   for (const [prompt, stream] of [
@@ -82,7 +82,7 @@ test("what there is to know of how the request was understood is in a header, wh
   await server.close();
 });
 
-test("a prompt may be a text, texts, token ids or lists of them, each asked as one request", async () => {
+test("accepts a text, texts, token ids or lists of them as prompts, each as one request", async () => {
   const text = (content: string, addSpecialTokens = true): object => ({
     kind: "text",
     text: content,
@@ -136,7 +136,7 @@ test("a prompt may be a text, texts, token ids or lists of them, each asked as o
   }
 });
 
-test("log-probabilities are four lists; offsets are characters of the text", async () => {
+test("writes log-probabilities as four lists, with offsets in characters of the text", async () => {
   const server = await fakeServer();
   server.chat.script.pieces = [{ text: "é𝄞" }, { text: "lo" }];
   const answer = await complete(server, { prompt: "x", logprobs: 2 });
@@ -159,7 +159,7 @@ test("log-probabilities are four lists; offsets are characters of the text", asy
   await server.close();
 });
 
-test("a stream has the choices of all prompts as they come, then the usage of all", async () => {
+test("streams the choices of all prompts as they arrive, then the usage of all", async () => {
   const server = await fakeServer();
   const body = {
     prompt: ["a", "b"],
@@ -194,7 +194,7 @@ test("a stream has the choices of all prompts as they come, then the usage of al
   await server.close();
 });
 
-test("usage in every chunk is of the chunk's choice alone", async () => {
+test("reports the usage of only the chunk's choice in every chunk", async () => {
   const server = await fakeServer();
   const options = { include_usage: true, continuous_usage_stats: true };
   const answer = await complete(server, { prompt: ["a", "b"], stream: true, stream_options: options });
@@ -203,7 +203,7 @@ test("usage in every chunk is of the chunk's choice alone", async () => {
   await server.close();
 });
 
-test("without tokens nothing is answered but what is put before", async () => {
+test("answers a request for no tokens with only the echo", async () => {
   const server = await fakeServer();
   const answer = await complete(server, { prompt: "x", max_tokens: 0, logprobs: 1, return_token_ids: true });
   const { choices, usage } = answer.json<{ choices: Body[]; usage: Body }>();
@@ -214,7 +214,7 @@ test("without tokens nothing is answered but what is put before", async () => {
   await server.close();
 });
 
-test("prompts that cannot be, and what contradicts itself, are refused by place", async () => {
+test("refuses invalid prompts and contradictions with their paths", async () => {
   const prompts = "body.prompt";
   await refuses({}, 422, [[prompts, /required/]]);
   await refuses({ prompt: null }, 422, [
@@ -239,7 +239,7 @@ test("prompts that cannot be, and what contradicts itself, are refused by place"
   await refuses({ prompt: "a", stream_options: { include_usage: true } }, 422, [["body", /stream=True/]]);
 });
 
-test("what asks for nothing is taken, and a chat's own fields are named as ignored", async () => {
+test("accepts fields that request nothing, and reports a chat's own fields as ignored", async () => {
   const server = await fakeServer();
   const body = { prompt: "a", suffix: "", n: 2, best_of: 2, echo: null, top_logprobs: 3, tools: [] };
   const answer = await complete(server, body);
@@ -247,7 +247,7 @@ test("what asks for nothing is taken, and a chat's own fields are named as ignor
   await server.close();
 });
 
-test("a fault of one prompt is told at its place in the body", async () => {
+test("reports a fault of one prompt at its path in the body", async () => {
   const server = await fakeServer();
   const fault = { location: ["prompt", "text"], message: "`prompt.text` is too long", type: "value_error" };
   server.chat.script.refusal = new ServiceError({ code: "unsupported", faults: [fault] });
@@ -267,7 +267,7 @@ test("a fault of one prompt is told at its place in the body", async () => {
   await server.close();
 });
 
-test("an error on the way of a stream is its last event, and ends every prompt", async () => {
+test("sends an error during a stream as its last event, which ends every prompt", async () => {
   const server = await fakeServer();
   server.chat.script.failure = new ServiceError({ code: "unavailable", message: "gone" });
   const answer = await complete(server, { prompt: ["a", "b"], stream: true });
@@ -278,7 +278,7 @@ test("an error on the way of a stream is its last event, and ends every prompt",
   await server.close();
 });
 
-test("a stream that has not begun for long begins, and what goes wrong after that is an event", async () => {
+test("begins a stream after a long silence, and sends later errors as events", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
   const { script } = server.chat;

@@ -28,7 +28,7 @@ const answered = {
   payload: { note: "good" },
 };
 
-test("creates a batch and answers in order, each record in the spelling it came in", async () => {
+test("creates a batch and answers in order, each record in its own spelling", async () => {
   const server = await fakeServer();
   const batch = [
     { ...item, id: "a" },
@@ -59,7 +59,7 @@ test("creates a batch and answers in order, each record in the spelling it came 
   await server.close();
 });
 
-test("an empty reference counts as absent, and fields nothing reads are told", async () => {
+test("treats an empty reference as absent, and reports ignored fields", async () => {
   const server = await fakeServer();
   const answer = await post(server, "create", {
     ...item,
@@ -73,7 +73,7 @@ test("an empty reference counts as absent, and fields nothing reads are told", a
   await server.close();
 });
 
-test("an empty reference in one spelling leaves the other one's, and two empty ones are none", async () => {
+test("falls back to the other spelling's reference if one is empty, and refuses two empty ones", async () => {
   const server = await fakeServer();
   for (const spelled of [
     { vendor_ref: "", weave_ref: reference },
@@ -92,7 +92,7 @@ test("an empty reference in one spelling leaves the other one's, and two empty o
   await server.close();
 });
 
-test("every text of a record has a limit, which its refusal names", async () => {
+test("names the limit of a text in its refusal, for every text of a record", async () => {
   const server = await fakeServer();
   for (const [field, lengthMax] of Object.entries({
     creator: 1024,
@@ -114,7 +114,7 @@ test("every text of a record has a limit, which its refusal names", async () => 
   await server.close();
 });
 
-test("names the shape faults of every item with its index", async () => {
+test("names the faults of every record with its index", async () => {
   const server = await fakeServer();
   const batch = [
     item,
@@ -141,7 +141,7 @@ test("names the shape faults of every item with its index", async () => {
   await server.close();
 });
 
-test("413: a batch of more records than are taken, which clients then halve", async () => {
+test("answers 413 for a batch with too many records, which clients then halve", async () => {
   const server = await fakeServer();
   const batch = Array.from({ length: 10_001 }, () => 1);
   const answer = await post(server, "batch/create", { batch });
@@ -166,7 +166,7 @@ test("replaces a record, in either spelling", async () => {
   await server.close();
 });
 
-test("404: the record to replace is not there, and the body's field says which", async () => {
+test("answers 404 for an unknown record to replace, and names the body's field", async () => {
   const server = await fakeServer();
   server.feedback.refusal = notFound("feedback record", "f");
   const answer = await post(server, "replace", { ...item, feedback_id: "f" });
@@ -175,7 +175,7 @@ test("404: the record to replace is not there, and the body's field says which",
   await server.close();
 });
 
-test("passes on what feedback itself refuses, with its places", async () => {
+test("passes on the refusals of the feedback service with their paths", async () => {
   const server = await fakeServer();
   const fault = {
     location: ["batch", "0", "vendor_ref"],
@@ -189,14 +189,14 @@ test("passes on what feedback itself refuses, with its places", async () => {
   await server.close();
 });
 
-test("tells what a record said before", async () => {
+test("lists earlier revisions of a record", async () => {
   const server = await fakeServer();
   const answer = await post(server, "history", { project_id: "acme/p", feedback_id: "f" });
   assert.deepEqual(answer.json(), { result: [], has_more: false });
   await server.close();
 });
 
-test("a batch may have as many records as are allowed at once, and not one more", async () => {
+test("accepts as many records in a batch as allowed, and not one more", async () => {
   const server = await fakeServer({ settings: { feedbackBatchRecords: 2 } });
   const batchOf = (count: number) => ({ batch: Array.from({ length: count }, () => item) });
   assert.equal((await post(server, "batch/create", batchOf(2))).statusCode, 200);
@@ -210,7 +210,7 @@ const asked = (field: string, value: unknown) => ({
   $expr: { $eq: [{ $getField: field }, { $literal: value }] },
 });
 
-test("lists what is on a reference with everything it says", async () => {
+test("lists the feedback on a reference with its whole content", async () => {
   const server = await fakeServer();
   await post(server, "create", { ...item, id: "a", creator: "Bob" });
   await post(server, "create", { ...item, vendor_ref: "w:///acme/p/call/2" });
@@ -258,7 +258,7 @@ test("removes records by their ids, one or several", async () => {
   await server.close();
 });
 
-test("rows have the fields that were asked for, under the names they were asked for by", async () => {
+test("returns rows with the requested fields, under the requested names", async () => {
   const server = await fakeServer();
   await post(server, "create", { ...item, id: "a", payload: { note: "hi", deep: [{ n: 1.5 }] } });
   await post(server, "create", { ...item, id: "b" });
@@ -282,7 +282,7 @@ test("rows have the fields that were asked for, under the names they were asked 
   await server.close();
 });
 
-test("refuses what is no query by its shape, and what cannot be asked for by its name", async () => {
+test("refuses a malformed query by its shape, and unsupported operations by name", async () => {
   const server = await fakeServer();
   const refused = async (path: string, body: object, status: number, place: string): Promise<void> => {
     const answer = await post(server, path, { project_id: "acme/p", ...body });

@@ -1,4 +1,4 @@
-// Feedback: creating records one by one and in batches, replacing one, reading what was replaced.
+// Feedback: create records singly and in batches, replace a record, query, purge, and list earlier revisions.
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { present } from "../../../base/domain/assert.ts";
@@ -39,7 +39,7 @@ import {
 /** Characters after which a piece of an answer is sent; a record has up to a megabyte. */
 const pieceLength = 1 << 16;
 
-/** Records of an answer that is made in one turn. */
+/** Records that are written in one turn. */
 const rowsAtOnce = 100;
 
 export function feedbackRoutes(
@@ -142,7 +142,7 @@ export function feedbackRoutes(
   );
 }
 
-/** The text of {@link feedbackQueryBody} in pieces, with turns for others in between. */
+/** Yields the text of {@link feedbackQueryBody} in pieces, with turns for others in between. */
 async function* queryText(
   body: QueryBody,
   result: FeedbackResult,
@@ -156,7 +156,7 @@ async function* queryText(
   yield `],"total_count":${result.totalCount}}`;
 }
 
-/** The answer's JSON in pieces: it repeats every payload. */
+/** Yields the answer's JSON in pieces, because it repeats every payload. */
 function answerText(
   created: CreatedBatch,
   { answers, useOtherSpelling }: ReadFeedbackBatch,
@@ -186,7 +186,7 @@ function* storedBatchAnswer(
   yield "]}";
 }
 
-/** The JSON of a list's items, with commas in between. */
+/** Yields the JSON of a list's items, separated by commas. */
 function* listPieces<Item>(
   items: readonly Item[],
   bodyOf: (item: Item, index: number) => object,

@@ -9,7 +9,7 @@ type Server = Awaited<ReturnType<typeof fakeServer>>;
 
 const get = (server: Server, url: string) => server.ask({ method: "GET", url });
 
-test("a server that can serve says so without credentials", async () => {
+test("reports a ready server without credentials", async () => {
   const server = await fakeServer();
   for (const url of ["/health", "/v1/health", "/ping"]) {
     const answer = await get(server, url);
@@ -34,7 +34,7 @@ test("a server that can serve says so without credentials", async () => {
   await server.close();
 });
 
-test("one that cannot says its state and the reason, and when to ask again", async () => {
+test("reports the state, the reason and a retry time if the server is not ready", async () => {
   const server = await fakeServer();
   server.state.engine = { state: "restarting", reason: "its process ended", models: {} };
   const answer = await get(server, "/health");
@@ -51,7 +51,7 @@ test("one that cannot says its state and the reason, and when to ask again", asy
   await server.close();
 });
 
-test("one whose database is away waits for it, and says why", async () => {
+test("waits for its database while it is unreachable, and says why", async () => {
   const server = await fakeServer();
   server.state.databaseFault = "connect ECONNREFUSED";
   const answer = await get(server, "/health");
@@ -63,7 +63,7 @@ test("one whose database is away waits for it, and says why", async () => {
   await server.close();
 });
 
-test("what is not as usual and no fault is said beside the parts", async () => {
+test("adds notices that are not faults next to the parts", async () => {
   const server = await fakeServer();
   server.state.databaseNote = "A newer program is beside this one.";
   const answer = await get(server, "/v1/system-check");
@@ -73,7 +73,7 @@ test("what is not as usual and no fault is said beside the parts", async () => {
   await server.close();
 });
 
-test("a server that only trains says how it is, and sends clients elsewhere before it looks at their keys", async () => {
+test("reports that a server only trains, and refuses requests to models before it checks keys", async () => {
   const server = await fakeServer({ wrap: (dependencies) => ({ ...dependencies, isServing: false }) });
   for (const path of ["/health", "/metrics", "/version"])
     assert.equal((await get(server, path)).statusCode, 200);
@@ -88,7 +88,7 @@ test("a server that only trains says how it is, and sends clients elsewhere befo
   await server.close();
 });
 
-test("a draining server and a database that is down are told", async () => {
+test("reports a draining server, and an unreachable database", async () => {
   const server = await fakeServer();
   server.state.isDraining = true;
   server.state.isDatabaseDown = true;
@@ -100,7 +100,7 @@ test("a draining server and a database that is down are told", async () => {
   await server.close();
 });
 
-test("a part that is not well says why, and is well again when it is", async () => {
+test("reports a failed part with its reason until it recovers", async () => {
   const server = await fakeServer();
   server.state.diskFault = new ServiceError({ code: "unavailable", message: "The disk is full." });
   const red = await get(server, "/v1/system-check");
@@ -119,7 +119,7 @@ test("a part that is not well says why, and is well again when it is", async () 
   await server.close();
 });
 
-test("metrics time a request from its headers to the end of its answer", async () => {
+test("times a request from its headers to the end of its answer", async () => {
   const clock = new FakeClock();
   await clock.advance(1000);
   const chat = new FakeChat();
@@ -139,7 +139,7 @@ test("metrics time a request from its headers to the end of its answer", async (
   await server.close();
 });
 
-test("the load is the requests that are being answered", async () => {
+test("counts requests in progress as the load", async () => {
   const server = await fakeServer();
   const load = async (): Promise<unknown> => (await get(server, "/load")).json();
   assert.deepEqual(await load(), { server_load: 0 });
@@ -154,7 +154,7 @@ test("the load is the requests that are being answered", async () => {
   await chat;
 });
 
-test("metrics count what was answered", async () => {
+test("counts answered requests in the metrics", async () => {
   const server = await fakeServer();
   await get(server, "/health");
   await get(server, "/nope");

@@ -1,4 +1,4 @@
-// Whether the server is up and can work, which version it is, and its metrics; all without credentials.
+// Health, version, load and metrics of the server, without credentials.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import {
@@ -77,7 +77,7 @@ export function healthRoutes(
   );
 }
 
-/** The answers of a check: a 503 says what is wrong. */
+/** Returns the answers of a check; a 503 says what is wrong. */
 function wellOr503(json: object) {
   const answer = "The server is healthy.";
   const content = { "application/json": { schema: unhealthySchema } };
@@ -117,7 +117,7 @@ async function outcomeOf(check: () => Promise<void>): Promise<string> {
   }
 }
 
-/** A failing check has the error body too, for clients that read nothing else; it says what the check found. */
+/** Adds the error body to a failed check, with its finding, for clients that read nothing else. */
 function unwell(request: FastifyRequest, reply: FastifyReply, parts: object, why: string): object {
   const { status, headers, body } = errorAnswer(
     new ServiceError({ code: "unavailable", message: why }),

@@ -1,4 +1,5 @@
-// Training jobs as answers: each with its model's name and the rewards before and after it, read for a whole page at once.
+// Training jobs as answers, each with its model's name and the rewards before and after it, loaded for a whole page at
+// a time.
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { VersionKey } from "../../../base/domain/model.ts";
 import { rewardedVersions, rewardMetrics, rewardsOf } from "../../../base/domain/rewards/job-rewards.ts";
@@ -8,7 +9,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 type Dependencies = Pick<HttpDependencies, "models" | "jobQueue" | "clock">;
 
 /**
- * Returns the function that writes each of these jobs as an answer.
+ * Returns a function that writes each of these jobs as an answer.
  *
  * @param jobs at most 100
  */

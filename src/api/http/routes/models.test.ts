@@ -50,7 +50,7 @@ test("registers a model in the key's own entity, and returns an existing one whe
   await server.close();
 });
 
-test("takes the rank and scale of a model's adapters, and no others for a model that exists", async () => {
+test("accepts rank and scale of a new model's adapters, and refuses others for an existing model", async () => {
   const server = await fakeServer();
   const made = await create(server, { lora_rank: 32, lora_alpha: 64 });
   const { lora_rank: rank, lora_alpha: alpha } = made.json<Body>();
@@ -64,7 +64,7 @@ test("takes the rank and scale of a model's adapters, and no others for a model 
   await server.close();
 });
 
-test("takes what a model's adapters are on, says it, and takes no other for a model that exists", async () => {
+test("accepts and shows the target modules of a new model, and refuses others for an existing model", async () => {
   const server = await fakeServer();
   const asked = { target_modules: ["v_proj", "q_proj", "v_proj"] };
   const made = (await create(server, asked)).json<Body>();
@@ -198,7 +198,7 @@ test("pages through checkpoints", async () => {
   await server.close();
 });
 
-test("deletes checkpoints; step 0 counts as deleted and goes on", async () => {
+test("deletes checkpoints; step 0 counts as deleted and can still be served", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
@@ -215,7 +215,7 @@ test("deletes checkpoints; step 0 counts as deleted and goes on", async () => {
   await server.close();
 });
 
-test("a pinned checkpoint stays, and says so, until it is unpinned", async () => {
+test("keeps a pinned checkpoint, and says so, until it is unpinned", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   for (const step of [1, 2]) await addVersion(server, id, step);
@@ -244,7 +244,7 @@ test("a pinned checkpoint stays, and says so, until it is unpinned", async () =>
   await server.close();
 });
 
-test("a model's versions over other weights of its base are accepted by those who may reach it", async () => {
+test("lets those with access to a model accept versions over other base weights", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   const draft = { modelId: id, metrics: {}, adapterHash: null, createdAt: new Date(0) };
@@ -264,7 +264,7 @@ test("a model's versions over other weights of its base are accepted by those wh
   await server.close();
 });
 
-test("a checkpoint is exported as a tar archive of its files, whose length is said", async () => {
+test("exports a checkpoint as a tar archive of its files, with its length", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
@@ -287,7 +287,7 @@ test("a checkpoint is exported as a tar archive of its files, whose length is sa
   await server.close();
 });
 
-test("a tar archive is imported as the next checkpoint, and nothing else is", async () => {
+test("imports a tar archive as the next checkpoint, and nothing else", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   const url = `/v1/preview/models/${id}/checkpoints`;
@@ -315,7 +315,7 @@ test("a tar archive is imported as the next checkpoint, and nothing else is", as
   await server.close();
 });
 
-test("what an adapter's configuration asks for in vain is at fault in the body, by its file", async () => {
+test("reports faults of an adapter's configuration in the body, by file", async () => {
   const server = await fakeServer({
     wrap: (dependencies) => {
       const { checkpointFiles } = dependencies;
@@ -347,7 +347,7 @@ test("what an adapter's configuration asks for in vain is at fault in the body, 
   await server.close();
 });
 
-test("a checkpoint that a job starts from stays while the job has not ended", async () => {
+test("keeps a checkpoint that a job starts from until the job has ended", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
@@ -364,7 +364,7 @@ test("a checkpoint that a job starts from stays while the job has not ended", as
   await server.close();
 });
 
-test("lists what a key can chat with: bases, and its entity's models with each of their versions", async () => {
+test("lists the models that a key can chat with: bases, and its entity's models with each version", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
@@ -397,7 +397,7 @@ test("lists what a key can chat with: bases, and its entity's models with each o
   await server.close();
 });
 
-test("describes what any name stands for that a chat may use, in whatever spelling, as the list does", async () => {
+test("describes any name that a chat accepts, in any spelling, as the list does", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
@@ -423,7 +423,7 @@ test("describes what any name stands for that a chat may use, in whatever spelli
   await server.close();
 });
 
-test("a name that stands for nothing, or for another entity's model, is refused at the path", async () => {
+test("refuses an unknown name, or another entity's model, at the path", async () => {
   const server = await fakeServer();
   await registeredModel(server);
   for (const [name, status, key = keys.member] of [

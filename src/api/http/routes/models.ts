@@ -1,4 +1,4 @@
-// Trained models: registering, listing, reading and deleting them.
+// Trained models: register, list, read and delete.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
@@ -26,7 +26,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     { summary: "Register a model to train", body: modelCreateForm, places: registrationPlaces, ...one },
     async ({ body: { entity, loraRank, loraAlpha, targetModules, ...named }, caller }) => {
       const adapter = { rank: loraRank, alpha: loraAlpha, targets: targetModules };
-      // A model without an entity is the caller's.
+      // A model without an entity belongs to the caller's.
       const registration = { ...named, entity: entity || caller.entity, adapter };
       return modelAnswer.body(await models.register(registration, caller));
     },

@@ -1,5 +1,5 @@
-// POST /v1/kv-transfers: gives a prompt that this server holds to another one, once. Servers show by a signature that they
-// share a secret; keys of the API are not taken.
+// POST /v1/kv-transfers: sends a held prompt to another server, once. Servers prove with a signature that they share a
+// secret; API keys are not accepted.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { transferPath } from "../../../inference/kv-transfer/fetch-prompt.ts";
@@ -12,7 +12,7 @@ import { sendPieces } from "../patient-answer.ts";
 import type { GuardCounts } from "../request-scope.ts";
 import { onceOver } from "../request-life.ts";
 
-/** A handle and an entity's name. */
+/** Room for a handle and an entity's name. */
 const bodyBytesMax = 4096;
 
 export function promptTransferRoute(
@@ -24,8 +24,8 @@ export function promptTransferRoute(
     failedLogins.count({ address: request.ip, requestId: request.id });
     throw unsigned(message);
   };
-  // The signature is over the body, so that the body is read before anybody knows who asks; hence only a short one, and none
-  // where it could not be of use.
+  // The signature covers the body, so the body is read before authentication. Therefore it must be short, and is not
+  // read if it cannot be of use.
   const preParsing = async (request: FastifyRequest): Promise<void> => {
     if (exchange === null) throw notHeld();
     if (!namesScheme(request.headers.authorization))

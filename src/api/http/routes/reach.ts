@@ -1,5 +1,5 @@
-// Finds a model or a job for a caller, or says why not: unknown, or another entity's model. What belongs to a model of
-// another entity is answered like what does not exist.
+// Finds a model or a job for a caller, or refuses it as unknown or as another entity's. A job of another entity's
+// model is answered like one that does not exist.
 import { mayReach, type Caller } from "../../../base/domain/access.ts";
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
@@ -8,8 +8,8 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../../wire/field-paths.ts";
 
 /**
- * @param location where the id stood
- * @throws ServiceError `not_found`, or `forbidden` when the model is another entity's
+ * @param location path of the id
+ * @throws ServiceError `not_found`, or `forbidden` if the model is another entity's
  */
 export async function reachModel(
   { models }: Pick<HttpDependencies, "models">,
@@ -24,7 +24,11 @@ export async function reachModel(
   }
 }
 
-/** The model and the step that a path names. @throws ServiceError as {@link reachModel}; `not_found` for no number */
+/**
+ * Returns the model and the step that a path names.
+ *
+ * @throws ServiceError as {@link reachModel}; `not_found` for a step that is not a number
+ */
 export async function reachStep(
   dependencies: Pick<HttpDependencies, "models">,
   caller: Caller,
@@ -35,7 +39,7 @@ export async function reachStep(
   return { model, step: Number(step) };
 }
 
-/** @throws ServiceError `not_found`, also when the job's model is another entity's */
+/** @throws ServiceError `not_found`, also if the job's model is another entity's */
 export async function reachJob(
   { models, jobs }: Pick<HttpDependencies, "models" | "jobs">,
   caller: Caller,

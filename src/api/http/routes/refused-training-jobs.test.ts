@@ -1,4 +1,4 @@
-// What training jobs are refused for, with the place of each fault.
+// Refusals of training jobs, with the path of each fault.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
@@ -14,7 +14,7 @@ import {
   choice,
 } from "../testing/training-jobs-under-test.ts";
 
-test("refuses a log-probability that training's numbers cannot hold, and what a prompt cannot be made with", async () => {
+test("refuses a log-probability beyond training's number range, and invalid prompt options", async () => {
   const { server, modelId } = await withModel();
   const entry = { token: "token_id:5", logprob: -1e308, bytes: [], top_logprobs: [] };
   const least = { ...choice, logprobs: { content: [{ ...entry, logprob: -3.4e38 }], refusal: null } };
@@ -29,7 +29,7 @@ test("refuses a log-probability that training's numbers cannot hold, and what a 
   await server.close();
 });
 
-/** A Choice of two tokens that agrees with itself, but for the given fields. */
+/** A consistent Choice of two tokens, except for the given fields. */
 function answered(fields: object): object {
   const entries = [5, 6].map((id) => ({
     token: `token_id:${id}`,
@@ -52,7 +52,7 @@ const entryOf = (token: string, logprob: number | null): object => ({
   top_logprobs: [],
 });
 
-/** The fault of one Choice within a job, its place within the Choice. */
+/** Expected fault of one Choice in a job, with its path in the Choice. */
 const wrongChoices: readonly (readonly [string, object, string, RegExp])[] = [
   [
     "fewer log-probabilities than token ids",
@@ -117,7 +117,7 @@ for (const [name, item, place, message] of wrongChoices) {
   });
 }
 
-test("a choice that says what it can is taken: ids alone, log-probabilities alone, a named prompt, nothing", async () => {
+test("accepts a choice with only ids, only log-probabilities, a named prompt, or none of them", async () => {
   const { server, modelId } = await withModel();
   const items = [
     answered({ logprobs: null }),
@@ -136,7 +136,7 @@ test("a choice that says what it can is taken: ids alone, log-probabilities alon
   await server.close();
 });
 
-test("contradictions are told with faults of type, once each, and beyond a hundred they are counted", async () => {
+test("reports contradictions and faults of type once each, and counts those beyond a hundred", async () => {
   const { server, modelId } = await withModel();
   const many = Array.from({ length: 60 }, () => answered({ token_ids: [5, 512], logprobs: null }));
   const groups = [{ trajectories: [{ messages_and_choices: many, reward: "high" }] }];
@@ -148,7 +148,7 @@ test("contradictions are told with faults of type, once each, and beyond a hundr
   await server.close();
 });
 
-test("a choice of which everything is wrong is looked at until so much is that it is not worth going on", async () => {
+test("stops checking a choice once it has too many faults", async () => {
   const { server, modelId } = await withModel();
   const content = Array.from({ length: 30_000 }, () => ({ token: "a", logprob: 3 }));
   const items = [answered({ token_ids: null, logprobs: { content } })];
@@ -158,7 +158,7 @@ test("a choice of which everything is wrong is looked at until so much is that i
   await server.close();
 });
 
-test("where the model comes last the greatest token id is still refused before the job is stored", async () => {
+test("refuses the greatest token id before storing the job, also if the model comes last", async () => {
   const { server, modelId } = await withModel();
   const padding = { role: "user", content: "x".repeat(1 << 17) };
   const send = (id: number) => {
@@ -179,7 +179,7 @@ test("where the model comes last the greatest token id is still refused before t
   await server.close();
 });
 
-test("names every fault of a job at once", async () => {
+test("names every fault of a job in one answer", async () => {
   const { server, modelId } = await withModel();
   const trajectory = {
     messages_and_choices: [
@@ -241,7 +241,7 @@ test("names every fault of a job at once", async () => {
   await server.close();
 });
 
-test("refuses numbers that are not finite, wherever they stand", async () => {
+test("refuses numbers that are not finite, at any depth", async () => {
   const { server, modelId } = await withModel();
   const body = (trajectory: string): string =>
     `{"model_id": "${modelId}", "trajectory_groups": [{"trajectories": [${trajectory}]}]}`;
@@ -252,7 +252,7 @@ test("refuses numbers that are not finite, wherever they stand", async () => {
   await server.close();
 });
 
-test("says which model it does not know or may not reach", async () => {
+test("names the model that is unknown or not accessible", async () => {
   const { server, modelId } = await withModel();
   const unknown = await post(server, {
     model_id: "00000000-0000-4000-8000-000000000000",
@@ -274,7 +274,7 @@ test("says which model it does not know or may not reach", async () => {
   await server.close();
 });
 
-test("a cursor of another entity's job is refused as one of no job", async () => {
+test("refuses a cursor of another entity's job like an unknown one", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   assert.equal((await get(server, `${path}?after=${id}`)).statusCode, 200);
@@ -288,7 +288,7 @@ test("a cursor of another entity's job is refused as one of no job", async () =>
   await server.close();
 });
 
-test("a job for a model that is unknown or another's is refused before its body has come", async () => {
+test("refuses a job for an unknown or foreign model before its body has arrived", async () => {
   const { server, modelId } = await withModel();
   const origin = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const statusOf = async (id: string, key: string): Promise<number | undefined> => {

@@ -1,5 +1,5 @@
-// OpenAI's Responses API over HTTP: whole answers, the events of streams, and what is refused. Every answer is also checked
-// against its documented schema by the server of the tests.
+// OpenAI's Responses API over HTTP: whole answers, the events of streams, and refusals. The fake server also checks
+// every answer against its documented schema.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -23,7 +23,7 @@ interface SentEvent {
   readonly [member: string]: unknown;
 }
 
-/** The events of a stream; each is named by its type, and numbered in order. */
+/** Events of a stream; each is named by its type, and numbered in order. */
 function eventsOf(body: string): readonly SentEvent[] {
   const blocks = body.split("\n\n");
   assert.equal(blocks.pop(), "");
@@ -35,7 +35,7 @@ function eventsOf(body: string): readonly SentEvent[] {
   });
 }
 
-/** Asks for a stream and for the whole, which must be what the stream ends with. */
+/** Requests a stream and a whole answer, which must equal the stream's last event. */
 async function bothWays(server: Server, body: object = {}) {
   const whole = (await ask(server, body)).json<Record<string, unknown>>();
   const streamed = await ask(server, { ...body, stream: true });
@@ -45,7 +45,7 @@ async function bothWays(server: Server, body: object = {}) {
   return { whole, events };
 }
 
-/** What comes between the events of the response itself, without the numbers. */
+/** Events between those of the response itself, without their numbers. */
 const withoutNumbers = (events: readonly SentEvent[]): readonly object[] =>
   events
     .slice(2, -1)
@@ -126,7 +126,7 @@ test("answers with a message, whole and as the events of a text", async () => {
   await server.close();
 });
 
-test("what was thought, said and called are items of their own, one after the other", async () => {
+test("puts thoughts, text and calls into separate items, in order", async () => {
   const server = await fakeServer();
   server.chat.script.finish = "tool_calls";
   server.chat.script.pieces = [
@@ -193,7 +193,7 @@ test("what was thought, said and called are items of their own, one after the ot
   await server.close();
 });
 
-test("an answer that is cut says so, of itself and of its last item", async () => {
+test("marks a truncated answer and its last item as incomplete", async () => {
   const server = await fakeServer();
   server.chat.script.finish = "length";
   const { whole, events } = await bothWays(server, { max_output_tokens: 2 });
@@ -206,7 +206,7 @@ test("an answer that is cut says so, of itself and of its last item", async () =
   await server.close();
 });
 
-test("an answer without anything is a message without text", async () => {
+test("answers nothing with a message without text", async () => {
   const server = await fakeServer();
   server.chat.script.pieces = [{ text: "" }];
   const { whole } = await bothWays(server);
@@ -214,7 +214,7 @@ test("an answer without anything is a message without text", async () => {
   await server.close();
 });
 
-test("log-probabilities stand with the text they are of, where they were asked for, for trained models too", async () => {
+test("returns log-probabilities with their text if requested, also for trained models", async () => {
   const server = await fakeServer();
   server.chat.script.isTrained = true;
   const token = (text: string, bytes: readonly number[]) => ({ token: text, logprob: -0.5, bytes });
@@ -234,7 +234,7 @@ test("log-probabilities stand with the text they are of, where they were asked f
   await server.close();
 });
 
-/** Of the message that is the item of this index. */
+/** Events of the message at this index. */
 function entriesOf(
   whole: Readonly<Record<string, unknown>>,
   index: number,
@@ -248,7 +248,7 @@ function entriesOf(
 const tokensOf = (entries: readonly { readonly token: string }[]): readonly string[] =>
   entries.map(({ token }) => token);
 
-test("there are as many log-probabilities as tokens, also where tokens bring no text", async () => {
+test("returns one log-probability per token, also for tokens without text", async () => {
   const server = await fakeServer();
   server.chat.script.pieces = [{ text: "" }, { text: "Hel" }, { text: "" }, { text: "lo" }, { text: "" }];
   const { whole, events } = await bothWays(server, { top_logprobs: 1 });
@@ -265,7 +265,7 @@ test("there are as many log-probabilities as tokens, also where tokens bring no 
   await server.close();
 });
 
-test("what goes wrong before the first token is an ordinary answer; after it the response fails, and says why", async () => {
+test("answers an error before the first token ordinarily; a later one fails the response with its reason", async () => {
   const server = await fakeServer();
   server.chat.script.refusal = new ServiceError({ code: "overloaded", message: "Later." });
   for (const stream of [false, true]) assert.equal((await ask(server, { stream })).statusCode, 429);
@@ -283,7 +283,7 @@ test("what goes wrong before the first token is an ordinary answer; after it the
   await server.close();
 });
 
-test("a fault that chat finds stands where the client sent the field", async () => {
+test("locates a fault that chat finds where the client sent the field", async () => {
   const server = await fakeServer();
   const faults = [
     { location: ["prompt", "messages", "1", "content", "0"], message: "a", type: "unsupported" },
@@ -308,7 +308,7 @@ test("a fault that chat finds stands where the client sent the field", async () 
   await server.close();
 });
 
-test("unknown fields are named, and stored state is refused", async () => {
+test("names unknown fields, and refuses stored state", async () => {
   const server = await fakeServer();
   const answer = await ask(server, { nothing: 1 });
   assert.deepEqual([answer.statusCode, answer.headers["x-hone-ignored"]], [200, "nothing"]);

@@ -1,4 +1,4 @@
-// POST /v1/responses: OpenAI's Responses API over the same chat, without anything kept between requests.
+// POST /v1/responses: OpenAI's Responses API over the same chat service, without server-side state.
 import { locate } from "../../wire/field-paths.ts";
 import { responsesForm } from "../../wire/responses/responses-fields.ts";
 import { responseEventSchema, responseSchema } from "../../wire/responses/responses-answer-schema.ts";

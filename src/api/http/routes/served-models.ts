@@ -1,5 +1,5 @@
-// What a chat request may name as its model: OpenAI's list and the card of one name, both as Anthropic's clients read them
-// too, and the names of the base models.
+// Names that a chat request accepts as its model: OpenAI's list, the entry of one name (both also in Anthropic's
+// form), and the names of the base models.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import { adapterOfServer } from "../../../base/domain/model.ts";
@@ -84,9 +84,9 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       places: { model: ["path", "model"], not_found: ["path", "model"] },
     },
     async ({ caller, request }) => {
-      // The router gives the rest of the path as a text.
+      // Safe cast: the router returns the rest of the path as a string.
       const { "*": name } = request.params as { readonly "*": string };
-      // Without a name a chat is answered by the default model, but that is none here.
+      // An empty name would mean the default model in a chat, but is not a name here.
       if (name === "") throw notFound("model", name);
       const { base, modelId, step } = await dependencies.directory.find(name, caller);
       const model =
@@ -107,7 +107,7 @@ function namedModel({ id, createdAt, base }: ServedModel): NamedModel {
   return { id, createdAt, contextLength: base?.contextLength ?? null };
 }
 
-/** As the list has it, whatever spelling of the name was sent. */
+/** Returns the name as in the list, regardless of the spelling sent. */
 async function servedName(
   { models, versions }: Pick<HttpDependencies, "models" | "versions">,
   name: string,

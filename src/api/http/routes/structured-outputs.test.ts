@@ -33,7 +33,7 @@ const schema = {
   required: ["name"],
 };
 
-test("keeps the digits of a schema and of values", async () => {
+test("keeps the digits of numbers in a schema and in values", async () => {
   const payload = (schemaText: string, ...data: readonly string[]): string =>
     `{"structured_outputs":{"json":${schemaText}},"tests":[${data.map((text) => `{"data":${text}}`).join()}]}`;
   const accepted = async (text: string): Promise<readonly boolean[]> => {
@@ -50,7 +50,7 @@ test("keeps the digits of a schema and of values", async () => {
     assert.deepEqual(await accepted(text), [true, false], text);
 });
 
-test("says that a constraint is served, and which values could be an answer", async () => {
+test("reports that a constraint is served, and which values could be an answer", async () => {
   const tests = [
     { valid: true, data: { age: 3, name: "Ann" } },
     { valid: null, data: { age: -3, name: "Ann" } },
@@ -82,7 +82,7 @@ test("says that a constraint is served, and which values could be an answer", as
   }
 });
 
-test("keeps to the options that a request would have", async () => {
+test("follows the options that a request would have", async () => {
   const ask = async (structuredOutputs: object) => {
     const tests = [{ data: { b: 1, a: 2 } }];
     const answer = await check({ structured_outputs: structuredOutputs, tests });
@@ -94,7 +94,7 @@ test("keeps to the options that a request would have", async () => {
   assert.equal(await ask({ ...open, whitespace_pattern: "\\n" }), false);
 });
 
-test("takes texts for what is not JSON, whether large or small", async () => {
+test("accepts texts for constraints other than JSON, large or small", async () => {
   const long = "a".repeat(300_000);
   const cases = [
     [{ regex: "a+" }, ["aaa", "", long], [true, false, true]],
@@ -120,7 +120,7 @@ test("takes texts for what is not JSON, whether large or small", async () => {
   }
 });
 
-test("says of a constraint that is refused what, where and why", async () => {
+test("reports the keyword, the path and the reason of a refused constraint", async () => {
   const refusal = async (constraint: object) => {
     const answer = await check({ structured_outputs: constraint, tests: [{ data: "a" }] });
     assert.equal(answer.statusCode, 200);
@@ -136,7 +136,7 @@ test("says of a constraint that is refused what, where and why", async () => {
   assert.deepEqual(await refusal({ grammar: 'root ::= "a" other' }), ["malformed", "other", "position 13"]);
 });
 
-test("names every fault of what was sent, and what nothing read", async () => {
+test("names every fault of the request, and its ignored fields", async () => {
   assert.deepEqual(await faultsOf({}), ["structured_outputs missing"]);
   assert.deepEqual(await faultsOf({ response_format: { type: "text" }, tests: [] }), [
     "structured_outputs missing",
@@ -174,7 +174,7 @@ test("names every fault of what was sent, and what nothing read", async () => {
   assert.equal(ignored.headers["x-hone-ignored"], "name, tests.0.name");
 });
 
-test("is asked of a model, the default where none is named", async () => {
+test("checks for the named model, by default the server's default model", async () => {
   const server = await fakeServer();
   const status = async (model: unknown): Promise<number> => {
     const headers = { authorization: bearer(keys.member), "content-type": "application/json" };
@@ -192,7 +192,7 @@ test("is asked of a model, the default where none is named", async () => {
   await server.close();
 });
 
-test("is for those with a key", async () => {
+test("requires a key", async () => {
   const server = await fakeServer();
   const answer = await server.ask({ method: "POST", url, payload: { structured_outputs: { json: {} } } });
   assert.equal(answer.statusCode, 401);

@@ -1,4 +1,4 @@
-// The check of a constraint before any answer is asked for under it.
+// Checks a constraint before it is used for answers.
 import type { FastifyInstance } from "fastify";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";

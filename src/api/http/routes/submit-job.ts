@@ -1,5 +1,5 @@
-// How a job of any kind comes from a request to the queue: its model is looked for as soon as the body names it, and its
-// idempotency key makes a repeated request harmless.
+// Submits a job of any kind from a request to the queue. Its model is looked up as soon as the body names it, and an
+// idempotency key makes repeated requests harmless.
 import type { FastifyRequest } from "fastify";
 import { cut } from "../../../base/domain/service-error.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
@@ -24,7 +24,7 @@ import { reachModel } from "./reach.ts";
 
 const modelPlace = ["body", "model_id"];
 
-/** What nobody will take is not worth reading: clients name the model before the data. */
+/** Checks the model before the data is read; clients send the model first. */
 export function modelCheck(request: FastifyRequest, dependencies: HttpDependencies): HeadCheck {
   return {
     find: modelIdAtHead,
@@ -34,7 +34,7 @@ export function modelCheck(request: FastifyRequest, dependencies: HttpDependenci
   };
 }
 
-/** How many token ids a model has; null where it is not known, or its base is not served. */
+/** Returns the number of token ids of a model; null if it is unknown, or the base is not served. */
 export function vocabularySizeOf(
   model: TrainedModel | null,
   { baseModels }: Pick<HttpDependencies, "baseModels">,
@@ -42,21 +42,25 @@ export function vocabularySizeOf(
   return baseModels().find(({ name }) => name === model?.baseModel)?.vocabularySize ?? null;
 }
 
-/** A job as its body was read. */
+/** A job as read from its body. */
 export interface SubmittedJob {
   readonly modelId: string;
   readonly task: JobTask;
   readonly configNotApplied: readonly string[];
   readonly lines: PackedLines;
-  /** Of trajectories; absent where it trains on none. */
+  /** Summaries of trajectories; absent if it trains on none. */
   readonly outlines?: PackedLines;
-  /** Of the body. */
+  /** Hash of the body. */
   readonly hash: string;
-  /** Of Choices; absent where there are none. */
+  /** Greatest token id of Choices; absent if there are none. */
   readonly greatestTokenId?: GreatestTokenId | null;
 }
 
-/** Stores the job; it is durable when this resolves. @returns its id */
+/**
+ * Stores the job durably.
+ *
+ * @returns its id
+ */
 export async function submitJob(
   request: FastifyRequest,
   dependencies: HttpDependencies,
@@ -81,12 +85,12 @@ export async function submitJob(
   }
 }
 
-/** Of a job that the request makes. */
+/** Returns the origin of a job that the request creates. */
 export function madeBy({ id, span }: Pick<FastifyRequest, "id" | "span">): { readonly madeBy: MadeBy } {
   return { madeBy: { requestId: id, traceparent: span?.traceparent ?? null } };
 }
 
-/** Where a job of a kind asks for what a trainer may lack. */
+/** Returns the field paths of settings that a trainer may not support. */
 export function trainerPlaces(kind: JobKind) {
   const config = kind === "rl" ? "experimental_config" : "config";
   return {
@@ -97,10 +101,14 @@ export function trainerPlaces(kind: JobKind) {
   };
 }
 
-/** Of so many options one by one. */
+/** Maximum number of options named one by one. */
 const warnedMax = 20;
 
-/** Submits with the request's idempotency key, where it has one. @param hash of the body */
+/**
+ * Submits with the request's idempotency key, if it has one.
+ *
+ * @param hash hash of the body
+ */
 export function submitWith(
   request: FastifyRequest,
   { jobQueue }: Pick<HttpDependencies, "jobQueue">,
@@ -118,7 +126,10 @@ export function submitWith(
     });
 }
 
-/** Names the options that nothing reads, since the sender may count on them; known ones that are not done were refused. */
+/**
+ * Returns warnings for options that nothing reads, because the sender may rely on them. Known options that are not
+ * supported were refused.
+ */
 export function notAppliedWarnings(keys: readonly string[]): readonly string[] {
   const warnings = keys.slice(0, warnedMax).map((key) => {
     const why =
@@ -132,11 +143,11 @@ export function notAppliedWarnings(keys: readonly string[]): readonly string[] {
 }
 
 /**
- * The id of the job that an earlier request with the same idempotency key and body made, whatever has become since of what
- * it names; null where there is none.
+ * Returns the id of the job that an earlier request with the same idempotency key and body created, even if its model
+ * or files have changed since; null if there is none.
  *
- * @param hash of the body
- * @throws ServiceError `conflict` where the key was used with another body, `invalid` for a key that is none
+ * @param hash hash of the body
+ * @throws ServiceError `conflict` if the key was used with another body, `invalid` for an invalid key
  */
 export async function submittedBefore(
   request: FastifyRequest,
@@ -159,7 +170,7 @@ function idempotencyOf(request: FastifyRequest, bodyHash: string): IdempotencyKe
   return key === null ? null : { keyId: request.caller.keyId, key, bodyHash };
 }
 
-/** @throws ServiceError `invalid` for a key that is none */
+/** @throws ServiceError `invalid` for an invalid key */
 function idempotencyKeyOf(request: FastifyRequest): string | null {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return null;

@@ -1,4 +1,4 @@
-// Training jobs over HTTP: their configuration, idempotency, lists, events and ends.
+// Training jobs over HTTP: their settings, idempotency, lists, events and ends.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { samplePins } from "../../../store/database/contract/storage-under-test.ts";
@@ -17,7 +17,7 @@ import {
 
 type Body = Record<string, unknown>;
 
-test("creates a job with its trajectories, every default filled in", async () => {
+test("creates a job with its trajectories, with every default filled in", async () => {
   const { server, modelId } = await withModel();
   const trajectory = {
     messages_and_choices: [{ role: "user", content: "hi" }, choice],
@@ -107,7 +107,7 @@ const resolved = {
   weight_decay: null,
 };
 
-/** What a job says of the configuration it was sent with. */
+/** Returns what a job reports about the settings it was sent with. */
 async function configured(config: object): Promise<{
   readonly effective: unknown;
   readonly notApplied: unknown;
@@ -132,7 +132,7 @@ async function configured(config: object): Promise<{
   };
 }
 
-test("reads the configuration: nulls are defaults, other spellings count, unknown keys are listed", async () => {
+test("reads the settings: null means the default, aliases count, unknown keys are listed", async () => {
   const nulls = Object.fromEntries([...Object.keys(resolved), "loss_fn"].map((key) => [key, null]));
   const nothing = { effective: resolved, notApplied: [], ignored: undefined, warnings: [] };
   assert.deepEqual(await configured(nulls), nothing);
@@ -167,7 +167,7 @@ test("reads the configuration: nulls are defaults, other spellings count, unknow
   assert.deepEqual((await configured(spelled)).effective, { ...resolved, batch_size: 8, passes: 2 });
 });
 
-test("of a job that has begun, what the server decides of its options is shown", async () => {
+test("shows the server's values for a job's open options once it has begun", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   const settings = {
@@ -191,7 +191,7 @@ test("of a job that has begun, what the server decides of its options is shown",
   await server.close();
 });
 
-test("of two spellings of one option the named loss and normalize_advantages win", async () => {
+test("prefers the named loss and normalize_advantages over their aliases", async () => {
   const ppo = { ...resolved, ppo: true, epsilon: 0.2, epsilon_high: 0.2 };
   assert.deepEqual((await configured({ loss_fn: "ppo" })).effective, ppo);
   assert.deepEqual((await configured({ ppo: false, loss_fn: "ppo" })).effective, ppo);
@@ -209,8 +209,8 @@ test("of two spellings of one option the named loss and normalize_advantages win
   );
 });
 
-test("options of other trainers are accepted where what they ask for is done anyway", async () => {
-  // As openpipe-art 0.5.23 sends them where nobody set them.
+test("accepts options of other trainers that ask for the actual behaviour", async () => {
+  // The defaults that openpipe-art 0.5.23 sends.
   const unset = {
     kl_penalty_reference_step: null,
     kl_penalty_source: "current_learner",
@@ -241,7 +241,7 @@ test("options of other trainers are accepted where what they ask for is done any
   });
 });
 
-test("known options that ask for what is not done are refused by name, each with what to do", async () => {
+test("refuses known options that ask for unsupported behaviour, by name and with the alternative", async () => {
   const { server, modelId } = await withModel();
   const asking: Readonly<Record<string, readonly [unknown, RegExp]>> = {
     kl_penalty_step_lag: [1, /with the value 1\. The base model, step 0/],
@@ -276,7 +276,7 @@ test("known options that ask for what is not done are refused by name, each with
   await server.close();
 });
 
-test("refuses two spellings of one option that differ, and two ways to say how large a step is", async () => {
+test("refuses two aliases of one option that differ, and two ways to set the size of a step", async () => {
   const { server, modelId } = await withModel();
   const send = (experimental_config: object): object => ({
     model_id: modelId,
@@ -308,7 +308,7 @@ test("refuses two spellings of one option that differ, and two ways to say how l
   await server.close();
 });
 
-test("an idempotency key answers the same body with the same job, and another body with 409", async () => {
+test("answers a repeated idempotency key with the same job for the same body, and 409 for another", async () => {
   const { server, modelId } = await withModel();
   const body = { model_id: modelId, trajectory_groups: [] };
   const key = { "idempotency-key": "k" };
@@ -321,7 +321,7 @@ test("an idempotency key answers the same body with the same job, and another bo
   await server.close();
 });
 
-test("a full queue answers 429 and when to try again, and stores nothing", async () => {
+test("answers 429 with a retry time if the queue is full, and stores nothing", async () => {
   const { server, modelId } = await withModel({ jobSettings: { queuedMax: 1 } });
   const body = { model_id: modelId, trajectory_groups: [] };
   assert.equal((await post(server, body)).statusCode, 200);
@@ -351,7 +351,7 @@ test("lists jobs by model and state, and cancels one without a body", async () =
   await server.close();
 });
 
-test("a job names its model, by which jobs are found, and the rewards before and after it", async () => {
+test("shows and filters jobs by model name, with the rewards before and after", async () => {
   const { server, modelId } = await withModel();
   const body = { model_id: modelId, trajectory_groups: [] };
   const ids: string[] = [];
@@ -404,7 +404,7 @@ test("a job names its model, by which jobs are found, and the rewards before and
   await server.close();
 });
 
-test("pages through a job's events, and streams them live to whoever accepts events", async () => {
+test("pages through a job's events, and streams them live to clients that accept events", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   await playJob(server, {
@@ -449,7 +449,7 @@ test("pages through a job's events, and streams them live to whoever accepts eve
   await server.close();
 });
 
-test("a watch ends with a last event when the job's model is deleted", async () => {
+test("ends a watch with a last event when the job's model is deleted", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   await server.app.listen({ host: "127.0.0.1", port: 0 });
@@ -463,7 +463,7 @@ test("a watch ends with a last event when the job's model is deleted", async () 
   await server.close();
 });
 
-test("a watch that the server's closing ends does not look like the end of the job", async () => {
+test("ends a watch of a closing server differently than at the end of the job", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   await server.app.listen({ host: "127.0.0.1", port: 0 });
@@ -477,7 +477,7 @@ test("a watch that the server's closing ends does not look like the end of the j
   assert.match(text, /"code":"unavailable"/);
 });
 
-test("what the server's trainer cannot do is refused as it comes, where it was asked for, with the cure", async () => {
+test("refuses what the server's trainer does not support on arrival, with the path and the cure", async () => {
   const trainer: TrainerProfile = {
     ...embeddedProfile,
     name: "remote",

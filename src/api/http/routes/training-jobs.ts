@@ -1,4 +1,4 @@
-// Training jobs: creating, listing, reading, watching and cancelling them.
+// Training jobs: create, list, read, watch, cancel, replay and retry.
 import type { FastifyInstance } from "fastify";
 import { type Caller, reachOf } from "../../../base/domain/access.ts";
 import { isTerminal, type JobEvent, type TrainingJob } from "../../../base/domain/job.ts";

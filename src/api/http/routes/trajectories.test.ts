@@ -13,7 +13,7 @@ function log(server: Server, modelId: string, payload: object) {
 
 const groups = [{ trajectories: [{ reward: 1, custom: "kept" }, { reward: 0 }], exceptions: [] }];
 
-test("logs under the split val unless told otherwise, and answers with the metrics", async () => {
+test("logs under the split val by default, and answers with the metrics", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const answer = await log(server, modelId, { model_id: modelId, trajectory_groups: groups, split: null });
@@ -25,7 +25,7 @@ test("logs under the split val unless told otherwise, and answers with the metri
   await server.close();
 });
 
-test("gives logs and metrics back, by split", async () => {
+test("returns logs and metrics by split", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   for (const split of ["train", "val"]) await log(server, modelId, { trajectory_groups: groups, split });
@@ -60,7 +60,7 @@ test("gives logs and metrics back, by split", async () => {
   await server.close();
 });
 
-test("an answer holds no more logs than fit, and one that does not fit without its trajectories", async () => {
+test("limits the size of a page of logs, and shows a log that does not fit without its trajectories", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const large = (letter: string) => ({ trajectories: [{ logs: [letter.repeat(3_000_000)] }] });
@@ -93,7 +93,7 @@ test("an answer holds no more logs than fit, and one that does not fit without i
   await server.close();
 });
 
-test("says where a metric is that may not be logged", async () => {
+test("reports the path of a metric that may not be logged", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const faulty = [{ trajectories: [] }, { trajectories: [{ metrics: { costs_judge: 1 } }] }];
@@ -127,7 +127,7 @@ test("refuses a log whose body names another model than its path, and stores not
   await server.close();
 });
 
-test("a log leaves the figures of the training that made the version", async () => {
+test("leaves the training metrics of a version unchanged", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const figures = { "data/step_num_trajectories": 64, "loss/train": 0.5 };
@@ -145,7 +145,7 @@ test("a log leaves the figures of the training that made the version", async () 
   await server.close();
 });
 
-test("a log belongs to the version that it names, or that made its trajectories, and parts of a split add up there", async () => {
+test("logs to the named version or the one that made the trajectories, and adds up parts of a split there", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const job = { model_id: modelId, trajectory_groups: [] };
@@ -178,7 +178,7 @@ test("a log belongs to the version that it names, or that made its trajectories,
   await server.close();
 });
 
-test("rewards whose sum no number can hold are logged, listed and counted", async () => {
+test("logs, lists and counts rewards whose sum exceeds all numbers", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const great = [{ trajectories: [1, 2, 3, 4].map(() => ({ reward: 1e308 })) }];
@@ -188,7 +188,7 @@ test("rewards whose sum no number can hold are logged, listed and counted", asyn
   await server.close();
 });
 
-test("refuses what is wrong, and what belongs to others", async () => {
+test("refuses invalid requests and other entities' models", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   assert.equal((await log(server, modelId, { split: "" })).statusCode, 422);

@@ -1,4 +1,4 @@
-// Logging trajectories of a model under a split, and reading them and their metrics back.
+// Logs trajectories of a model under a split, and returns them and their metrics.
 import type { FastifyInstance } from "fastify";
 import { logTrajectories } from "../../../train/trajectories/log-trajectories.ts";
 import { present } from "../../../base/domain/assert.ts";
@@ -32,7 +32,7 @@ export function trajectoryRoutes(
         "The metrics of these trajectories. The version's metrics combine all its logs under the same split.",
       json: loggedSchema,
       options: {
-        // Before the body is read: what nobody will take is not worth reading.
+        // Checks before the body is read, so that a refused body is not read.
         preParsing: async (request) => {
           // Safe cast: the path has it.
           const { model_id: id } = request.params as { readonly model_id: string };
@@ -101,7 +101,7 @@ export function trajectoryRoutes(
   );
 }
 
-/** The body names another model than the path: which of them is meant nobody can know. */
+/** Returns the error for a body that names another model than the path. */
 function contradiction(modelId: string, model: TrainedModel): ServiceError {
   const message = `Value error, the path names the model ${model.id}, and model_id is ${quoted(modelId)}; leave it out, or send the same.`;
   const faults = [{ location: ["body", "model_id"], message, type: "value_error" }];

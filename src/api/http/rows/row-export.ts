@@ -1,20 +1,20 @@
-// All rows of a selection as a file that is made as it is read: JSON lines, or Apache Parquet.
+// Exports all rows of a selection as a file, produced as it is read: JSON lines, or Apache Parquet.
 import type { WrittenGroup } from "../../wire/trajectories/parquet.ts";
 import type { RowReader } from "./row-reader.ts";
 import type { RowPortion } from "./source-rows.ts";
 
-/** A JSON object a line. */
+/** Yields one JSON object per line. */
 export async function* jsonLines(portions: AsyncIterable<RowPortion>): AsyncGenerator<Uint8Array, void> {
   for await (const { bytes } of portions) if (bytes.length > 0) yield bytes;
 }
 
-/** A row group has about so many bytes of JSON: what is in memory of a file. */
+/** Approximate JSON bytes of a row group, which bound the memory for a file. */
 const rowGroupBytes = 8 * 1024 * 1024;
 
-/** What every Parquet file begins with. */
+/** First bytes of every Parquet file. */
 const parquetMagic = new TextEncoder().encode("PAR1");
 
-/** A Parquet file. */
+/** Yields a Parquet file. */
 export async function* parquetFile(
   portions: AsyncIterable<RowPortion>,
   reader: RowReader,

@@ -1,10 +1,10 @@
-// Where a page of rows ends: at its rows, at its bytes, or at what was read for it.
+// The end of a page of rows: by its rows, its bytes, or the bytes read for it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowPage } from "./row-page.ts";
 import type { RowPortion } from "./source-rows.ts";
 
-/** Groups of two rows each, of which those that are wanted come. */
+/** Groups of two rows each, filtered. */
 async function* groups(
   count: number,
   { isWanted = true, byteCount = 1 }: { readonly isWanted?: boolean; readonly byteCount?: number } = {},
@@ -30,13 +30,13 @@ async function pageOf(found: AsyncIterable<RowPortion>, limit: number) {
   return [page.data.map(({ row }) => row).join(" "), page.first_id, page.last_id, page.has_more];
 }
 
-test("a page ends at its limit, and says whether there is more", async () => {
+test("ends a page at its limit, and says whether there is more", async () => {
   assert.deepEqual(await pageOf(groups(2), 3), ["0a 0b 1a", "log.0.0.0", "log.1.1.0", true]);
   assert.deepEqual(await pageOf(groups(2), 4), ["0a 0b 1a 1b", "log.0.0.0", "log.1.1.1", false]);
   assert.deepEqual(await pageOf(groups(0), 4), ["", "", "", false]);
 });
 
-test("a page that looked through much and found little says where to go on", async () => {
+test("says where to continue after a long search with few matches", async () => {
   const large = { byteCount: 33 * 1024 * 1024 };
   assert.deepEqual(await pageOf(groups(9, { ...large, isWanted: false }), 4), ["", "", "log.1.1.1", true]);
   assert.deepEqual(await pageOf(groups(9, large), 100), ["0a 0b 1a 1b", "log.0.0.0", "log.1.1.1", true]);

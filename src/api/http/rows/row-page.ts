@@ -1,13 +1,13 @@
-// A page of rows as the text of an answer: bounded in rows, in bytes, and in what is read to find them.
+// Writes a page of rows as the text of an answer, limited in rows, in bytes, and in the bytes read to find them.
 import type { PageRequest } from "../../../base/domain/page.ts";
 import { pageBytesMax } from "../../../base/domain/page.ts";
 import { rowId } from "../../wire/trajectories/rows.ts";
 import type { RowPortion } from "./source-rows.ts";
 
-/** Bytes of stored trajectories that are looked through for a page. */
+/** Bytes of stored trajectories that are searched for one page. */
 const readBytesMax = 64 * 1024 * 1024;
 
-/** The page in pieces. A page that found nothing in what was read for it is empty, and says where to go on. */
+/** Returns the page in pieces. A page without matches is empty, and says where to continue. */
 export async function rowPage(
   portions: AsyncIterable<RowPortion>,
   { limit }: Pick<PageRequest, "limit">,

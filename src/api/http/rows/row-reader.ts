@@ -1,4 +1,4 @@
-// Has rows made of stored trajectories in a worker, apart from the server's event loop.
+// Converts stored trajectories to rows in a worker, outside the server's event loop.
 import { buffersOf } from "../../../base/processes/tasks.ts";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import { rowTaskModule, type RowTaskKind, type RowTasks } from "../../wire/trajectories/row-tasks.ts";
@@ -12,10 +12,10 @@ export class RowReader {
   });
 
   /**
-   * Runs a task; the bytes in it are given away.
+   * Runs a task; its bytes are transferred.
    *
    * @param client whose tasks take turns with others'
-   * @throws ServiceError `too_large` where a trajectory takes more memory than there is
+   * @throws ServiceError `too_large` if a trajectory takes more memory than available
    */
   run<Kind extends RowTaskKind>(
     kind: Kind,

@@ -1,4 +1,4 @@
-// Rows of groups of any size, against the group as it was stored; and what a reader has in memory meanwhile.
+// Rows of groups of any size, compared with the stored group; and the memory of a reader.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
@@ -32,7 +32,7 @@ const trajectory = (reward: number, content: string) => ({
   extra: {},
 });
 
-/** Everything that is read of the groups from a place on, and what the reader held of the budget. */
+/** Reads all rows of the groups from a position on, and the bytes held of the budget. */
 async function readAll(
   groups: readonly object[],
   options: { readonly place?: RowPlace; readonly bounds?: RowBounds; readonly key?: string } = {},
@@ -68,7 +68,7 @@ async function readAll(
   return { rows, held, portions, ids };
 }
 
-/** 12 MiB in forty trajectories, with what its rows repeat at its end. */
+/** 12 MiB in forty trajectories, with the head of their rows at its end. */
 const many = {
   trajectories: Array.from({ length: 40 }, (_, index) =>
     trajectory(index, `é${"x".repeat(0.3 * mebibyte)}${index}`),
@@ -81,7 +81,7 @@ const many = {
 };
 const small = { ...many, trajectories: [trajectory(-1, "small")], metadata: {} };
 
-test("a group of many parts has the rows that it would have in one, and the next group follows", async () => {
+test("reads the same rows of a group in many parts as in one, and the group after it", async () => {
   const { rows, portions } = await readAll([small, many, small]);
   const contents = rows.map((row) => (row["messages_and_choices"] as { content: string }[])[0]?.content);
   const expected = [small, many, small].flatMap((group) => group.trajectories);
@@ -98,13 +98,13 @@ test("a group of many parts has the rows that it would have in one, and the next
   assert.deepEqual(last, { sourceId: "log", part: 1 + partCount, group: 2, index: 0 });
 });
 
-test("goes on behind a row of a group of many parts, and filters by what its end says", async () => {
+test("continues after a row of a group in many parts, and filters by the members at its end", async () => {
   const place = { sourceId: "log", part: 1, group: 1, index: 36 };
   const { ids } = await readAll([small, many, small], { place, key: "scene" });
   assert.deepEqual(ids, ["log.1.1.37", "log.1.1.38", "log.1.1.39"]);
 });
 
-test("of a large group no more is in memory than one of its trajectories, and while it waits nothing", async () => {
+test("holds at most one trajectory of a large group in memory, and nothing while it waits", async () => {
   const { held, portions } = await readAll([many]);
   const largest = Math.max(...many.trajectories.map((one) => Buffer.byteLength(JSON.stringify(one))));
   assert.deepEqual(held, [readerBytes + 3 * largest, readerBytes]);
@@ -112,7 +112,7 @@ test("of a large group no more is in memory than one of its trajectories, and wh
   assert.deepEqual((await readAll([small])).held, []);
 });
 
-test("what a group's rows repeat makes portions no larger, and is left out where it is long", async () => {
+test("keeps a group's head from enlarging chunks, and omits it if it is long", async () => {
   const trajectories = Array.from({ length: 30 }, (_, index) => trajectory(index, ""));
   const repeated = { text: "x".repeat(0.9 * mebibyte) };
   const { rows, portions } = await readAll([{ ...small, trajectories, metadata: repeated }]);
@@ -125,7 +125,7 @@ test("what a group's rows repeat makes portions no larger, and is left out where
   assert.deepEqual((await readAll([long])).rows[0]?.["group_metadata"], {});
 });
 
-test("a row that does not fit comes without its content, and no more are made than asked for at once", async () => {
+test("writes a row that does not fit without its content, and at most the requested number at a time", async () => {
   const { rows, portions } = await readAll([many], { bounds: { count: 2, bytes: 1000 } });
   assert.equal(rows.length, 40);
   assert.ok(portions.every(({ ids }) => ids.length <= 2));

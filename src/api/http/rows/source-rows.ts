@@ -1,6 +1,6 @@
-// The rows of one log or job, from a place on. A group that is small is read at once; of a large one only what its rows
-// need to know of it, and then, from its beginning again, a piece at a time: what is in memory of it is the trajectory
-// that is read.
+// Reads the rows of one log or job, starting at a position. A small group is read whole. A large group is first
+// surveyed for the head that its rows need, and then read again piece by piece, so that only one trajectory at a time
+// is in memory.
 import { unfolded } from "../../../base/domain/text/folded-lines.ts";
 import { groupStart, isComplete, type Bytes } from "../../wire/trajectories/group-cut.ts";
 import {
@@ -14,16 +14,16 @@ import type { GroupHead, RowPlace } from "../../wire/trajectories/rows.ts";
 import { readerBytes, type ReadShare } from "../memory-budget/read-budget.ts";
 import type { RowReader } from "./row-reader.ts";
 
-/** Some rows, or none, and how far they go. */
+/** Some rows, possibly none, and the position reached. */
 export interface RowPortion extends Pick<WrittenRows, "bytes" | "ends" | "ids"> {
-  /** Of the last trajectory that was looked at, wanted or not. */
+  /** Position of the last trajectory examined, whether it matched or not. */
   readonly last: RowPlace;
-  /** Of what was looked at. */
+  /** Bytes examined. */
   readonly byteCount: number;
 }
 
 export interface StoredSource {
-  /** The folded lines of its groups, without the first `part` parts. */
+  /** Returns the folded lines of its groups, without the first `part` parts. */
   readonly linesFrom: (part: number) => Promise<AsyncIterable<string>>;
   readonly reader: RowReader;
   readonly share: Pick<ReadShare, "hold">;
@@ -32,16 +32,16 @@ export interface StoredSource {
 
 type Asked = Pick<RowTask, "source" | "filter" | "bounds">;
 
-/** Where a group lies, and from which of its trajectories on it is read. */
+/** Position of a group, and the first trajectory to read in it. */
 type GroupPlace = Pick<RowTask, "part" | "groupIndex" | "from">;
 
-/** A group of so many bytes is read at once. */
+/** Maximum size of a group that is read whole. */
 const wholeBytesMax = 1 << 22;
 
 /**
- * Reads portion after portion.
+ * Yields the rows chunk by chunk.
  *
- * @throws ServiceError `not_found` when what is read goes meanwhile
+ * @throws ServiceError `not_found` if the source is deleted meanwhile
  */
 export async function* sourceRows(
   source: StoredSource,
@@ -58,18 +58,18 @@ export async function* sourceRows(
   }
 }
 
-/** What comes of a source's parts, group by group. */
+/** Pieces of a source's parts, group by group. */
 export class GroupPieces {
   readonly #parts: AsyncIterator<string>;
   readonly #encoder = new TextEncoder();
-  /** Of the group that is being read, those that have come. */
+  /** Number of parts received of the current group. */
   partCount = 0;
 
   constructor(lines: AsyncIterable<string>) {
     this.#parts = lines[Symbol.asyncIterator]();
   }
 
-  /** The next group, or its beginning where it is large; null behind the last. */
+  /** Returns the next group, or only its beginning if it is large; null after the last. */
   async takeGroup(): Promise<{ readonly pieces: readonly Bytes[]; readonly isComplete: boolean } | null> {
     this.partCount = 0;
     const pieces: Bytes[] = [];
@@ -83,7 +83,7 @@ export class GroupPieces {
     return { pieces, isComplete: false };
   }
 
-  /** The next piece of the group; null behind the last of all. */
+  /** Returns the next piece of the group; null after the last of all. */
   async takePiece(): Promise<{ readonly piece: Bytes; readonly isLast: boolean } | null> {
     const { done, value } = await this.#parts.next();
     if (done === true) return null;
@@ -116,7 +116,7 @@ async function* largeGroup(
   beginning: readonly Bytes[],
 ): AsyncGenerator<RowPortion, void> {
   const survey = await surveyGroup(source, following, beginning);
-  // A trajectory as it is stored, parsed and written.
+  // Room for a trajectory as stored, parsed and written.
   await source.share.hold(readerBytes + 3 * survey.largestByteCount);
   try {
     yield* rowsInPieces(source, asked, place, survey.head);
@@ -125,7 +125,7 @@ async function* largeGroup(
   }
 }
 
-/** The rows of a large group, read again from its beginning. */
+/** Reads the rows of a large group, again from its beginning. */
 async function* rowsInPieces(
   source: StoredSource,
   asked: Asked,
@@ -145,7 +145,7 @@ async function* rowsInPieces(
   }
 }
 
-/** Reads the rest of a large group, of which the beginning has come. */
+/** Surveys the rest of a large group whose beginning was received. */
 async function surveyGroup(
   { reader, client }: StoredSource,
   following: GroupPieces,
@@ -161,7 +161,7 @@ async function surveyGroup(
   return survey;
 }
 
-/** All rows of the pieces that have come, as many portions as they make. */
+/** Yields all rows of the pieces received, in as many chunks as needed. */
 async function* portions(
   { reader, client }: StoredSource,
   task: RowTask,

@@ -1,4 +1,4 @@
-// Goes over the stored trajectories of a model from a place on: logs or jobs in the order they came.
+// Iterates the stored trajectories of a model from a position on, by log or job in the order of storing.
 import type { JobStore, TrainingJob } from "../../../base/domain/job.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
 import { type PageRequest, allItems } from "../../../base/domain/page.ts";
@@ -21,20 +21,20 @@ export interface RowDependencies {
 export interface RowRequest {
   readonly model: TrainedModel;
   readonly selection: RowSelection;
-  /** The place of the last row that was read; null for the first. */
+  /** Position of the last row read; null for the first page. */
   readonly after: RowPlace | null;
-  /** Whose turn it is; see `RowReader.run`. */
+  /** Client for turns; see `RowReader.run`. */
   readonly client: string;
   readonly bounds: RowBounds;
-  /** What the request holds of the budget of what is read. */
+  /** Share of the read budget that the request holds. */
   readonly share: ReadShare;
 }
 
 /**
- * Goes over all rows, a portion of about a megabyte at a time.
+ * Yields all rows in chunks of about a megabyte.
  *
- * @throws ServiceError `invalid` at `after` for a place that the model does not have; `not_found` when what is read goes
- *   meanwhile
+ * @throws ServiceError `invalid` at `after` for a position that the model does not have; `not_found` if a source is
+ * deleted meanwhile
  */
 export async function* storedRows(
   dependencies: RowDependencies,
@@ -51,7 +51,7 @@ export async function* storedRows(
     yield* rowsOf(dependencies, request, source, null);
 }
 
-/** Where everything is wanted. */
+/** Selects all rows. */
 const everything: Omit<RowSelection, "source"> = {
   sourceId: null,
   split: null,
@@ -62,9 +62,9 @@ const everything: Omit<RowSelection, "source"> = {
 };
 
 /**
- * The row of one trajectory, as JSON; null where what it was stored with is gone.
+ * Returns the row of one trajectory as JSON; null if its log or job is gone.
  *
- * @throws ServiceError `not_found` when that goes meanwhile
+ * @throws ServiceError `not_found` if its source is deleted meanwhile
  */
 export async function storedRow(
   dependencies: RowDependencies,
@@ -79,7 +79,7 @@ export async function storedRow(
   const selection = { ...everything, source: outline.source === "log" ? "logs" : "jobs" } as const;
   const source = await sourceOf(dependencies, { ...request, selection }, sourceId);
   if (source === null) return null;
-  // Rows are read behind a place.
+  // Reading starts after a position.
   const before = { sourceId, part, group, index: index - 1 };
   for await (const { bytes, ends } of rowsOf(
     dependencies,
@@ -93,9 +93,9 @@ export async function storedRow(
 }
 
 /**
- * Goes over all groups of a selection, as lines of JSON in pieces; see `sourceGroups`.
+ * Yields all groups of a selection as lines of JSON, in pieces; see `sourceGroups`.
  *
- * @throws ServiceError `not_found` when what is read goes meanwhile
+ * @throws ServiceError `not_found` if a source is deleted meanwhile
  */
 export async function* storedGroups(
   dependencies: RowDependencies,
@@ -118,7 +118,7 @@ function rowsOf(
   return sourceRows({ linesFrom, reader, share, client }, { source, filter, bounds }, after);
 }
 
-/** The folded lines of a log or job, without so many parts. */
+/** Returns the folded lines of a log or job, without the first parts. */
 function linesOf(
   { trajectories, jobs }: RowDependencies,
   source: RowSource,
@@ -133,7 +133,7 @@ function linesOf(
   };
 }
 
-/** The logs or jobs behind the place, as far as the selection wants them. */
+/** Yields the selected logs or jobs after the position. */
 async function* sourcesAfter(
   dependencies: RowDependencies,
   request: Pick<RowRequest, "model" | "selection" | "after">,
@@ -145,7 +145,7 @@ async function* sourcesAfter(
     if (source !== null) yield source;
     return;
   }
-  // The list goes on behind what the place is in.
+  // The list continues after the source that contains the position.
   const behind = (page: PageRequest): PageRequest => ({
     ...page,
     after: page.after ?? after?.sourceId ?? null,
@@ -162,7 +162,7 @@ async function* sourcesAfter(
   }
 }
 
-/** The log or job of this id, when it is the model's and the selection wants it. */
+/** Returns the log or job with this id if it belongs to the model and is selected. */
 async function sourceOf(
   { trajectories, jobs }: RowDependencies,
   { model, selection }: Pick<RowRequest, "model" | "selection">,
@@ -175,7 +175,7 @@ async function sourceOf(
   return isWanted(source, selection) ? source : null;
 }
 
-/** Whether what it trained on is still there; of a job that tried another again, with that one. */
+/** True if the job's training data is still stored; a retry has the data of the job that it retries. */
 async function hasData(jobs: RowDependencies["jobs"], job: TrainingJob): Promise<boolean> {
   const source = job.retryOf === null ? job : await jobs.find(job.retryOf);
   return source?.dataRemovedAt === null;
@@ -212,10 +212,10 @@ function unknownPlace(): ServiceError {
 }
 
 /**
- * The groups of one log or job, a line of JSON for each: where it lies, and what it holds beside its trajectories. A group
- * is read once, a piece at a time, and its members are passed on as they are stored, however long.
+ * Yields the groups of one log or job, each as a line of JSON with its position and its content besides its
+ * trajectories. A group is read once, piece by piece, and its members are passed on as stored, at any length.
  *
- * @throws ServiceError `not_found` when what is read goes meanwhile
+ * @throws ServiceError `not_found` if the source is deleted meanwhile
  */
 async function* sourceGroups(
   { linesFrom, reader, client }: Omit<StoredSource, "share">,

@@ -1,4 +1,4 @@
-// For tests and the page of the API: the parts of an OpenAPI document that are read there.
+// For tests and the API page: the parts of an OpenAPI document that they read.
 
 export interface ApiDocument {
   readonly openapi: string;
@@ -39,13 +39,13 @@ export interface Schema {
   readonly description?: string;
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
-  /** What leaving a field out means, where no value says it. */
+  /** Default in words, if no value expresses it. */
   readonly "x-default"?: string;
-  /** What the keywords cannot say of the values that are taken. */
+  /** Range that the keywords cannot express. */
   readonly "x-range"?: string;
-  /** Refused when it asks for anything. */
+  /** True if the field is refused when it asks for anything. */
   readonly "x-refused"?: boolean;
-  /** Refused where the model's engine lacks it. */
+  /** True if the field is refused when the model's engine lacks support. */
   readonly "x-engine-feature"?: boolean;
   readonly anyOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
@@ -64,7 +64,7 @@ export interface Schema {
   readonly patternProperties?: Readonly<Record<string, Schema>>;
 }
 
-/** A schema's branches, or itself; without null, which stands for an absent value. */
+/** Returns a schema's branches, or the schema itself; without null, which means absent. */
 export function branchesOf(schema: Schema): readonly Schema[] {
   return (schema.anyOf ?? [schema]).flatMap((branch) =>
     branch.anyOf === undefined ? (branch.type === "null" ? [] : [branch]) : branchesOf(branch),

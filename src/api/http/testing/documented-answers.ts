@@ -1,5 +1,5 @@
-// For tests: whether an answer is what the API's own document says of its route. A member of an answer that no schema
-// names is a fault here, though clients must bear with it: otherwise the document would be forgotten.
+// For tests: checks an answer against its route's documented schema. An undocumented member is a fault here, although
+// clients must tolerate it; otherwise the documentation would become incomplete.
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { assert } from "../../../base/domain/assert.ts";
 import type { ApiDocument, Media, Operation } from "./api-document.ts";
@@ -16,14 +16,14 @@ export interface Answer {
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 const compiled = new Map<object, ValidateFunction>();
 
-/** @throws Error naming the route and what of its answer no schema says */
+/** @throws Error naming the route and the undocumented parts of its answer */
 export function checkAnswer(document: ApiDocument, answer: Answer): void {
   const { method, url, status, contentType, body } = answer;
-  // Such an answer has no body.
+  // HEAD answers have no body.
   if (method === "HEAD") return;
   const operation = operationOf(document, method, url);
   const mediaType = contentType.split(";", 1)[0] ?? "";
-  // The document and the page to read it are not in the document; a path that there is not is answered like any error.
+  // The document and its page are undocumented; an unknown path is answered like any error.
   if (operation === null && status < 400) return;
   const content: Readonly<Record<string, Media>> | undefined =
     operation === null
@@ -33,7 +33,7 @@ export function checkAnswer(document: ApiDocument, answer: Answer): void {
   const route = `${method} ${url.split("?", 1)[0]} ${status}`;
   assert(schema !== undefined, `the document says nothing of ${mediaType} as an answer of ${route}`);
   for (const value of mediaType === "text/event-stream" ? eventsIn(body) : [valueOf(mediaType, body)]) {
-    // Whatever happens on the way of a stream is an event with an error's body.
+    // An error during a stream is an event with the error body.
     const isError = typeof value === "object" && value !== null && "detail" in value && !("type" in value);
     const validate = validator(isError && mediaType === "text/event-stream" ? errorSchema : schema);
     if (validate(value)) continue;
@@ -51,7 +51,7 @@ function operationOf({ paths }: ApiDocument, method: string, url: string): Opera
   const fits = (pattern: string): boolean =>
     new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`).test(path);
   const parameterCount = (pattern: string): number => pattern.split("{").length;
-  // As routes are chosen: what stands in a path itself goes before a parameter.
+  // Like the router: fixed path segments take precedence over parameters.
   const [found] = Object.entries(paths)
     .filter(([pattern]) => fits(pattern))
     .sort(([one], [other]) => parameterCount(one) - parameterCount(other));
@@ -77,7 +77,7 @@ function validator(schema: object): ValidateFunction {
   return validate;
 }
 
-/** The schema with every object of named properties closed to others, unless it says that it is open. */
+/** Closes every object with named properties to others, unless its schema is open. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== "object" || schema === null) return schema;

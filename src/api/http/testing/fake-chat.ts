@@ -1,4 +1,4 @@
-// For tests: a chat that answers from a script and passes chat's contract.
+// For tests: a chat service that answers from a script and passes the contract of chat services.
 import type { Caller } from "../../../base/domain/access.ts";
 import type { BeginOptions } from "../../../inference/chat/complete-chat.ts";
 import type {
@@ -15,9 +15,9 @@ import type { Allowance, TokenReservation } from "../../../base/domain/keys/limi
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ChatPort } from "../dependencies.ts";
 
-/** What the fake knows of the request it answers. */
+/** Script of the fake's answers. */
 export interface ChatScript {
-  /** What each delta adds, the same for every choice. */
+  /** Content of each delta, the same for every choice. */
   pieces: readonly Partial<Pick<ChatDelta, "text" | "reasoning" | "toolCalls">>[];
   finish: ChatFinish["reason"];
   /** The stop string that ended every choice. */
@@ -29,9 +29,9 @@ export interface ChatScript {
   refusal: Error | null;
   /** Thrown after the first delta. */
   failure: Error | null;
-  /** Resolves when the first event may come. */
+  /** Resolves when the first event may be sent. */
   opens: Promise<void>;
-  /** Never ends by itself after the first delta: waits for the signal. */
+  /** If true, waits for the signal after the first delta. */
   hangs: boolean;
 }
 
@@ -53,7 +53,7 @@ export class FakeChat implements ChatPort {
   readonly seen: { readonly request: ChatRequest; readonly caller: Caller }[] = [];
   #onSeen: () => void = () => undefined;
 
-  /** Resolves when the next request has come. */
+  /** Resolves when the next request has arrived. */
   nextSeen(): Promise<void> {
     return new Promise((resolve) => (this.#onSeen = resolve));
   }
@@ -179,7 +179,7 @@ export class FakeChat implements ChatPort {
   }
 }
 
-/** As the chat does, once the prompt is known. */
+/** Reserves tokens as the chat service does, once the prompt is known. */
 function reserved(
   allowance: Allowance | null,
   tokens: number,

@@ -1,5 +1,5 @@
-// For tests: the HTTP face over real stores in memory and a fake chat, with a key of each kind and one call to ask
-// anything of it, whose answer must be as documented. Nothing runs its jobs unless a test plays the runner.
+// For tests: the HTTP server over real in-memory stores and a fake chat service, with a key of each kind. One call
+// sends any request, and checks that the answer is as documented. Jobs run only if a test plays the runner.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -93,15 +93,15 @@ export interface FakeServerOptions {
   readonly logger?: Logger;
   readonly recentLog?: RecentLog;
   readonly jobSettings?: Partial<JobSettings>;
-  /** Of entities that have none of their own. */
+  /** Limits of entities without their own. */
   readonly entityLimits?: KeyLimits;
   readonly retentionSettings?: Partial<RetentionSettings>;
   readonly fileSettings?: Partial<FileSettings>;
-  /** What the trainer can; the embedded one's unless given. */
+  /** Profile of the trainer; by default the embedded one's. */
   readonly trainer?: TrainerProfile;
-  /** Answers instead of the fake one. */
+  /** Chat service to use instead of the fake. */
   readonly chat?: ChatPort;
-  /** What the server gets instead of the fakes, made of them. */
+  /** Returns the dependencies to use, based on the fakes. */
   readonly wrap?: (dependencies: HttpDependencies) => HttpDependencies;
   /** Real services over the server's stores, instead of fakes. */
   readonly services?: (
@@ -109,7 +109,7 @@ export interface FakeServerOptions {
   ) => Partial<Pick<HttpDependencies, "chat" | "tokenization" | "embeddings" | "feedback" | "annotation">>;
 }
 
-/** Keeps what it is given and answers it back. */
+/** Stores feedback and returns it. */
 class FakeFeedback implements FeedbackService {
   readonly seen: { readonly input: FeedbackInput; readonly caller: Caller }[] = [];
   readonly deleted: { readonly projectId: string; readonly ids: readonly string[] }[] = [];
@@ -164,7 +164,7 @@ class FakeFeedback implements FeedbackService {
   }
 }
 
-/** A server over fakes, and the fakes, to be given a script and asked what they saw. */
+/** Creates a server over fakes; tests script the fakes and inspect what they received. */
 export async function fakeServer(options: FakeServerOptions = {}) {
   const chat = new FakeChat();
   const database = await storesUntilClosed();
@@ -459,11 +459,11 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   };
 }
 
-/** The same for every server, and slow to make. */
+/** The same for every server, and slow to create. */
 let apiDocument: ApiDocument | undefined;
 
 function documentOf(app: FastifyInstance): ApiDocument {
-  // What is read of it is there, as a test of the document sees.
+  // Safe cast: a test of the document checks the parts used here.
   return (apiDocument ??= app.swagger() as unknown as ApiDocument);
 }
 
@@ -501,7 +501,7 @@ async function addKeys(store: KeyStore): Promise<void> {
   await add("other", "rival", "member");
 }
 
-/** A chat request with the least there is. */
+/** A minimal chat request. */
 export const helloBody = { messages: [{ role: "user", content: "Hi" }] } as const;
 
 /** Creates a model of the member's, and returns its id. */
@@ -516,8 +516,8 @@ export async function registeredModel(server: Awaited<ReturnType<typeof fakeServ
 }
 
 /**
- * Plays the runner of the oldest job that waits: writes the events, and then, unless it is to go on, ends it with version
- * `step` of its model.
+ * Plays the runner for the oldest waiting job: writes the events and then, unless it shall continue, ends it with
+ * version `step` of its model.
  */
 export async function playJob(
   { jobs }: Pick<Awaited<ReturnType<typeof fakeServer>>, "jobs">,

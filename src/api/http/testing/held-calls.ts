@@ -1,24 +1,24 @@
-// For tests: everything that a server waits for while it answers, so that one wait, the first or the seventh, can be held
-// while something happens to its client.
+// For tests: holds any one of a server's pending dependency calls, the first or the seventh, while something happens
+// to its client.
 import type { HttpDependencies } from "../dependencies.ts";
 
-/** Called by the server of itself now and then, for no request. */
+/** Calls that the server makes periodically, for no request. */
 const ownCalls: readonly PropertyKey[] = ["findEnded"];
 
-/** The results of all asynchronous calls to a server's dependencies pass here. */
+/** Wraps a server's dependencies, so that the results of all asynchronous calls pass through here. */
 export class HeldCalls {
   #skipped = Infinity;
   #pending = 0;
   #onHeld: () => void = () => undefined;
   #released: Promise<void> = Promise.resolve();
 
-  /** To be given to the server instead of its dependencies. */
+  /** Returns the dependencies to pass to the server. */
   wrap(dependencies: HttpDependencies): HttpDependencies {
     const entries = Object.entries(dependencies).map(([name, part]) => [name, this.#wrapped(name, part)]);
     return Object.fromEntries(entries) as HttpDependencies;
   }
 
-  /** Holds the next result but `skipped`. */
+  /** Holds the next result after the first `skipped`. */
   hold(skipped: number): { readonly held: Promise<void>; readonly release: () => void } {
     let release = (): void => undefined;
     this.#skipped = skipped;
@@ -33,7 +33,7 @@ export class HeldCalls {
     };
   }
 
-  /** Resolves once nothing has been waited for for many turns of the event loop. */
+  /** Resolves once no call has been pending for many turns of the event loop. */
   async quiet(): Promise<void> {
     for (let turns = 0; turns < 30; turns = this.#pending === 0 ? turns + 1 : 0)
       await new Promise((resolve) => setImmediate(resolve));
@@ -85,7 +85,7 @@ export class HeldCalls {
   }
 }
 
-/** The parts of the dependencies that are asked while requests are answered. */
+/** Dependencies that are called while requests are answered. */
 const holdsCalls: readonly string[] = [
   ..."chat tokenization checks directory keys models checkpointFiles versions jobs".split(" "),
   ..."jobQueue trajectories feedback files".split(" "),

@@ -1,4 +1,4 @@
-// For tests of annotation queues: a server whose feedback and queues are the real services, and whose clock is set by hand.
+// For tests of annotation queues: a server with real feedback and queue services, and a manual clock.
 import { createAnnotationService } from "../../../judge/annotation/annotation-service.ts";
 import { annotationSettings, type AnnotationSettings } from "../../../judge/annotation/settings.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -9,7 +9,7 @@ import { basic, fakeServer, keys } from "./fake-server.ts";
 
 export const project = "acme/games";
 
-/** What answers of these routes and those of feedback have. */
+/** Members of answers of these routes and of feedback. */
 export interface QueueAnswer {
   readonly id: string;
   readonly item: ShownItem | null;
@@ -46,7 +46,7 @@ export interface ShownRecord {
 
 export async function queueServer<Time extends Clock = FakeClock>(
   settings: Partial<AnnotationSettings> = {},
-  // A fake one unless another is given.
+  // A fake clock by default.
   clock: Time = new FakeClock() as Clock as Time,
 ) {
   const server = await fakeServer({
@@ -79,16 +79,20 @@ export async function queueServer<Time extends Clock = FakeClock>(
     const headers = { authorization: basic(key) };
     return server.ask({ method, url, headers, ...(body === undefined ? {} : { payload: body }) });
   };
-  /** Sends a body with the project, and reads the answer, which is a success. */
+  /** Sends a body with the project, and returns the answer, which must be a success. */
   const post = async (path: string, body: object = {}): Promise<QueueAnswer> => {
     const answer = await ask("POST", path, { project_id: project, ...body });
     if (answer.statusCode !== 200) throw new Error(`${path} answers ${answer.statusCode}: ${answer.body}`);
     return answer.json<QueueAnswer>();
   };
-  /** Claims an item that there is. */
+  /** Claims an available item. */
   const take = async (path: string, body: object = {}): Promise<ShownItem> =>
     present((await post(`${path}/claim`, body)).item, "an item");
-  /** Makes a queue with calls `1`, `2` and so on. @returns its path */
+  /**
+   * Creates a queue with calls `1`, `2` and so on.
+   *
+   * @returns its path
+   */
   const newQueue = async (queue: object = {}, callCount = 2): Promise<string> => {
     const { id } = await post("/annotation_queues", { name: "tone", questions: [toneQuestion], ...queue });
     const path = `/annotation_queues/${id}`;

@@ -1,4 +1,4 @@
-// A server of fakes with a model, and training jobs that are sent to it.
+// A fake server with a model, and helpers that send training jobs to it.
 import assert from "node:assert/strict";
 import { bearer, fakeServer, type FakeServerOptions, keys, registeredModel } from "./fake-server.ts";
 

@@ -1,4 +1,4 @@
-// What clients of Weave are refused, and with what words.
+// Recording calls as Weave clients do, and refusals with their messages.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { basic, fakeServer, keys } from "../testing/fake-server.ts";
@@ -30,7 +30,7 @@ const start = {
 };
 const whole = { ...start, ended_at: "2026-11-21T12:00:01.500000Z", output: 2, summary: { usage: {} } };
 
-test("a call in any part is stored, and read back with its status", async (t) => {
+test("stores a call in any parts, and returns it with its status", async (t) => {
   const ask = await server(t);
   const started = await ask("/call/start", { start: { ...start, id: null, trace_id: null } });
   const { id } = started.json<{ readonly id: string }>();
@@ -52,7 +52,7 @@ test("a call in any part is stored, and read back with its status", async (t) =>
   );
 });
 
-test("calls by the hundred come in their order, each once, with what a client sums up by itself", async (t) => {
+test("returns hundreds of calls in order, each once, with the client's own summary", async (t) => {
   const ask = await server(t);
   const ids = Array.from({ length: 450 }, (_, index) => String(index).padStart(3, "0"));
   const summary = { weave: { status: "none" }, usage: { m: 1.0 } };
@@ -81,7 +81,7 @@ test("calls by the hundred come in their order, each once, with what a client su
   );
 });
 
-test("faults of a batch are named by their places, and nothing of it is stored", async (t) => {
+test("names the paths of faults in a batch, and stores nothing of it", async (t) => {
   const ask = await server(t);
   const odd = { op_name: "a\0", parent_id: "\ud83d" };
   const batch = [
@@ -108,7 +108,7 @@ test("faults of a batch are named by their places, and nothing of it is stored",
   assert.equal(tooMany.statusCode, 413);
 });
 
-test("what calls are not found by is refused by name", async (t) => {
+test("refuses unsupported call filters by name", async (t) => {
   const ask = await server(t);
   const query = { $expr: { $eq: [{ $getField: "id" }, { $literal: "c" }] } };
   const answer = await ask("/calls/stream_query", {
@@ -125,7 +125,7 @@ test("what calls are not found by is refused by name", async (t) => {
   ]);
 });
 
-test("a question of GraphQL that is not known says which are", async (t) => {
+test("names the supported GraphQL queries when it refuses another", async (t) => {
   const ask = await server(t);
   const answer = await ask("/graphql", { query: "query { runs { id } }" });
   assert.equal(answer.statusCode, 422);
@@ -146,7 +146,7 @@ test("a question of GraphQL that is not known says which are", async (t) => {
   assert.deepEqual(created.json(), { data: { upsertModel: { model: { name: "new" } } } });
 });
 
-test("a file without its project, with another digest, or in another entity's project leaves nothing", async (t) => {
+test("stores no file without a project, with another digest, or in another entity's project", async (t) => {
   const ask = await server(t);
   const form = (fields: Readonly<Record<string, string>>) =>
     [
@@ -170,7 +170,7 @@ test("a file without its project, with another digest, or in another entity's pr
   assert.deepEqual([none.statusCode, places(none)], [404, ["body.digest"]]);
 });
 
-test("a reference that leads nowhere is named by its index", async (t) => {
+test("names a dangling reference by its index", async (t) => {
   const ask = await server(t);
   const answer = await ask("/refs/read_batch", { refs: ["weave:///acme/p/object/o:v1"] });
   assert.deepEqual([answer.statusCode, places(answer)], [404, ["body.refs.0"]]);

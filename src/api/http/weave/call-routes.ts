@@ -1,4 +1,4 @@
-// Recording calls, and reading them back as lines of JSON.
+// Records calls, and returns them as lines of JSON.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -33,9 +33,9 @@ import { readsPage } from "../memory-budget/stored-reads.ts";
 import { jsonText } from "./object-routes.ts";
 import { projectInPath, weaveEndpoints } from "./weave-endpoints.ts";
 
-/** Calls that are read at a time. */
+/** Calls read at a time. */
 const callsPerRead = 200;
-/** Of each call, that its line shows. */
+/** Feedback records per call in its line. */
 const feedbackPerCall = 100;
 
 export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies: BodyReader): void {
@@ -181,13 +181,17 @@ function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): vo
   );
 }
 
-/** How far a query was read. */
+/** Progress of a query. */
 interface CallsRead {
   readonly count: number;
   readonly last: TracedCall;
 }
 
-/** The next calls of a query. @param read null at its beginning */
+/**
+ * Reads the next calls of a query.
+ *
+ * @param read null at the beginning
+ */
 function readCalls(
   { traces }: HttpDependencies,
   caller: Caller,
@@ -203,7 +207,7 @@ function readCalls(
   return traces.calls.list(body.project_id, callFilterOf(body.filter), slice, caller);
 }
 
-/** A line for each call as the client takes them. */
+/** Yields a line per call, as the client reads. */
 async function* callLines(
   dependencies: HttpDependencies,
   caller: Caller,

@@ -1,4 +1,4 @@
-// Files of traces: publishing them as forms, and reading their bytes.
+// Files of traces: publish them as forms, and read their bytes.
 import { fastifyMultipart } from "@fastify/multipart";
 import type { FastifyInstance } from "fastify";
 import { reachOf } from "../../../base/domain/access.ts";
@@ -10,7 +10,7 @@ import { missingFile, receiveForm, type ReceivedForm } from "../bodies/receive-f
 import type { HttpDependencies } from "../dependencies.ts";
 import { weaveEndpoints } from "./weave-endpoints.ts";
 
-/** Forms are read here alone: elsewhere a body of that type is refused. */
+/** Only these routes accept forms; elsewhere a form is refused. */
 export async function tracedFileRoutes(
   app: FastifyInstance,
   { traces, room }: HttpDependencies,

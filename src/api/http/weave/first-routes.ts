@@ -1,4 +1,4 @@
-// What clients of Weave ask before anything else, and the deletion of all that a project has.
+// Requests that Weave clients send first, and the deletion of all traces of a project.
 import type { FastifyInstance } from "fastify";
 import { reachProject } from "../../../base/domain/project.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -67,7 +67,7 @@ function unknownQuestion(): ServiceError {
   });
 }
 
-/** Under the credentials of models: it removes what nobody can bring back. */
+/** Requires the credentials of models, because deletion cannot be undone. */
 export function traceDeletionRoute(app: FastifyInstance, { traces }: HttpDependencies): void {
   endpoints(app, { tag: "weave", scheme: "bearer" })(
     "DELETE /v1/preview/projects/:entity/:project/traces",

@@ -1,4 +1,4 @@
-// Publishing objects and reading them, and annotations that are held to published specs.
+// Publishing and reading objects, and annotations checked against published specs.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -7,7 +7,7 @@ import { basic, fakeServer, keys } from "../testing/fake-server.ts";
 
 type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
 
-/** A server whose feedback is real, and a way to ask it as a member of `acme`. */
+/** A server with a real feedback service, called as a member of `acme`. */
 async function server(t: TestContext) {
   const server = await fakeServer({
     services: (stores) => ({
@@ -49,7 +49,7 @@ const spec = (fieldSchema: unknown, name = "quality") => ({
   },
 });
 
-test("an object is published once however often it is sent, and read back with its digits", async (t) => {
+test("publishes an object once however often it is sent, and keeps its digits", async (t) => {
   const ask = await server(t);
   const text = '{"obj":{"project_id":"acme/p","object_id":"m","val":{"b":1.0,"a":12345678901234567890}}}';
   const first = await ask("/obj/create", text);
@@ -80,7 +80,7 @@ test("an object is published once however often it is sent, and read back with i
   }
 });
 
-test("a digest that its client expects otherwise is refused, and nothing is stored", async (t) => {
+test("refuses a digest that differs from the client's, and stores nothing", async (t) => {
   const ask = await server(t);
   const { obj } = spec({});
   const answer = await ask("/obj/create", { obj: { ...obj, expected_digest: "other" } });
@@ -92,7 +92,7 @@ test("a digest that its client expects otherwise is refused, and nothing is stor
   assert.deepEqual(listed.json(), { objs: [] });
 });
 
-test("lists are filtered by class, kind and name, and versions are deleted", async (t) => {
+test("lists by class, kind and name, and deletes versions", async (t) => {
   const ask = await server(t);
   await ask("/obj/create", spec({ type: "integer" }));
   await ask("/obj/create", spec({ type: "string" }));
@@ -113,7 +113,7 @@ test("lists are filtered by class, kind and name, and versions are deleted", asy
   assert.deepEqual(none.json<Refusal>().detail[0].loc, ["body", "object_id"]);
 });
 
-test("a spec whose schema is none is refused with every place, and so is a name that no reference could hold", async (t) => {
+test("refuses a spec with an invalid schema with every path, and a name invalid in references", async (t) => {
   const ask = await server(t);
   const places = (answer: Awaited<ReturnType<typeof ask>>) =>
     answer.json<Refusal>().detail.map(({ loc }) => loc.join("."));
@@ -130,7 +130,7 @@ test("a spec whose schema is none is refused with every place, and so is a name 
   ]);
 });
 
-test("a spec has a limit, and so has what is read for one answer", async (t) => {
+test("limits the size of a spec, and of the specs read for one answer", async (t) => {
   const ask = await server(t);
   const long = { ...spec({}).obj.val, description: "a".repeat(131_072) };
   const refused = await ask("/obj/create", { obj: { ...spec({}).obj, val: long } });
@@ -161,7 +161,7 @@ const annotation = (annotationRef: string, value: unknown, id?: string) => ({
   ...(id === undefined ? {} : { id }),
 });
 
-test("an annotation is held to the spec that it names, in a batch with every place", async (t) => {
+test("checks an annotation against the spec that it names, with every path in a batch", async (t) => {
   const ask = await server(t);
   const published = await ask("/obj/create", spec({ type: "integer", minimum: 1, maximum: 5 }));
   const { digest } = published.json<{ readonly digest: string }>();
@@ -189,7 +189,7 @@ test("an annotation is held to the spec that it names, in a batch with every pla
   assert.equal(newest.statusCode, 422);
 });
 
-test("an annotation whose spec is not stored here is taken, and one of an object that is no spec is not", async (t) => {
+test("accepts an annotation whose spec is not stored here, and refuses one of an object that is not a spec", async (t) => {
   const ask = await server(t);
   const unknown = await ask("/feedback/create", annotation("weave:///acme/p/object/quality:none", [1]));
   assert.equal(unknown.statusCode, 200, unknown.body);
@@ -200,7 +200,7 @@ test("an annotation whose spec is not stored here is taken, and one of an object
   assert.match(answer.body, /annotation_ref names an object of class none; it must be an AnnotationSpec/);
 });
 
-test("a batch that names more specs than are looked for at once is to be halved", async (t) => {
+test("asks to halve a batch that names too many specs", async (t) => {
   const ask = await server(t);
   const batch = Array.from({ length: 101 }, (_, index) =>
     annotation(`w:///acme/p/object/quality:${index}`, 1),

@@ -1,4 +1,4 @@
-// Publishing objects and reading them, as clients of Weave do.
+// Publishes objects and reads them, for Weave clients.
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { PublishedObject } from "../../../base/domain/traces/published-object.ts";
 import {
@@ -96,7 +96,7 @@ export function objectRoutes(
   );
 }
 
-/** The answer of a handler whose JSON is a text already. */
+/** Sends an answer whose JSON is already text. */
 export function jsonText(reply: FastifyReply, text: string): string {
   reply.type("application/json; charset=utf-8");
   return text;

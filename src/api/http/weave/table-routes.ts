@@ -1,4 +1,4 @@
-// Publishing tables and reading them, and what references lead to.
+// Publishes and reads tables, and resolves references.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { digestLength, digestsIn } from "../../../judge/weave/packed-rows.ts";
@@ -124,7 +124,7 @@ export function tableRoutes(
   );
 }
 
-/** The answer to a table, some of its rows at a time. */
+/** Yields the answer for a published table, a few rows at a time. */
 function* publishedText({ digest, rowDigests }: TableInput): Generator<string, void> {
   yield `{"digest":${JSON.stringify(digest)},"row_digests":[`;
   const rowsPerPiece = 1000;
@@ -136,7 +136,7 @@ function* publishedText({ digest, rowDigests }: TableInput): Generator<string, v
   yield "]}";
 }
 
-/** Read for one answer, in characters. */
+/** Maximum number of characters read for one answer. */
 const readLengthMax = 16 << 20;
 
 function tooMuch(count: number): ServiceError {

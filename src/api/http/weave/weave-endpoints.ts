@@ -1,4 +1,4 @@
-// Endpoints under the heading, the credentials and the places that clients of Weave know.
+// Endpoints with the section, credentials and field paths of Weave's API.
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
 import { endpoints } from "../endpoints/endpoint.ts";
 
@@ -6,13 +6,13 @@ export function weaveEndpoints(app: FastifyInstance, options: RouteShorthandOpti
   return endpoints(app, {
     tag: "weave",
     scheme: "basic",
-    // What was not found was named by its digest, unless a route says otherwise.
+    // An object that was not found was named by its digest, unless a route says otherwise.
     places: { project_id: ["body", "project_id"], not_found: ["body", "digest"] },
     options,
   });
 }
 
-/** Documents of a path that names a project. */
+/** Documentation of a path that names a project. */
 export const projectInPath = {
   params: {
     type: "object",

@@ -5,19 +5,19 @@ import { isIP } from "node:net";
 import type { TestContext } from "node:test";
 
 export interface NameServer {
-  /** As a resolver takes it: address:port. */
+  /** Address as a resolver takes it: address:port. */
   readonly address: string;
-  /** The names that were asked for, in order, each once. */
+  /** Names that were queried, in order, each once. */
   readonly asked: readonly string[];
-  /** Resolves when a name was asked for. */
+  /** Resolves when a name was queried. */
   came(name: string): Promise<void>;
 }
 
 /**
  * Listens until the test ends.
  *
- * @param names the addresses of each name, IPv6 ones with all eight groups; "silent" has no answer, every other name does
- *   not exist
+ * @param names addresses of each name, IPv6 ones with all eight groups; "silent" gets no answer, every other name does
+ * not exist
  */
 export async function serveNames(
   context: TestContext,
@@ -51,7 +51,7 @@ export async function serveNames(
   };
 }
 
-/** @returns what a query asks for, and where its name ends */
+/** @returns the queried name, and the offset at which it ends */
 function nameIn(query: Buffer): readonly [string, number] {
   const labels: string[] = [];
   let at = 12;

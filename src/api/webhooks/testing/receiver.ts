@@ -1,4 +1,4 @@
-// For tests: a receiver of webhooks on this machine, which keeps what it gets and answers as it is told.
+// For tests: a webhook receiver on this machine, which stores requests and answers as instructed.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
@@ -12,13 +12,17 @@ export interface ReceivedRequest {
 
 export interface Receiver {
   readonly url: string;
-  /** What came, in order. */
+  /** Requests received, in order. */
   readonly received: readonly ReceivedRequest[];
-  /** Resolves when so many requests have come. */
+  /** Resolves when this many requests have arrived. */
   came(count: number): Promise<void>;
 }
 
-/** Listens until the test ends. @param answer 204 unless given */
+/**
+ * Listens until the test ends.
+ *
+ * @param answer 204 by default
+ */
 export async function receive(
   context: TestContext,
   answer: (response: ServerResponse, request: ReceivedRequest) => void = (response) =>
@@ -44,7 +48,7 @@ export async function receive(
     server.close();
   });
   return {
-    // It is a TCP address, since it listens on one.
+    // Safe cast: it listens on a TCP port.
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
     came: (count) =>

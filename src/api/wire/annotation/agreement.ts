@@ -1,4 +1,4 @@
-// How far the annotators of a queue agree, on the wire.
+// Agreement between a queue's annotators, on the wire.
 import { Type } from "typebox";
 import type { QuestionAgreement } from "../../../judge/annotation/agreement/agreement.ts";
 import { answerOf } from "../fields/resource.ts";

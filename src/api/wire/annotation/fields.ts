@@ -1,14 +1,14 @@
-// What several requests about annotation queues have in common.
+// Fields that several requests about annotation queues share.
 import { Type } from "typebox";
 import { nullable } from "../nullable.ts";
 import { unread } from "../fields/resource.ts";
 
 export const projectId = Type.String({ description: "`<entity>/<project>`." });
 
-/** What every body has. */
+/** Fields of every body. */
 export const commonRows = {
   project_id: projectId,
-  // Who asks is known by its key.
+  // The key identifies the author.
   vendor_user_id: unread(Type.Optional(Type.Null({ description: "Filled by the server." }))),
   wb_user_id: unread(Type.Optional(Type.Null({ description: "Filled by the server." }))),
 };
@@ -23,7 +23,7 @@ export const holdField = nullable(Type.Number({ minimum: 1, maximum: 86_400 }), 
   "x-default": "600",
 });
 
-/** A part of a list. */
+/** Returns the fields of a list's slice. */
 export function sliceFields<Field extends string>(fields: readonly Field[], limitMax: number) {
   return {
     limit: nullable(Type.Integer({ minimum: 1, maximum: limitMax }), {
@@ -47,7 +47,7 @@ export function sliceFields<Field extends string>(fields: readonly Field[], limi
   };
 }
 
-/** The same as the domain has it. */
+/** Converts a slice to the domain's form. */
 export function sliceOf<Field extends string, Name extends string>(
   body: {
     readonly limit: number | null;

@@ -1,4 +1,4 @@
-// Annotation queues on the wire, as clients of Weave know them, with questions of their own beside the specs.
+// Annotation queues on the wire, as in Weave, with additional questions of the queue itself.
 import { Type, type Static } from "typebox";
 import type { Question } from "../../../base/domain/annotation/question.ts";
 import { queueFields } from "../../../base/domain/annotation/queue.ts";
@@ -68,7 +68,7 @@ export const queueStatsForm = creation("AnnotationQueueStatsReq", {
   }),
 });
 export const queueProjectSchema = Type.Object({ project_id: projectId });
-/** Of a deletion, whose project may stand in its body instead. */
+/** Query of a deletion; the project may be in the body instead. */
 export const queueDeletionSchema = Type.Partial(queueProjectSchema);
 
 export const orderNames = { name: "name", created_at: "createdAt", updated_at: "updatedAt" } as const;
@@ -104,7 +104,7 @@ function rangeOf({ form }: AskedQuestion) {
   return form?.kind === "integer" || form?.kind === "number" ? form : null;
 }
 
-// The questions that are asked come before the number of people who answer them.
+// The questions precede the number of annotators per item.
 const { annotators_per_item: annotatorsPerItem, ...firstRows } = shown(queueFields);
 export const queueAnswer = answerOf<ShownQueue>()("AnnotationQueue", {
   id: Type.String(),

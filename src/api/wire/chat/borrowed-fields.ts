@@ -1,10 +1,10 @@
-// Fields of a chat request that requests of other APIs have too, where they mean the same. Whoever reads such a request
-// makes a chat request of it, which checks what they hold and refuses what is not served.
+// Fields of a chat request that other APIs share with the same meaning. Their readers convert the request to a chat
+// request, which checks these fields and refuses unsupported ones.
 import { Type } from "typebox";
 import type { Field } from "../fields/field.ts";
 import { chatFields } from "./chat-request.ts";
 
-/** The fields that have no other name in requests of other APIs. */
+/** Names of the fields that have no other name in other APIs. */
 export type BorrowedName = {
   [Name in keyof typeof chatFields]: (typeof chatFields)[Name] extends { readonly inResponses: false }
     ? never
@@ -13,14 +13,14 @@ export type BorrowedName = {
 
 export const borrowedNames = Object.entries<Field>(chatFields)
   .filter(([, { inResponses = true }]) => inResponses)
-  // As the rows say.
+  // Safe cast: the rows define it.
   .map(([name]) => name as BorrowedName);
 
-/** The rows of these, with schemas that document what they hold and check nothing. */
+/** Returns the rows of these fields, with schemas that document their values but check nothing. */
 export function borrowedFields<Name extends BorrowedName>(
   names: readonly Name[],
 ): Readonly<Record<Name, ReturnType<typeof unchecked>>> {
-  // The entries have these names.
+  // Safe cast: the entries have these names.
   return Object.fromEntries(names.map((name) => [name, unchecked(name)])) as Readonly<
     Record<Name, ReturnType<typeof unchecked>>
   >;
@@ -31,7 +31,7 @@ const unchecked = (name: BorrowedName) => ({
   reads: chatFields[name].reads,
 });
 
-/** Those of a body that were sent, since templates show what is there. */
+/** Returns those fields of a body that were sent; templates can see which are present. */
 export function borrowed(
   body: Readonly<Partial<Record<BorrowedName, unknown>>>,
   names: readonly BorrowedName[] = borrowedNames,
@@ -39,7 +39,7 @@ export function borrowed(
   return given(Object.fromEntries(names.map((name) => [name, body[name]])));
 }
 
-/** Without members that were not sent. */
+/** Removes members that were not sent. */
 export function given(members: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

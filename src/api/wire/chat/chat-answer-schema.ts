@@ -1,5 +1,5 @@
-// What a completion is answered with, as schemas that document it: the whole answer and the chunks of a stream. Answers
-// are not checked against them, but in tests.
+// Schemas that document the answer to a chat request: the whole answer, and the chunks of a stream. Only tests check
+// answers against them.
 import { Type } from "typebox";
 import { nullable, orNull } from "../nullable.ts";
 
@@ -108,7 +108,7 @@ export const header = {
   system_fingerprint: Type.String({ description: "Identifies base, version and engine build." }),
 };
 
-/** The answer that is no stream. */
+/** Answer that is not streamed. */
 export const chatAnswerSchema = Type.Object(
   {
     ...header,
@@ -149,7 +149,7 @@ const chunkChoice = Type.Object({
   prompt_token_ids: Type.Optional(tokenIds),
 });
 
-/** One event of a stream; `[DONE]` comes after the last, and an error on the way is an event with the error's body. */
+/** One event of a stream. `[DONE]` follows the last one; an error during the stream is an event with the error body. */
 export const chatChunkSchema = Type.Object(
   {
     ...header,

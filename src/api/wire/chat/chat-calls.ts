@@ -1,5 +1,5 @@
-// The tools of a chat request: which its answer may call, what of that contradicts them, and custom tools as functions.
-// Whether the model can call any is not asked here.
+// Tools of a chat request: the tools that its answer may call, contradictions among them, and custom tools as
+// functions. Support by the model is not checked here.
 import { type ChatCalls, type ToolChoice, textArgument, type TextTool } from "../../../base/domain/chat.ts";
 import { quoted } from "../../../base/domain/service-error.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -9,7 +9,10 @@ import type { ConstraintRule } from "../../../base/domain/constraint.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Adds a fault for a choice without tools, of a tool that is not there, or against a constraint; looks at raw values. */
+/**
+ * Adds faults for a tool choice without tools, for an unknown tool, or for a conflict with a constraint. It reads
+ * unchecked values.
+ */
 export function checkCalls(body: Body, findings: Findings): void {
   const { tools, tool_choice: choice } = body;
   if (Array.isArray(tools)) checkTools(tools, findings);
@@ -41,7 +44,7 @@ export function checkCalls(body: Body, findings: Findings): void {
   }
 }
 
-/** Tools are called by their names: two of one name could not be told apart. */
+/** Tools are called by name, so names must be unique. */
 function checkTools(tools: readonly unknown[], findings: Findings): void {
   const names = new Set<string>();
   tools.forEach((tool, index) => {
@@ -56,7 +59,7 @@ function checkTools(tools: readonly unknown[], findings: Findings): void {
   });
 }
 
-/** Returns the mode; null where the choice allows no list of tools. */
+/** Returns the mode; null if the choice has no list of allowed tools. */
 function checkAllowed(choice: unknown, names: ReadonlySet<string | null>, findings: Findings): unknown {
   const allowed = isObject(choice) && choice["type"] === "allowed_tools" ? choice["allowed_tools"] : null;
   if (!isObject(allowed) || !Array.isArray(allowed["tools"])) return null;
@@ -85,19 +88,19 @@ function isFilled(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** The name of a tool, or of what a choice or a list names. */
+/** Returns the name of a tool, or the name in a choice or list. */
 function nameIn(value: unknown): string | null {
   if (!isObject(value)) return null;
   const named = value["type"] === "custom" ? value["custom"] : value["function"];
   return isObject(named) && typeof named["name"] === "string" ? named["name"] : null;
 }
 
-/** Reads them from a checked body; without tools no choice says anything. */
+/** Reads the calls from a checked body; without tools any choice is ignored. */
 export function readCalls(body: ChatRequestBody): ChatCalls {
   return {
     choice: isFilled(body.tools) ? choiceOf(body.tool_choice ?? null) : undefined,
     areParallel: body.parallel_tool_calls ?? true,
-    // A format says what the answer is to look like in the end; calls come before it.
+    // A response format describes the final answer, and tool calls precede it.
     areExempt: constraintsIn(body).includes("response_format"),
     texts: textToolsOf(body.tools ?? []),
   };
@@ -113,11 +116,11 @@ function choiceOf(choice: NonNullable<ChatRequestBody["tool_choice"]> | null): T
   return names.length === 0 ? { kind: "none" } : { kind: allowed.mode, allowed: names };
 }
 
-// A custom tool takes one text rather than arguments. It becomes a function with that one argument, which every chat template
-// knows how to show.
+// A custom tool takes one text instead of arguments. It becomes a function with that single argument, which every chat
+// template can show.
 type Tool = NonNullable<ChatRequestBody["tools"]>[number];
 
-/** Adds a fault for a tool without what its type needs; looks at raw values. */
+/** Adds faults for a tool without the members that its type requires. It reads unchecked values. */
 function checkTool(tool: unknown, index: number, findings: Findings): void {
   if (!isObject(tool)) return;
   const { type, custom } = tool;
@@ -132,7 +135,7 @@ function checkTool(tool: unknown, index: number, findings: Findings): void {
   if (kind === "grammar" && (grammar ?? null) === null) missing("custom", "format", "grammar");
 }
 
-/** The tool as templates know it. */
+/** Returns the tool in the form that templates know. */
 export function asFunctionTool(tool: Tool): object {
   const { custom } = tool;
   if (tool.type !== "custom" || !custom) return tool;
@@ -160,7 +163,7 @@ function describedInput(format: Format | null): string {
   return `${whole} It matches this ${notation}:\n${definition}`;
 }
 
-/** What the texts of custom tools must match. */
+/** Returns the grammars of custom tools' texts. */
 function textToolsOf(tools: readonly Tool[]): readonly TextTool[] {
   return tools.flatMap(({ type, custom }) => {
     if (type !== "custom" || !custom) return [];
@@ -174,7 +177,7 @@ function ruleOf(format: Format | null): ConstraintRule | null {
   return syntax === "regex" ? { kind: "regex", pattern: definition } : { kind: "grammar", text: definition };
 }
 
-/** A message with the calls of custom tools as those of functions. */
+/** Converts calls of custom tools in a message to function calls. */
 export function withFunctionCalls(message: ChatRequestBody["messages"][number]): object {
   const { tool_calls: calls } = message;
   if (!calls?.some(isCustomCall)) return message;

@@ -1,11 +1,11 @@
-// The chunks of a streamed answer, in order: one that opens each choice, what is put before each choice's text, deltas,
-// one with an empty delta that ends each choice, and the usage where it was asked for.
+// Chunks of a streamed answer, in order: one that opens each choice, echoed text, deltas, one with an empty delta that
+// ends each choice, and the usage if requested.
 import type { ChatDelta, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
 import { callBody, finishBody, spellsIds, usageBody } from "./chat-response.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
-/** Makes the chunks of one stream, of its steps as they come. */
+/** Returns a writer of one stream's chunks, fed with steps as they arrive. */
 export function chatChunks(
   { identity: { requestId } }: ChatRequest,
   form: ChatAnswerForm,
@@ -46,7 +46,7 @@ export function chatChunks(
       const chunks = shown.flatMap(chunksOf);
       if (isOpen) return chunks;
       isOpen = true;
-      // The opening waits for the first deltas, since these know what was cached.
+      // The opening waits for the first deltas, because they report the cached tokens.
       return [...opening(usageOf(deltas[0].usage, 0)), ...chunks];
     },
     end: (usage: ChatUsage): readonly object[] =>
@@ -54,7 +54,7 @@ export function chatChunks(
   };
 }
 
-/** All choices are opened before the first text: a client knows then how many there are. */
+/** Opens all choices before the first text, so that a client knows their number. */
 function openings(header: ChatHeader): readonly object[] {
   const prompt = header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {};
   return untakenChoices(header, { role: header.role, content: "" }).map((choice) => ({
@@ -67,7 +67,7 @@ function echoes(header: ChatHeader): readonly object[] {
   return header.echo === "" ? [] : untakenChoices(header, { content: header.echo });
 }
 
-/** Every choice with a delta that no token brought. */
+/** Returns a chunk per choice with a delta that belongs to no token. */
 function untakenChoices({ choiceCount }: ChatHeader, delta: object): readonly object[] {
   return Array.from({ length: choiceCount }, (_, index) => ({
     index,
@@ -77,7 +77,10 @@ function untakenChoices({ choiceCount }: ChatHeader, delta: object): readonly ob
   }));
 }
 
-/** A finish without the text, thoughts and calls before it, which go ahead: some clients drop what shares its chunk. */
+/**
+ * Splits a finish from its text, thoughts and calls, which are sent first: some clients drop content in the finishing
+ * chunk.
+ */
 function withoutText(delta: ChatDelta): readonly ChatDelta[] {
   if (delta.finish === null || !saysSomething({ ...delta, finish: null })) return [delta];
   return [
@@ -86,12 +89,12 @@ function withoutText(delta: ChatDelta): readonly ChatDelta[] {
   ];
 }
 
-/** Tokens alone say nothing: their text may be held back, or be none. */
+/** True for a delta with content or a finish. Tokens without text do not count, because their text may be held back or empty. */
 function saysSomething({ text, reasoning, toolCalls, finish }: ChatDelta): boolean {
   return text !== "" || reasoning !== "" || toolCalls.length > 0 || finish !== null;
 }
 
-/** Null where a thought or a call has the chunk for itself: some clients take any text, an empty one too, for an answer's. */
+/** Null if a thought or a call has its own chunk: some clients treat any text, even an empty one, as the answer's. */
 function contentOf({ text, reasoning, toolCalls }: ChatDelta): string | null {
   return text === "" && (reasoning !== "" || toolCalls.length > 0) ? null : text;
 }
@@ -99,7 +102,7 @@ function contentOf({ text, reasoning, toolCalls }: ChatDelta): string | null {
 function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): object {
   const hasLogprobs = header.logprobs !== "off" && event.logprobs.length > 0;
   const showsIds = header.tokenIds.top || header.tokenIds.inChoices;
-  // A finish by itself has neither ids nor log-probabilities.
+  // A finish without tokens has neither ids nor log-probabilities.
   const hasIds = showsIds && (event.finish === null || event.tokenIds.length > 0);
   return {
     index: event.choice,
@@ -113,7 +116,7 @@ function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): 
   };
 }
 
-/** Under both of its names where there is any; clients read one of them. */
+/** Thoughts under both of their names, if there are any; clients read one of them. */
 function reasoningBody({ reasoning }: ChatDelta): object {
   return reasoning === "" ? { reasoning_content: null } : { reasoning, reasoning_content: reasoning };
 }

@@ -1,5 +1,5 @@
-// What a chat request may not combine, and what its lists and objects must hold: everything of its shape that the schema
-// cannot say. What of it can be served is not asked here.
+// Checks of a chat request that a schema cannot express: contradictions between fields, and the contents of lists and
+// objects. Support by the model is not checked here.
 import { textMemberOf } from "../../../base/domain/content-part.ts";
 import { checkCalls } from "./chat-calls.ts";
 import type { Fields } from "../fields/field.ts";
@@ -11,7 +11,7 @@ import { isObject, report, type Findings } from "../../../base/validation/findin
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Adds a fault for every pair of fields that contradict each other; looks at raw values, whatever their types. */
+/** Adds a fault for every contradiction between fields. It reads unchecked values of any type. */
 export function checkCombinations(body: Body, findings: Findings): void {
   checkConversation(body, findings);
   const topLogprobs = body["top_logprobs"];
@@ -23,7 +23,7 @@ export function checkCombinations(body: Body, findings: Findings): void {
   checkCalls(body, findings);
 }
 
-/** The same for the fields that a text completion has too. */
+/** Checks the fields that a text completion has too. */
 export function checkGeneration(body: Body, maxTokens: unknown, findings: Findings): void {
   if (
     isObject(body["stream_options"]) &&
@@ -60,7 +60,7 @@ export function checkGeneration(body: Body, maxTokens: unknown, findings: Findin
 const wholeVocabulary =
   "-1 asks for every token of the vocabulary; at most 20 alternatives are given, so send 0 to 20.";
 
-/** What of it speaks of the messages and how they are rendered. */
+/** Checks the fields that describe the messages and their rendering. */
 export function checkConversation(body: Body, findings: Findings): void {
   if (body["continue_final_message"] === true && body["add_generation_prompt"] === true) {
     valueError(findings, "Cannot set both `continue_final_message` and `add_generation_prompt` to True.");
@@ -73,7 +73,7 @@ function valueError(findings: Findings, message: string, ...below: readonly stri
   report(findings, "value_error", `Value error, ${message}`, ...below);
 }
 
-/** It draws nothing, and compares answers by the model's own probabilities. */
+/** Beam search samples nothing, and compares answers by the model's own probabilities. */
 function checkBeams(body: Body, findings: Findings): void {
   if (body["use_beam_search"] !== true) {
     const penalty = body["length_penalty"];
@@ -98,7 +98,7 @@ function checkBeams(body: Body, findings: Findings): void {
   }
 }
 
-/** A part that names itself a text must hold one. */
+/** A part of type text must have a text. */
 function checkTextParts(messages: unknown, findings: Findings): void {
   if (!Array.isArray(messages)) return;
   messages.forEach((message: unknown, messageIndex) => {
@@ -123,7 +123,7 @@ function checkStop(stop: unknown, findings: Findings): void {
   });
 }
 
-/** What renders a conversation has these arguments beside its variables: they are no variables. */
+/** Arguments of the chat template renderer that are not variables. */
 const otherArguments: Readonly<Record<string, string>> = {
   chat_template: "send chat_template as a field of the request",
   tokenize: "a prompt is always tokenized; leave it out",

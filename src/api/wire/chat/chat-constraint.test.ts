@@ -5,7 +5,7 @@ import { ServiceError, type Fault } from "../../../base/domain/service-error.ts"
 import { httpSettings } from "../../http/settings.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 
-/** What of the constraint is read, and what of it is not served, in one line each. */
+/** Returns the constraint that is read, and its unsupported parts, in one line each. */
 function check(body: object): {
   readonly constraint: Constraint | null;
   readonly unserved: readonly string[];
@@ -22,13 +22,13 @@ const schema = { type: "object" };
 const schemaText = '{"type":"object"}';
 const described = { type: "json_schema", json_schema: { name: "n", schema } };
 
-test("reads a constraint from either of the fields that may hold one", () => {
+test("reads a constraint from either of its fields", () => {
   const format = { type: "const_string", value: "a" };
   const table: readonly (readonly [object, ConstraintRule])[] = [
     [{ structured_outputs: { json: schema } }, { kind: "json-schema", schema: schemaText }],
     [{ structured_outputs: { json: '{"type": "object"}' } }, { kind: "json-schema", schema: schemaText }],
     [{ structured_outputs: { regex: "a+" } }, { kind: "regex", pattern: "a+" }],
-    // The empty text, and nothing else, matches it.
+    // It matches only the empty text.
     [{ structured_outputs: { regex: "" } }, { kind: "regex", pattern: "" }],
     [{ structured_outputs: { choice: ["a", "b"] } }, { kind: "choice", choices: ["a", "b"] }],
     [{ structured_outputs: { grammar: "root ::= x" } }, { kind: "grammar", text: "root ::= x" }],
@@ -59,7 +59,7 @@ test("reads a constraint from either of the fields that may hold one", () => {
   }
 });
 
-test("reads the options, with whichever field has the constraint", () => {
+test("reads the options next to either field", () => {
   const options = {
     disable_any_whitespace: true,
     disable_additional_properties: true,
@@ -72,14 +72,14 @@ test("reads the options, with whichever field has the constraint", () => {
       { structured_outputs: options, response_format: described },
       { kind: "json-schema", schema: schemaText },
     ],
-    // They say how JSON is written, and nothing of other texts.
+    // They control how JSON is written, and do not apply to other texts.
     [{ structured_outputs: { choice: ["a"], ...options } }, { kind: "choice", choices: ["a"] }],
   ] as const) {
     assert.deepEqual(check(body), { constraint: { ...rule, ...read }, unserved: [] });
   }
 });
 
-test("takes what leaves nothing to choose: a fallback that is off, and the one backend", () => {
+test("accepts options without alternatives: a disabled fallback, and the only backend", () => {
   for (const option of [
     { disable_fallback: true },
     { disable_fallback: false },
@@ -92,7 +92,7 @@ test("takes what leaves nothing to choose: a fallback that is off, and the one b
   }
 });
 
-test("refuses more than one constraint in all", () => {
+test("refuses more than one constraint", () => {
   const table = [
     [{ structured_outputs: { regex: "a", json: {} } }, "structured_outputs", "json, regex"],
     [{ structured_outputs: { regex: "a", json_object: false } }, "structured_outputs", "regex, json_object"],
@@ -131,7 +131,7 @@ test("refuses more than one constraint in all", () => {
   }
 });
 
-test("says of a constraint that says too little what it lacks, and reads none", () => {
+test("says what an incomplete constraint lacks, and reads none", () => {
   const none = "You must use one kind of structured outputs constraint but none are specified";
   const nothing = `structured_outputs: ${none}; give one of json, regex, choice, grammar, json_object, structural_tag, or leave structured_outputs out.`;
   const missing =
@@ -176,7 +176,7 @@ test("says of a constraint that says too little what it lacks, and reads none", 
   }
 });
 
-test("tells it together with what is wrong elsewhere", () => {
+test("reports it together with other faults", () => {
   assert.throws(
     () => check({ structured_outputs: { choice: [] }, top_p: 9 }),
     (error: unknown) =>

@@ -1,5 +1,5 @@
-// What an answer must look like, in the two ways that the interface has to say it: `structured_outputs` and
-// `response_format`. Reads the constraint as data; whether it can be served is for the engine to say.
+// Reads the constraint of an answer from `structured_outputs`, `response_format` and their aliases. It only reads; the
+// engine decides whether it can serve the constraint.
 import type { Constraint, ConstraintRule } from "../../../base/domain/constraint.ts";
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { exactJsonText, parseExactJson, type ExactJson } from "../../../base/domain/text/exact-json.ts";
@@ -7,21 +7,21 @@ import { ignore, isObject, report, type Findings } from "../../../base/validatio
 import type { ChatRequestBody } from "./chat-request.ts";
 import { spelledFields } from "./fields/constraint-fields.ts";
 
-/** The members of `structured_outputs` that are a constraint. */
+/** Members of `structured_outputs` that are a constraint. */
 const constraintNames = ["json", "regex", "choice", "grammar", "json_object", "structural_tag"] as const;
 
-/** The values of `_backend`: the one that is built in, under its name and as the choice among one. */
+/** Values of `_backend`: the built-in one, by its name or as the automatic choice. */
 const backends: readonly unknown[] = ["auto", "hone"];
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The members of `structured_outputs` that are fields of their own, by these. */
+/** Members of `structured_outputs` that are also fields of the body, with those fields. */
 const spellings = Object.entries(spelledFields).map(
-  // The record's keys are the fields.
+  // Safe cast: the record's keys are the fields.
   ([field, { spells }]) => [field as keyof typeof spelledFields, spells] as const,
 );
 
-/** Adds a fault for more than one constraint in all. */
+/** Adds a fault for more than one constraint. */
 export function checkConstraint(body: Members, findings: Findings): void {
   if (isObject(body["response_format"])) checkFormat(body["response_format"], findings);
   const given = constraintsIn(body);
@@ -32,7 +32,7 @@ export function checkConstraint(body: Members, findings: Findings): void {
   report(findings, "value_error", message, isLast ? last : "structured_outputs");
 }
 
-/** The members of a format that say what an answer is held to, by the types that read them. */
+/** Members of a format that each type reads. */
 const formatMembers: Readonly<Record<string, readonly string[]>> = {
   text: [],
   json_object: ["schema", "json_schema", "value"],
@@ -43,7 +43,7 @@ const formatMembers: Readonly<Record<string, readonly string[]>> = {
   grammar: ["grammar"],
 };
 
-/** Names the members that the type of the format does not read, and refuses several schemas. */
+/** Reports members that the format's type does not read as ignored, and refuses several schemas. */
 function checkFormat(format: Members, findings: Findings): void {
   const type = format["type"];
   if (typeof type !== "string" || !Object.hasOwn(formatMembers, type)) return;
@@ -63,7 +63,7 @@ function isJsonType(type: unknown): boolean {
   return type === "json_object" || type === "json_schema" || type === "json";
 }
 
-/** The schemas of a format of JSON, with the places below the format where they stand. */
+/** Returns the schemas in a JSON format, with their paths below the format. */
 function schemasIn({
   type,
   schema,
@@ -80,7 +80,7 @@ function schemasIn({
   return places.filter(([, given]) => isGiven(given));
 }
 
-/** The faults of constraints that say too little, or ask for what is not there. */
+/** Returns the faults of constraints that are incomplete or not supported. */
 export function unservedConstraint(body: Members): readonly Fault[] {
   const { structured_outputs: outputs, response_format: format } = body;
   const spelled = spellings.flatMap(([field, member]) => unservedMember(member, body[field], [field]));
@@ -101,7 +101,7 @@ function unservedOutputs(outputs: Members, isConstrained: boolean): readonly Fau
   return [unserved(message, place), ...faults];
 }
 
-/** What of a member of `structured_outputs` is not served, wherever it was sent. */
+/** Returns the fault of an unsupported member of `structured_outputs`, under any of its names. */
 function unservedMember(member: string, value: unknown, place: readonly string[]): readonly Fault[] {
   const name = place.join(".");
   const fault = (message: string): readonly Fault[] => [unserved(message, ...place)];
@@ -128,7 +128,7 @@ function unservedMember(member: string, value: unknown, place: readonly string[]
   }
 }
 
-/** The values of fields that ask for any JSON object rather than for JSON of a schema. */
+/** Field values that ask for any JSON object instead of JSON of a schema. */
 const anyObject: Readonly<Record<string, string>> = { format: "json" };
 
 function unservedFormat(format: Members): readonly Fault[] {
@@ -166,8 +166,8 @@ function unserved(message: string, ...place: readonly string[]): Fault {
 }
 
 /**
- * The members of `structured_outputs`, their other spellings and `response_format`, that ask for a constraint, whatever
- * they say.
+ * Returns the members of `structured_outputs`, their aliases and `response_format` that ask for a constraint, with any
+ * value.
  */
 export function constraintsIn(body: Members): readonly string[] {
   const { structured_outputs: outputs, response_format: format } = body;
@@ -186,7 +186,7 @@ type ConstraintBody = Pick<
   "structured_outputs" | "response_format" | keyof typeof spelledFields
 >;
 
-/** Reads the constraint of a checked body, which has the digits of its numbers; null where there is none. */
+/** Reads the constraint of a checked body with exact numbers; null if there is none. */
 export function readConstraint(body: ConstraintBody): Constraint | null {
   const outputs = outputsOf(body);
   const rule = ruleOfOutputs(outputs) ?? ruleOfFormat(body.response_format ?? null);
@@ -199,7 +199,7 @@ export function readConstraint(body: ConstraintBody): Constraint | null {
   };
 }
 
-/** With what was sent under other names. */
+/** Returns `structured_outputs`, including its aliases. */
 function outputsOf(body: ConstraintBody): Outputs {
   const spelled = spellings.flatMap(([field, member]) => {
     const value = body[field];
@@ -219,7 +219,7 @@ function ruleOfOutputs(outputs: Outputs): ConstraintRule | null {
   return isGiven(tag) ? { kind: "structural-tag", tag: jsonTextOf(tag) } : null;
 }
 
-/** A format without what it needs is not served, and does not come here. */
+/** Incomplete formats were refused before. */
 function ruleOfFormat(format: ChatRequestBody["response_format"]): ConstraintRule | null {
   switch (format?.type) {
     case "json":
@@ -245,12 +245,12 @@ function isGiven<Value>(value: Value | null | undefined): value is Value {
   return value !== undefined && value !== null;
 }
 
-/** The text of JSON, which came as it is, or as a text of it that was checked. */
+/** Returns JSON text from JSON, or from a checked text of JSON. */
 function jsonTextOf(value: unknown): string {
   return exactJsonText(typeof value === "string" ? parseExactJson(value) : (value as ExactJson));
 }
 
-/** Undefined for what is not JSON. */
+/** Undefined if the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

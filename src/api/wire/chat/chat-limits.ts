@@ -1,11 +1,11 @@
-// The limits of a chat request: how long its lists may be, and the most tokens of its answer as clients spell it.
-// Lists are checked before anything walks or renders them: what is over a limit is refused in the time of a few look-ups.
+// Limits of a chat request: lengths of its lists, and the token limit of its answer. Lists are checked before anything
+// iterates or renders them, so that refusing an excessive one costs only a few look-ups.
 import { Type } from "typebox";
 import { ServiceError, type Fault } from "../../../base/domain/service-error.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import { nullable } from "../nullable.ts";
 
-/** How many of each a chat request may hold. */
+/** Maximum number of each item in a chat request. */
 export interface ChatLimits {
   readonly chatMessages: number;
   readonly chatParts: number;
@@ -17,7 +17,7 @@ export interface ChatLimits {
   readonly chatBiases: number;
 }
 
-/** @throws ServiceError `invalid` naming every list and text that is longer than its limit */
+/** @throws ServiceError `invalid` with every list and text that exceeds its limit */
 export function refuseBeyondLimits(body: unknown, limits: ChatLimits): void {
   if (!isObject(body)) return;
   const { messages, tools, stop, bad_words: badWords, logit_bias: bias } = body;
@@ -31,7 +31,7 @@ export function refuseBeyondLimits(body: unknown, limits: ChatLimits): void {
     ...longList(["allowed_token_ids"], body["allowed_token_ids"], limits.chatTokenIds),
     ...longList(["logit_bias"], isObject(bias) ? Object.keys(bias) : [], limits.chatBiases),
   ];
-  // Of a list that is too long itself nothing more is looked at.
+  // The items of a list that is too long are not checked.
   if (faults.length === 0 && Array.isArray(messages)) faults.push(...longMessages(messages, limits));
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
@@ -60,7 +60,7 @@ function longTexts(field: string, value: unknown, limits: ChatLimits): readonly 
   });
 }
 
-/** Whatever each word has: all are compared with every answer's end at every token. */
+/** Limits all words together: at every token each word is compared with the answer's end. */
 function longBadWords(words: unknown, { chatBadWordCharacters }: ChatLimits): readonly Fault[] {
   const texts: readonly unknown[] = Array.isArray(words) ? words : [];
   const length = texts.reduce((sum: number, text) => sum + (typeof text === "string" ? text.length : 0), 0);
@@ -69,27 +69,27 @@ function longBadWords(words: unknown, { chatBadWordCharacters }: ChatLimits): re
   return [{ location: ["body", "bad_words"], message, type: "too_long" }];
 }
 
-/** The fault of a list that is longer than it may be; none of anything else. */
+/** Returns the fault of a list that exceeds its limit; none for any other value. */
 export function longList(place: readonly string[], value: unknown, countMax: number): readonly Fault[] {
   if (!Array.isArray(value) || value.length <= countMax) return [];
   const message = `The list has ${value.length} items; at most ${countMax} are taken.`;
   return [{ location: ["body", ...place], message, type: "too_long" }];
 }
 
-// -1 asks for no limit, as in LM Studio and llama.cpp.
-/** Takes what {@link checkTokenLimit} passes. */
+// -1 means no limit, as in LM Studio and llama.cpp.
+/** Schema of values that {@link checkTokenLimit} then checks. */
 export const tokenLimitSchema = () => nullable(Type.Integer({ minimum: -1 }));
 
 export const tokenLimitRange = "at least 1, or -1 for no limit";
 
-/** Adds a fault for 0, which a schema with a least value cannot except; looks at a raw value. */
+/** Adds a fault for 0, which a schema with a minimum cannot exclude. It reads an unchecked value. */
 export function checkTokenLimit(value: unknown, field: string, findings: Findings): void {
   if (value !== 0) return;
   const message = "Input should be greater than or equal to 1, or -1 for no limit (got 0)";
   report(findings, "greater_than_equal", message, field);
 }
 
-/** The limit of a checked body: Infinity where it asks for none, null where it says nothing. */
+/** Returns the limit of a checked body: Infinity for no limit, null if it is absent. */
 export function readTokenLimit(value: number | null | undefined): number | null {
   return value === -1 ? Infinity : (value ?? null);
 }

@@ -1,4 +1,4 @@
-// Log-probabilities as the interface spells them.
+// Writes log-probabilities as the API spells them.
 import type { ChatLogprob, ChatPromptLogprob, ChatRankedToken } from "../../../base/domain/chat.ts";
 import { logprobMin } from "../../../base/domain/generation.ts";
 import { JsonText } from "../json-text.ts";
@@ -18,12 +18,12 @@ export interface LogprobsBody {
   readonly refusal: null;
 }
 
-/** @param asIds tokens read `token_id:<N>`, which no library loses on the way back into training */
+/** @param asIds writes tokens as `token_id:<N>`, which training reads back without loss */
 export function logprobsBody(logprobs: readonly ChatLogprob[], asIds: boolean): LogprobsBody {
   return { content: logprobs.map((logprob) => judgedEntry(logprob, asIds)), refusal: null };
 }
 
-/** As in {@link logprobsBody}. */
+/** Writes one entry of {@link logprobsBody}. */
 export function judgedEntry(logprob: ChatLogprob, asIds: boolean): JudgedEntry {
   return {
     ...entry(logprob, asIds),
@@ -43,7 +43,7 @@ function entry(logprob: Omit<ChatLogprob, "alternatives">, asIds: boolean): Logp
   };
 }
 
-/** For each token of the prompt an object by token id: the token itself, then the alternatives in their order. */
+/** Writes an object per prompt token, keyed by token id: the token itself, then the alternatives in order. */
 export function promptLogprobsBody(
   tokens: readonly (ChatPromptLogprob | null)[],
 ): readonly (JsonText | null)[] {

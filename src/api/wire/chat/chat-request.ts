@@ -1,5 +1,5 @@
-// The chat request as the interface spells it: the rows of all its fields together, and the schema that checks bodies and
-// documents them. What a field is stands in its row, and nowhere else.
+// The chat request: the rows of all its fields, and the schema that checks bodies and documents them. Each field is
+// described only in its row.
 import { schemaOf, type ValuesOf } from "../fields/field.ts";
 import { answerFields } from "./fields/answer-fields.ts";
 import { constraintFields } from "./fields/constraint-fields.ts";
@@ -10,7 +10,7 @@ import { replyFields } from "./fields/reply-fields.ts";
 import { requestFields } from "./fields/request-fields.ts";
 import { samplingFields } from "./fields/sampling-fields.ts";
 
-/** Those that say how answers are drawn, ended and written, whatever they answer: a text completion has them too. */
+/** Fields that control how answers are sampled, ended and written; a text completion has them too. */
 export const generationFields = {
   ...requestFields,
   ...answerFields,
@@ -20,12 +20,12 @@ export const generationFields = {
   ...foreignFields,
 };
 
-/** Of the fields that are read as one the first that was sent is the one that counts. */
+/** If several fields set the same value, the first one sent counts. */
 export const chatFields = { ...conversationFields, ...replyFields, ...generationFields };
 
 export const chatRequestSchema = schemaOf("ChatCompletionRequest", chatFields);
 
 export type ChatRequestBody = ValuesOf<typeof chatFields>;
 
-/** What of a body has these fields, beside others. */
+/** The part of a body with these fields. */
 export type GenerationBody = ValuesOf<typeof generationFields>;

@@ -1,4 +1,4 @@
-// The whole answer to a chat request: every declared field is written, nulls included.
+// Writes the whole answer to a chat request, with every declared field, including nulls.
 import { assert } from "../../../base/domain/assert.ts";
 import type {
   ChatDelta,
@@ -13,20 +13,20 @@ import { judgedEntry, promptLogprobsBody } from "./chat-logprobs.ts";
 import { passingParams } from "../transfer/passing-params.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
-/** A choice of an answer that is no stream, as far as it has come, without log-probabilities. */
+/** A choice of an answer that is not streamed, as received so far, without log-probabilities. */
 export interface GatheredChoice {
   text: string;
   reasoning: string;
-  /** By the call's index. */
+  /** Indexed by call. */
   readonly toolCalls: ToolCallDelta[];
   readonly tokenIds: number[];
   finish: ChatFinish | null;
 }
 
 /**
- * Adds up one answer, of its steps as they come.
+ * Returns a collector of one answer, fed with steps as they arrive.
  *
- * @param take called with what is in memory of the answer; what it throws, adding to the answer does
+ * @param take called with the bytes of the answer in memory; adding to the answer throws its errors
  */
 export function chatAnswer(
   { identity: { requestId } }: ChatRequest,
@@ -65,7 +65,7 @@ export function chatAnswer(
   };
 }
 
-/** The choices of one request before anything was drawn. */
+/** Returns the choices of one request before any token. */
 export function newChoices(count: number, { echo }: ChatHeader): readonly GatheredChoice[] {
   return Array.from({ length: count }, () => ({
     text: echo,
@@ -76,7 +76,7 @@ export function newChoices(count: number, { echo }: ChatHeader): readonly Gather
   }));
 }
 
-/** Adds what a delta brought to the choice that it is of, but log-probabilities. */
+/** Appends a delta, except its log-probabilities, to its choice. */
 export function addDelta(choices: readonly GatheredChoice[], delta: ChatDelta): void {
   const choice = choices[delta.choice];
   assert(choice !== undefined, "a delta names one of the request's choices");
@@ -103,7 +103,7 @@ function choiceBody(choice: GatheredChoice, header: ChatHeader, logprobs: JsonLi
   };
 }
 
-/** What a choice says, as a message. */
+/** Returns a choice's content as a message. */
 export function messageBody(
   role: string,
   { text, reasoning, toolCalls }: Pick<GatheredChoice, "text" | "reasoning" | "toolCalls">,
@@ -123,7 +123,7 @@ export function messageBody(
   };
 }
 
-/** A tool call, or the part of it that a delta brought: what names it comes once. */
+/** Writes a tool call, or a delta's part of it; its name comes only once. */
 export function callBody({ id, name, argumentsText, isText }: ToolCallDelta): object {
   const named = name === undefined ? {} : { name };
   const type = isText === true ? "custom" : "function";
@@ -137,7 +137,7 @@ export function finishBody(finish: ChatFinish): object {
   return { finish_reason: finish.reason, stop_reason: finish.stopReason, matched_stop: finish.matchedStop };
 }
 
-/** Whether tokens of log-probabilities read `token_id:<N>`: the request or the model's kind may say so. */
+/** True if tokens of log-probabilities are written as `token_id:<N>`, because of the request or the model's kind. */
 export function spellsIds(header: ChatHeader, form: ChatAnswerForm): boolean {
   return form.tokensAsIds || header.logprobs === "token-id";
 }

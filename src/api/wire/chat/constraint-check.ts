@@ -1,5 +1,4 @@
-// A check of a constraint on the wire: the fields of a chat request that are a constraint, values to check it with, and
-// what there is to say of them.
+// Check of a constraint on the wire: the constraint fields of a chat request, values to test, and the result.
 import { Type, type Static } from "typebox";
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -47,28 +46,28 @@ type CheckedTest = Static<typeof testSchema>;
 
 export interface ReadConstraintCheck {
   readonly constraint: Constraint;
-  /** Null means the default. */
+  /** Null for the default model. */
   readonly model: string | null;
-  /** The values as JSON. */
+  /** Values as JSON. */
   readonly tests: readonly { readonly data: string; readonly valid: boolean | null }[];
   readonly ignored: readonly string[];
 }
 
-/** @throws ServiceError as `readForm` does, and for more tests than are taken */
+/** @throws ServiceError as `readForm` does, and for too many tests */
 export function readConstraintCheck(
   { value, exact }: ExactBody,
   { checkTests: countMax }: { readonly checkTests: number },
 ): ReadConstraintCheck {
   refuseManyTests(value, countMax);
   const { ignored } = readForm(constraintCheckForm, value);
-  // It differs from the checked body in nothing but the digits of numbers.
+  // Safe cast: it differs from the checked body only in the digits of numbers.
   const body = exact as unknown as Static<typeof checkSchema>;
-  // Other spellings of a constraint are a chat's alone, and nothing has looked at them here.
+  // Aliases of a constraint exist only in chat requests, and were not checked here.
   const { structured_outputs, response_format } = body;
   const constraint = readConstraint({ structured_outputs, response_format });
   if (constraint === null) throw noConstraint();
   const tests = (body.tests ?? []).map(({ data, valid = null }: CheckedTest) => {
-    // It came out of JSON.
+    // Safe cast: parsed from JSON.
     return { data: exactJsonText(data as ExactJson), valid };
   });
   return { constraint, model: body.model ?? null, tests, ignored };
@@ -102,7 +101,7 @@ export const constraintCheckSchema = Type.Object(
   { title: "ConstraintCheck" },
 );
 
-/** The answer, in the order in which the tests were sent. */
+/** Writes the answer, in the order of the tests. */
 export function constraintCheckBody(
   { refusal, instances, notices, compileMs }: ConstraintCheck,
   tests: ReadConstraintCheck["tests"],
@@ -124,7 +123,7 @@ export function constraintCheckBody(
   };
 }
 
-/** Adds a fault for every test of a text that is none. */
+/** Adds a fault for every test that must be a text and is not. */
 function checkTests(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const format = body["response_format"];
   const textTypes: readonly unknown[] = ["structural_tag", "regex", "grammar"];

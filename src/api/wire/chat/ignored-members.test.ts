@@ -1,5 +1,5 @@
-// Members that nothing reads are named wherever they stand, in every request that becomes a chat's; and spellings of other
-// servers that mean a known option are that option.
+// Ignored members are named at any depth in every request that becomes a chat request, and other servers' spellings of
+// a known option set that option.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";
@@ -20,7 +20,7 @@ function names(body: object, expected: readonly string[]): void {
   assert.deepEqual(chat(body).ignored, expected, JSON.stringify(body));
 }
 
-test("a chat request names unknown members at every depth, those that a template may show too", () => {
+test("names unknown members of a chat request at every depth, also those that a template may show", () => {
   names({ response_format: { type: "text", yyy: 1 } }, ["response_format.yyy"]);
   names({ response_format: { type: "json_schema", json_schema: { name: "n", schema, strickt: true } } }, [
     "response_format.json_schema.strickt",
@@ -54,7 +54,7 @@ test("a chat request names unknown members at every depth, those that a template
   names({ kv_transfer_params: { do_remote_decode: false, x: 1 } }, ["kv_transfer_params.x"]);
 });
 
-test("of the items of a list the first with an unknown member is named, and null asks for nothing", () => {
+test("names the first item of a list with an unknown member, and ignores null", () => {
   const stamped = { role: "user", content: "hi", stamp: 1 };
   names({ messages: [messages[0], stamped, stamped, { ...stamped, other: 2 }] }, [
     "messages.1.stamp",
@@ -66,7 +66,7 @@ test("of the items of a list the first with an unknown member is named, and null
   );
 });
 
-test("what answers have, and what schemas and arguments of templates hold, is not named", () => {
+test("does not name members of answers, schemas and template arguments", () => {
   const call = { id: "1", type: "function", index: 0, function: { name: "f", arguments: '{"a": 1}' } };
   const answer = {
     role: "assistant",
@@ -92,7 +92,7 @@ test("what answers have, and what schemas and arguments of templates hold, is no
   names({ response_format: tag }, []);
 });
 
-test("the other requests over the same chat name them as they spell them", () => {
+test("names them in the other requests over the same chat by their own spelling", () => {
   const completion = readCompletion({ prompt: "p", response_format: { type: "text", yyy: 1 } }, limits);
   assert.deepEqual(completion.ignored, ["response_format.yyy"]);
   const input = [
@@ -137,7 +137,7 @@ test("the other requests over the same chat name them as they spell them", () =>
   assert.deepEqual(tokenized.ignored, ["messages.0.stamp"]);
 });
 
-test("a schema holds the answer wherever servers let clients put it", () => {
+test("applies a schema from any field in which servers accept one", () => {
   const held: ConstraintRule = { kind: "json-schema", schema: JSON.stringify(schema) };
   const formats: readonly (readonly [object, ConstraintRule])[] = [
     [{ type: "json_object", schema }, held],
@@ -184,7 +184,7 @@ test("a schema holds the answer wherever servers let clients put it", () => {
   assert.equal(response.request.constraint?.kind, "json-schema");
 });
 
-test("a format that says too little, or has two schemas, is refused", () => {
+test("refuses an incomplete format, or one with two schemas", () => {
   const unserved = (format: object, place: string) =>
     assert.deepEqual(
       chat({ response_format: format }).request.unserved.map(({ location }) => location.join(".")),
@@ -204,7 +204,7 @@ test("a format that says too little, or has two schemas, is refused", () => {
   );
 });
 
-test("-1 asks for no limit of tokens, and 0 and other numbers below 1 are refused", () => {
+test("reads -1 as no token limit, and refuses 0 and other numbers below 1", () => {
   assert.equal(chat({ max_tokens: -1 }).request.stopping.maxTokens, Infinity);
   assert.equal(chat({ max_completion_tokens: -1, max_tokens: 5 }).request.stopping.maxTokens, Infinity);
   assert.equal(chat({ max_tokens: -1, min_tokens: 5 }).request.stopping.maxTokens, Infinity);

@@ -1,4 +1,4 @@
-// What chat requests are read as.
+// Reading of chat requests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatRequest } from "../../../inference/chat/testing/chat-request.ts";
@@ -6,7 +6,7 @@ import type { ChatRequest } from "../../../base/domain/chat.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 import { messages, limits, refuses, reads, messagesOf, tools, named } from "./testing/read-under-test.ts";
 
-test("a request with messages alone has every default, and an id of its own", () => {
+test("fills in every default of a request with only messages, and a new id", () => {
   const { request, form, ignored } = readChatRequest({ messages }, limits);
   const { requestId } = request.identity;
   assert.match(requestId, /^[0-9a-f-]{36}$/);
@@ -20,7 +20,7 @@ test("a request with messages alone has every default, and an id of its own", ()
   assert.deepEqual(ignored, []);
 });
 
-test("null equals absent on every nullable field, and defaults pass on those not served", () => {
+test("treats null as absent on every nullable field, and accepts defaults of unsupported fields", () => {
   const nullable = [
     "model",
     "frequency_penalty",
@@ -106,7 +106,7 @@ test("null equals absent on every nullable field, and defaults pass on those not
   );
 });
 
-test("null is refused on every field that is not nullable", () => {
+test("refuses null on every field that is not nullable", () => {
   const notNullable = [
     "messages",
     "include_reasoning",
@@ -132,7 +132,7 @@ test("null is refused on every field that is not nullable", () => {
   );
 });
 
-test("reads every field into its place", () => {
+test("reads every field into its domain field", () => {
   reads(
     { model: "m", request_id: "r", user: "me", priority: 3, cache_salt: "s" },
     {
@@ -159,7 +159,7 @@ test("reads every field into its place", () => {
     },
   );
   reads({ top_n_sigma: 1.5 }, { sampling: { topNSigma: 1.5 } });
-  // llama.cpp's clients switch it off by -1.
+  // llama.cpp's clients disable it with -1.
   for (const off of [0, -1, -0.5]) {
     reads({ top_n_sigma: off }, { sampling: { topNSigma: 0 } });
     reads(
@@ -201,7 +201,7 @@ test("reads every field into its place", () => {
     { stop_token_ids: [4, 9], ignore_eos: true },
     { stopping: { stopTokenIds: [4, 9], ignoreEndTokens: true } },
   );
-  // Members of an object are in the order of their names where these are whole numbers.
+  // Members of an object whose names are whole numbers are in numeric order.
   reads({ logit_bias: { "07": 3, 7: 2 } }, { sampling: { logitBias: [[7, 3]] } });
   reads({ include_stop_str_in_output: true }, { stopping: { includeStopText: true } });
   reads({ skip_special_tokens: false }, { output: { skipSpecialTokens: false } });
@@ -251,7 +251,7 @@ test("reads every field into its place", () => {
   );
 });
 
-test("a field of the request wins over a template's argument of its name", () => {
+test("prefers a request's field over a template argument of the same name", () => {
   const documents = [{ text: "x" }];
   const given = { a: 1, tools: 2, documents: 3, add_generation_prompt: false, reasoning_effort: "low" };
   reads({ chat_template_kwargs: given }, { prompt: { templateArguments: given } });
@@ -278,7 +278,7 @@ test("passes messages on as they were sent, in all their forms", () => {
   assert.deepEqual(messagesOf({ messages: sent }), sent);
 });
 
-test("knows where the request's fields stand: as sent, where there are two spellings", () => {
+test("returns the paths of the request's fields as sent, also under their aliases", () => {
   const placeOf = (body: object, field: string): string | undefined =>
     readChatRequest({ messages, ...body }, limits).places[field]?.join(".");
   assert.equal(placeOf({}, "stopping.maxTokens"), "body.max_completion_tokens");
@@ -292,7 +292,7 @@ test("knows where the request's fields stand: as sent, where there are two spell
   assert.equal(placeOf({ n: 2 }, "output.choices"), "body.n");
 });
 
-test("reads how to answer", () => {
+test("reads the form of the answer", () => {
   const form = (body: object): object => readChatRequest({ messages, stream: true, ...body }, limits).form;
   const base = { isStream: true, includesUsage: false, usageInEveryChunk: false, tokensAsIds: false };
   assert.deepEqual(form({}), base);
@@ -306,7 +306,7 @@ test("reads how to answer", () => {
   assert.deepEqual(form({ return_tokens_as_token_ids: true }), { ...base, tokensAsIds: true });
 });
 
-test("names unknown fields and keeps them out of the way", () => {
+test("names unknown fields and ignores them", () => {
   assert.deepEqual(
     readChatRequest({ messages, store: true, stream: true, stream_options: { x: 1 } }, limits).ignored,
     ["stream_options.x"],
@@ -329,7 +329,7 @@ test("reads which tools may be called, and how many times", () => {
   assert.ok(request.calls.areExempt);
 });
 
-test("reads custom tools as functions that take one text, and which tools are allowed", () => {
+test("reads custom tools as functions with one text argument, and the allowed tools", () => {
   const grammar = { syntax: "regex", definition: "a+" };
   const custom = { type: "custom", custom: { name: "c", format: { type: "grammar", grammar } } };
   const parameters = {

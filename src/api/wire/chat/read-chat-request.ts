@@ -1,4 +1,4 @@
-// From a parsed body to the domain's ChatRequest, with everything about how to answer that only the wire knows.
+// Converts a parsed body to the domain's ChatRequest and the answer's form, which only the wire knows.
 import { type BodyForm, readWithUnserved } from "../body.ts";
 import type { Fields, Field, ValuesOf } from "../fields/field.ts";
 import type { WirePlaces } from "../field-paths.ts";
@@ -31,9 +31,9 @@ export const chatForm: BodyForm<typeof chatRequestSchema> = {
   moreUnserved: unservedConstraint,
 };
 
-/** Where the fields of a domain request stand in the body that it was read from by these. */
+/** Returns the paths of a domain request's fields in the body that was read by these fields. */
 export function placesOf(fields: Fields, body: object): WirePlaces {
-  // Whoever resolves a model's name knows nothing of chat requests and their groups.
+  // The model resolver names its field without a group.
   const places: Record<string, readonly string[]> = { model: ["body", "model"] };
   const names = Object.entries(fields);
   const sent = new Map(Object.entries(body));
@@ -44,10 +44,10 @@ export function placesOf(fields: Fields, body: object): WirePlaces {
   return places;
 }
 
-/** The id under which a request is logged and answered. */
+/** Id under which a request is logged and answered. */
 export interface RequestId {
   readonly value: string;
-  /** The client sent it in the header `x-request-id`; it is a fresh one otherwise. */
+  /** True if the client sent it in the header `x-request-id`; otherwise it is new. */
   readonly isChosen: boolean;
 }
 
@@ -55,43 +55,43 @@ export function freshRequestId(): RequestId {
   return { value: newUuid(), isChosen: false };
 }
 
-/** The header's, else the body's, else the request's own: then answer, header and log say the same. */
+/** Returns the header's id, else the body's, else a new one, so that answer, header and log agree. */
 function completionId(own: RequestId, inBody: string | undefined): string {
   return own.isChosen ? own.value : (inBody ?? own.value);
 }
 
-/** Where a client sent the id that {@link completionId} took. */
+/** Returns the path of the id that {@link completionId} used. */
 export function requestIdPlaces({ isChosen }: RequestId): WirePlaces {
   return { "identity.requestId": isChosen ? ["header", "x-request-id"] : ["body", "request_id"] };
 }
 
-/** How the answer is written. */
+/** Form of the answer. */
 export interface ChatAnswerForm {
   readonly isStream: boolean;
-  /** A last chunk with the usage. */
+  /** True if a last chunk has the usage. */
   readonly includesUsage: boolean;
-  /** The usage so far in every chunk. */
+  /** True if every chunk has the usage so far. */
   readonly usageInEveryChunk: boolean;
-  /** Tokens of log-probabilities read `token_id:<N>` because the request said so. */
+  /** True if the request asks for tokens of log-probabilities as `token_id:<N>`. */
   readonly tokensAsIds: boolean;
 }
 
 export interface ReadChatRequest {
   readonly request: ChatRequest;
   readonly form: ChatAnswerForm;
-  /** Where the request's fields stand in the body. */
+  /** Paths of the request's fields in the body. */
   readonly places: WirePlaces;
   readonly ignored: readonly string[];
-  /** What the client should know of how its request was understood, in sentences. */
+  /** Notices for the client about how the request was read, as sentences. */
   readonly notices: readonly string[];
 }
 
 /**
  * Checks the whole body and reads it.
  *
- * @param exact the body with the digits of its numbers
- * @throws ServiceError `invalid` with every fault of shape, type, range and combination, and with every option that cannot
- *   be honoured; where there are only the latter, they stand in the request
+ * @param exact the body with exact numbers
+ * @throws ServiceError `invalid` with every fault of shape, type, range and combination, and every unsupported option;
+ * if there are only unsupported options, they are in the request instead
  */
 export function readChatRequest(
   value: unknown,
@@ -101,7 +101,7 @@ export function readChatRequest(
 ): ReadChatRequest {
   refuseBeyondLimits(value, limits);
   const { value: body, ignored, unserved } = readWithUnserved(chatForm, value);
-  // It differs from the body in nothing but the digits of numbers, which no constraint's own members are.
+  // Safe cast: it differs from the body only in the digits of numbers, which no constraint member is.
   const constraint = readConstraint(servedPart(exact as ChatRequestBody, unserved));
   return {
     request: { ...toRequest(servedPart(body, unserved), { requestId, constraint }), unserved },
@@ -112,10 +112,10 @@ export function readChatRequest(
   };
 }
 
-/** The body without the fields at fault, none of which must be there: what is not served comes to chat at its default. */
+/** Returns the body without the fields at fault, none of which is required: chat gets their defaults. */
 export function servedPart<Body extends object>(body: Body, unserved: readonly Fault[]): Body {
   const names = new Set(unserved.map(({ location }) => location[1]));
-  // Every field that the type asks for is left.
+  // Safe cast: every required field is left.
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name))) as Body;
 }
 
@@ -137,25 +137,28 @@ function toRequest(body: ChatRequestBody, read: GenerationContext): Omit<ChatReq
   };
 }
 
-/** What is put before an answer is judged as the answer is; null where nothing is, and in streams and searches. */
+/**
+ * Returns the number of log-probabilities for echoed text, as for the answer; null without echo, and in streams and
+ * beam searches.
+ */
 function echoedLogprobCount(body: ChatRequestBody): number | null {
   const isJudged = body.echo === true && body.stream !== true && body.use_beam_search !== true;
   return isJudged ? (body.top_logprobs ?? 0) : null;
 }
 
-/** What a request says of how answers are drawn, ended and written, whatever they answer. */
+/** Parts of a request that control how answers are sampled, ended and written. */
 type GenerationParts = Pick<ChatRequest, "identity" | "sampling" | "constraint" | "recording" | "passing"> & {
   readonly stopping: Omit<ChatStopping, "maxTokens">;
   readonly output: Omit<ChatOutput, "logprobs" | "includeReasoning">;
 };
 
-/** What of a request is not read of the body alone. */
+/** Input for a request from outside its body. */
 interface GenerationContext {
   readonly requestId: RequestId;
   readonly constraint: Constraint | null;
 }
 
-/** Reads that of a checked body. */
+/** Reads these parts of a checked body. */
 export function readGeneration(
   body: GenerationBody,
   { requestId, constraint }: GenerationContext,
@@ -173,7 +176,7 @@ export function readGeneration(
     constraint,
     recording: {
       isWanted: body.store ?? null,
-      // Of texts alone, as its schema has it.
+      // Safe cast: the schema allows only texts.
       metadata: (body.metadata ?? {}) as Readonly<Record<string, string>>,
     },
     passing: readPassing(body.kv_transfer_params),
@@ -188,7 +191,7 @@ export function readGeneration(
   };
 }
 
-/** The fields that say which conversation is rendered, and how; the last two where there is an answer. */
+/** Fields for the conversation and its rendering; the last two only with an answer. */
 type ConversationBody = ValuesOf<typeof conversationFields> &
   Pick<ChatRequestBody, "truncate_prompt_tokens" | "echo">;
 
@@ -196,12 +199,12 @@ export function readConversation(body: ConversationBody): ConversationPrompt {
   const continueFinalMessage = body.continue_final_message ?? false;
   return {
     kind: "conversation",
-    // It came out of JSON.
+    // Safe cast: parsed from JSON.
     messages: body.messages.map(withFunctionCalls) as readonly MessageRecord[],
     tools: jsonUnlessEmpty(body.tools?.map(asFunctionTool)),
     documents: jsonUnlessEmpty(body.documents),
     template: body.chat_template ?? null,
-    // It came out of JSON.
+    // Safe cast: parsed from JSON.
     templateArguments: templateArgumentsOf(body as JsonObject),
     reasoningEffort: body.reasoning_effort ?? null,
     addGenerationPrompt: body.add_generation_prompt ?? !continueFinalMessage,
@@ -214,7 +217,7 @@ export function readConversation(body: ConversationBody): ConversationPrompt {
 
 type SamplingField = Field & { readonly reads: `sampling.${string}` };
 
-/** Of fields that are read as one parameter the first that was sent counts; lists are joined. */
+/** If several fields set the same parameter, the first one sent counts; lists are joined. */
 function samplingOf(body: Readonly<Record<string, unknown>>): ChatSampling {
   const sampling: Record<string, unknown> = {};
   for (const [name, { reads, read }] of Object.entries<SamplingField>(samplingFields)) {
@@ -225,7 +228,7 @@ function samplingOf(body: Readonly<Record<string, unknown>>): ChatSampling {
     sampling[parameter] =
       Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : (before ?? value);
   }
-  // Each row reads what its parameter takes, or does not compile; that none lacks a row is tested.
+  // Safe cast: each row's reader has its parameter's type, and a test checks that no parameter lacks a row.
   return sampling as unknown as ChatSampling;
 }
 
@@ -242,7 +245,7 @@ function outputOf(body: GenerationBody): GenerationParts["output"] {
   };
 }
 
-/** What came out of JSON as JSON; an empty list or object asks for as much as none. */
+/** Safe cast: parsed from JSON. An empty list or object means the same as null. */
 function jsonUnlessEmpty(value: readonly object[] | null | undefined): readonly JsonObject[] | null;
 function jsonUnlessEmpty(value: object | null | undefined): unknown {
   return value === null || value === undefined || Object.keys(value).length === 0 ? null : value;

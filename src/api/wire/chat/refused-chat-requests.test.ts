@@ -1,11 +1,11 @@
-// What chat requests are refused for.
+// Refusals of chat requests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 import { limits, refuses, reads, messagesOf, tools, named } from "./testing/read-under-test.ts";
 
-test("refuses what is out of range", () => {
+test("refuses values out of range", () => {
   const table: readonly (readonly [object, string, RegExp])[] = [
     [{ messages: [] }, ".messages", /at least 1 item/],
     [{ n: 0 }, ".n", /greater than or equal to 1, got 0$/],
@@ -64,7 +64,7 @@ test("refuses what is out of range", () => {
   for (const [body, place, message] of table) refuses(body, "invalid", [[place, message]]);
 });
 
-test("refuses combinations that contradict each other", () => {
+test("refuses contradictory combinations", () => {
   refuses({ continue_final_message: true, add_generation_prompt: true }, "invalid", [
     ["", "Value error, Cannot set both `continue_final_message` and `add_generation_prompt` to True."],
   ]);
@@ -83,7 +83,7 @@ test("refuses combinations that contradict each other", () => {
   reads({ stream_options: {} }, {});
 });
 
-test("refuses beside a beam search what can change nothing of it, and its penalty where there is none", () => {
+test("refuses sampling options with beam search, and its penalty without", () => {
   refuses({ length_penalty: 0.5, n: 3 }, "invalid", [[".length_penalty", /set use_beam_search to true/]]);
   const beside: readonly (readonly [string, unknown, RegExp])[] = [
     ["stop", "x", /stop texts cannot end the answers of beam search/],
@@ -104,7 +104,7 @@ test("refuses beside a beam search what can change nothing of it, and its penalt
   );
 });
 
-test("refuses a choice among tools that are not there, and of one against a constraint", () => {
+test("refuses a choice among missing tools, and a required tool with a constraint", () => {
   const choices = { structured_outputs: { choice: ["a"] } };
   const table: readonly (readonly [object, string, RegExp])[] = [
     [
@@ -127,7 +127,7 @@ test("refuses a choice among tools that are not there, and of one against a cons
   for (const [body, place, message] of table) refuses(body, "invalid", [[place, message]]);
 });
 
-test("names every fault at once: types, ranges and combinations", () => {
+test("names every fault in one answer: types, ranges and combinations", () => {
   refuses(
     { temperature: "hot", n: 0, continue_final_message: true, add_generation_prompt: true },
     "invalid",
@@ -139,7 +139,7 @@ test("names every fault at once: types, ranges and combinations", () => {
   );
 });
 
-test("refuses a body that is no object", () => {
+test("refuses a body that is not an object", () => {
   for (const body of [undefined, null, [], 5, "x"]) {
     assert.throws(
       () => readChatRequest(body, limits),
@@ -148,7 +148,7 @@ test("refuses a body that is no object", () => {
   }
 });
 
-test("lists and texts beyond their limits are refused by name, before anything else is looked at", () => {
+test("refuses lists and texts beyond their limits by name, before it checks anything else", () => {
   const many = (count: number, item: unknown): readonly unknown[] =>
     Array.from({ length: count }, () => item);
   const message = { role: "user", content: "" };

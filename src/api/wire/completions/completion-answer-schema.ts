@@ -1,4 +1,4 @@
-// The answers to a text completion, as schemas: what documents them and what tests hold them to.
+// Schemas of the answers to a text completion, for documentation and tests.
 import { Type } from "typebox";
 import { finish, header, promptLogprobsSchema, tokenIds, usageSchema } from "../chat/chat-answer-schema.ts";
 import { nullable, orNull } from "../nullable.ts";
@@ -28,7 +28,7 @@ const completionHeader = {
   object: Type.Enum(["text_completion"]),
 };
 
-/** The answer that is no stream. */
+/** Answer that is not streamed. */
 export const completionAnswerSchema = Type.Object(
   {
     ...completionHeader,
@@ -48,7 +48,7 @@ export const completionAnswerSchema = Type.Object(
   { title: "Completion" },
 );
 
-/** One event of a stream; `[DONE]` comes after the last, and an error on the way is an event with the error's body. */
+/** One event of a stream. `[DONE]` follows the last one; an error during the stream is an event with the error body. */
 export const completionChunkSchema = Type.Object(
   {
     ...completionHeader,

@@ -1,6 +1,5 @@
-// The chunks of a streamed text completion: what each choice goes on with, the first of each beginning with what is put
-// before its text, one without text that ends each choice, and the usage at the end where it was asked for. Choices of
-// several prompts come as they are drawn.
+// Chunks of a streamed text completion: the text of each choice, preceded by its echo, a chunk without text that ends
+// each choice, and the usage if requested. Choices of several prompts are interleaved as they are sampled.
 import type { ChatDelta, ChatHeader, ChatUsage, RequestDeltas } from "../../../base/domain/chat.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import { finishBody, spellsIds, usageBody } from "../chat/chat-response.ts";
@@ -17,14 +16,14 @@ import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
 import { deltaAsAnswered, usageAsAnswered } from "./without-tokens.ts";
 
 /**
- * Makes the chunks of one stream, of its steps as they come.
+ * Returns a writer of one stream's chunks, fed with steps as they arrive.
  *
- * @param header of the prompt that began first
+ * @param header header of the prompt that began first
  */
 export function completionChunks({ requests, form }: ReadCompletion, header: ChatHeader) {
   const choiceCount = choiceCountOf(requests[0].output);
   const prompts: StreamedPrompt[] = [];
-  // By the choice's index in the answer; those that have begun.
+  // Choices that have begun, by their index in the answer.
   const choices = new Map<number, ChoiceStream>();
   const common = completionHeader(form, header);
   const chunksOf = (index: number, prompt: StreamedPrompt, delta: ChatDelta): readonly object[] => {
@@ -32,7 +31,7 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
     const choice = known ?? new ChoiceStream(prompt, form);
     if (known === undefined) choices.set(index, choice);
     const rest = form.usageInEveryChunk ? { usage: usageBody(delta.usage, delta.choiceTokens) } : {};
-    // What is put before an answer has as many log-probabilities as the prompt.
+    // The echo has as many log-probabilities as the prompt.
     const mark = known === undefined && prompt.header.echo !== "" ? { [isLong]: true } : {};
     return choice.next(delta).map((body, place) => ({
       ...common,
@@ -53,7 +52,7 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
   };
 }
 
-/** What all choices of a prompt begin with. */
+/** Common data of all choices of a prompt. */
 interface StreamedPrompt {
   readonly header: ChatHeader;
   readonly echoed: EchoedLogprobs;
@@ -63,13 +62,13 @@ function streamedPrompt(header: ChatHeader, form: CompletionForm): StreamedPromp
   return { header, echoed: echoedLogprobs(header, form, spellsIds(header, form)) };
 }
 
-/** One choice while it is streamed. */
+/** One choice during the stream. */
 class ChoiceStream {
   readonly #header: ChatHeader;
   readonly #echoed: EchoedLogprobs;
   readonly #asIds: boolean;
   #isBegun = false;
-  /** Characters of all tokens so far, and of what is put before them. */
+  /** Number of characters of all tokens so far, including the echo. */
   #characters: number;
 
   constructor({ header, echoed }: StreamedPrompt, form: CompletionForm) {
@@ -79,7 +78,7 @@ class ChoiceStream {
     this.#characters = echoed.end;
   }
 
-  /** The bodies of the choice in the next chunks: none where there is nothing to say, and a finish apart from text. */
+  /** Returns the choice's bodies for the next chunks: none without content, and a finish separate from text. */
   next(delta: ChatDelta): readonly object[] {
     const text = this.#textOf(delta);
     if (text === "" && delta.tokenIds.length === 0 && delta.finish === null) return [];

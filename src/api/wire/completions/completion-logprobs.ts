@@ -1,11 +1,11 @@
-// Log-probabilities in the older of OpenAI's shapes: four lists side by side, and alternatives by their text.
+// Log-probabilities in OpenAI's older form: four parallel lists, with alternatives keyed by text.
 import type { ChatHeader, ChatLogprob } from "../../../base/domain/chat.ts";
 import { logprobMin } from "../../../base/domain/generation.ts";
 import { tokenName } from "../chat/chat-logprobs.ts";
 import { JsonList, JsonText, type TakeBytes } from "../json-text.ts";
 import type { CompletionForm } from "./read-completion.ts";
 
-/** A token as this shape shows it; one of the prompt's, of which the first is not judged, or one of an answer. */
+/** A token in this form: one of the prompt, whose first has no log-probability, or one of an answer. */
 export type ShownToken = Pick<ChatLogprob, "tokenId" | "text" | "bytes"> & {
   readonly logprob: number | null;
   readonly alternatives: readonly Pick<ChatLogprob, "tokenId" | "text" | "logprob">[];
@@ -14,15 +14,15 @@ export type ShownToken = Pick<ChatLogprob, "tokenId" | "text" | "bytes"> & {
 export interface CompletionLogprobs {
   readonly tokens: readonly string[];
   readonly token_logprobs: readonly (number | null)[];
-  /** The token itself and the alternatives, so that there may be one more than were asked for. */
+  /** The token itself and the alternatives, so that there may be one more than requested. */
   readonly top_logprobs: readonly (Readonly<Record<string, number>> | null)[];
-  /** Where each token's text begins in the choice's, in characters (code points). */
+  /** Offset of each token's text in the choice's text, in characters (code points). */
   readonly text_offset: readonly number[];
 }
 
 /**
- * @param offset where the text of the first token begins
- * @param asIds tokens read `token_id:<N>`
+ * @param offset offset of the first token's text
+ * @param asIds writes tokens as `token_id:<N>`
  */
 export function completionLogprobs(
   tokens: readonly ShownToken[],
@@ -43,10 +43,10 @@ export function completionLogprobs(
   };
 }
 
-/** Those of a prompt that is put before answers: the same for each of them, and spelled when they are written. */
+/** Log-probabilities of an echoed prompt: shared by its answers, and serialized when they are written. */
 export interface EchoedLogprobs {
   readonly lists: Omit<CompletionLogprobs, "top_logprobs"> & { readonly top_logprobs: readonly unknown[] };
-  /** Where the text of the first token behind them begins. */
+  /** Offset of the first token after them. */
   readonly end: number;
 }
 
@@ -63,7 +63,7 @@ export function echoedLogprobs(header: ChatHeader, form: CompletionForm, asIds: 
   return { lists, end: endOf(tokens, start) };
 }
 
-/** Those of one choice, spelled while they come. */
+/** Log-probabilities of one choice, serialized as they arrive. */
 export class GatheredLogprobs {
   readonly #lists: Readonly<Record<keyof CompletionLogprobs, JsonList>>;
   readonly #asIds: boolean;
@@ -94,7 +94,7 @@ export class GatheredLogprobs {
   }
 }
 
-/** The tokens of a prompt that is put before answers, where these are judged. */
+/** Returns the tokens of an echoed prompt if they have log-probabilities. */
 function echoedTokens(
   { echoedTokens: tokens, promptLogprobs }: ChatHeader,
   { echoedLogprobCount: count }: Pick<CompletionForm, "echoedLogprobCount">,
@@ -107,12 +107,12 @@ function echoedTokens(
   });
 }
 
-/** Where the text of the first token of a choice begins that has one: behind a prompt whose tokens are not shown. */
+/** Returns the offset of a choice's first token with text: after the echo if its tokens are not shown. */
 function startOf({ echo, echoedTokens: tokens }: ChatHeader): number {
   return tokens === null ? characterCount(Buffer.from(echo)) : 0;
 }
 
-/** Where the text behind the tokens begins, if theirs begins at `start`. */
+/** Returns the offset after the tokens, if they begin at `start`. */
 export function endOf(tokens: readonly Pick<ShownToken, "bytes">[], start: number): number {
   return tokens.reduce((end, { bytes }) => end + characterCount(bytes), start);
 }
@@ -122,16 +122,16 @@ function topLogprobs(token: ShownToken, asIds: boolean): Readonly<Record<string,
   const byName = new Map<string, number>();
   for (const one of [{ ...token, logprob: token.logprob }, ...token.alternatives]) {
     const name = tokenName(one, asIds);
-    // Tokens of the same text cannot be told apart here: the token itself counts, then the more probable.
+    // Tokens with the same text share a key here: the token itself takes precedence, then the more probable.
     if (!byName.has(name)) byName.set(name, Math.max(one.logprob, logprobMin));
   }
   return Object.fromEntries(byName);
 }
 
-/** How many code points these bytes of whole characters are. */
+/** Returns the number of code points in these bytes of whole characters. */
 function characterCount(bytes: Iterable<number>): number {
   let count = 0;
-  // Bytes that go on with a character begin with 10.
+  // Continuation bytes begin with 10.
   for (const byte of bytes) if ((byte & 0xc0) !== 0x80) count += 1;
   return count;
 }

@@ -1,5 +1,5 @@
-// The body of a text completion: a prompt as text or token ids, or several, and a chat's fields for how answers are drawn
-// and ended. Its own fields, and what contradicts what.
+// Body of a text completion: one prompt or several, as text or token ids, and the generation fields of a chat request.
+// Defines its additional fields, and contradictions between fields.
 import { Type } from "typebox";
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -19,7 +19,7 @@ const promptSchema = Type.Union([
   ),
 ]);
 
-/** As OpenAI has it: a completion that says nothing is short. */
+/** As in OpenAI's API, the default is short. */
 export const defaultMaxTokens = 16;
 
 export const completionFields = {
@@ -51,7 +51,7 @@ export const completionFields = {
     default: true,
     example: false,
   }),
-  // What these two may hold asks for nothing.
+  // These two only accept values that request nothing.
   best_of: field(null, nullable(Type.Integer({ minimum: 1 })), {
     about: "Number of answers to sample. All are returned, so it must equal n.",
     otherwise: "n",
@@ -78,7 +78,7 @@ export const completionForm: BodyForm<typeof completionSchema> = {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Adds what the schema cannot say; looks at raw values, whatever their types. */
+/** Adds faults that the schema cannot express. It reads unchecked values of any type. */
 function checkCombinations(body: Body, findings: Findings): void {
   checkGeneration(body, body["max_tokens"] ?? defaultMaxTokens, findings);
   checkPrompts(body["prompt"], findings);
@@ -94,7 +94,7 @@ function checkCombinations(body: Body, findings: Findings): void {
   }
 }
 
-/** The prompts of a list are of one kind, and none is without tokens. */
+/** The prompts of a list must be of one kind, and none empty. */
 function checkPrompts(prompt: unknown, findings: Findings): void {
   if (!Array.isArray(prompt)) return;
   const kinds = new Set(prompt.map((item) => (Array.isArray(item) ? "list" : typeof item)));

@@ -1,5 +1,4 @@
-// A text completion's answer that is no stream: the choices of every prompt one after the other, every declared field of
-// each.
+// Answer to a text completion that is not streamed: the choices of all prompts in order, with every declared field.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatHeader, ChatUsage, RequestDeltas } from "../../../base/domain/chat.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
@@ -21,11 +20,11 @@ import { deltaAsAnswered, usageAsAnswered } from "./without-tokens.ts";
 interface GatheredPrompt {
   readonly header: ChatHeader;
   readonly choices: readonly GatheredChoice[];
-  /** Of each choice. */
+  /** One per choice. */
   readonly logprobs: readonly GatheredLogprobs[];
 }
 
-/** What is the same in an answer and in every chunk of a stream. */
+/** Returns the fields that an answer shares with every chunk of a stream. */
 export function completionHeader({ id }: CompletionForm, header: ChatHeader): object {
   return {
     id: `cmpl-${id}`,
@@ -39,9 +38,9 @@ export function completionHeader({ id }: CompletionForm, header: ChatHeader): ob
 }
 
 /**
- * Adds up one answer, of its steps as they come.
+ * Returns a collector of one answer, fed with steps as they arrive.
  *
- * @param take called with what is in memory of the answer; what it throws, adding to the answer does
+ * @param take called with the bytes of the answer in memory; adding to the answer throws its errors
  */
 export function completionAnswer({ requests, form }: ReadCompletion, take: TakeBytes) {
   const choiceCount = choiceCountOf(requests[0].output);
@@ -66,7 +65,7 @@ export function completionAnswer({ requests, form }: ReadCompletion, take: TakeB
       return {
         ...completionHeader(form, prompts[0].header),
         choices: prompts.flatMap(({ header, choices, logprobs }, prompt) => {
-          // The same for all of them: made once, and spelled when it is written.
+          // Shared by all choices: created once, and serialized when it is written.
           const ofPrompt = { prompt_logprobs: promptLogprobs(header, form) };
           return choices.map((choice, index) => ({
             index: prompt * choiceCount + index,
@@ -95,7 +94,7 @@ function choiceBody(
   };
 }
 
-/** Those that `prompt_logprobs` asked for, where more are there because the prompt is put before the answer. */
+/** Returns the alternatives that `prompt_logprobs` asked for; an echo may have requested more. */
 function promptLogprobs(
   { promptLogprobs: all }: ChatHeader,
   { promptLogprobCount }: CompletionForm,
@@ -106,7 +105,7 @@ function promptLogprobs(
   );
 }
 
-/** The ids where they were asked for, and in the choices of a trained model that were asked for log-probabilities. */
+/** Returns the token ids if requested, and in choices of a trained model with log-probabilities. */
 function idsBody(
   { tokenIds: { top, inChoices }, promptTokenIds }: ChatHeader,
   tokenIds: readonly number[],

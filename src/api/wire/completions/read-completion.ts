@@ -1,4 +1,4 @@
-// From a parsed body to one request for each of its prompts, and how they are answered together.
+// Converts a parsed body to one request per prompt, and the form of their common answer.
 import type { ChatPrompt, ChatRequest } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
@@ -26,30 +26,30 @@ export interface CompletionLimits extends ChatLimits {
   readonly completionPrompts: number;
 }
 
-/** How a completion is written. */
+/** Form of a completion. */
 export interface CompletionForm extends ChatAnswerForm {
-  /** Under which the answer goes; the requests' own ids are told apart. */
+  /** Id of the answer; each request has a distinct id. */
   readonly id: string;
-  /** The body asks for no tokens: what was drawn nevertheless is not answered. */
+  /** True if the body asks for no tokens; the sampled token is then left out of the answer. */
   readonly isWithoutTokens: boolean;
-  /** Alternatives of each token of a prompt that is put before its answers; null where these are not judged. */
+  /** Number of alternatives per token of an echoed prompt; null without log-probabilities. */
   readonly echoedLogprobCount: number | null;
-  /** The same of `prompt_logprobs`. */
+  /** Number of alternatives that `prompt_logprobs` asks for. */
   readonly promptLogprobCount: number | null;
 }
 
 export interface ReadCompletion {
-  /** One for each prompt, at least one. */
+  /** One per prompt, at least one. */
   readonly requests: readonly ChatRequest[];
   readonly form: CompletionForm;
-  /** Where each request's fields stand in the body. */
+  /** Paths of each request's fields in the body. */
   readonly places: readonly WirePlaces[];
   readonly ignored: readonly string[];
 }
 
 /**
- * @param exact the body with the digits of its numbers
- * @throws ServiceError `invalid` as a chat's body; what cannot be honoured stands in the requests
+ * @param exact the body with exact numbers
+ * @throws ServiceError `invalid` as for a chat's body; unsupported options are in the requests
  */
 export function readCompletion(
   value: unknown,
@@ -61,7 +61,7 @@ export function readCompletion(
   refuseManyPrompts(value, limits);
   const { value: whole, ignored, unserved } = readWithUnserved(completionForm, value);
   const body = servedPart(whole, unserved);
-  // It differs from the body in nothing but the digits of numbers, which no constraint's own members are.
+  // Safe cast: it differs from the body only in the digits of numbers, which no constraint member is.
   const constraint = readConstraint(servedPart(exact as CompletionBody, unserved));
   const { output, stopping, ...parts } = readGeneration(body, { requestId, constraint });
   const maxTokens = readTokenLimit(body.max_tokens) ?? defaultMaxTokens;
@@ -70,9 +70,9 @@ export function readCompletion(
   const { promptLogprobCount } = output;
   const request: Omit<ChatRequest, "prompt"> = {
     ...parts,
-    // A text calls nothing.
+    // A text completion calls no tools.
     calls: { choice: { kind: "none" }, areParallel: true, areExempt: false, texts: [] },
-    // No answer is without a token; it is left out where none was asked for.
+    // Every answer has at least one token; it is removed if none was requested.
     stopping: { ...stopping, maxTokens: Math.max(1, maxTokens) },
     output: {
       ...output,
@@ -87,11 +87,11 @@ export function readCompletion(
   const places = {
     ...placesOf(completionFields, body),
     ...requestIdPlaces(requestId),
-    // Where these are judged because they are put before the answer.
+    // If they were requested by way of the echo.
     ...(promptLogprobCount === null && { "output.promptLogprobCount": ["body", "logprobs"] }),
   };
   return {
-    // Whatever else uses the answer's id is found by the first, which goes under it.
+    // Other users of the answer's id find the first request, which has this id.
     requests: prompts.map((prompt, index) => ({
       ...request,
       identity: index === 0 ? identity : { ...identity, requestId: `${identity.requestId}-${index}` },
@@ -109,7 +109,7 @@ export function readCompletion(
   };
 }
 
-/** @throws ServiceError `invalid` for more prompts than are taken, before anything walks them */
+/** @throws ServiceError `invalid` for too many prompts, before anything iterates them */
 function refuseManyPrompts(body: unknown, { completionPrompts }: CompletionLimits): void {
   const prompt = isObject(body) ? body["prompt"] : null;
   if (!Array.isArray(prompt) || prompt.length <= completionPrompts || typeof prompt[0] === "number") return;
@@ -129,7 +129,7 @@ function promptsOf(body: CompletionBody): readonly ChatPrompt[] {
       ? { kind: "text", text: item, addSpecialTokens, ...options }
       : { kind: "tokens", tokenIds: item, ...options };
   if (typeof prompt === "string") return [promptOf(prompt)];
-  // The items were found to be of one kind.
+  // Safe cast: the items were found to be of one kind.
   if (typeof prompt[0] === "number") return [promptOf(prompt as readonly number[])];
   return (prompt as readonly (string | readonly number[])[]).map(promptOf);
 }

@@ -1,10 +1,11 @@
-// Completions that ask for no tokens, which scores a prompt: engines draw one at least, and it is not answered.
+// Completions that ask for no tokens, to score a prompt. Engines generate at least one token, which is left out of the
+// answer.
 import type { ChatDelta, ChatUsage } from "../../../base/domain/chat.ts";
 import type { CompletionForm } from "./read-completion.ts";
 
 type Form = Pick<CompletionForm, "isWithoutTokens">;
 
-/** The delta as its completion is answered. */
+/** Returns the delta as it is answered. */
 export function deltaAsAnswered(delta: ChatDelta, form: Form): ChatDelta {
   if (!form.isWithoutTokens) return delta;
   const usage = usageAsAnswered(delta.usage, form);
@@ -12,7 +13,7 @@ export function deltaAsAnswered(delta: ChatDelta, form: Form): ChatDelta {
   return { ...delta, text: "", reasoning: "", tokenIds: [], logprobs: [], finish, usage, choiceTokens: 0 };
 }
 
-/** The same of what was used. */
+/** Returns the usage as it is answered. */
 export function usageAsAnswered(usage: ChatUsage, { isWithoutTokens }: Form): ChatUsage {
   return isWithoutTokens ? { ...usage, completionTokens: 0 } : usage;
 }

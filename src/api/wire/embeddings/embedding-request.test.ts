@@ -30,7 +30,7 @@ test("reads a text, texts, token ids and lists of them", () => {
   assert.deepEqual(inputsOf([[1, 2], [3]]), [[tokens(1, 2), tokens(3)], true]);
 });
 
-test("what says nothing is as it is left out, and what is not known is named", () => {
+test("treats null as absent, and names unknown fields", () => {
   const plain = readEmbedding({ input: "a" });
   assert.deepEqual(
     [plain.request.model, plain.request.dimensions, plain.encoding, plain.ignored],
@@ -54,7 +54,7 @@ test("what says nothing is as it is left out, and what is not known is named", (
   );
 });
 
-test("refuses what is no input, and names the place", () => {
+test("refuses an invalid input with its path", () => {
   refuses({}, "body.input");
   refuses({ input: [] }, "body.input");
   refuses({ input: [[1], []] }, "body.input.1");
@@ -65,7 +65,7 @@ test("refuses what is no input, and names the place", () => {
   assert.equal(readEmbedding({ input: Array.from({ length: 2049 }, () => 1) }).request.inputs.length, 1);
 });
 
-test("a fault of an input is placed in its list, where there is one", () => {
+test("locates a fault of an input in its list, if there is one", () => {
   assert.deepEqual(embeddingPlaces(true, 3)["prompt.text"], ["body", "input", "3"]);
   assert.deepEqual(embeddingPlaces(false, 0)["prompt.tokenIds"], ["body", "input"]);
 });

@@ -1,4 +1,4 @@
-// The body of a request for embeddings, as OpenAI has it: its fields, and what it is read as.
+// Body of a request for embeddings, as in OpenAI's API.
 import { Type } from "typebox";
 import type { EmbeddedInput, EmbeddingRequest } from "../../../base/domain/text/embedding.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -8,7 +8,7 @@ import { requestFields } from "../chat/fields/request-fields.ts";
 import { nullable } from "../nullable.ts";
 import type { WirePlaces } from "../field-paths.ts";
 
-/** As OpenAI has it. */
+/** As in OpenAI's API. */
 const inputsMax = 2048;
 
 const tokenId = Type.Integer({ minimum: 0, title: "int" });
@@ -54,7 +54,7 @@ export const embeddingForm: BodyForm<typeof embeddingSchema> = { schema: embeddi
 export interface ReadEmbedding {
   readonly request: EmbeddingRequest;
   readonly encoding: "float" | "base64";
-  /** Whether the body has a list of inputs, in which faults have an index. */
+  /** True if the body has a list of inputs; faults then have an index. */
   readonly isList: boolean;
   readonly ignored: readonly string[];
 }
@@ -68,7 +68,7 @@ export function readEmbedding(value: unknown): ReadEmbedding {
   return { request, encoding: body.encoding_format ?? "float", isList, ignored };
 }
 
-/** Where what an error is about stands in the body: all of the request, or one of its inputs. */
+/** Returns the path in the body for an error about the whole request, or about one of its inputs. */
 export function embeddingPlaces(isList: boolean, input: number | null): WirePlaces {
   const place = ["body", "input", ...(isList && input !== null ? [String(input)] : [])];
   return {
@@ -80,7 +80,7 @@ export function embeddingPlaces(isList: boolean, input: number | null): WirePlac
   };
 }
 
-/** Before anything walks them. */
+/** Checked before anything iterates them. */
 function refuseManyInputs(body: unknown): void {
   const input = isObject(body) ? body["input"] : null;
   if (!Array.isArray(input) || input.length <= inputsMax || typeof input[0] === "number") return;
@@ -91,7 +91,7 @@ function refuseManyInputs(body: unknown): void {
   });
 }
 
-/** The inputs of a list are of one kind, and none is without tokens. */
+/** The inputs of a list must be of one kind, and none empty. */
 function checkInputs({ input }: Readonly<Record<string, unknown>>, findings: Findings): void {
   if (!Array.isArray(input)) return;
   const kinds = new Set(input.map((item) => (Array.isArray(item) ? "list" : typeof item)));
@@ -112,7 +112,7 @@ function inputsOf(input: Inputs): Pick<EmbeddingRequest, "inputs"> & Pick<ReadEm
   const inputOf = (item: string | readonly number[]): EmbeddedInput =>
     typeof item === "string" ? { kind: "text", text: item } : { kind: "tokens", tokenIds: item };
   if (typeof input === "string") return { inputs: [inputOf(input)], isList: false };
-  // The items were found to be of one kind.
+  // Safe cast: the items were found to be of one kind.
   if (typeof input[0] === "number") return { inputs: [inputOf(input as readonly number[])], isList: false };
   return { inputs: (input as readonly (string | readonly number[])[]).map(inputOf), isList: true };
 }

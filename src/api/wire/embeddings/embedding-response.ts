@@ -1,4 +1,4 @@
-// The answer to a request for embeddings, as OpenAI spells it.
+// Answer to a request for embeddings, as in OpenAI's API.
 import { Type } from "typebox";
 import type { Embeddings } from "../../../base/domain/text/embedding.ts";
 import { JsonText, type TakeBytes } from "../json-text.ts";
@@ -30,7 +30,7 @@ export const embeddingsSchema = Type.Object(
   { title: "Embeddings" },
 );
 
-/** @param take called with the bytes that are in memory of it; what it throws, this does */
+/** @param take called with the bytes of the answer in memory; its errors are thrown here */
 export function embeddingsBody(
   { model, embeddings, tokenCount }: Embeddings,
   { encoding }: Pick<ReadEmbedding, "encoding">,
@@ -44,7 +44,7 @@ export function embeddingsBody(
   return { object: "list", data, model, usage: { prompt_tokens: tokenCount, total_tokens: tokenCount } };
 }
 
-/** Nine digits tell all floats of 32 bits apart; the others that a double prints say nothing. */
+/** Nine digits distinguish all 32-bit floats; further digits of a double carry no information. */
 function numbersOf(values: Float32Array): string {
   return `[${Array.from(values, (value) => Number(value.toPrecision(9))).join(",")}]`;
 }

@@ -1,8 +1,7 @@
-// The answer to a batch of which every record is new: written by whoever reads the batch, but for the time, which is not known
-// before it is stored.
+// Answer to a batch of only new records. The reader of the batch writes it in advance, except for the time of storing.
 import { LinePacker, type PackedLines, linesIn } from "../packed-lines.ts";
 
-/** Stands for the time. No JSON holds it, which escapes what it is made of. */
+/** Placeholder for the time. JSON never contains this character unescaped. */
 const timeMark = "\u0001";
 
 export interface AnsweredRecord {
@@ -11,12 +10,12 @@ export interface AnsweredRecord {
   readonly usesOtherSpelling: boolean;
 }
 
-/** Answers of records as `feedbackBody` has them, a line each, to be given to {@link newBatchAnswer}. */
+/** Collects the records' answers, as `feedbackBody` writes them, one per line, for {@link newBatchAnswer}. */
 export class BatchAnswerWriter {
   readonly #lines = new LinePacker();
   readonly #owners: { readonly [Spelling in "usual" | "other"]: string };
 
-  /** @param owner of the caller's key */
+  /** @param owner owner of the caller's key */
   constructor(owner: string) {
     const name = JSON.stringify(owner);
     const usual = `"vendor_user_id":${name}`;
@@ -35,7 +34,7 @@ export class BatchAnswerWriter {
   }
 }
 
-/** The whole answer, a pack at a time. */
+/** Yields the whole answer, one pack at a time. */
 export function* newBatchAnswer(answers: PackedLines, createdAt: Date): Generator<string, void> {
   const time = createdAt.toISOString();
   let before = '{"res":[';

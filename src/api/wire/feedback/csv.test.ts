@@ -22,11 +22,11 @@ const record = (payload: JsonObject, changes: Partial<FeedbackRecord> = {}): Fee
   ...changes,
 });
 
-/** The cell of a value at `payload.x`. */
+/** Returns the cell of a value at `payload.x`. */
 const cellOf = (x: JsonObject[string]): string =>
   csvWriter(["payload.x"]).line(record({ x })).replace(/\r\n$/, "");
 
-test("a record has a column for each field, in one spelling, and its payload as JSON", () => {
+test("writes a column per field, in one spelling, and the payload as JSON", () => {
   const { header, line } = csvWriter(null);
   assert.equal(
     header,
@@ -38,8 +38,8 @@ test("a record has a column for each field, in one spelling, and its payload as 
   );
 });
 
-// Python's csv module reads these back, but for the quotes before formulas.
-test("cells are quoted as RFC 4180 has it, and an empty text is told from nothing", () => {
+// Python's csv module reads these back, except for the quotes before formulas.
+test("quotes cells as in RFC 4180, and distinguishes an empty text from null", () => {
   assert.equal(cellOf("plain text"), "plain text");
   assert.equal(cellOf('a "word", and\nanother'), '"a ""word"", and\nanother"');
   assert.equal(cellOf([1, "b"]), '"[1,""b""]"');
@@ -47,7 +47,7 @@ test("cells are quoted as RFC 4180 has it, and an empty text is told from nothin
   assert.equal(csvWriter(["payload.y"]).line(record({ x: 1 })), "\r\n");
 });
 
-test("no text is a formula to a spreadsheet", () => {
+test("writes no text that a spreadsheet evaluates", () => {
   for (const text of ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "＝1+1", "＋1", "－1", "＠SUM(A1)"])
     assert.equal(cellOf(text), `'${text}`);
   assert.equal(cellOf("\r=1"), `"'\r=1"`);

@@ -1,9 +1,9 @@
-// Records as CSV (RFC 4180): a column for each field, in one spelling.
+// Writes records as CSV (RFC 4180), with one column per field.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { Json } from "../../../base/domain/text/json.ts";
 import { rowBody } from "./query/result-rows.ts";
 
-/** Of a record whose fields nobody named. */
+/** Columns of a record if no fields are named. */
 const allColumns: readonly string[] = [
   "id",
   "created_at",
@@ -25,7 +25,7 @@ export interface CsvWriter {
   readonly line: (record: FeedbackRecord) => string;
 }
 
-/** @param names checked; null for all */
+/** @param names checked names; null for all */
 export function csvWriter(names: readonly string[] | null): CsvWriter {
   const columns = (names ?? ["*"]).flatMap((name) => (name === "*" ? allColumns : [name]));
   return {
@@ -37,7 +37,7 @@ export function csvWriter(names: readonly string[] | null): CsvWriter {
   };
 }
 
-/** A line of values: nothing for null, and JSON for objects and lists. */
+/** Returns a line of values: empty for null, and JSON for objects and lists. */
 export function csvLine(values: readonly Json[]): string {
   return `${values.map(cell).join(",")}\r\n`;
 }
@@ -48,13 +48,16 @@ function cell(value: Json): string {
   return inQuotes(JSON.stringify(value));
 }
 
-/** Spreadsheets compute what begins so, whoever wrote it (https://owasp.org/www-community/attacks/CSV_Injection). */
+/**
+ * Spreadsheets evaluate texts that begin with these characters
+ * (https://owasp.org/www-community/attacks/CSV_Injection).
+ */
 function noFormula(text: string): string {
-  // The last four are full-width forms of the first, which East Asian editions of Excel compute too.
+  // The last four are full-width forms of the first, which East Asian editions of Excel evaluate too.
   return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
 }
 
-/** An empty text is told from nothing by its quotes. */
+/** Quotes distinguish an empty text from null. */
 function inQuotes(text: string): string {
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

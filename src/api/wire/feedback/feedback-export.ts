@@ -1,4 +1,4 @@
-// Asking for feedback as a file: which records, which of their fields, in which form.
+// Request for feedback as a file: which records, their fields, and the format.
 import { Type, type Static } from "typebox";
 import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
 import type { Fault } from "../../../base/domain/service-error.ts";
@@ -38,7 +38,7 @@ export const feedbackExportSchema = Type.Object(
 
 type ExportBody = Static<typeof feedbackExportSchema>;
 
-/** The form of an export, whose query is read within limits. */
+/** Returns the form of an export, whose query is read within limits. */
 export function feedbackExportForm(limits: QueryLimits): BodyForm<typeof feedbackExportSchema> {
   return {
     schema: feedbackExportSchema,
@@ -57,18 +57,18 @@ function countedFields(fields: unknown): readonly Fault[] {
   return [{ location: ["body", "fields"], message, type: "query" }];
 }
 
-/** What a checked body asks for. */
+/** Returns the selection of a checked body. */
 export function exportedSelection(body: ExportBody, limits: QueryLimits): RecordSelection {
-  // An empty cursor is what clients send that have nothing yet.
+  // Clients without any records send an empty cursor.
   const after = body.after === undefined || body.after === "" ? null : body.after;
   return { projectId: body.project_id, condition: conditionOf(body.query, limits), after };
 }
 
-/** A form of files, as the answer has it. */
+/** File format of the answer. */
 export interface ExportFile {
   readonly mediaType: string;
   readonly extension: string;
-  /** What comes before the first record. */
+  /** Text before the first record. */
   readonly header: string;
   readonly line: (record: FeedbackRecord) => string;
 }

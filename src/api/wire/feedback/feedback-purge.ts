@@ -1,4 +1,4 @@
-// Removing feedback: a query that names records by their ids, and no other.
+// Removal of feedback: a query that names records by their ids, and nothing else.
 import { Type } from "typebox";
 import { isObject } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -21,7 +21,7 @@ const purgeSchema = Type.Object(
   { title: "FeedbackPurgeReq" },
 );
 
-/** Records removed by one request: as many as a batch adds. */
+/** Records removed by one request, as many as a batch adds. */
 const purgedMax = 10_000;
 
 export const feedbackPurgeForm: BodyForm<typeof purgeSchema> = {
@@ -34,7 +34,7 @@ export const feedbackPurgeForm: BodyForm<typeof purgeSchema> = {
   },
 };
 
-/** The ids that a query names; null where it asks for something else. */
+/** Returns the ids that a query names; null for any other query. */
 export function idsIn(query: object): readonly string[] | null {
   const expression = memberAlone(query, "$expr");
   const alternatives = memberAlone(expression, "$or");
@@ -44,7 +44,7 @@ export function idsIn(query: object): readonly string[] | null {
   return ids.every((id) => id !== null) ? ids : null;
 }
 
-/** The text that an id is to be equal to; null where the expression says something else. */
+/** Returns the text that the id must equal; null for any other expression. */
 function idIn(expression: unknown): string | null {
   const operands = memberAlone(expression, "$eq");
   if (!Array.isArray(operands) || operands.length !== 2) return null;
@@ -52,7 +52,7 @@ function idIn(expression: unknown): string | null {
   return field === "id" && typeof literal === "string" ? literal : null;
 }
 
-/** What the only member of an object is, where that has this name. */
+/** Returns the value of an object's only member if it has this name. */
 function memberAlone(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) && Object.keys(value).length === 1
     ? value[name]

@@ -1,4 +1,4 @@
-// Asking for feedback: which records, in which order, which of their fields, and how they come back.
+// Queries of feedback: condition, order, fields, and the rows of the answer.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { always, type Condition } from "../../../base/domain/feedback-query/condition.ts";
@@ -27,7 +27,7 @@ const expressionExample = {
   },
 };
 
-/** A query of the language, as a member of a body; which operations it has is checked by {@link readExpression}. */
+/** Returns the schema of a query in a body; {@link readExpression} checks its operations. */
 export const expressionSchema = (description: string, example: object = expressionExample) =>
   nullable(Type.Object({}, { additionalProperties: true }), { description, examples: [example] });
 
@@ -68,7 +68,7 @@ export const feedbackQuerySchema = Type.Object(
 
 export type QueryBody = Static<typeof feedbackQuerySchema>;
 
-/** The form of a query, whose operations are read within limits. */
+/** Returns the form of a query, whose operations are read within limits. */
 export function feedbackQueryForm(limits: QueryLimits): BodyForm<typeof feedbackQuerySchema> {
   return {
     schema: feedbackQuerySchema,
@@ -81,7 +81,7 @@ export function feedbackQueryForm(limits: QueryLimits): BodyForm<typeof feedback
   };
 }
 
-/** Reads the query of a body; where there is none, it is about every record. */
+/** Reads the query of a body; without one, every record matches. */
 export function readMember(query: unknown, findings: Findings, limits: QueryLimits): ReadExpression {
   if (query === undefined || query === null) return { condition: always, refusals: [] };
   findings.path.push("query");
@@ -90,7 +90,7 @@ export function readMember(query: unknown, findings: Findings, limits: QueryLimi
   return read;
 }
 
-/** The condition of a query that was checked. */
+/** Returns the condition of a checked query. */
 export function conditionOf(query: unknown, limits: QueryLimits): Condition {
   return readMember(query, newFindings("body"), limits).condition;
 }
@@ -101,7 +101,7 @@ function unknownSortFields(sortBy: unknown): readonly Fault[] {
   );
 }
 
-/** The faults of fields that no record has, and of a count beside others. */
+/** Returns faults for unknown fields, and for a count next to other fields. */
 export function unknownFields(fields: unknown): readonly Fault[] {
   const names = itemsOf(fields);
   if (names.length > 1 && names.includes(countColumn)) {
@@ -128,7 +128,7 @@ function unknownField(name: unknown, location: readonly string[]): readonly Faul
   }
 }
 
-/** What a checked body asks. */
+/** Converts a checked body to a query. */
 export function toFeedbackQuery(body: QueryBody, limits: QueryLimits): FeedbackQuery {
   return {
     projectId: body.project_id,
@@ -140,7 +140,7 @@ export function toFeedbackQuery(body: QueryBody, limits: QueryLimits): FeedbackQ
   };
 }
 
-/** The oldest first, unless something else is asked for. */
+/** Oldest first by default. */
 function sortKeys(sortBy: NonNullable<QueryBody["sort_by"]>): readonly SortKey[] {
   if (sortBy.length === 0) return [{ field: { kind: "createdAt" }, direction: "asc" }];
   return sortBy.map(({ field, direction }) => ({ field: fieldNamed(field), direction }));
@@ -164,7 +164,7 @@ export const feedbackQueryAnswerSchema = Type.Object({
   total_count: Type.Integer({ minimum: 0, description: "Number of all records that match the query." }),
 });
 
-/** The rows of an answer, with the fields asked for. */
+/** Writes the rows of an answer, with the requested fields. */
 export function feedbackQueryBody(body: QueryBody, { items, totalCount }: FeedbackResult): JsonObject {
   const result = asksForCount(body)
     ? [{ [countColumn]: totalCount }]
@@ -172,7 +172,7 @@ export function feedbackQueryBody(body: QueryBody, { items, totalCount }: Feedba
   return { result, total_count: totalCount };
 }
 
-/** One of these rows. */
+/** Writes one of these rows. */
 export function feedbackRow({ fields }: QueryBody, record: FeedbackRecord): JsonObject {
   return rowBody(record, fields ?? null);
 }

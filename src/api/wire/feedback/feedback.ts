@@ -1,5 +1,5 @@
 // Feedback on the wire, in both spellings that clients use: `vendor_ref` and `weave_ref`, `vendor_user_id` and
-// `wb_user_id`. Checks shapes only; references and payloads are checked by feedback/.
+// `wb_user_id`. It checks only shapes; feedback/ checks references and payloads.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord, FeedbackRevision } from "../../../base/domain/feedback.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
@@ -11,7 +11,7 @@ import { nullable, orNull } from "../nullable.ts";
 /** In characters. */
 const referenceText = Type.String({ maxLength: 4096 });
 
-/** One of the two spellings of the reference must be there; that is checked apart. */
+/** One of the two spellings of the reference is required, which is checked separately. */
 const createFields = {
   project_id: Type.String({ description: "`<entity>/<project>`." }),
   vendor_ref: nullable(referenceText, {
@@ -45,12 +45,12 @@ const createFields = {
   queue_id: nullable(Type.String({ maxLength: 256 }), {
     description: "The annotation queue that the feedback came from.",
   }),
-  // Authors are written by the server.
+  // The server writes the author.
   vendor_user_id: Type.Optional(Type.Null({ description: "Filled by the server." })),
   wb_user_id: Type.Optional(Type.Null({ description: "Filled by the server." })),
 };
 
-/** One record of a batch too. */
+/** Also a record of a batch. */
 export const feedbackRecordSchema = Type.Object(createFields, { title: "FeedbackCreateReq" });
 const replaceSchema = Type.Object(
   {
@@ -90,7 +90,7 @@ export const feedbackReplaceForm: BodyForm<typeof replaceSchema> = {
 export const feedbackBatchForm: BodyForm<typeof batchSchema> = { schema: batchSchema };
 export const feedbackHistoryForm: BodyForm<typeof historySchema> = { schema: historySchema };
 
-/** Adds what the schema cannot say of one record: the reference is there, and its two spellings agree. */
+/** Adds faults that the schema cannot express: the reference is missing, or its two spellings differ. */
 export function checkSpellings(record: unknown, findings: Findings): void {
   if (!isObject(record)) return;
   const vendor = unlessEmpty(record["vendor_ref"]);
@@ -103,7 +103,7 @@ export function checkSpellings(record: unknown, findings: Findings): void {
   }
 }
 
-/** Whether the record was written in the other spelling; its answer then is too. */
+/** True if the record uses the other spelling; its answer then uses it too. */
 export function usesOtherSpelling(body: FeedbackBody): boolean {
   return body.weave_ref !== undefined || body.wb_user_id !== undefined;
 }
@@ -115,7 +115,7 @@ export function toFeedbackInput(body: FeedbackBody): FeedbackInput {
     projectId: body.project_id,
     vendorRef: reference(body.vendor_ref) ?? reference(body.weave_ref) ?? "",
     feedbackType: body.feedback_type,
-    // It came out of JSON.
+    // Safe cast: parsed from JSON.
     payload: body.payload as JsonObject,
     creator: body.creator ?? null,
     annotationRef: reference(body.annotation_ref),
@@ -161,7 +161,7 @@ export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): Js
 
 const shownReference = orNull(Type.String());
 
-/** Everything that a record says. */
+/** Content fields of a record. */
 export const contentSchema = {
   ...answerFields,
   project_id: Type.String(),
@@ -191,12 +191,12 @@ export const feedbackHistorySchema = Type.Object({
   has_more: Type.Boolean(),
 });
 
-/** A replaced state of a record, with everything it said. */
+/** Writes an earlier revision of a record, with its whole content. */
 export function revisionBody({ id, record, replacedAt }: FeedbackRevision): object {
   return { ...contentBody(record), revision_id: id, replaced_at: replacedAt.toISOString() };
 }
 
-/** A record with everything it says, in both spellings. */
+/** Writes a record with its whole content, in both spellings. */
 export function contentBody(record: FeedbackRecord): JsonObject {
   return {
     ...feedbackBody(record, true),

@@ -1,5 +1,4 @@
-// From the bytes of a batch to its records: every fault of every record is found here, whatever it is about, so that one
-// answer names them all.
+// Reads a batch's records from its bytes. It finds every fault of every record, so that one answer names them all.
 import { foreignMessage, mayReach, type Caller } from "../../../base/domain/access.ts";
 import { parseProjectId } from "../../../base/domain/project.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
@@ -34,17 +33,17 @@ import { BatchAnswerWriter } from "./batch-answer.ts";
 
 export interface ReadFeedbackBatch {
   readonly batch: FeedbackBatch;
-  /** For `newBatchAnswer`. */
+  /** Answers for `newBatchAnswer`. */
   readonly answers: PackedLines;
-  /** Whether the answer of a record is written in the other spelling. */
+  /** True for each record whose answer uses the other spelling. */
   readonly useOtherSpelling: readonly boolean[];
   readonly ignored: readonly string[];
 }
 
 /**
- * @throws ServiceError `too_large` for too many records, before they are looked at: after a fault in one of them clients
- *   would throw all away, not send halves; `invalid` with every fault of every record; `forbidden` where there is none
- *   but foreign projects
+ * @throws ServiceError `too_large` for too many records, before they are read, because clients halve the batch then
+ * but drop it after other faults; `invalid` with every fault of every record; `forbidden` if all faults are foreign
+ * projects
  */
 export function readFeedbackBatch(
   bytes: Buffer,
@@ -78,7 +77,7 @@ class BatchWriter {
     this.#answers = new BatchAnswerWriter(owner);
   }
 
-  /** @param found without faults */
+  /** @param found the check's result, without faults */
   add(body: FeedbackBody, found: ContentCheck): void {
     const id = body.id ?? newUuid7(systemClock);
     const { payloadText } = found;
@@ -100,7 +99,7 @@ function countOf(findings: Findings | null): number {
   return findings?.faultCount ?? 0;
 }
 
-/** @returns how many of the faults are foreign projects */
+/** @returns the number of faults that are foreign projects */
 function readRecords({ items }: ListBody, findings: Findings, caller: Caller, writer: BatchWriter): number {
   let index = 0;
   let foreignCount = 0;
@@ -109,7 +108,7 @@ function readRecords({ items }: ListBody, findings: Findings, caller: Caller, wr
     const isShaped = check(feedbackRecordSchema, item, findings);
     checkSpellings(item, findings);
     if (isShaped) {
-      // The walk found nothing that differs from the schema.
+      // Safe cast: the walk found no deviation from the schema.
       const body = item as FeedbackBody;
       const input = toFeedbackInput(body);
       const found = checkContent(input);
@@ -123,7 +122,7 @@ function readRecords({ items }: ListBody, findings: Findings, caller: Caller, wr
   return foreignCount;
 }
 
-/** @returns 1 where the project is another entity's */
+/** @returns 1 if the project is another entity's */
 function addFaults(
   { projectId }: FeedbackInput,
   { faults }: ContentCheck,
@@ -131,7 +130,7 @@ function addFaults(
   caller: Caller,
 ): number {
   for (const { path, message, type } of faults) {
-    // That a reference is missing was found before, under either of its names.
+    // A missing reference was already reported, under either name.
     if (type !== "missing" || path[0] !== "vendor_ref") report(findings, type, message, ...path);
   }
   const project = parseProjectId(projectId);

@@ -1,10 +1,10 @@
-// Objects that may have members beyond those that a schema names.
+// Schema options for objects with members beyond those in the schema.
 import { Type } from "typebox";
 
-/** Of an object: unknown keys are kept. */
+/** Object option: unknown keys are kept. */
 export const open = { additionalProperties: true };
 
-/** Of an object: unknown keys are kept, for a template may show them, and named as ignored. */
+/** Object option: unknown keys are kept, because a template may show them, and reported as ignored. */
 export const named = { additionalProperties: true, "x-names-unknown": true };
 
 export const anyObject = Type.Object({}, open);

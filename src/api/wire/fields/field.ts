@@ -1,5 +1,5 @@
-// One field of a body as one row: what it takes, what the documents say of it, as what it is read, and what it is refused
-// for. The schema of a body, its reading and its refusals are made of its rows; a field is described nowhere else.
+// One field of a body as one row: its schema, documentation, target in the domain, and refusals. A body's schema,
+// reader and refusals are all derived from its rows; no field is described elsewhere.
 import { Type, type Static, type TObject, type TSchema } from "typebox";
 import type { ChatField, ChatSampling } from "../../../base/domain/chat.ts";
 import { samplingFeatures } from "../../../base/domain/sampling.ts";
@@ -7,31 +7,34 @@ import type { Json } from "../../../base/domain/text/json.ts";
 import type { AsksNothing, Refusal } from "../body.ts";
 
 /**
- * As what a field is read: a field of the domain's request, how its answer is written, or what the body's own reader knows;
- * null where it is accepted without use, or refused.
+ * Target of a field: a field of the domain's request, the form of the answer, or the body's own reader; null if it is
+ * accepted without use, or refused.
  */
 export type Reads = ChatField | "answer form" | "read" | null;
 
 interface FieldRow extends Partial<Refusal> {
-  /** What it does, in a sentence or two. */
+  /** Description in a sentence or two. */
   readonly about: string;
-  /** What leaving it out means, where that is a value. */
+  /** Default value. */
   readonly default?: Json;
-  /** What leaving it out means, where no value says it. */
+  /** Default in words, if no value expresses it. */
   readonly otherwise?: string;
-  /** What the schema cannot say of the values that are taken. */
+  /** Range that the schema cannot express. */
   readonly range?: string;
-  /** A value that asks for something. */
+  /** A value that has an effect. */
   readonly example?: Json;
-  /** An engine may lack it; of parameters of sampling the domain says which. */
+  /** True if an engine may lack support; for sampling parameters the domain decides. */
   readonly isEngines?: true;
-  /** Beside a beam search, which draws nothing, it is refused unless its value passes. */
+  /** True for values that are accepted with beam search, which samples nothing. */
   readonly besideBeams?: AsksNothing;
-  /** A request for a response has no such field; it has all others of a chat request, where they mean the same. */
+  /**
+   * False if a request for a response lacks the field; it shares all other fields of a chat request that mean the
+   * same.
+   */
   readonly inResponses?: false;
 }
 
-/** A parameter of sampling whose schema takes what the domain does not needs a reader. */
+/** A sampling parameter whose schema allows other types than the domain's requires a reader. */
 type Reader<
   As extends Reads,
   Schema extends TSchema,
@@ -45,29 +48,30 @@ interface ReadBy<Schema extends TSchema, Value> {
   readonly read?: (value: NonNullable<Static<Schema>>) => Value;
 }
 
-/** A row, whatever field it is of. */
+/** A row of any field. */
 export interface Field extends Pick<FieldRow, "besideBeams" | "inResponses">, Partial<Refusal> {
   readonly schema: TSchema;
   readonly reads: Reads;
-  /** From a value of the schema, which is not null. */
+  /** Converts a value of the schema that is not null. */
   read?(this: void, value: unknown): unknown;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** @param schema optional; the row's own, since the documents' words are put into it */
+/** @param schema optional; must not be shared, because the documentation is added to it */
 export function field<
   const As extends Reads,
   Schema extends TSchema,
   const Row extends FieldRow & Reader<As, Schema>,
 >(reads: As, schema: Schema, row: Row): Row & { readonly schema: Schema; readonly reads: As } {
-  // A copy would lose the mark that it is optional.
+  // A copy would lose the marker that it is optional.
   return { ...row, reads, schema: Object.assign(schema, keywordsOf(row, reads)) };
 }
 
 /**
- * What documents the schema. Words for what is no value of it are its `x-default` and `x-range`; `x-refused` marks what is
- * refused when it asks for anything, `x-engine-feature` what is where an engine lacks it.
+ * Returns the keywords that document the schema. `x-default` and `x-range` hold words that no schema value expresses;
+ * `x-refused` marks fields that are refused if they ask for anything, `x-engine-feature` those that an engine may
+ * lack.
  */
 function keywordsOf(row: FieldRow, reads: Reads): object {
   const keywords = {
@@ -82,7 +86,7 @@ function keywordsOf(row: FieldRow, reads: Reads): object {
   return Object.fromEntries(Object.entries(keywords).filter(([, value]) => value !== undefined));
 }
 
-/** True, or nothing to say. */
+/** True, or undefined to omit the keyword. */
 function isSamplingFeature(reads: Reads): true | undefined {
   const [group, parameter] = reads?.split(".") ?? [];
   return group === "sampling" && Object.hasOwn(samplingFeatures, parameter) ? true : undefined;
@@ -90,17 +94,17 @@ function isSamplingFeature(reads: Reads): true | undefined {
 
 type SchemasOf<Rows extends Fields> = { readonly [Name in keyof Rows]: Rows[Name]["schema"] };
 
-/** The schemas alone. */
+/** Returns only the schemas. */
 export function schemasOf<Rows extends Fields>(fields: Rows): SchemasOf<Rows> {
   const schemas = Object.entries(fields).map(([name, { schema }]) => [name, schema] as const);
-  // The entries have these names.
+  // Safe cast: the entries have these names.
   return Object.fromEntries(schemas) as SchemasOf<Rows>;
 }
 
-/** The schema of a body of these fields. */
+/** Returns the schema of a body with these fields. */
 export function schemaOf<Rows extends Fields>(title: string, fields: Rows): TObject<SchemasOf<Rows>> {
   return Type.Object(schemasOf(fields), { title });
 }
 
-/** What of a checked body has these fields. */
+/** Values of these fields in a checked body. */
 export type ValuesOf<Rows extends Fields> = Static<TObject<SchemasOf<Rows>>>;

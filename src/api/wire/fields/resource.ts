@@ -1,6 +1,6 @@
-// Bodies of requests and answers as rows, one for each field. A row is a schema, or what makes one of a field of the domain;
-// its name in the API is the domain's in snake case. The schema of a body, its reading or writing, and the places that
-// errors name are made of its rows.
+// Bodies of requests and answers as rows, one per field. A row is a schema, or derives one from a domain field; its
+// API name is the domain's name in snake case. The body's schema, reader or writer, and field paths are derived from
+// its rows.
 import { Type, type Static, type TObject, type TSchema, type TSchemaOptions } from "typebox";
 import type { Field, FieldForm, Fields, ValueOf } from "../../../base/domain/resources/fields.ts";
 import { camelCase, type CamelCase, snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
@@ -8,16 +8,16 @@ import { unreachable } from "../../../base/domain/assert.ts";
 import type { BodyForm, DomainForm } from "../body.ts";
 import { nullable, orNull } from "../nullable.ts";
 
-/** A field of a request, and the domain's value of it. */
+/** A field of a request, and its domain value. */
 interface ReadRow<Value> {
   readonly schema: TSchema;
-  /** From a value of the schema, which is not null. */
+  /** Converts a value of the schema that is not null. */
   read(this: void, sent: unknown): Value;
-  /** Value where the field is absent or null; undefined where it then has none. */
+  /** Value if the field is absent or null; undefined if it then has none. */
   readonly absent: Value | undefined;
 }
 
-/** A field that a request may have, and nothing reads. */
+/** A field that a request may have but nothing reads. */
 interface UnreadRow {
   readonly schema: TSchema;
   readonly isUnread: true;
@@ -31,20 +31,20 @@ type AskedRows<Rows extends Fields> = {
 
 type RowValue<Row> = Row extends ReadRow<infer Value> ? Value : Row extends TSchema ? SentValue<Row> : never;
 
-/** An optional field's value is null where it is absent. */
+/** An optional field's value is null if it is absent. */
 type SentValue<Schema extends TSchema> =
   Static<TObject<{ sent: Schema }>> extends { sent: infer Value }
     ? Value
     : NonNullable<Static<Schema>> | null;
 
-/** The domain's values of the rows, by its names. */
+/** Domain values of the rows, by the domain's names. */
 export type ReadValues<Rows extends ReadRows> = {
   readonly [Name in keyof Rows & string as Rows[Name] extends UnreadRow ? never : CamelCase<Name>]: RowValue<
     Rows[Name]
   >;
 };
 
-/** The same of a request that changes something: those are there that its schema wants. */
+/** Values of a change request: only the fields that its schema requires are always present. */
 type AlteredValues<Rows extends ReadRows> = Partial<ReadValues<Rows>> & {
   readonly [
     Name in keyof Rows & string as Rows[Name] extends ReadRow<unknown> | UnreadRow
@@ -59,17 +59,17 @@ export function unread(schema: TSchema): UnreadRow {
   return { schema, isUnread: true };
 }
 
-/** A row that is read by hand. */
+/** Returns a row with a custom reader. */
 export function readBy<Schema extends TSchema, Value>(
   schema: Schema,
   read: (sent: NonNullable<Static<Schema>>) => Value,
   absent?: Value,
 ): ReadRow<Value> {
-  // Only values of the schema are read.
+  // Safe cast: only values of the schema are read.
   return { schema, absent, read: (sent) => read(sent as NonNullable<Static<Schema>>) };
 }
 
-/** The rows of a request that makes a resource: a field with a default, and one that may be null, can be left out. */
+/** Returns the rows of a creation request: fields with a default, and nullable ones, are optional. */
 export function asked<Rows extends Fields>(fields: Rows): AskedRows<Rows> {
   return rowsOf(fields, (field) => {
     const { default: usual, form, isNullable } = field;
@@ -80,9 +80,9 @@ export function asked<Rows extends Fields>(fields: Rows): AskedRows<Rows> {
 }
 
 /**
- * The rows of a request that changes a resource, all of them optional.
+ * Returns the rows of a change request, all of them optional.
  *
- * @param nulls what null means: a value of the fields that may be null, or for all fields that nothing changes
+ * @param nulls meaning of null: a value for nullable fields, or no change for all fields
  */
 export function changed<Rows extends Fields>(fields: Rows, nulls: "values" | "no change"): AskedRows<Rows> {
   if (nulls === "no change")
@@ -110,7 +110,7 @@ function rowsOf<Rows extends Fields>(
       read: (sent: unknown) => domainValue(field.form, sent),
     },
   ]);
-  // A row for each field.
+  // Safe cast: one row per field.
   return Object.fromEntries(rows) as AskedRows<Rows>;
 }
 
@@ -120,7 +120,7 @@ function domainValue({ kind }: FieldForm, sent: unknown): unknown {
   return kind === "set" && Array.isArray(sent) ? [...new Set(sent)] : sent;
 }
 
-/** The body of a request that makes something: an absent field has its default, or is null. */
+/** Returns the form of a creation request: an absent field gets its default, or null. */
 export function creation<Rows extends ReadRows>(
   title: string,
   rows: Rows,
@@ -129,7 +129,7 @@ export function creation<Rows extends ReadRows>(
   return formOf(title, rows, checks, ({ absent }) => absent ?? null);
 }
 
-/** The body of a request that changes something: an absent field stays as it is. */
+/** Returns the form of a change request: an absent field does not change. */
 export function alteration<Rows extends ReadRows>(
   title: string,
   rows: Rows,
@@ -138,7 +138,7 @@ export function alteration<Rows extends ReadRows>(
   return formOf(title, rows, {}, (_, sent) => (nulls === "values" && sent === null ? null : undefined));
 }
 
-/** What the schema of a body cannot say. */
+/** Checks that a body's schema cannot express. */
 type FormChecks = Pick<BodyForm<TObject>, "more" | "moreUnserved">;
 
 function formOf<Value>(
@@ -165,7 +165,7 @@ function formOf<Value>(
         const value = given === undefined || given === null ? without(row, given) : row.read(given);
         return value === undefined ? [] : [[camelCase(name), value] as const];
       });
-      // Each value was read by its row.
+      // Safe cast: each value was read by its row.
       return Object.fromEntries(values) as Value;
     },
   };
@@ -179,7 +179,7 @@ function asSent(schema: TSchema): ReadRow<unknown> {
   return { schema, absent: undefined, read: (sent) => sent };
 }
 
-/** A value as an answer has it: JSON spells a time as a text. */
+/** A value as in an answer: JSON has times as texts. */
 type Written<Value> = Value extends Date
   ? string
   : Value extends readonly (infer Item)[]
@@ -188,10 +188,10 @@ type Written<Value> = Value extends Date
       ? { -readonly [Name in keyof Value]: Written<Value[Name]> }
       : Value;
 
-/** A schema, of the domain's field of its name; or a schema with what makes a value of it. */
+/** A schema, for the domain field with the row's name; or a schema with a function that computes its value. */
 type WriteRows<Item> = Readonly<Record<string, TSchema | readonly [TSchema, (item: Item) => unknown]>>;
 
-/** The names of the rows whose values are not such as their schemas say. */
+/** Names of the rows whose values do not match their schemas. */
 type Mismatched<Item, Rows> = {
   readonly [Name in keyof Rows & string]: ValueIn<Item, Name, Rows[Name]> extends Static<SchemaOf<Rows[Name]>>
     ? never
@@ -204,7 +204,7 @@ type ValueIn<Item, Name extends string, Row> = Row extends readonly [unknown, (i
     ? Written<Item[CamelCase<Name>]>
     : undefined;
 
-/** What answers say of an item. */
+/** The answer about an item. */
 export interface Answer<Item, Schema extends TSchema = TObject> {
   readonly schema: Schema;
   body(this: void, item: Item): Static<Schema>;
@@ -219,8 +219,8 @@ type SchemaOf<Row> = Row extends readonly [infer Schema extends TSchema, unknown
 type AnswerOf<Item, Rows> = Answer<Item, TObject<{ [Name in keyof Rows]: SchemaOf<Rows[Name]> }>>;
 
 /**
- * An answer about an item of the domain, by its rows; called as `answerOf<Item>()(title, rows)`, so that the rows can be
- * inferred.
+ * Returns the answer about a domain item, by its rows; called as `answerOf<Item>()(title, rows)`, so that the rows can
+ * be inferred.
  */
 export function answerOf<Item extends object>() {
   return <Rows extends WriteRows<Item>>(
@@ -236,7 +236,7 @@ export function answerOf<Item extends object>() {
       body: (item: Item) =>
         Object.fromEntries(writing.map(({ name, write }) => [name, written(write(item))])),
     };
-    // The schemas of the rows, by their names; a mismatch stops at what uses the answer.
+    // Safe cast: a mismatch of the rows fails where the answer is used.
     return answer as never;
   };
 }
@@ -249,7 +249,7 @@ function isPair<Item>(
 
 function fieldOf(name: string): (item: object) => unknown {
   const field = camelCase(name);
-  // The rows name fields of the item.
+  // Safe cast: the rows name fields of the item.
   return (item) => (item as Readonly<Record<string, unknown>>)[field];
 }
 
@@ -257,7 +257,7 @@ function written(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** The rows of an answer for fields that a client chose. */
+/** Returns the rows of an answer for fields that a client chose. */
 export function shown<Rows extends Fields>(
   fields: Rows,
 ): { readonly [Name in keyof Rows & string as SnakeCase<Name>]: TSchema } {
@@ -265,13 +265,13 @@ export function shown<Rows extends Fields>(
     const words = aboutShown === undefined ? {} : { description: aboutShown };
     return [snakeCase(name), isNullable ? orNull(plainSchema(form), words) : plainSchema(form, words)];
   });
-  // A schema for each field.
+  // Safe cast: one schema per field.
   return Object.fromEntries(schemas) as {
     readonly [Name in keyof Rows & string as SnakeCase<Name>]: TSchema;
   };
 }
 
-/** The values that a request may have. */
+/** Returns the schema of a request's values. */
 function schemaOf(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   switch (form.kind) {
     case "text":
@@ -299,7 +299,7 @@ function schemaOf(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   }
 }
 
-/** The values that an answer has: those that a request may have, without their limits. */
+/** Returns the schema of an answer's values: those of a request, without their limits. */
 function plainSchema(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   switch (form.kind) {
     case "text":

@@ -1,20 +1,20 @@
-// The ways to say which file of this server is meant. Nothing is ever fetched from an address: what a server reads for
-// others could be what only it may see.
+// Ways to name a file of this server. Nothing is ever fetched from a URL, because a server can read things that others
+// may not see.
 import { isUuid } from "../../../base/domain/random.ts";
 
 const idPrefix = "file-";
 
-/** The id of a file in its one spelling; null for what can be none. */
+/** Returns the normalized id of a file; null if the text cannot be an id. */
 export function fileIdOf(text: string): string | null {
   const id = text.toLowerCase();
   return id.startsWith(idPrefix) && isUuid(id.slice(idPrefix.length)) ? id : null;
 }
 
 /**
- * The id of the file that a request names: by the id itself, as `hone-file://<id>`, or by its address on this server.
+ * Returns the id of the file that a request names: by id, as `hone-file://<id>`, or by its URL on this server.
  *
- * @param host under which the request reached this server; null where it did not say
- * @returns null where it is none of these
+ * @param host host under which the request reached this server; null if unknown
+ * @returns null for any other text
  */
 export function fileIdIn(text: string, host: string | null): string | null {
   const scheme = "hone-file://";

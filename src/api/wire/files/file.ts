@@ -1,10 +1,10 @@
-// Uploaded files as OpenAI's interface spells them.
+// Uploaded files, as in OpenAI's API.
 import { Type } from "typebox";
 import type { UploadedFile } from "../../../base/domain/uploads/uploaded-file.ts";
 import { answerOf } from "../fields/resource.ts";
 import { pageQueryFields } from "../page.ts";
 
-/** What files are uploaded for: the only use there is of one. */
+/** The only supported purpose of an upload. */
 export const filePurpose = "fine-tune";
 
 export const fileQuerySchema = Type.Object({
@@ -12,7 +12,7 @@ export const fileQuerySchema = Type.Object({
   purpose: Type.Optional(Type.String({ description: "Only files with this purpose." })),
 });
 
-/** For the document: the form is read as it comes. */
+/** Only documentation: the form is read as it arrives. */
 export const uploadSchema = Type.Object(
   {
     purpose: Type.Enum([filePurpose], { description: "Purpose of the file." }),

@@ -1,4 +1,4 @@
-// Keys as the API spells them for administrators: making, changing, rotating and showing them.
+// Keys in the API for administrators: create, change, rotate and show.
 import { Type } from "typebox";
 import {
   type AccessKey,

@@ -1,4 +1,4 @@
-// Limits of entities as the API spells them.
+// Limits of entities in the API.
 import { Type } from "typebox";
 import { type KeyLimits, limitFields } from "../../../base/domain/keys/limits.ts";
 import { alteration, answerOf, changed, shown } from "../fields/resource.ts";

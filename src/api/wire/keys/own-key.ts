@@ -1,4 +1,4 @@
-// The key that a request came with, as the API says it to whoever sent it.
+// The key of a request, as the API shows it to its sender.
 import { Type } from "typebox";
 import type { Caller } from "../../../base/domain/access.ts";
 import { keyScopes } from "../../../base/domain/keys/key-scope.ts";

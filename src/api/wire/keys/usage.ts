@@ -1,4 +1,4 @@
-// What keys have used, as the API spells it: pages of rows, and the same as CSV.
+// Usage by key in the API: pages of rows, and CSV.
 import { Type, type Static } from "typebox";
 import { usageId, type UsageFilter, type UsageRow } from "../../../base/domain/keys/usage.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
@@ -54,8 +54,8 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
 });
 
 /**
- * @param entity whose the caller may see, or asked for
- * @throws ServiceError `invalid` for what is no day
+ * @param entity entity that the caller may see, or asked for
+ * @throws ServiceError `invalid` for an invalid day
  */
 export function usageFilter(
   query: Static<typeof usageExportQuerySchema>,
@@ -76,7 +76,7 @@ function dayIn(query: Static<typeof usageExportQuerySchema>, field: "from" | "to
 
 const columns = Object.keys(usageAnswer.schema.properties).filter((name) => name !== "id");
 
-/** RFC 4180, a column for each field but `id`. */
+/** RFC 4180, a column per field except `id`. */
 export const usageCsv = {
   header: csvLine(columns),
   line: (row: UsageRow): string => {

@@ -1,4 +1,4 @@
-// The body of the chat request that a request for a message stands for.
+// Converts a message request to the equivalent chat request.
 import { borrowed, given } from "../chat/borrowed-fields.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { continuesLast, type InputMessage } from "./input-messages.ts";
@@ -7,12 +7,12 @@ import { lentNames, type CountRequestBody, type MessagesRequestBody } from "./me
 type Tool = NonNullable<CountRequestBody["tools"]>[number];
 type ToolChoice = NonNullable<CountRequestBody["tool_choice"]>;
 
-/** A request for a message, or for the number of tokens of its prompt. */
+/** Body of a message request, or of a request for its number of prompt tokens. */
 export type MessageBody = CountRequestBody & Partial<MessagesRequestBody>;
 
 /**
- * @param messages as `inputMessages` makes them of the body
- * @param tools those of the body that the model is shown
+ * @param messages result of `inputMessages` for the body
+ * @param tools tools of the body that the model sees
  */
 export function chatBody(
   body: MessageBody,
@@ -37,13 +37,13 @@ export function chatBody(
       json_schema: { name: "output", schema: format.schema },
     },
     ...thinkingBody(body),
-    // Tokens have no place in the answer.
+    // The answer has no room for tokens.
     logprobs: false,
     return_token_ids: false,
   };
 }
 
-/** By its newer name, or its older one. */
+/** Returns the format under its newer or older name. */
 function formatOf({ output_config: config, output_format: older }: CountRequestBody) {
   return config?.format ?? older ?? null;
 }
@@ -57,7 +57,7 @@ function toolChoice({ type, name }: ToolChoice): unknown {
   return type === "any" ? "required" : type;
 }
 
-/** A model is told to think, or not to: whether it does where nothing is said depends on its template. */
+/** Instructs the model to think or not; otherwise its template would decide. */
 function thinkingBody({
   thinking,
   output_config: config,
@@ -69,7 +69,7 @@ function thinkingBody({
   const own = variables ?? {};
   return {
     reasoning_effort: effort,
-    // An effort says it already, and what is no object is refused as it was sent.
+    // An effort already says it, and an invalid value is passed on to be refused.
     ...(effort === null && isObject(own) ? { chat_template_kwargs: { enable_thinking: true, ...own } } : {}),
     thinking_token_budget: kind === "enabled" ? (thinking?.budget_tokens ?? null) : null,
     include_reasoning: thinking?.display !== "omitted",

@@ -1,22 +1,22 @@
-// The blocks of an answer as they come: what the model thought, said, and the tools that it calls. One is open at a time;
-// each opens, grows and closes with events of its own, which a stream sends and a whole answer does without.
+// Content blocks of an answer as they arrive: thoughts, text and tool calls. One block is open at a time; each opens,
+// grows and closes with events, which a stream sends and a whole answer discards.
 import { createHash } from "node:crypto";
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ToolCallDelta } from "../../../base/domain/chat.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { JsonText } from "../json-text.ts";
 
-/** An event of a stream, whose name is its type. */
+/** An event of a stream, named by its type. */
 export type MessageEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 interface OpenBlock {
   readonly kind: "thinking" | "text" | "tool_use";
-  /** Of a call: its index in the choice, its id and its name. */
+  /** For a call: its index in the choice, its id and its name. */
   readonly call: { readonly index: number; readonly id: string; readonly name: string } | null;
   text: string;
 }
 
-/** What a delta of each kind of block is called, and the member that grows by it. */
+/** Delta type of each kind of block, and the member that it extends. */
 const deltas = {
   thinking: { type: "thinking_delta", member: "thinking" },
   text: { type: "text_delta", member: "text" },
@@ -24,29 +24,29 @@ const deltas = {
 } as const;
 
 export class ContentBlocks {
-  /** Those that are closed. */
+  /** Closed blocks. */
   readonly #done: object[] = [];
   #open: OpenBlock | null = null;
   #hasCalls = false;
 
-  /** The blocks that are closed. */
+  /** Closed blocks. */
   get blocks(): readonly object[] {
     return this.#done;
   }
 
-  /** Whether any tool is called. */
+  /** True if the answer calls a tool. */
   get hasCalls(): boolean {
     return this.#hasCalls;
   }
 
-  /** Adds what a step brought. */
+  /** Appends the deltas of one step. */
   *add({ reasoning, text, toolCalls }: ChatDelta): Generator<MessageEvent> {
     if (reasoning !== "") yield* this.#addText("thinking", reasoning);
     if (text !== "") yield* this.#addText("text", text);
     for (const call of toolCalls) yield* this.#addCall(call);
   }
 
-  /** Closes what is open; an answer may have no block at all. */
+  /** Closes the open block; an answer may have no blocks. */
   *finish(): Generator<MessageEvent> {
     const block = this.#open;
     if (block === null) return;
@@ -91,14 +91,14 @@ export class ContentBlocks {
   }
 }
 
-/** As the block opens. */
+/** Returns the block as it is opened. */
 function startBody({ kind, call }: OpenBlock): object {
   if (kind === "thinking") return { type: kind, thinking: "", signature: "" };
   if (kind === "text") return { type: kind, text: "", citations: null };
   return { type: kind, id: call?.id, name: call?.name, input: {}, caller };
 }
 
-/** As it is once it is closed. */
+/** Returns the block as it is closed. */
 function blockBody(block: OpenBlock): object {
   const { kind, text } = block;
   const ended = {
@@ -109,17 +109,17 @@ function blockBody(block: OpenBlock): object {
   return { ...startBody(block), ...ended() };
 }
 
-/** Who calls a tool: the model itself, rather than a program that it wrote. */
+/** The model itself calls the tool, not a program that it wrote. */
 const caller = { type: "direct" };
 
-/** Nothing here has to be trusted when it comes back, so that this tells one thought from another and no more. */
+/** Distinguishes thoughts; it need not be trustworthy when it is sent back. */
 function signatureOf({ text }: OpenBlock): string {
   return createHash("sha256").update(text).digest("base64");
 }
 
 /**
- * Arguments in their own digits. Those that are no object, as of a call that was cut, stand in one, as Anthropic's
- * documentation has clients send them back.
+ * Parses arguments with exact numbers. Text that is not an object, as from a truncated call, is wrapped in one, as
+ * Anthropic's documentation asks clients to send it back.
  */
 function inputOf(text: string): object {
   const json = text === "" ? "{}" : text;

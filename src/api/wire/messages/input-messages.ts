@@ -1,5 +1,5 @@
-// From the messages of a request to messages of a chat: blocks of one turn become one message, and each result of a tool one
-// of its own. Of each message it is remembered where its parts were sent.
+// Converts a request's messages to chat messages: the blocks of one turn become one message, and each tool result a
+// separate one. It records the origin of each message's parts.
 import { exactJsonText, type ExactJson } from "../../../base/domain/text/exact-json.ts";
 import type { CountRequestBody } from "./messages-request.ts";
 
@@ -9,12 +9,12 @@ type Texts = NonNullable<CountRequestBody["system"]>;
 
 type Place = readonly string[];
 
-/** Where a message was sent, from the body on. */
+/** Path of a message in the body. */
 export interface MessageOrigin {
   readonly place: Place;
-  /** Of the texts of its content. */
+  /** Paths of the texts of its content. */
   readonly textPlaces: readonly Place[];
-  /** Of its tool calls. */
+  /** Paths of its tool calls. */
   readonly callPlaces: readonly Place[];
 }
 
@@ -28,18 +28,18 @@ interface Text {
   readonly place: Place;
 }
 
-/** What follows each other without a result of a tool, or somebody else, between; or such a result. */
+/** Consecutive blocks of one role without a tool result between them, or one tool result. */
 interface Turn {
   readonly role: Message["role"] | "tool";
   readonly place: Place;
   readonly texts: Text[];
   readonly thoughts: string[];
   readonly calls: { readonly call: object; readonly place: Place }[];
-  /** Of a result: the id of its call. */
+  /** For a tool result: id of its call. */
   readonly resultOf?: string | null | undefined;
 }
 
-/** With the system's message first. */
+/** Returns the messages, the system message first. */
 export function inputMessages({
   system,
   messages,
@@ -67,15 +67,15 @@ export function inputMessages({
   return turns.map(turnMessage);
 }
 
-/** Whether the answer goes on with the last message, which is the assistant's and calls no tool. */
+/** True if the model continues the last message, that is, if it is the assistant's and calls no tool. */
 export function continuesLast(messages: readonly InputMessage[]): boolean {
   const last = messages.at(-1);
   return last?.message["role"] === "assistant" && last.origin.callPlaces.length === 0;
 }
 
 /**
- * Claude Code says in front of its instructions which program and request it is, in other words each time. That is for
- * Anthropic's bills, and no prompt that begins with it begins as another one does.
+ * Claude Code prepends a line to its instructions that names program and request, different each time. It serves
+ * Anthropic's billing, and would prevent prompt caching.
  */
 function isAttribution(text: string): boolean {
   return text.startsWith("x-anthropic-billing-header:");
@@ -87,10 +87,10 @@ function blocksOf(content: Message["content"]): readonly Block[] {
 
 function addBlock(turn: Turn, block: Block, place: Place): void {
   if (block.type === "text") turn.texts.push({ text: block.text ?? "", place });
-  // One that is redacted says nothing to a model that did not think it.
+  // Redacted thoughts mean nothing to a model that did not think them.
   if (block.type === "thinking") turn.thoughts.push(block.thinking ?? "");
   if (block.type !== "tool_use") return;
-  // It came out of JSON.
+  // Safe cast: parsed from JSON.
   const text = exactJsonText((block.input ?? {}) as ExactJson);
   const call = { id: block.id, type: "function", function: { name: block.name, arguments: text } };
   turn.calls.push({ call, place });
@@ -98,7 +98,7 @@ function addBlock(turn: Turn, block: Block, place: Place): void {
 
 function turnMessage({ role, place, texts, thoughts, calls, resultOf }: Turn): InputMessage {
   const parts = texts.map(({ text }) => ({ type: "text", text }));
-  // A single text stands as it is, so that templates which know no parts show the same.
+  // A single text is passed as a text, so that templates without support for parts render the same.
   const content = parts.length > 1 ? parts : (parts[0]?.text ?? (calls.length > 0 ? null : ""));
   return {
     message: {

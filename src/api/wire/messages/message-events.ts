@@ -1,12 +1,12 @@
-// The answer to a request for a message: the events of a stream in order, and the whole, which holds what they add up to.
+// Answer to a message request: the events of a stream, or the whole answer that they add up to.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { ContentBlocks, type MessageEvent } from "./content-blocks.ts";
 
-/** What keeps a stream alive that has nothing to say for long. */
+/** Event that keeps a silent stream alive. */
 export const ping: MessageEvent = { type: "ping" };
 
-/** Makes the events of one stream, of its steps as they come. */
+/** Returns a writer of one stream's events, fed with steps as they arrive. */
 export function messageEvents(request: ChatRequest, header: ChatHeader) {
   const message = new MessageSoFar(request, header);
   return {
@@ -30,11 +30,11 @@ export function messageEvents(request: ChatRequest, header: ChatHeader) {
   };
 }
 
-/** Adds up one answer, as {@link messageEvents} streams one. */
+/** Returns a collector of one answer; {@link messageEvents} streams the same. */
 export function wholeMessage(request: ChatRequest, header: ChatHeader) {
   const message = new MessageSoFar(request, header);
   return {
-    // What the events are is for streams; taking them is what adds them up.
+    // Only streams need the events; consuming them updates the message.
     add: (deltas: readonly ChatDelta[]): void => deltas.forEach((delta) => void [...message.add(delta)]),
     end: (usage: ChatUsage): object => message.body({ ...message.stop(usage), usage: message.usage(usage) }),
   };
@@ -45,7 +45,7 @@ class MessageSoFar {
   readonly #header: ChatHeader;
   readonly #blocks = new ContentBlocks();
   #finish: ChatFinish | null = null;
-  /** Tokens up to the last one that was thought. */
+  /** Tokens up to the last thinking token. */
   #thinkingTokens = 0;
 
   constructor(request: ChatRequest, header: ChatHeader) {
@@ -77,7 +77,7 @@ class MessageSoFar {
     };
   }
 
-  /** Why it ended. */
+  /** Returns why the answer ended. */
   stop({ completionTokens }: ChatUsage): {
     readonly stop_reason: string;
     readonly stop_sequence: string | null;
@@ -94,11 +94,11 @@ class MessageSoFar {
     return { stop_reason: matchedStop === null ? "end_turn" : "stop_sequence", stop_sequence: matchedStop };
   }
 
-  /** Tokens of the prompt that were computed before are counted by themselves. */
+  /** Cached prompt tokens are counted separately. */
   usage({ promptTokens, cachedTokens, completionTokens }: ChatUsage): object {
     return {
       input_tokens: promptTokens - cachedTokens,
-      // What is kept of a prompt costs nothing, and is not set apart from the rest of it.
+      // Caching a prompt is free, and not counted.
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: cachedTokens,
       cache_creation: null,

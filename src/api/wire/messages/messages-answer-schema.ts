@@ -1,5 +1,5 @@
-// What a request for a message is answered with, as schemas that document it: the message, the events of a stream, and a count
-// of tokens. Answers are not checked against them, but in tests.
+// Schemas that document the answer to a message request: the message, the events of a stream, and a token count. Only
+// tests check answers against them.
 import { Type, type TSchema } from "typebox";
 import { anyObject } from "../fields/any-object.ts";
 import { orNull } from "../nullable.ts";
@@ -100,7 +100,7 @@ function delta(type: string, member: string) {
   return Type.Object({ type: Type.Enum([type]), [member]: Type.String() });
 }
 
-/** One event of a stream, whose name is its type. */
+/** One event of a stream, named by its type. */
 export const messageEventSchema = Type.Union(
   [
     event("message_start", { message: messageSchema }),

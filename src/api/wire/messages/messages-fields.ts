@@ -1,5 +1,5 @@
-// How the body of a request for a message is read, and what of its blocks, tools and choices cannot be said in a schema:
-// which members each type has, in whose messages it stands, and which types are served.
+// Reader of a message request's body, with checks of blocks, tools and choices that a schema cannot express: required
+// members per type, allowed roles, and supported types.
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -19,7 +19,7 @@ export const messagesForm: BodyForm<typeof messagesRequestSchema> = {
   moreUnserved: unservedBlocks,
 };
 
-/** Of a request that asks how many tokens its prompt has. */
+/** Form of a token count request. */
 export const countForm: BodyForm<typeof countRequestSchema> = {
   schema: countRequestSchema,
   fields: countFields,
@@ -28,9 +28,9 @@ export const countForm: BodyForm<typeof countRequestSchema> = {
 };
 
 interface BlockRule {
-  /** In whose messages it stands. */
+  /** Roles whose messages may contain it. */
   readonly roles: readonly string[];
-  /** The members that it must have. */
+  /** Required members. */
   readonly members: readonly string[];
 }
 
@@ -42,7 +42,7 @@ const blockRules: Readonly<Record<string, BlockRule>> = {
   tool_result: { roles: ["user"], members: ["tool_use_id"] },
 };
 
-/** Whether the model can be shown a tool of this type. */
+/** True if the model can see a tool of this type. */
 export function isShownTool(type: unknown): boolean {
   return type === undefined || type === null || type === "custom";
 }

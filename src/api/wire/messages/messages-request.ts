@@ -1,5 +1,5 @@
-// A request for a message as Anthropic's Messages API spells it: every field with its type, range, default and what it does.
-// What has an equal in a chat request is read as that; fields of a chat request that have no equal here may be sent too.
+// A message request of Anthropic's Messages API: all fields with type, range, default and description. Fields with a
+// counterpart in a chat request are read as that; other fields of a chat request are accepted too.
 import { Type } from "typebox";
 import { isEmpty, never } from "../body.ts";
 import { borrowedFields, borrowedNames, type BorrowedName } from "../chat/borrowed-fields.ts";
@@ -7,7 +7,7 @@ import { anyObject, named } from "../fields/any-object.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { nullable } from "../nullable.ts";
 
-/** A member that is accepted, and checked elsewhere or not at all. */
+/** Defines a member that is accepted, and checked elsewhere or not at all. */
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const cached = nullable(anyObject, {
@@ -30,7 +30,7 @@ const textOrBlocks = Type.Union([
   Type.Array(textBlock, { title: "list[AnthropicTextBlock]" }),
 ]);
 
-/** A block of any type that is served; which members it must have is checked apart. */
+/** A block of any supported type; its required members are checked separately. */
 const contentBlock = Type.Object(
   {
     type: Type.String({
@@ -49,7 +49,7 @@ const contentBlock = Type.Object(
         "In a tool result: accepted without use, because chat templates have no failed calls. Describe the failure in the content.",
     }),
     cache_control: cached,
-    // Members that the blocks of answers have.
+    // Members of blocks in answers.
     citations: free("Accepted without use."),
     caller: free("Accepted without use."),
     data: free("In a redacted thinking block: accepted without use."),
@@ -139,7 +139,7 @@ const outputSchema = Type.Object(
   { ...named, title: "AnthropicOutputConfig" },
 );
 
-/** Fields of a chat request that have a name of their own here. */
+/** Fields of a chat request that have another name here. */
 const renamed = [
   "stop",
   "user",
@@ -150,12 +150,12 @@ const renamed = [
 
 type LentName = Exclude<BorrowedName, (typeof renamed)[number]>;
 
-/** Fields of a chat request that mean here what they mean there. */
+/** Fields of a chat request that mean the same here. */
 export const lentNames: readonly LentName[] = borrowedNames.filter(
   (name): name is LentName => !renamed.some((one) => one === name),
 );
 
-/** Of those, the ones that say how a prompt is rendered. */
+/** Those that control how a prompt is rendered. */
 const promptNames = [
   "model",
   "documents",
@@ -164,7 +164,7 @@ const promptNames = [
   "add_special_tokens",
 ] as const satisfies readonly LentName[];
 
-/** What a request says of its prompt, which is what can be counted. */
+/** Fields for the prompt, whose tokens can be counted. */
 const promptFields = {
   messages: field("read", Type.Array(messageSchema, { minItems: 1 }), {
     about: "The conversation so far, oldest first.",

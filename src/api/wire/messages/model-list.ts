@@ -1,17 +1,17 @@
-// The models that can be asked as clients of Anthropic's API read them, who send the header `anthropic-version`.
+// List of models for clients of Anthropic's API, which send the header `anthropic-version`.
 import { Type, type Static } from "typebox";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** What is known of a name that can be asked. */
+/** A model name in the list. */
 export interface NamedModel {
   readonly id: string;
   readonly createdAt: Date;
-  /** Tokens that prompt and answer may have together; null where its base is not served. */
+  /** Context length in tokens, prompt and answer together; null if its base is not served. */
   readonly contextLength: number | null;
 }
 
 export const modelListQuerySchema = Type.Object({
-  /** The id that the page begins behind, and the one that it ends before. */
+  /** Ids after which the page begins, and before which it ends. */
   after_id: Type.Optional(Type.String()),
   before_id: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
@@ -34,9 +34,9 @@ export function modelInfo({ id, createdAt, contextLength }: NamedModel): object 
 }
 
 /**
- * A page of the models.
+ * Returns a page of the models.
  *
- * @throws ServiceError `invalid` for a name to go on from that is none of them
+ * @throws ServiceError `invalid` for an unknown id to continue from
  */
 export function modelInfoPage(
   models: readonly NamedModel[],
@@ -44,7 +44,7 @@ export function modelInfoPage(
 ): object {
   const start = after === undefined ? 0 : placeOf(models, after, "after_id") + 1;
   const end = before === undefined ? models.length : placeOf(models, before, "before_id");
-  // What ends before a model has those next to it.
+  // A page before a model contains its nearest predecessors.
   const isBackward = before !== undefined && after === undefined;
   const first = isBackward ? Math.max(start, end - limit) : start;
   const page = models.slice(first, isBackward ? end : Math.min(end, first + limit));

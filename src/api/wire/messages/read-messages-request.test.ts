@@ -1,4 +1,4 @@
-// Requests for messages, each against the chat request that it stands for; what is refused, and where it was sent.
+// Message requests, each against its equivalent chat request; refusals with their paths.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -11,15 +11,15 @@ const limits = httpSettings.with();
 const hi = { role: "user", content: "Hi" };
 const least = { messages: [hi], max_tokens: 9, request_id: "r" };
 
-/** Both are read as the same request. */
+/** Checks that both are read as the same request. */
 function same(body: object, chat: object): void {
   const { request } = readMessagesRequest({ ...least, ...body }, limits);
-  // Neither is answered unasked, whatever the model, and it thinks only where it is asked to.
+  // Not returned by default, for any model; the model thinks only on request.
   const unasked = { logprobs: false, return_token_ids: false, reasoning_effort: "none" };
   assert.deepEqual(request, readChatRequest({ ...least, ...unasked, ...chat }, limits).request);
 }
 
-/** Every fault with its place below the body, and the error's code. */
+/** Checks every fault with its path below the body, and the error's code. */
 function refuses(body: object, code: string, faults: readonly (readonly [place: string, RegExp])[]): void {
   assert.throws(
     () => readMessagesRequest({ ...least, ...body }, limits),
@@ -48,7 +48,7 @@ const chatCall = (id: string, text = "{}") => ({
 });
 const returned = (id: string, content: unknown) => ({ role: "tool", tool_call_id: id, content });
 
-test("fields that have another name in a chat request are read as that", () => {
+test("reads fields with another name in a chat request as those", () => {
   same({}, {});
   same({ stop_sequences: ["a", "b"] }, { stop: ["a", "b"] });
   same({ metadata: { user_id: "u" } }, { user: "u" });
@@ -64,7 +64,7 @@ test("fields that have another name in a chat request are read as that", () => {
   same({ output_format: format }, chat);
 });
 
-test("the system's text or blocks come first, and the line for bills is left out", () => {
+test("puts the system's text or blocks first, and drops the billing line", () => {
   const first = (content: unknown) => ({ messages: [{ role: "system", content }, hi] });
   same({ system: "Be kind." }, first("Be kind."));
   same({ system: [{ ...text("Be kind."), cache_control: { type: "ephemeral" } }] }, first("Be kind."));
@@ -74,14 +74,14 @@ test("the system's text or blocks come first, and the line for bills is left out
   for (const system of ["", [], null, [bill]]) same({ system }, {});
 });
 
-test("blocks of one turn become one message, and results of tools messages of their own", () => {
+test("joins blocks of one turn into one message, and keeps tool results separate", () => {
   const thought = (thinking: string) => ({ type: "thinking", thinking, signature: "s" });
   const table: readonly (readonly [readonly object[], readonly object[]])[] = [
     [
       [user(text("a"), { ...text("b"), cache_control: null })],
       [{ role: "user", content: [text("a"), text("b")] }],
     ],
-    // Messages of one role that follow each other are one turn.
+    // Consecutive messages of one role are one turn.
     [[hi, user(text("a"))], [{ role: "user", content: [text("Hi"), text("a")] }]],
     [
       [
@@ -112,7 +112,7 @@ test("blocks of one turn become one message, and results of tools messages of th
         returned("3", ""),
       ],
     ],
-    // Instructions stay where they were said.
+    // Instructions stay at their position.
     [
       [hi, { role: "system", content: "s" }, { role: "system", content: "t" }, hi],
       [hi, { role: "system", content: "s" }, { role: "system", content: "t" }, hi],
@@ -121,7 +121,7 @@ test("blocks of one turn become one message, and results of tools messages of th
   for (const [messages, chat] of table) same({ messages }, { messages: chat });
 });
 
-test("a last message of the assistant is gone on with, unless it calls a tool", () => {
+test("continues a last message of the assistant, unless it calls a tool", () => {
   const begun = { role: "assistant", content: "The answer is" };
   same({ messages: [hi, begun] }, { messages: [hi, begun], continue_final_message: true });
   same(
@@ -130,7 +130,7 @@ test("a last message of the assistant is gone on with, unless it calls a tool", 
   );
 });
 
-test("a call's arguments and a schema keep the digits of their numbers", () => {
+test("keeps the digits of numbers in a call's arguments and in a schema", () => {
   const input = '{"a":1234567890123456789,"b":1.0}';
   const message = `{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":${input}}]}`;
   const format = '{"type":"json_schema","schema":{"const":1234567890123456789}}';
@@ -143,7 +143,7 @@ test("a call's arguments and a schema keep the digits of their numbers", () => {
   assert.equal(constraint?.kind === "json-schema" && constraint.schema, '{"const":1234567890123456789}');
 });
 
-test("tools and choices of them; tools that the server would have to run are left out", () => {
+test("reads tools and tool choices, and leaves out tools that the server would run", () => {
   const schema = { type: "object", properties: { city: { type: "string" } } };
   const tools = [{ name: "f", description: "d", input_schema: schema, cache_control: { type: "ephemeral" } }];
   const chatTools = [{ type: "function", function: { name: "f", description: "d", parameters: schema } }];
@@ -174,7 +174,7 @@ test("tools and choices of them; tools that the server would have to run are lef
   refuses(forced, "unsupported", [["tools", /there are no tools/]]);
 });
 
-test("a model is told to think only where that is asked for, within its budget", () => {
+test("lets a model think only on request, within its budget", () => {
   const told = { reasoning_effort: null, chat_template_kwargs: { enable_thinking: true } };
   same({ thinking: { type: "disabled" } }, {});
   same({ thinking: { type: "adaptive" } }, told);
@@ -197,7 +197,7 @@ test("a model is told to think only where that is asked for, within its budget",
   ]);
 });
 
-test("edits of the context are not made, and that is said", () => {
+test("ignores edits of the context, with a notice", () => {
   const edits = [{ type: "clear_thinking_20251015", keep: "all" }];
   const { notices } = readMessagesRequest({ ...least, context_management: { edits } }, limits);
   assert.deepEqual(notices, ["context_management is not applied: the conversation is taken as it was sent"]);
@@ -205,7 +205,7 @@ test("edits of the context are not made, and that is said", () => {
   assert.deepEqual(readMessagesRequest({ ...least, inference_geo: "us" }, limits).ignored, ["inference_geo"]);
 });
 
-test("what the models have no eyes for is refused by its type, with its place", () => {
+test("refuses images and other unsupported blocks by type, with their paths", () => {
   const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "" } };
   const document = { type: "document", source: { type: "text", media_type: "text/plain", data: "a" } };
   refuses(
@@ -232,7 +232,7 @@ test("what the models have no eyes for is refused by its type, with its place", 
   ]);
 });
 
-test("what is wrong is said of what was sent, and by its names", () => {
+test("reports faults at the paths and names that were sent", () => {
   refuses({ max_tokens: undefined, messages: undefined }, "invalid", [
     ["messages", /required/],
     ["max_tokens", /required/],
@@ -273,7 +273,7 @@ test("what is wrong is said of what was sent, and by its names", () => {
   ]);
 });
 
-test("faults that chat finds in a part of a message stand where that was sent", () => {
+test("locates a fault that chat finds in a part of a message where it was sent", () => {
   const { origins } = readMessagesRequest(
     {
       ...least,
@@ -295,7 +295,7 @@ test("faults that chat finds in a part of a message stand where that was sent", 
   );
 });
 
-test("a count is of the prompt that a message would have", () => {
+test("counts the prompt that a message would have", () => {
   const body = {
     model: "m",
     system: "s",

@@ -1,5 +1,5 @@
-// From a parsed body to the domain's requests: the body becomes a chat request's and is read as one, so that each field means
-// what it means there. What is found wrong is located where the client sent it.
+// Converts a parsed body to the domain's requests: it builds the equivalent chat request and reads that, so that each
+// field means the same. Faults are located where the client sent them.
 import type { ChatRequest, TokenizeRequest } from "../../../base/domain/chat.ts";
 import { assert } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,13 +13,13 @@ import { inputMessages } from "./input-messages.ts";
 import { countForm, isShownTool, messagesForm } from "./messages-fields.ts";
 import { sentError, sentPlace, type SentOrigins } from "./sent-places.ts";
 
-/** What is known of a request beside what it asks for. */
+/** Common data of a request that was read. */
 interface ReadParts {
-  /** Where its fields stand in the body; of the messages, where they would stand in a chat request's. */
+  /** Paths of its fields in the body; for messages, the paths in the chat request. */
   readonly places: WirePlaces;
-  /** Where messages and tools were sent, which says where in the body a fault of one stands. */
+  /** Origins of messages and tools, which locate their faults in the body. */
   readonly origins: SentOrigins;
-  /** What the client should know of how its request was understood, in sentences. */
+  /** Notices for the client about how the request was read, as sentences. */
   readonly notices: readonly string[];
   readonly ignored: readonly string[];
 }
@@ -34,7 +34,7 @@ export interface ReadCountRequest extends ReadParts {
 }
 
 /**
- * @param exact the body with the digits of its numbers
+ * @param exact the body with exact numbers
  * @throws ServiceError `invalid` and `unsupported` as `readForm` does, and `invalid` as `readChatRequest` does
  */
 export function readMessagesRequest(
@@ -50,7 +50,7 @@ export function readMessagesRequest(
 }
 
 /**
- * Reads which prompt is counted.
+ * Reads the prompt whose tokens are counted.
  *
  * @throws ServiceError as {@link readMessagesRequest}
  */
@@ -76,7 +76,7 @@ function readAsChat(
     exact,
   }: { readonly limits: ChatLimits; readonly requestId: RequestId; readonly exact: unknown },
 ): Omit<ReadParts, "ignored"> & { readonly request: ChatRequest } {
-  // It differs from the body in nothing but the digits of numbers, which a call's arguments keep.
+  // Safe cast: it differs from the body only in the digits of numbers, which a call's arguments keep.
   const exactBody = exact as MessageBody;
   const messages = inputMessages(exactBody);
   const shown = (body.tools ?? []).flatMap((tool, index) =>
@@ -119,8 +119,8 @@ function readAsChat(
 }
 
 /**
- * A budget is asked for by clients that know nothing of the model: one that has no marks of thinking, which a chat's own
- * `thinking_token_budget` is refused for, needs none.
+ * Makes the budget optional: clients send it without knowing the model, and a model without thinking marks needs none.
+ * A chat's own `thinking_token_budget` would be refused for such a model.
  */
 function withLenientBudget(request: ChatRequest, { thinking }: MessageBody): ChatRequest {
   const { processors } = request.sampling;
@@ -134,7 +134,7 @@ function withLenientBudget(request: ChatRequest, { thinking }: MessageBody): Cha
   };
 }
 
-/** Before anything walks the blocks. */
+/** Checked before anything iterates the blocks. */
 function refuseLongLists(body: unknown, { chatMessages, chatParts, chatTools }: ChatLimits): void {
   if (!isObject(body)) return;
   const { messages, system, tools } = body;
@@ -152,7 +152,7 @@ function refuseLongLists(body: unknown, { chatMessages, chatParts, chatTools }: 
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** A call that must be, where none of the tools can be called. */
+/** Refuses a required call if no tool can be called. */
 function refuseForcedNothing({ tools, tool_choice: choice }: MessageBody, shown: readonly object[]): void {
   const isForced = choice?.type === "any" || choice?.type === "tool";
   if (!isForced || shown.length > 0) return;
@@ -166,7 +166,7 @@ function refuseForcedNothing({ tools, tool_choice: choice }: MessageBody, shown:
   });
 }
 
-/** What of the request has no effect, though its sender may expect one. */
+/** Returns notices for parts of the request without effect, which the sender may rely on. */
 function noticesOf({ tools, context_management: management }: MessageBody): readonly string[] {
   const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownTool(type)))];
   const edits = isObject(management) ? management["edits"] : null;

@@ -1,19 +1,19 @@
-// From the places of a chat request to those of the request for a message that it was made of.
+// Translates field paths of a chat request to those of the message request that it was built from.
 import { relocate } from "../field-paths.ts";
 import type { MessageOrigin } from "./input-messages.ts";
 
 type Place = readonly string[];
 
-/** Where what a chat request holds was sent. */
+/** Origins of a chat request's parts. */
 export interface SentOrigins {
   readonly messages: readonly MessageOrigin[];
-  /** The index at which each tool was sent. */
+  /** Index at which each tool was sent. */
   readonly tools: readonly number[];
-  /** Where the form of the answer was sent. */
+  /** Path of the answer's format. */
   readonly format: Place;
 }
 
-/** Fields of a chat request, below the body, that stand elsewhere. */
+/** Fields of a chat request with another path, below the body. */
 const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["stop"], ["stop_sequences"]],
   [["user"], ["metadata", "user_id"]],
@@ -25,15 +25,15 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["continue_final_message"], ["messages"]],
 ];
 
-/** The members of a call and of a result by their names here. */
+/** Names of the members of calls and results here. */
 const memberNames: Readonly<Record<string, string>> = { arguments: "input", tool_call_id: "tool_use_id" };
 
-/** The same error with its faults where the client sent what they speak of. */
+/** Returns the error with faults located where the client sent them. */
 export function sentError(error: unknown, origins: SentOrigins): unknown {
   return relocate(error, (location) => sentPlace(location, origins));
 }
 
-/** @param location what stands in a chat request's body begins with `body` */
+/** @param location a location in a chat request's body, which begins with `body` */
 export function sentPlace(location: Place, { messages, tools, format }: SentOrigins): Place {
   const [part, ...place] = location;
   if (part !== "body") return location;
@@ -41,7 +41,7 @@ export function sentPlace(location: Place, { messages, tools, format }: SentOrig
   const origin = name === "messages" ? messages[Number(index)] : undefined;
   if (index !== "" && origin !== undefined) return ["body", ...messagePlace(origin, below)];
   if (name === "tools" && index !== "") {
-    // A tool has no object of its own for its function.
+    // A tool has no separate object for its function.
     const members = below.filter((member, at) => !(at === 0 && member === "function"));
     const sent = members.map((member, at) => (at === 0 && member === "parameters" ? "input_schema" : member));
     return ["body", name, String(tools[Number(index)] ?? index), ...sent];

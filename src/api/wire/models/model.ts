@@ -1,4 +1,4 @@
-// Models and checkpoints as the training interface spells them.
+// Models and checkpoints in the training API.
 import { Type } from "typebox";
 import type { WirePlaces } from "../field-paths.ts";
 import { answerOf, asked, creation, readBy } from "../fields/resource.ts";
@@ -80,14 +80,14 @@ export const modelCreateForm = creation("ModelCreate", {
   ...asked(returnFields),
 });
 
-/** Where a client sent what a registration asks of adapters. */
+/** Field paths of a registration's adapter settings. */
 export const registrationPlaces: WirePlaces = {
   "adapter.rank": ["body", "lora_rank"],
   "adapter.alpha": ["body", "lora_alpha"],
   "adapter.targets": ["body", "target_modules"],
 };
 
-/** The file of a PEFT folder whose fields are found wrong: it came in the archive, which is the body. */
+/** Faults of this file of a PEFT folder are located in the archive, which is the body. */
 export const importPlaces: WirePlaces = { "adapter_config.json": ["body", "adapter_config.json"] };
 
 export const checkpointDeleteForm = creation("CheckpointDelete", {
@@ -100,7 +100,7 @@ export const checkpointDeleteForm = creation("CheckpointDelete", {
 
 type WithAdapter = { readonly adapter: AdapterWish };
 
-/** What a model asks of its adapters. */
+/** Adapter settings of a model. */
 export const adapterRows = {
   lora_rank: [
     orNull(Type.Integer(), { description: "Rank of new adapters; null lets the server choose." }),

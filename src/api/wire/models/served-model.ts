@@ -1,51 +1,51 @@
-// What a chat request may name as its model, as OpenAI's clients list it.
+// Names that a chat request accepts as its model, in OpenAI's list.
 import { Type } from "typebox";
 import type { AdapterWish, ComputingPlace } from "../../../base/domain/model.ts";
 import { answerOf } from "../fields/resource.ts";
 import { adapterRows } from "./model.ts";
 import { orNull } from "../nullable.ts";
 
-/** A base model as lists of models show it; null for what is not known of one whose files could not be read. */
+/** A base model in lists of models; null for values that are unknown because its files could not be read. */
 export interface ListedBase {
   readonly name: string;
-  /** Tokens that prompt and answer may have together. */
+  /** Context length in tokens, prompt and answer together. */
   readonly contextLength: number | null;
-  /** Token ids are below it. */
+  /** Upper bound of token ids, exclusive. */
   readonly vocabularySize: number | null;
-  /** As the engine's capabilities say. */
+  /** From the engine's capabilities. */
   readonly isExact: boolean | null;
   readonly device: ComputingPlace | null;
-  /** How its answers are read, each with why. */
+  /** How its answers are read, each with the reason. */
   readonly replies: {
-    /** `off` where no calls are read. */
+    /** `off` if no calls are read. */
     readonly calls: { readonly format: string; readonly reason: string };
     readonly thoughts: { readonly areRead: boolean; readonly reason: string };
   } | null;
-  /** Whether it is in memory; `reason` says why not, for people. */
+  /** Loading state; `reason` says why it is not loaded, for people. */
   readonly presence: {
     readonly status: "loaded" | "loading" | "unloaded" | "failed";
     readonly reason: string;
   };
-  /** What it takes while it is, at most. */
+  /** Maximum memory while it is loaded. */
   readonly memoryBytes: number;
-  /** Of that, what keys and values take, which grow with what runs. */
+  /** Part of it for keys and values, which grow with the running requests. */
   readonly keyValueBytes: number;
   readonly files: {
-    /** Of its weights, as they lie on the disk. */
+    /** Size of its weights on disk. */
     readonly weightBytes: number;
-    /** As its card or its file names it; null where neither does. */
+    /** License from its card or file; null if neither has one. */
     readonly license: string | null;
   } | null;
 }
 
-/** A name that requests may give as their model. */
+/** A name that requests may use as their model. */
 export interface ServedModel {
   readonly id: string;
   readonly createdAt: Date;
   readonly owner: string;
   readonly root: string;
   readonly parent: string | null;
-  /** What new versions of it are to be like. */
+  /** Settings of new versions. */
   readonly adapter: AdapterWish;
   /** Null if this server does not have the base model. */
   readonly base: ListedBase | null;

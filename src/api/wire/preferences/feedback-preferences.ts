@@ -1,4 +1,4 @@
-// A preference job that is made of feedback: what is asked for, which answers are preferred to which, and what is left out.
+// A preference job from feedback: the request, the preferences found, and the answers left out.
 import { Type } from "typebox";
 import { pathSteps } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { integer, number } from "../../../base/domain/resources/fields.ts";
@@ -20,7 +20,7 @@ import {
 import { checkRewardTerms } from "../rewards/reward-terms.ts";
 import { checkPreferenceConfig, preferenceConfigForm } from "./preference-config.ts";
 
-/** More would be a mistake. */
+/** A greater number would be a mistake. */
 const preferencesMax = 20_000;
 
 const correctionsSchema = Type.Object(
@@ -103,7 +103,7 @@ function checkPath(corrections: unknown, findings: Findings): void {
   report(findings, "value_error", message, "corrections", "path");
 }
 
-/** What compares pairs, and what judges answers one by one. */
+/** Checks settings of the comparison of pairs, and of the judgment of single answers. */
 function checkComparison(
   { config, margin_min: margin, threshold }: Readonly<Record<string, unknown>>,
   findings: Findings,
@@ -125,7 +125,11 @@ function checkComparison(
     );
 }
 
-/** Reads a checked body. @param rule of the body, or the stored one that it names */
+/**
+ * Reads a checked body.
+ *
+ * @param rule rule of the body, or the stored rule that it names
+ */
 export function toPreferenceOrder(
   {
     corrections,

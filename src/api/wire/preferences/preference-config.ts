@@ -1,4 +1,4 @@
-// The configuration of preference training as the interface spells it.
+// Settings of preference training in the API.
 import { Type, type Static } from "typebox";
 import {
   type PreferenceConfig,
@@ -14,7 +14,7 @@ import { foreignOptions, foreignProperties, refuseForeign } from "../training/fo
 const defaults = resolvePreferenceConfig({});
 const simpo = resolvePreferenceConfig({ loss: "simpo" });
 
-/** More would be a mistake. */
+/** Greater numbers would be mistakes. */
 const [batchMax, epochsMax, numberMax] = [100_000, 1000, 1e6];
 
 const aboveZero = Type.Number({ exclusiveMinimum: 0, maximum: numberMax });
@@ -24,7 +24,7 @@ const precision = Type.Enum([...basePrecisions]);
 const loss = Type.Enum([...preferenceLosses]);
 const reference = Type.Enum([...preferenceReferences]);
 
-/** As a request gives it. */
+/** Form in requests. */
 export const preferenceConfigForm = Type.Object(
   {
     loss: nullable(loss, {
@@ -100,7 +100,7 @@ export const preferenceConfigForm = Type.Object(
   { title: "PreferenceConfig" },
 );
 
-/** As a job shows it. */
+/** Form in jobs. */
 export const preferenceConfigSchema = Type.Object(
   {
     loss,
@@ -126,12 +126,12 @@ type ConfigBody = Static<typeof preferenceConfigForm>;
 
 const knownFields: readonly string[] = Object.keys(preferenceConfigForm.properties);
 
-/** The fields that were sent and that nothing reads. */
+/** Returns the fields that were sent but are unknown. */
 export function preferenceKeysNotApplied(config: object): readonly string[] {
   return Object.keys(config).filter((key) => !knownFields.includes(key));
 }
 
-/** Options that some losses have, and what asks for nothing with the others. */
+/** Options of some losses, and the value that requests nothing with the others. */
 const lossOptions: Readonly<
   Record<string, { readonly losses: readonly unknown[]; readonly plain: unknown }>
 > = {
@@ -143,12 +143,12 @@ const lossOptions: Readonly<
   reference: { losses: ["dpo", "ipo", "kto"], plain: null },
 };
 
-/** Adds what the schema cannot say of a configuration. */
+/** Adds faults that the schema cannot express. */
 export function checkPreferenceConfig(config: unknown, findings: Findings): void {
   refuseForeign(config, foreignOptions.preference, findings, { place: "config" });
   if (!isObject(config)) return;
   const { loss: given, epochs: first, num_epochs: second, batch_size: size } = config;
-  // What is no loss is refused by the schema.
+  // The schema refuses an unknown loss.
   const name = typeof given === "string" ? given : defaults.loss;
   for (const [option, { losses, plain }] of Object.entries(lossOptions)) {
     const value = config[option] ?? null;
@@ -166,7 +166,7 @@ export function checkPreferenceConfig(config: unknown, findings: Findings): void
   report(findings, "value_error", message, "config", "num_epochs");
 }
 
-/** Reads a checked configuration. */
+/** Reads checked settings. */
 export function toPreferenceConfig(body: ConfigBody): PreferenceConfig {
   return resolvePreferenceConfig({
     loss: body.loss ?? null,

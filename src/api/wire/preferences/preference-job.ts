@@ -1,4 +1,4 @@
-// The creation of a preference job as the interface spells it: preferences in the body, or in a file of this server.
+// Creation of a preference job in the API: preferences in the body, or in a file of this server.
 import { Type } from "typebox";
 import type { PreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -51,7 +51,7 @@ export const preferenceJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadPreferenceJob extends StoredPreferences {
   readonly modelId: string;
-  /** Where the preferences are; null when they were in the body. */
+  /** URL of the preferences; null if they were in the body. */
   readonly fileUrl: string | null;
   readonly config: PreferenceConfig;
   readonly configNotApplied: readonly string[];
@@ -99,13 +99,13 @@ function readInline(
   return reader.stored;
 }
 
-/** As a body says that is not checked yet. */
+/** Reads a body that is not yet checked. */
 function takesSingles(body: unknown): boolean {
   const config = isObject(body) ? body["config"] : null;
   return isObject(config) && config["loss"] === "kto";
 }
 
-/** @throws ServiceError `invalid` where a file has single answers, and the loss compares two */
+/** @throws ServiceError `invalid` if a file has single answers and the loss compares two */
 export function requirePairs(
   { loss }: Pick<PreferenceConfig, "loss">,
   { firstSingle }: Pick<StoredPreferences, "firstSingle">,

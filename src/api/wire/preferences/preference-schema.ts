@@ -1,4 +1,4 @@
-// A preference as clients spell it: TRL's columns, with texts or with messages, and OpenAI's.
+// A preference in clients' spellings: TRL's columns, with texts or with messages, and OpenAI's.
 import { Type } from "typebox";
 import { exampleMessageSchema } from "../supervised/example-messages.ts";
 import { nullable } from "../nullable.ts";
@@ -10,7 +10,7 @@ const messages = Type.Array(exampleMessageSchema, { minItems: 1, title: "list[Ex
 
 const asked = Type.Array(exampleMessageSchema, { minItems: 1, description: "The prompt." });
 
-/** A message or a recorded Choice; which of the two it must be is checked apart. */
+/** A message or a recorded Choice; which one is checked separately. */
 const messageOrChoice = Type.Object(
   {
     ...exampleMessageSchema.properties,

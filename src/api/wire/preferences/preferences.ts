@@ -1,4 +1,4 @@
-// Preferences as they are stored, read one by one from a body's list or from a file with one a line.
+// Preferences in stored form, read one by one from a body's list or from a file with one per line.
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { newFindings, refuseFaults, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyLimits } from "../body-limits.ts";
@@ -9,11 +9,11 @@ import { readPreference } from "./read-preference.ts";
 export interface StoredPreferences {
   readonly lines: PackedLines;
   readonly preferenceCount: number;
-  /** The first that has one answer alone, which KTO alone takes; from 0, null where all have both. */
+  /** Index of the first with only one answer, which only KTO accepts; null if all have both. */
   readonly firstSingle: number | null;
 }
 
-/** Checks preferences one by one, and keeps them as long as nothing was wrong. */
+/** Checks preferences one by one, and keeps them until the first fault. */
 export class PreferenceReader {
   readonly #findings: Findings;
   readonly #takesSingles: boolean;
@@ -26,7 +26,7 @@ export class PreferenceReader {
     this.#takesSingles = takesSingles;
   }
 
-  /** @param place below where the findings stand */
+  /** @param place path below the findings' current path */
   read(value: unknown, ...place: readonly string[]): void {
     const findings = this.#findings;
     findings.path.push(...place);
@@ -48,11 +48,12 @@ export class PreferenceReader {
   }
 }
 
-/** The file that a job names, and one that comes as the part of a form: where their faults stand. */
+/** Field with the faults of a file that a job names, and of a file in a form. */
 const filePlaces = { "preference file": "file_id", "uploaded file": "file" } as const;
 
 /**
- * Reads a file of preferences, one a line as JSON; whether its job's loss takes single answers is for whoever knows the job.
+ * Reads a file of preferences, one per line as JSON. The caller must check whether the job's loss accepts single
+ * answers.
  *
  * @throws ServiceError `invalid` with every fault, each with its line
  */
@@ -72,7 +73,7 @@ export function readPreferenceFile(
   return reader.stored;
 }
 
-/** Whether a line is a preference and no conversation. */
+/** True if a line is a preference, not a conversation. */
 export function isPreference(value: unknown): boolean {
   const fields = ["chosen", "rejected", "completion", "preferred_output", "non_preferred_output"];
   return typeof value === "object" && value !== null && fields.some((field) => field in value);

@@ -1,4 +1,4 @@
-// From a preference in any of its spellings to the one that is stored. What is wrong with it is found on the way.
+// Converts a preference from any of its spellings to the stored form, and finds its faults.
 import { isDeepStrictEqual } from "node:util";
 import type { TSchema } from "typebox";
 import type { AnswerMessages, PreferenceExample } from "../../../base/domain/preferences/preference.ts";
@@ -10,27 +10,27 @@ import { isObject, report, type Findings } from "../../../base/validation/findin
 import { checkExampleMessage } from "../supervised/example-messages.ts";
 import { preferenceSchema } from "./preference-schema.ts";
 
-/** Without what its type says of its members. */
+/** Widened: hides the member types. */
 const schema: TSchema = preferenceSchema;
 
-/** Where a part of a preference was sent, and the messages there, or the Choice. */
+/** A part of a preference as sent: its messages, or the Choice. */
 interface Part {
   readonly field: string;
-  /** Whether it was sent as a text. */
+  /** True if it was sent as a text. */
   readonly isText: boolean;
   readonly items: readonly unknown[];
-  /** Where one of them stands. */
+  /** Returns the path of an item. */
   readonly placeOf: (index: number) => readonly string[];
 }
 
-/** How a preference is spelled; any of these has to be there, and no two of one line. */
+/** Spellings of a preference; one of each line is required, and no more. */
 const promptFields = ["prompt", "messages", "input"] as const;
 const answerFields = {
   chosen: ["chosen", "preferred_output"],
   rejected: ["rejected", "non_preferred_output"],
 } as const;
 
-/** What stands beside the prompt and the answers in a preference that is stored. */
+/** Fields of a stored preference besides the prompt and the answers. */
 const ownFields: readonly string[] = [
   ...promptFields,
   ...answerFields.chosen,
@@ -41,9 +41,9 @@ const ownFields: readonly string[] = [
 ];
 
 /**
- * Checks a preference where the findings stand, and reads it; null where something is wrong.
+ * Checks a preference at the findings' current path, and reads it; null if it is invalid.
  *
- * @param takesSingles whether one answer alone is one too, as KTO takes them
+ * @param takesSingles true to accept a single answer, as KTO does
  */
 export function readPreference(
   value: unknown,
@@ -67,7 +67,7 @@ export function readPreference(
   if (findings.faultCount > faultCount) return null;
   const { input, tools } = value;
   const extra = Object.entries(value).filter(([field]) => !ownFields.includes(field));
-  // The walk found nothing that differs from the schema, and all of these came out of JSON.
+  // Safe cast: the walk found no deviation from the schema, and all of these were parsed from JSON.
   return {
     messages: prompt.items as readonly MessageRecord[],
     tools: (tools ?? (isObject(input) ? input["tools"] : null) ?? null) as readonly JsonObject[] | null,
@@ -84,7 +84,7 @@ interface Answers {
   rejected: Part | null;
 }
 
-/** Which of these spellings there is; two of them are a fault. */
+/** Returns the spelling that was used; two spellings are a fault. */
 function onlyOne(value: Value, fields: readonly string[], findings: Findings): Part | null {
   const [field, second] = fields.filter((name) => (value[name] ?? null) !== null);
   if (second !== undefined)
@@ -112,7 +112,7 @@ function partOf(field: string, value: unknown): Part {
   if (field === "input" && isObject(value) && Array.isArray(value["messages"]))
     return part(value["messages"], (index) => [field, "messages", String(index)]);
   if (!isObject(value) || !isChoice(value) || hasTokens(value)) return part([value], () => [field]);
-  // What recorded no tokens trains by its text, as a message does.
+  // A Choice without recorded tokens trains by its text, like a message.
   return part([value["message"]], () => [field, "message"]);
 }
 
@@ -121,12 +121,12 @@ function isChoice(value: Value): boolean {
 }
 
 function hasTokens(choice: Value): boolean {
-  // It came out of JSON.
+  // Safe cast: parsed from JSON.
   const { token_ids: ids, logprobs } = choice as JsonObject;
   return (idList(ids) ?? []).length > 0 || (logprobEntries(logprobs)?.list.length ?? 0) > 0;
 }
 
-/** TRL's columns of answers that are judged one by one. */
+/** Reads TRL's columns of answers that are judged one by one. */
 function readLabelled(value: Value, answers: Answers, findings: Findings): void {
   const { completion = null, label = null } = value;
   if (completion === null && label === null) return;
@@ -153,7 +153,10 @@ function requireAnswers({ chosen, rejected }: Answers, takesSingles: boolean, fi
   }
 }
 
-/** The prompt of answers that are whole conversations: what both begin with, but for their last messages. */
+/**
+ * Returns the prompt of answers that are whole conversations: the messages that both begin with, without their last
+ * messages.
+ */
 function sharedBeginning(answers: Answers, findings: Findings): Part | null {
   const { chosen, rejected } = answers;
   const missing = (): null => {
@@ -177,7 +180,7 @@ function sharedBeginning(answers: Answers, findings: Findings): Part | null {
   return { ...chosen, items: chosen.items.slice(0, length) };
 }
 
-/** It ends with what the assistant says, which trains. */
+/** The answer must end with a message of the assistant, which trains. */
 function checkAnswer({ field, isText, items, placeOf }: Part, findings: Findings): void {
   const last = items.at(-1);
   if (isObject(last) && isChoice(last)) return checkChoice(last, findings, placeOf(items.length - 1));
@@ -193,7 +196,7 @@ function checkAnswer({ field, isText, items, placeOf }: Part, findings: Findings
 }
 
 function checkChoice(choice: Value, findings: Findings, place: readonly string[]): void {
-  // It came out of JSON. How many ids its model has is not known here; training drops what is another's.
+  // Safe cast: parsed from JSON. The model's number of ids is unknown here; training drops foreign ids.
   for (const fault of choiceFaults(choice as JsonObject, null))
     report(findings, "value_error", `Value error, ${fault.message}`, ...place, ...fault.place);
 }

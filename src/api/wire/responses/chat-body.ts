@@ -1,4 +1,4 @@
-// The body of the chat request that a request for a response stands for.
+// Converts a response request to the equivalent chat request.
 import { borrowed, given } from "../chat/borrowed-fields.ts";
 import type { InputMessage } from "./input-messages.ts";
 import { isShownType, type ResponsesRequestBody } from "./responses-request.ts";
@@ -6,8 +6,8 @@ import { isShownType, type ResponsesRequestBody } from "./responses-request.ts";
 type Tool = NonNullable<ResponsesRequestBody["tools"]>[number];
 
 /**
- * @param messages as `inputMessages` makes them of the body
- * @param tools those of the body that the model is shown
+ * @param messages result of `inputMessages` for the body
+ * @param tools tools of the body that the model sees
  */
 export function chatBody(
   body: ResponsesRequestBody,
@@ -44,7 +44,7 @@ function toolChoice(choice: NonNullable<ResponsesRequestBody["tool_choice"]> | n
   return { type, [type]: { name } };
 }
 
-/** Tools that no model is shown are allowed for nothing. */
+/** Tools that no model can see are dropped from the allowed ones. */
 function allowedTool(tool: object): readonly object[] {
   const { type, name } = { type: "function", name: undefined, ...tool };
   return isShownType(type) ? [{ type, [type]: { name } }] : [];
@@ -65,7 +65,7 @@ function responseFormat(format: Format | null): object | null {
   return { type: "json_schema", json_schema: given({ name, description, schema, strict }) };
 }
 
-/** Off unless asked for, whatever the model: tokens' ids have no place in the answer. */
+/** Off by default for any model: the answer has no room for token ids. */
 function logprobs({ include, top_logprobs: count }: ResponsesRequestBody): object {
   const isAsked = include?.includes("message.output_text.logprobs") === true || (count ?? 0) > 0;
   return { logprobs: isAsked, ...(isAsked ? { top_logprobs: count ?? 0 } : {}), return_token_ids: false };

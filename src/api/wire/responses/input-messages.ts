@@ -1,15 +1,15 @@
-// From the items of a conversation to messages of a chat: what belongs to one turn of the assistant, its thoughts, its text
-// and its calls, becomes one message. Of each message it is remembered where it was sent.
+// Converts a conversation's items to chat messages: thoughts, text and calls of one assistant turn become one message.
+// It records the origin of each message.
 import type { ResponsesRequestBody } from "./responses-request.ts";
 
 type Item = Exclude<ResponsesRequestBody["input"], string>[number];
 
 type Place = readonly string[];
 
-/** Where a message was sent, from the body on. */
+/** Path of a message in the body. */
 export interface MessageOrigin {
   readonly place: Place;
-  /** Of its tool calls. */
+  /** Paths of its tool calls. */
   readonly callPlaces: readonly Place[];
 }
 
@@ -26,7 +26,7 @@ interface OpenTurn {
   readonly callPlaces: Place[];
 }
 
-/** The messages, with the instructions first. */
+/** Returns the messages, the instructions first. */
 export function inputMessages({
   instructions,
   input,
@@ -54,7 +54,7 @@ export function inputMessages({
       endTurn();
       add(place, { role: item.role, content: item.content });
     } else {
-      // Thoughts and texts come before the calls of their turn.
+      // Thoughts and texts precede the calls of their turn.
       if (type !== "function_call" && type !== "custom_tool_call" && isSaid(turn, type)) endTurn();
       turn = withItem(turn ?? newTurn(place), item, place);
     }
@@ -67,7 +67,7 @@ function newTurn(place: Place): OpenTurn {
   return { content: null, reasoning: "", calls: [], place, callPlaces: [] };
 }
 
-/** Whether the turn has what an item of this type brings, or what comes after it. */
+/** True if the turn already has content of this type, or content that follows it. */
 function isSaid(turn: OpenTurn | null, type: string): boolean {
   if (turn === null) return false;
   const hasContent = turn.content !== null || turn.calls.length > 0;
@@ -91,7 +91,7 @@ function withItem(turn: OpenTurn, item: Item, place: Place): OpenTurn {
   return { ...turn, content: item.content, place };
 }
 
-/** The thoughts as they were answered, or else what sums them up. */
+/** Returns the thoughts as answered, otherwise their summary. */
 function thoughtsIn({ content, summary }: Item): string {
   const parts = Array.isArray(content) && content.length > 0 ? content : (summary ?? []);
   const texts = parts.map((part) => {

@@ -1,11 +1,11 @@
-// The items of an answer as they come: what the model thought, a message, calls of functions. One is open at a time; each
-// opens, grows and closes with events of its own, which a stream sends and a whole answer does without.
+// Output items of an answer as they arrive: thoughts, a message, tool calls. One item is open at a time; each opens,
+// grows and closes with events, which a stream sends and a whole answer discards.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatLogprob, ToolCallDelta } from "../../../base/domain/chat.ts";
 import { judgedEntry } from "../chat/chat-logprobs.ts";
 import { isLong, JsonList, JsonText, type TakeBytes } from "../json-text.ts";
 
-/** An event without its number in the stream. */
+/** An event without its sequence number. */
 export type ItemEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 type Status = "in_progress" | "completed" | "incomplete";
@@ -13,19 +13,19 @@ type Status = "in_progress" | "completed" | "incomplete";
 interface OpenItem {
   readonly kind: "reasoning" | "message" | keyof typeof callTexts;
   readonly id: string;
-  /** Of a call: its index in the choice, its id and its name. */
+  /** For a call: its index in the choice, its id and its name. */
   readonly call: { readonly index: number; readonly id: string; readonly name: string } | null;
   text: string;
   readonly logprobs: JsonList;
 }
 
-/** What the text of a call is called in its item, and in its events. */
+/** Member of an item, and its events, for the text of each kind of call. */
 const callTexts = {
   function_call: { member: "arguments", event: "response.function_call_arguments" },
   custom_tool_call: { member: "input", event: "response.custom_tool_call_input" },
 } as const;
 
-/** What a text part and its events are called, in an item that was thought and in one that was said. */
+/** Text part, and its events, in a reasoning item and in a message. */
 const textParts = {
   reasoning: { part: "reasoning_text", event: "response.reasoning_text" },
   message: { part: "output_text", event: "response.output_text" },
@@ -35,15 +35,15 @@ export class OutputItems {
   readonly #requestId: string;
   readonly #hasLogprobs: boolean;
   readonly #take: TakeBytes;
-  /** Of tokens whose text has not come: it is held back, or is none. */
+  /** Log-probabilities of tokens whose text has not arrived: it is held back, or empty. */
   #waiting: JsonText[] = [];
-  /** Those that are closed. */
+  /** Closed items. */
   readonly #done: object[] = [];
   #open: OpenItem | null = null;
 
   /**
-   * @param hasLogprobs whether texts carry their tokens' log-probabilities
-   * @param take called with what is in memory of them; throws where there may be no more
+   * @param hasLogprobs true if texts have their tokens' log-probabilities
+   * @param take called with their bytes in memory; throws if the budget is exhausted
    */
   constructor(
     requestId: string,
@@ -54,25 +54,25 @@ export class OutputItems {
     this.#take = take;
   }
 
-  /** The items that are closed. */
+  /** Closed items. */
   get items(): readonly object[] {
     return this.#done;
   }
 
-  /** Adds what a step brought. */
+  /** Appends the deltas of one step. */
   *add({ reasoning, text, toolCalls, logprobs }: ChatDelta): Generator<ItemEvent> {
     if (this.#hasLogprobs) this.#waiting.push(...logprobs.map(spelled));
     if (reasoning !== "") yield* this.#addText("reasoning", reasoning);
     if (text !== "") yield* this.#addText("message", text);
     for (const call of toolCalls) yield* this.#addCall(call);
-    // Tokens that were thought, or that call, are of no text.
+    // Tokens of thoughts or calls belong to no text.
     if (text === "" && (reasoning !== "" || toolCalls.length > 0)) this.#waiting = [];
   }
 
-  /** Closes what is open; an answer without anything is a message without text. */
+  /** Closes the open item; an empty answer is a message without text. */
   *finish({ reason }: ChatFinish): Generator<ItemEvent> {
     if (this.#open === null && this.#done.length === 0) yield* this.#opened(this.#newItem("message", null));
-    // Those of a text that ended in what is not shown.
+    // Log-probabilities of a text whose last tokens are not shown.
     if (this.#open?.kind === "message" && this.#waiting.length > 0) yield* this.#addText("message", "");
     yield* this.#closed(reason === "length" ? "incomplete" : "completed");
   }
@@ -183,13 +183,13 @@ function isSaid(item: OpenItem): item is OpenItem & { readonly kind: keyof typeo
   return item.kind in textParts;
 }
 
-/** At once: what waits for its text is not spelled all together when it comes. */
+/** Serializes immediately, so that tokens that wait for their text cost no burst later. */
 function spelled(logprob: ChatLogprob): JsonText {
   const json = JSON.stringify(judgedEntry(logprob, false));
   return new JsonText(() => json);
 }
 
-/** An item as it stands; one that has only been opened has no parts yet. */
+/** Returns an item in its current state; a newly opened one has no parts. */
 function itemBody(item: OpenItem, status: Status): object {
   const { kind, id, call, text } = item;
   if (isCall(item)) {

@@ -9,16 +9,16 @@ import { readResponsesRequest } from "./read-responses-request.ts";
 const limits = httpSettings.with();
 const id = { request_id: "r" };
 
-/** Both are read as the same request. */
+/** Checks that both are read as the same request. */
 function same(body: object, chat: object): void {
   const { request } = readResponsesRequest({ input: "Hi", ...id, ...body }, limits);
   const messages = [{ role: "user", content: "Hi" }];
-  // Neither is answered unasked, whatever the model.
+  // Not returned by default, for any model.
   const unasked = { logprobs: false, return_token_ids: false };
   assert.deepEqual(request, readChatRequest({ messages, ...id, ...unasked, ...chat }, limits).request);
 }
 
-test("a schema keeps the digits of its numbers", () => {
+test("keeps the digits of numbers in a schema", () => {
   const format = '{"type":"json_schema","name":"n","schema":{"const":1234567890123456789}}';
   const body = Buffer.from(`{"input":"Hi","text":{"format":${format}}}`);
   const { value, exact } = parseExactBody(body, { depthMax: 9, valuesMax: 99 });
@@ -26,7 +26,7 @@ test("a schema keeps the digits of its numbers", () => {
   assert.equal(constraint?.kind === "json-schema" && constraint.schema, '{"const":1234567890123456789}');
 });
 
-/** Every fault with its place below the body, and the error's code. */
+/** Checks every fault with its path below the body, and the error's code. */
 function refuses(body: object, code: string, faults: readonly (readonly [place: string, RegExp])[]): void {
   assert.throws(
     () => readResponsesRequest({ input: "Hi", ...body }, limits),
@@ -69,7 +69,7 @@ const thought = (text: string) => ({
   content: [{ type: "reasoning_text", text }],
 });
 
-test("a text is what a user says, after the instructions", () => {
+test("reads a text as a user's message, after the instructions", () => {
   same({}, {});
   same({ instructions: null }, {});
   same(
@@ -83,7 +83,7 @@ test("a text is what a user says, after the instructions", () => {
   );
 });
 
-test("items of one turn become one message: what was thought, said and called", () => {
+test("joins items of one turn into one message: thoughts, text and calls", () => {
   const user = { role: "user", content: [{ type: "input_text", text: "Hi" }] };
   const output = (callId: string) => ({ type: "function_call_output", call_id: callId, output: "1" });
   const returned = (callId: string) => ({ role: "tool", tool_call_id: callId, content: "1" });
@@ -115,7 +115,7 @@ test("items of one turn become one message: what was thought, said and called", 
         returned("2"),
       ],
     ],
-    // What stands after a text or a call is another turn, as two texts are.
+    // An item after a text or a call begins another turn, as do two texts.
     [
       [said("a"), said("b"), thought("t"), thought("u"), call("1"), said("c")],
       [
@@ -126,7 +126,7 @@ test("items of one turn become one message: what was thought, said and called", 
         { role: "assistant", content: parts("c") },
       ],
     ],
-    // Where what was thought is not there, its summary stands for it.
+    // A reasoning item without content is read by its summary.
     [
       [
         { type: "reasoning", summary: [{ type: "summary_text", text: "s" }], encrypted_content: "x" },
@@ -142,7 +142,7 @@ test("items of one turn become one message: what was thought, said and called", 
   }
 });
 
-test("each field means what its equal in a chat request does", () => {
+test("reads each field like its counterpart in a chat request", () => {
   const schema = { type: "object" };
   const parameters = { type: "object", properties: {} };
   const tool = { name: "f", description: "d", parameters, strict: true };
@@ -178,7 +178,7 @@ test("each field means what its equal in a chat request does", () => {
   same({ store: false, metadata: { a: "b" } }, { store: false, metadata: { a: "b" } });
 });
 
-test("takes what asks for nothing that is not there", () => {
+test("accepts options that request nothing unsupported", () => {
   same(
     {
       background: false,
@@ -201,7 +201,7 @@ test("takes what asks for nothing that is not there", () => {
   );
 });
 
-test("what would need a state, or a tool of the server's own, is refused by name", () => {
+test("refuses stored state and server tools by name", () => {
   const not = /not supported by this server/;
   for (const field of ["previous_response_id", "conversation"])
     refuses({ [field]: "resp_1" }, "unsupported", [[field, not]]);
@@ -230,7 +230,7 @@ test("what would need a state, or a tool of the server's own, is refused by name
     ]);
 });
 
-test("what cannot be done and is not needed is left out, and said", () => {
+test("ignores unnecessary unsupported options, with a notice", () => {
   const f = { type: "function", name: "f" };
   const body = {
     input: "Hi",
@@ -252,13 +252,13 @@ test("what cannot be done and is not needed is left out, and said", () => {
   assert.equal(form.repeated.tools.length, 4);
   assert.deepEqual(origins.tools, [1]);
   assert.equal(request.recording.isWanted, true);
-  // Without any tool that is shown a choice says nothing.
+  // Without a visible tool the choice has no meaning.
   same({ tools: [{ type: "web_search" }], tool_choice: "auto" }, {});
   const twice = [{ type: "web_search" }, f, f];
   refuses({ tools: twice }, "invalid", [["tools.2.name", /Another tool has the name/]]);
 });
 
-test("custom tools, and a choice of some tools, mean what their equals in a chat request do", () => {
+test("reads custom tools and allowed tools like their counterparts in a chat request", () => {
   const format = { type: "grammar", syntax: "lark", definition: 'start: "a"' };
   const tools = [
     { type: "custom", name: "c", description: "d", format },
@@ -315,7 +315,7 @@ test("custom tools, and a choice of some tools, mean what their equals in a chat
   ]);
 });
 
-test("what is missing or wrong is told where it was sent", () => {
+test("reports missing and invalid values at the sent paths", () => {
   refuses({ input: undefined }, "invalid", [["input", /Field required/]]);
   refuses({ input: [] }, "invalid", [["input", /at least 1 item/]]);
   refuses(
@@ -366,13 +366,13 @@ test("what is missing or wrong is told where it was sent", () => {
   ]);
 });
 
-test("long lists are refused before anything walks them", () => {
+test("refuses long lists before anything iterates them", () => {
   const many = (count: number, value: object) => Array.from({ length: count }, () => value);
   refuses({ input: many(4097, { role: "user" }) }, "invalid", [["input", /4097 items; at most 4096/]]);
   refuses({ tools: many(1025, {}) }, "invalid", [["tools", /1025 items; at most 1024/]]);
 });
 
-test("fields of the chat's own stand where the client sent them, and unknown ones are named", () => {
+test("locates a chat's own fields where the client sent them, and names unknown ones", () => {
   const { places, ignored } = readResponsesRequest({ input: "Hi", nothing: 1, text: { x: 1 } }, limits);
   assert.deepEqual(places["stopping.maxTokens"], ["body", "max_output_tokens"]);
   assert.deepEqual(places["constraint"], ["body", "structured_outputs"]);
@@ -382,7 +382,7 @@ test("fields of the chat's own stand where the client sent them, and unknown one
   assert.deepEqual(ignored, ["nothing", "text.x"]);
 });
 
-test("the answer repeats what the request said", () => {
+test("repeats the request's fields in the answer", () => {
   const tool = { type: "function", name: "f", parameters: null };
   const sent = { tools: [tool], tool_choice: "auto", metadata: { a: "b" }, temperature: 0, user: "u" };
   const { form } = readResponsesRequest({ input: "Hi", instructions: "i", stream: true, ...sent }, limits);

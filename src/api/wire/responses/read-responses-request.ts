@@ -1,5 +1,5 @@
-// From a parsed body to the domain's ChatRequest: the body becomes a chat request's and is read as one, so that each field
-// means what it means there. What is found wrong is located where the client sent it.
+// Converts a parsed body to the domain's ChatRequest: it builds the equivalent chat request and reads that, so that
+// each field means the same. Faults are located where the client sent them.
 import type { ChatRequest } from "../../../base/domain/chat.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
@@ -13,13 +13,13 @@ import { responsesForm } from "./responses-fields.ts";
 import { isShownType, unknownIncludes, type ResponsesRequestBody } from "./responses-request.ts";
 import { sentError, sentFault, sentPlace, type SentOrigins } from "./sent-places.ts";
 
-/** How the answer is written: as a stream or not, and what of the request it repeats. */
+/** Form of the answer: streamed or not, and the request fields that it repeats. */
 export interface ResponsesAnswerForm {
   readonly isStream: boolean;
   readonly repeated: RepeatedFields;
 }
 
-/** Fields of the request that are members of the answer. */
+/** Fields of the request that the answer repeats. */
 export interface RepeatedFields {
   readonly instructions: string | null;
   readonly max_output_tokens: number | null;
@@ -39,17 +39,17 @@ export interface RepeatedFields {
 export interface ReadResponsesRequest {
   readonly request: ChatRequest;
   readonly form: ResponsesAnswerForm;
-  /** Where the request's fields stand in the body; of the messages, where they would stand in a chat request's. */
+  /** Paths of the request's fields in the body; for messages, the paths in the chat request. */
   readonly places: WirePlaces;
-  /** Where messages and tools were sent, which says where in the body a fault of one stands. */
+  /** Origins of messages and tools, which locate their faults in the body. */
   readonly origins: SentOrigins;
-  /** What the client should know of how its request was understood, in sentences. */
+  /** Notices for the client about how the request was read, as sentences. */
   readonly notices: readonly string[];
   readonly ignored: readonly string[];
 }
 
 /**
- * @param exact the body with the digits of its numbers
+ * @param exact the body with exact numbers
  * @throws ServiceError `invalid` and `unsupported` as `readForm` does, and `invalid` as `readChatRequest` does
  */
 export function readResponsesRequest(
@@ -75,7 +75,7 @@ export function readResponsesRequest(
       chatBody(body, messages, tools),
       limits,
       requestId,
-      // It differs from the body in nothing but the digits of numbers.
+      // Safe cast: it differs from the body only in the digits of numbers.
       chatBody(exact as ResponsesRequestBody, messages, tools),
     );
     const { unserved } = request;
@@ -97,7 +97,7 @@ export function readResponsesRequest(
   }
 }
 
-/** Before anything walks the items. */
+/** Checked before anything iterates the items. */
 function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits): void {
   if (!isObject(body)) return;
   const faults = [
@@ -107,7 +107,7 @@ function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits)
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** A call that must be, where none of the tools can be called. */
+/** Refuses a required call if no tool can be called. */
 function refuseForcedNothing(
   { tools, tool_choice: choice }: ResponsesRequestBody,
   shown: readonly object[],
@@ -124,7 +124,7 @@ function refuseForcedNothing(
   });
 }
 
-/** What of the request has no effect, though its sender may expect one. */
+/** Returns notices for parts of the request without effect, which the sender may rely on. */
 function noticesOf({ tools, store, include }: ResponsesRequestBody): readonly string[] {
   const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownType(type)))];
   const unknown = unknownIncludes(include ?? []);

@@ -1,26 +1,26 @@
-// The events of a streamed response, in order, each with its number: the response as it begins, its items as they come, the
-// response as it ended. The last one holds the whole answer, which is what a request without a stream gets.
+// Events of a streamed response, in order and numbered: the response as it begins, its items as they arrive, and the
+// response as it ended. The last event contains the whole answer, the same as without a stream.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { isLong, type TakeBytes } from "../json-text.ts";
 import { OutputItems, type ItemEvent } from "./output-items.ts";
 import type { RepeatedFields } from "./read-responses-request.ts";
 
-/** What is answered, and what the answer repeats of the request. */
+/** The request, and the fields that the answer repeats. */
 export interface AskedResponse {
   readonly request: ChatRequest;
   readonly repeated: RepeatedFields;
 }
 
-/** The body that every error has. */
+/** The common error body. */
 export interface ResponseFailure {
   readonly error: { readonly message: string; readonly param: string | null; readonly code: string };
 }
 
 /**
- * Makes the events of one stream, of its steps as they come.
+ * Returns a writer of one stream's events, fed with steps as they arrive.
  *
- * @param take called with what is in memory of the answer; what it throws, adding to the answer does
+ * @param take called with the bytes of the answer in memory; adding to the answer throws its errors
  */
 export function responseEvents(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);
@@ -39,23 +39,23 @@ export function responseEvents(asked: AskedResponse, header: ChatHeader, take: T
   };
 }
 
-/** The last event of a stream that fails: the members of OpenAI's, and the body that errors have everywhere. */
+/** Returns the last event of a failed stream: OpenAI's members, and the common error body. */
 export function responseError(body: ResponseFailure, sequenceNumber: number): object {
   const { message, param, code } = body.error;
   return { type: "error", code, message, param, ...body, sequence_number: sequenceNumber };
 }
 
-/** Adds up one answer, as {@link responseEvents} streams one. */
+/** Returns a collector of one answer; {@link responseEvents} streams the same. */
 export function wholeResponse(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);
   return {
-    // What the events are is for streams; taking them is what adds them up.
+    // Only streams need the events; consuming them updates the response.
     add: (deltas: readonly ChatDelta[]): void => deltas.forEach((delta) => void [...response.add(delta)]),
     end: (usage: ChatUsage): object => response.end(usage).response,
   };
 }
 
-/** An event with the response as it stands. */
+/** An event with the current response. */
 type ResponseStateEvent = ItemEvent & { readonly response: object };
 
 class ResponseSoFar {
@@ -63,7 +63,7 @@ class ResponseSoFar {
   readonly #header: ChatHeader;
   readonly #items: OutputItems;
   #finish: ChatFinish | null = null;
-  /** Tokens up to the last one that was thought. */
+  /** Tokens up to the last thinking token. */
   #reasoningTokens = 0;
 
   constructor(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {

@@ -1,5 +1,5 @@
-// What a request for a response is answered with, as schemas that document it: the response, and the events of a stream.
-// Answers are not checked against them, but in tests.
+// Schemas that document the answer to a response request: the response, and the events of a stream. Only tests check
+// answers against them.
 import { Type, type TSchema } from "typebox";
 import { orNull } from "../nullable.ts";
 
@@ -119,7 +119,7 @@ function event(types: readonly string[], members: Readonly<Record<string, TSchem
 const at = { item_id: Type.String(), output_index: count };
 const inPart = { ...at, content_index: count };
 
-/** One event of a stream, whose name is its type. */
+/** One event of a stream, named by its type. */
 export const responseEventSchema = Type.Union(
   [
     event(

@@ -1,5 +1,5 @@
-// How the body of a request for a response is read, and what of its items, tools and choices cannot be said in a schema:
-// which members each type has, and which types are served.
+// Reader of a response request's body, with checks of items, tools and choices that a schema cannot express: required
+// members per type, and supported types.
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -15,7 +15,7 @@ export const responsesForm: BodyForm<typeof responsesRequestSchema> = {
   moreUnserved: unservedParts,
 };
 
-/** The members that an item of each type that is served must have. */
+/** Required members of each supported item type. */
 const itemMembers: Readonly<Record<string, readonly string[]>> = {
   message: ["role", "content"],
   function_call: ["call_id", "name", "arguments"],
@@ -25,7 +25,7 @@ const itemMembers: Readonly<Record<string, readonly string[]>> = {
   reasoning: [],
 };
 
-/** The types of tools that the model is shown. */
+/** Types of tools that the model sees. */
 const toolTypes: readonly unknown[] = ["function", "custom"];
 
 function checkItems(body: Members, findings: Findings): void {
@@ -53,7 +53,7 @@ function checkItems(body: Members, findings: Findings): void {
   }
 }
 
-/** A grammar says how it is written, and what. */
+/** A grammar needs its notation and its definition. */
 function checkFormat({ type, format }: Members, index: string, findings: Findings): void {
   if (type !== "custom" || !isObject(format) || format["type"] !== "grammar") return;
   for (const member of ["syntax", "definition"]) {

@@ -1,5 +1,5 @@
-// A request for a response as OpenAI's Responses API spells it: every field with its type, range, default and what it does.
-// What has an equal in a chat request is read as that; fields of a chat request that have no equal here may be sent too.
+// A response request of OpenAI's Responses API: all fields with type, range, default and description. Fields with a
+// counterpart in a chat request are read as that; other fields of a chat request are accepted too.
 import { Type } from "typebox";
 import { anyObject, named } from "../fields/any-object.ts";
 import { is, isEmpty, never } from "../body.ts";
@@ -9,7 +9,7 @@ import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { tokenLimitRange, tokenLimitSchema } from "../chat/chat-limits.ts";
 import { nullable } from "../nullable.ts";
 
-/** A member that is accepted, and checked elsewhere or not at all. */
+/** Defines a member that is accepted, and checked elsewhere or not at all. */
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const part = Type.Object(
@@ -23,7 +23,7 @@ const part = Type.Object(
   { ...named, title: "InputPart" },
 );
 
-/** An item of any type that is served; which members it must have is checked apart. */
+/** An item of any supported type; its required members are checked separately. */
 const itemSchema = Type.Object(
   {
     type: nullable(Type.String(), {
@@ -51,7 +51,7 @@ const itemSchema = Type.Object(
     summary: nullable(Type.Array(anyObject), {
       description: "Thoughts of a reasoning item without content.",
     }),
-    // Members that the items of answers have.
+    // Members of items in answers.
     id: free("Accepted without use."),
     status: free("Accepted without use."),
     phase: free("Accepted without use."),
@@ -142,7 +142,7 @@ const reasoningSchema = Type.Object(
   { title: "Reasoning" },
 );
 
-/** What OpenAI lets a client ask for beside the answer. */
+/** Additional outputs that OpenAI's API defines. */
 const includables: readonly string[] = [
   "message.output_text.logprobs",
   "reasoning.encrypted_content",
@@ -154,12 +154,12 @@ const includables: readonly string[] = [
   "code_interpreter_call.outputs",
 ];
 
-/** What of a list of these this server has never heard of. */
+/** Returns the additional outputs that this server does not know. */
 export function unknownIncludes(include: readonly string[]): readonly string[] {
   return include.filter((one) => !includables.includes(one));
 }
 
-/** The types of tools that a model can be shown. */
+/** True for tool types that a model can see. */
 export function isShownType(type: unknown): type is "function" | "custom" {
   return type === "function" || type === "custom";
 }

@@ -1,4 +1,4 @@
-// From the places of a chat request to those of the request for a response that it was made of.
+// Translates field paths of a chat request to those of the response request that it was built from.
 import type { Fault } from "../../../base/domain/service-error.ts";
 import { relocate } from "../field-paths.ts";
 import type { MessageOrigin } from "./input-messages.ts";
@@ -6,14 +6,14 @@ import { isShownType } from "./responses-request.ts";
 
 type Place = readonly string[];
 
-/** Where what a chat request holds was sent. */
+/** Origins of a chat request's parts. */
 export interface SentOrigins {
   readonly messages: readonly MessageOrigin[];
-  /** The index at which each tool was sent. */
+  /** Index at which each tool was sent. */
   readonly tools: readonly number[];
 }
 
-/** Fields of a chat request, below the body, that stand elsewhere. */
+/** Fields of a chat request with another path, below the body. */
 const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["messages"], ["input"]],
   [["max_completion_tokens"], ["max_output_tokens"]],
@@ -29,7 +29,7 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["response_format"], ["text", "format"]],
 ];
 
-/** The same error with its faults where the client sent what they speak of. */
+/** Returns the error with faults located where the client sent them. */
 export function sentError(error: unknown, origins: SentOrigins): unknown {
   return relocate(error, (location) => sentPlace(location, origins));
 }
@@ -38,7 +38,7 @@ export function sentFault(fault: Fault, origins: SentOrigins): Fault {
   return { ...fault, location: sentPlace(fault.location, origins) };
 }
 
-/** @param location what stands in a chat request's body begins with `body` */
+/** @param location a location in a chat request's body, which begins with `body` */
 export function sentPlace(location: Place, origins: SentOrigins): Place {
   const [part, ...place] = location;
   if (part !== "body") return location;
@@ -47,7 +47,7 @@ export function sentPlace(location: Place, origins: SentOrigins): Place {
   if (index !== "" && origin !== undefined) return ["body", ...messagePlace(origin, below)];
   if (field === "tools" && index !== "") {
     const sentIndex = String(origins.tools[Number(index)] ?? index);
-    // A tool has no object of its own for its function, nor a format for its grammar.
+    // A tool has no separate object for its function, nor a format for its grammar.
     const isMoved = (name: string, at: number): boolean =>
       (at === 0 && isShownType(name)) || (at === 2 && name === "grammar");
     return ["body", field, sentIndex, ...below.filter((name, at) => !isMoved(name, at))];
@@ -59,6 +59,6 @@ export function sentPlace(location: Place, origins: SentOrigins): Place {
 function messagePlace({ place, callPlaces }: MessageOrigin, below: Place): Place {
   const call = below[0] === "tool_calls" ? callPlaces[Number(below[1])] : undefined;
   if (call !== undefined) return [...call, ...below.slice(2).filter((name) => name !== "function")];
-  // A text that stands for a message has nothing below it.
+  // A text in place of a message has nothing below it.
   return place.length === 1 ? place : [...place, ...below];
 }

@@ -1,4 +1,4 @@
-// What does not stay of what is stored, as the API spells it.
+// Retention in the API: limits, stored sizes and removals.
 import { Type, type Static } from "typebox";
 import {
   type KeptKind,

@@ -1,4 +1,4 @@
-// How a reward rule trains by itself, as requests spell it, and what it is about, as answers say it.
+// Automatic training by a reward rule: its settings in requests, and its state in answers.
 import { Type } from "typebox";
 import {
   feedbackSelection,
@@ -17,7 +17,7 @@ import {
   trainingConfigSchema,
 } from "../training/training-config.ts";
 
-/** Which feedback a job is made of. */
+/** Fields that select the feedback for a job. */
 export const feedbackSelectionFields = {
   filter: readBy(
     nullable(Type.Object({}, { additionalProperties: true }), {
@@ -52,7 +52,7 @@ const standingForm = creation("StandingOrder", {
 
 export const standingSchema = standingForm.schema;
 
-/** Adds what the schema cannot say of an order. */
+/** Adds faults that the schema cannot express. */
 export function checkStanding(order: unknown, findings: Findings): void {
   if (!isObject(order)) return;
   checkTrainingConfig(order["experimental_config"], findings);
@@ -63,7 +63,7 @@ export function checkStanding(order: unknown, findings: Findings): void {
   }
 }
 
-/** Reads a checked order. */
+/** Reads checked settings. */
 export function toStandingOrder(body: object): StandingOrder {
   const { experimentalConfig: config, groupsMax, ...order } = standingForm.to(body);
   return { ...order, groupsMax: groupsMax ?? Math.max(256, order.groupsMin), config };
@@ -71,7 +71,7 @@ export function toStandingOrder(body: object): StandingOrder {
 
 const { properties } = standingSchema;
 
-/** Writes an order as a request spells it. */
+/** Writes the settings as in requests. */
 export const standingBody = answerOf<StandingOrder>()(null, {
   ...properties,
   experimental_config: [properties.experimental_config, ({ config }) => trainingConfigBody(config)],
@@ -89,7 +89,7 @@ export interface ShownState {
   readonly progress: StandingProgress;
 }
 
-/** The state of a standing rule. */
+/** State of an automatic rule. */
 export const standingStateAnswer = answerOf<ShownState & { readonly order: StandingOrder }>()(
   "StandingState",
   {

@@ -1,4 +1,4 @@
-// Which feedback a rule reads beside what its terms say: a filter in the language of queries, wherever a body has one.
+// Filter of the feedback that a rule reads, in the query language, for all bodies that have one.
 import { always, type Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -6,10 +6,10 @@ import { newFindings, refuseFaults } from "../../../base/validation/findings.ts"
 import { readExpression } from "../feedback/query/read-expression.ts";
 
 /**
- * Reads a filter; where there is none, it lets every record through.
+ * Reads a filter; without one, every record matches.
  *
- * @param place of it in the body
- * @throws ServiceError `invalid` with every fault of shape; `unsupported` with what it asks that there is not
+ * @param place path of the filter in the body
+ * @throws ServiceError `invalid` with every fault of shape; `unsupported` with the operations that this server lacks
  */
 export function readFilter(
   filter: unknown,

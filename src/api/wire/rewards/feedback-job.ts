@@ -1,4 +1,4 @@
-// A training job that is made of feedback: what is asked for, what it trains on, and what it leaves out.
+// A training job from feedback: the request, its training data, and the answers left out.
 import { Type } from "typebox";
 import { flag, integer, orNull as orNullField, time } from "../../../base/domain/resources/fields.ts";
 import type { FeedbackOutcome, RewardedAnswer } from "../../../base/domain/rewards/feedback-outcome.ts";
@@ -10,7 +10,7 @@ import { checkTrainingConfig } from "../training/training-config.ts";
 import { checkRewardTerms, rewardTermsSchema, toRewardRule } from "./reward-terms.ts";
 import { experimentalConfigField, feedbackSelectionFields } from "./automatic-rule.ts";
 
-/** What every request for a job from feedback has. */
+/** Fields of every request for a job from feedback. */
 export const askedFeedback = {
   model_id: Type.String({
     format: "uuid",
@@ -70,7 +70,7 @@ export const feedbackJobForm = creation(
 
 const count = Type.Integer({ minimum: 0 });
 
-/** Shown of each list. */
+/** Number of entries shown of each list. */
 export const shownMax = 100;
 
 const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
@@ -95,7 +95,7 @@ const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
   }),
 });
 
-/** The records behind an answer. */
+/** Returns the row of the records behind an answer. */
 export function feedbackIds() {
   return [
     Type.Array(Type.String(), { description: "Feedback records that count; the first hundred." }),
@@ -116,14 +116,14 @@ const leftOutAnswer = answerOf<FeedbackOutcome["leftOut"][number]>()("LeftOutAns
   ],
 });
 
-/** A job that was made of feedback, or would be. */
+/** A job that was created from feedback, or would be. */
 export interface MadeJob {
-  /** Null of a dry run, and where there was nothing to train on. */
+  /** Null for a dry run, or if there was nothing to train on. */
   readonly id: string | null;
   readonly isDryRun: boolean;
 }
 
-/** The rows that answers about both kinds of jobs begin with. */
+/** First rows of the answers about both kinds of jobs. */
 export const madeJob = {
   id: orNull(Type.String({ format: "uuid" }), {
     description: "Id of the job; null for a dry run, or if there was nothing to train on.",
@@ -131,13 +131,13 @@ export const madeJob = {
   dry_run: [Type.Boolean(), ({ isDryRun }: MadeJob) => isDryRun],
 } as const;
 
-/** The row of what the reasons mean. */
+/** Row that explains the reasons. */
 export const reasons = Type.Object(
   {},
   { additionalProperties: Type.String(), description: "Explanation of each reason that occurs." },
 );
 
-/** The row of the first answers that do not train. */
+/** Row of the first answers that do not train. */
 export const leftOut = [
   Type.Array(leftOutAnswer.schema, { description: "The first hundred." }),
   (outcome: Pick<FeedbackOutcome, "leftOut">) => outcome.leftOut.slice(0, shownMax).map(leftOutAnswer.body),

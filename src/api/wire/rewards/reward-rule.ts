@@ -1,4 +1,4 @@
-// Reward rules that are kept in a project.
+// Reward rules stored in a project.
 import { Type } from "typebox";
 import type { StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
 import { quoted } from "../../../base/domain/service-error.ts";
@@ -67,7 +67,7 @@ export const ruleQuerySchema = Type.Object({
   model_id: Type.Optional(Type.String({ description: "Only automatic rules of this model." })),
 });
 
-/** A rule, with the state of a standing one. */
+/** A rule, with the state of an automatic one. */
 export const rewardRuleAnswer = answerOf<StoredRule & { readonly state: ShownState | null }>()("RewardRule", {
   id: Type.String({ format: "uuid" }),
   entity: Type.String(),

@@ -1,5 +1,5 @@
-// The terms of a reward rule as requests spell them. Which fields a term has depends on its kind: one that has another's is
-// refused, since whoever wrote it meant something that would not happen.
+// Terms of a reward rule in requests. The allowed fields depend on the term's kind; a field of another kind is
+// refused, because its author expects an effect that it would not have.
 import { Type, type Static } from "typebox";
 import { pathSteps, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import {
@@ -16,7 +16,7 @@ import { nullable } from "../nullable.ts";
 const kinds = ["reaction", "number", "annotation", "preference"] as const;
 type Kind = (typeof kinds)[number];
 
-/** More would be a mistake. */
+/** Greater numbers would be mistakes. */
 const [termsMax, rewardMax, weightMax] = [20, 1e6, 1e6];
 
 const reward = Type.Number({ minimum: -rewardMax, maximum: rewardMax });
@@ -81,7 +81,7 @@ type TermBody = Static<typeof rewardTermSchema>;
 
 const scaleFields = ["range", "factor", "offset", "clamp"] as const;
 
-/** The fields of each kind beside those of all; the first ones are required. */
+/** Fields of each kind besides the common ones; the first list is required. */
 const fieldsOf: Readonly<
   Record<Kind, { readonly required: readonly string[]; readonly more: readonly string[] }>
 > = {
@@ -91,7 +91,7 @@ const fieldsOf: Readonly<
   preference: { required: [], more: ["feedback_type", "prior"] },
 };
 
-/** Adds what the schema cannot say of terms. */
+/** Adds faults that the schema cannot express. */
 export function checkRewardTerms(terms: unknown, findings: Findings, ...place: readonly string[]): void {
   if (!Array.isArray(terms)) return;
   terms.forEach((term: unknown, index) => {
@@ -161,7 +161,7 @@ export function toRewardRule(terms: readonly TermBody[]): RewardRule {
 
 function toTerm(body: TermBody): RewardTerm {
   const weight = body.weight ?? 1;
-  // The schema gives each entry a number.
+  // Safe cast: the schema allows only numbers.
   const rewards = (body.rewards ?? null) as RewardTable | null;
   switch (body.kind) {
     case "reaction":
@@ -187,7 +187,7 @@ function toScale({ range, factor, offset, clamp }: TermBody): RewardScale {
   return { factor: factor ?? 1, offset: offset ?? 0, least, most };
 }
 
-/** As answers spell them: scales by their factor. */
+/** Writes terms as in answers, with scales as factors. */
 export function rewardTermsBody({ terms }: RewardRule) {
   return terms.map((term) => {
     const { kind, weight } = term;

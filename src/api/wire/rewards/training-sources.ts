@@ -1,11 +1,11 @@
-// The feedback behind a version.
+// Feedback behind a version.
 import { Type } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { ListedSource } from "../../../base/domain/rewards/training-source.ts";
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 
-/** A source, with the project of the model, whose the answer is. */
+/** A source, with the project of the model that answered. */
 export const trainingSourceAnswer = answerOf<ListedSource & { readonly projectId: string }>()(
   "TrainingSource",
   {

@@ -1,5 +1,5 @@
-// Conversations that a model is to learn, as a body holds them in a list and a file one a line: what is checked of them,
-// and how they are stored. Messages are those of a chat; unknown keys are kept, since templates may show them.
+// Conversations to learn, in a body's list or in a file with one per line: their checks and their stored form.
+// Messages are those of a chat; unknown keys are kept, because templates may show them.
 import { Type, type Static, type TSchema } from "typebox";
 import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
@@ -33,29 +33,29 @@ export const conversationSchema = Type.Object(
   { ...open, title: "ExampleConversation" },
 );
 
-/** The same, without what its type says of its members. */
+/** Widened: hides the member types. */
 const schema: TSchema = conversationSchema;
 
-/** Conversations as they are stored, and how many there are. */
+/** Conversations in stored form, and their number. */
 export interface StoredConversations {
   readonly lines: PackedLines;
   readonly conversationCount: number;
 }
 
-/** Checks conversations one by one, and keeps them as long as nothing was wrong. */
+/** Checks conversations one by one, and keeps them until the first fault. */
 export class ConversationReader {
   readonly #findings: Findings;
   readonly #turns: AssistantTurns;
   readonly #lines = new LinePacker();
   #count = 0;
 
-  /** @param turns where only the last message trains, it has to be the assistant's */
+  /** @param turns if only the last message trains, it must be the assistant's */
   constructor(findings: Findings, turns: AssistantTurns = "all") {
     this.#findings = findings;
     this.#turns = turns;
   }
 
-  /** @param place below where the findings stand */
+  /** @param place path below the findings' current path */
   read(value: unknown, ...place: readonly string[]): void {
     const findings = this.#findings;
     findings.path.push(...place);
@@ -64,7 +64,7 @@ export class ConversationReader {
     findings.path.length -= place.length;
     this.#count += 1;
     if (findings.faultCount > 0) return;
-    // The walk found nothing that differs from the schema.
+    // Safe cast: the walk found no deviation from the schema.
     const conversation = toConversation(value as Static<typeof conversationSchema>);
     for (const part of foldedLine(JSON.stringify(conversation))) this.#lines.add(part);
   }
@@ -79,11 +79,11 @@ function toConversation({
   tools,
   ...extra
 }: Static<typeof conversationSchema>): ExampleConversation {
-  // All of these came out of JSON.
+  // Safe cast: parsed from JSON.
   return { messages, tools: tools ?? null, extra } as ExampleConversation;
 }
 
-/** Adds what the schema cannot say: what the assistant says, and that some of it trains. */
+/** Adds faults that the schema cannot express: of the assistant's messages, and if none trains. */
 function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findings): void {
   if (!Array.isArray(messages)) return;
   const last: unknown = messages.at(-1);
@@ -98,11 +98,11 @@ function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findi
   report(findings, "value_error", message, "messages");
 }
 
-/** The file that a job names, and one that comes as the part of a form: where their faults stand. */
+/** Field with the faults of a file that a job names, and of a file in a form. */
 const filePlaces = { "conversation file": "training_data_url", "uploaded file": "file" } as const;
 
 /**
- * Reads a file of conversations, one a line as JSON.
+ * Reads a file of conversations, one per line as JSON.
  *
  * @throws ServiceError `invalid` with every fault, each with its line
  */

@@ -1,5 +1,4 @@
-// Messages that a model is to learn: those of a chat, of which the assistant's train, and what is checked of them beside their
-// form.
+// Messages to learn: those of a chat, of which the assistant's train, and their checks beyond the schema.
 import { Type } from "typebox";
 import { textOfPart } from "../../../base/domain/content-part.ts";
 import { isJson, type Json } from "../../../base/domain/text/json.ts";
@@ -19,10 +18,10 @@ export const exampleMessageSchema = Type.Object(
 );
 
 /**
- * Adds what the schema cannot say of messages: that they are text, and that the assistant says something in its own.
+ * Adds faults that the schema cannot express: messages must be text, and the assistant's must not be empty.
  *
- * @param place of the list, below where the findings stand
- * @returns whether a message of the assistant trains
+ * @param place path of the list, below the findings' current path
+ * @returns true if a message of the assistant trains
  */
 export function checkExampleMessages(
   messages: readonly unknown[],
@@ -35,7 +34,11 @@ export function checkExampleMessages(
   return { hasAnswer: trained.includes(true) };
 }
 
-/** The same of one. @returns whether it is the assistant's, and trains */
+/**
+ * Checks one message.
+ *
+ * @returns true if it is the assistant's, and trains
+ */
 export function checkExampleMessage(message: unknown, findings: Findings, place: readonly string[]): boolean {
   if (!isObject(message)) return false;
   checkContent(message["content"], findings, place);

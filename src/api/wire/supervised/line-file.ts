@@ -1,19 +1,19 @@
-// Files that hold a value of JSON a line: reading them within the limits of a body, each fault with its line.
+// Files with one JSON value per line: read within the limits of a body, with the line of each fault.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAtFaultLimit, report, type Findings } from "../../../base/validation/findings.ts";
 import { parseJsonBody, type JsonLimits } from "../../../base/validation/json-body.ts";
 import type { BodyLimits } from "../body-limits.ts";
 
 export interface LineReader {
-  /** Where faults are added. */
+  /** Receives the faults. */
   readonly findings: Findings;
-  /** What the lines are, in words. */
+  /** Name of a line's content, singular and plural. */
   readonly holds: { readonly one: string; readonly many: string };
-  /** @param place of the line, such as `line 3` */
+  /** @param place path of the line, such as `line 3` */
   readonly read: (value: unknown, place: string) => void;
 }
 
-/** Reads each line; what is wrong with the file is added to the findings. */
+/** Reads each line, and adds the file's faults to the findings. */
 export function readLineFile(
   bytes: Buffer,
   { trajectoryGroups: countMax, trajectoryJson }: Pick<BodyLimits, "trajectoryGroups" | "trajectoryJson">,
@@ -35,13 +35,13 @@ export function readLineFile(
   if (number === 0) report(findings, "too_short", `The file holds no ${holds.one}.`);
 }
 
-/** The value of the first line; undefined where there is none, or it is no JSON. */
+/** Returns the value of the first line; undefined if there is none, or it is not JSON. */
 export function firstLineOf(bytes: Buffer, { trajectoryJson }: Pick<BodyLimits, "trajectoryJson">): unknown {
   const { value } = linesOf(bytes).next();
   return value === undefined ? undefined : parsed(value, trajectoryJson, () => undefined);
 }
 
-/** Undefined where the line is no JSON, which is added as a fault. */
+/** Returns undefined and adds a fault if the line is not JSON. */
 function parsed(
   line: Buffer,
   limits: JsonLimits,
@@ -61,7 +61,7 @@ function parsed(
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 const byteOrderMark = Buffer.from("\uFEFF");
 
-/** Without line ends; the blank ones at the end are none. */
+/** Yields lines without line ends; trailing blank lines do not count. */
 function* linesOf(bytes: Buffer): Generator<Buffer> {
   let start = bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0;
   let end = bytes.length;

@@ -1,4 +1,4 @@
-// The configuration of supervised fine-tuning as the interface spells it.
+// Settings of supervised fine-tuning in the API.
 import { Type, type Static } from "typebox";
 import {
   resolveSupervisedConfig,
@@ -11,7 +11,7 @@ import { foreignOptions, foreignProperties, refuseForeign } from "../training/fo
 
 const defaults = resolveSupervisedConfig({});
 
-/** Lists of more rates, and more epochs, are refused. */
+/** Larger lists of rates, and more epochs, are refused. */
 const ratesMax = 1_000_000;
 const epochsMax = 1000;
 const batchMax = 100_000;
@@ -61,7 +61,7 @@ const shared = {
 };
 const batchSize = Type.Integer({ minimum: 1, maximum: batchMax });
 
-/** As a request gives it. */
+/** Form in requests. */
 export const supervisedConfigForm = Type.Object(
   {
     batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
@@ -77,7 +77,7 @@ export const supervisedConfigForm = Type.Object(
   { title: "SupervisedConfig" },
 );
 
-/** As a job shows it. */
+/** Form in jobs. */
 export const supervisedConfigSchema = Type.Object(
   {
     base_precision: nullable(precision),
@@ -94,10 +94,10 @@ export const supervisedConfigSchema = Type.Object(
 
 type ConfigBody = Static<typeof supervisedConfigForm>;
 
-/** The fields that are known; any other that was sent is not applied. */
+/** Known fields; other fields that were sent are not applied. */
 export const supervisedConfigFields: readonly string[] = Object.keys(supervisedConfigForm.properties);
 
-/** Adds what the schema cannot say of a configuration. */
+/** Adds faults that the schema cannot express. */
 export function checkSupervisedConfig(config: unknown, findings: Findings): void {
   refuseForeign(config, foreignOptions.sft, findings, { place: "config" });
   if (!isObject(config)) return;
@@ -107,7 +107,7 @@ export function checkSupervisedConfig(config: unknown, findings: Findings): void
   report(findings, "value_error", message, "config", "num_epochs");
 }
 
-/** Reads a checked configuration. */
+/** Reads checked settings. */
 export function toSupervisedConfig(body: ConfigBody): SupervisedConfig {
   return resolveSupervisedConfig({
     basePrecision: body.base_precision ?? null,

@@ -1,4 +1,4 @@
-// The creation of a supervised job as the interface spells it: conversations in the body, or in a file of this server.
+// Creation of a supervised job in the API: conversations in the body, or in a file of this server.
 import { Type } from "typebox";
 import {
   type AssistantTurns,
@@ -58,7 +58,7 @@ export const supervisedJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadSupervisedJob extends StoredConversations {
   readonly modelId: string;
-  /** Where the conversations are; null when they were in the body. */
+  /** URL of the conversations; null if they were in the body. */
   readonly fileUrl: string | null;
   readonly config: SupervisedConfig;
   readonly configNotApplied: readonly string[];
@@ -111,13 +111,13 @@ function readInline(
   return reader.stored;
 }
 
-/** As a body says that is not checked yet. */
+/** Reads a body that is not yet checked. */
 function assistantTurnsOf(body: unknown): AssistantTurns {
   const config = isObject(body) ? body["config"] : null;
   return isObject(config) && config["assistant_turns"] === "last" ? "last" : "all";
 }
 
-/** @throws ServiceError `invalid` where a list of learning rates is not one for each batch */
+/** @throws ServiceError `invalid` if a list of learning rates does not have one per batch */
 export function requireRates(config: SupervisedConfig, conversationCount: number): void {
   const { learningRate } = config;
   if (typeof learningRate === "number") return;

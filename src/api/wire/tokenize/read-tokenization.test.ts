@@ -19,7 +19,7 @@ function refuses(read: () => unknown, ...places: readonly string[]): void {
   });
 }
 
-test("reads a text with special tokens unless told not to, and messages as a chat does", () => {
+test("reads a text with special tokens by default, and messages as a chat does", () => {
   const read = (body: object): object => readTokenization(body, limits).request;
   const text = { kind: "text", text: "a", addSpecialTokens: true, truncation: null, echo: false };
   assert.deepEqual(read({ prompt: "a" }), { model: null, prompt: text, wantsTexts: false });
@@ -55,7 +55,7 @@ test("reads a text with special tokens unless told not to, and messages as a cha
   ]);
 });
 
-test("refuses what is neither or both, and what is said of messages that are not there", () => {
+test("refuses neither or both of them, and message options without messages", () => {
   const read = (body: object) => () => readTokenization(body, limits);
   refuses(read({}), "body.prompt");
   refuses(read({ prompt: "a", messages }), "body");
@@ -77,7 +77,7 @@ test("reads tokens", () => {
   refuses(() => readDetokenization({}), "body.tokens");
 });
 
-test("faults are placed where the fields stand", () => {
+test("locates faults at their fields", () => {
   assert.deepEqual(tokenizationPlaces["prompt.template"], ["body", "chat_template"]);
   assert.deepEqual(tokenizationPlaces["prompt.messages"], ["body", "messages"]);
   assert.deepEqual(tokenizationPlaces["prompt.continueFinalMessage"], ["body", "continue_final_message"]);

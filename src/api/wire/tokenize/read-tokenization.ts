@@ -1,4 +1,4 @@
-// From a body to what is tokenized, or turned back into text.
+// Reads bodies of tokenization and detokenization requests.
 import type { DetokenizeRequest, TokenizeRequest } from "../../../base/domain/chat.ts";
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import { readForm, type BodyForm } from "../body.ts";
@@ -29,7 +29,7 @@ export const tokenizeForm: BodyForm<typeof tokenizeSchema> = {
 
 export const detokenizeForm: BodyForm<typeof detokenizeSchema> = { schema: detokenizeSchema };
 
-/** Where the fields of a domain request stand in the body. */
+/** Paths of a domain request's fields in the body. */
 export const tokenizationPlaces: WirePlaces = {
   ...placesOf(conversationFields, {}),
   "prompt.text": ["body", "prompt"],
@@ -59,7 +59,7 @@ export function readDetokenization(value: unknown): ReadDetokenization {
   return { request: { model: body.model ?? null, tokenIds: body.tokens }, ignored };
 }
 
-/** It is a text or messages, and what is said of messages needs some. */
+/** Requires either a prompt or messages; options for messages need messages. */
 function checkKind(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const isSent = (name: string): boolean => (body[name] ?? null) !== null;
   const fault = (message: string, ...below: readonly string[]): void =>

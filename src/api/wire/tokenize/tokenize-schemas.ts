@@ -1,5 +1,4 @@
-// Tokenization on the wire: what is sent and what is answered, as vLLM spells it. The fields that a chat has too are the
-// chat's own.
+// Tokenization on the wire, as in vLLM's API. Fields shared with a chat are the chat's.
 import { Type } from "typebox";
 import type { Tokenized } from "../../../base/domain/chat.ts";
 import { conversationFields } from "../chat/fields/conversation-fields.ts";
@@ -9,7 +8,7 @@ import { nullable, orNull } from "../nullable.ts";
 
 const { messages, add_special_tokens: _, ...others } = conversationFields;
 
-/** What may be said of messages, and means nothing for a text. */
+/** Options for messages, without meaning for a text. */
 export const renderingFields: Fields = others;
 
 export const tokenizeSchema = Type.Object(

@@ -1,5 +1,5 @@
-// Options that trainers of other makers know and this one does not. One whose value asks for what is done here is accepted;
-// with any other value it is refused, since a job that trains otherwise than it says is worse than none.
+// Options of other trainers that this one does not have. A value that asks for this trainer's behaviour is accepted;
+// any other is refused, because a job that trains differently than it says is worse than none.
 import type { TProperties } from "typebox";
 import { Type } from "typebox";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -7,7 +7,7 @@ import { is, never, type AsksNothing } from "../body.ts";
 import { nullable } from "../nullable.ts";
 
 interface ForeignOption {
-  /** Whether nothing is missing with this value; null always asks for nothing. */
+  /** True for values that lose nothing; null always does. */
   readonly asksNothing: AsksNothing;
   readonly description: string;
 }
@@ -24,7 +24,7 @@ const ofModel =
 const noSchedule = "The learning rate is constant within a job; send several jobs with different rates.";
 const ofOptimizer = "The optimizer is AdamW with betas of 0.9 and 0.99.";
 
-/** Of jobs of every kind. */
+/** Options for jobs of all kinds. */
 const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
   adam_beta1: only(0.9, ofOptimizer),
   adam_beta2: only(0.99, ofOptimizer),
@@ -57,7 +57,7 @@ const ofLoss = "The loss is the mean over a step's tokens, with equal weight for
 const ofTruncated =
   "Truncated answers train like others, by the reward that you give them; leave their trajectories out, or reward them less.";
 
-/** Of reinforcement learning. */
+/** Options of reinforcement learning. */
 const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   ...ofAllJobs,
   beta: only(0, ofKl),
@@ -117,7 +117,7 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   use_kl_loss: only(false, ofKl),
 };
 
-/** Of preference training, as TRL has them. */
+/** Options of preference training, by TRL's names. */
 const ofPreferences: Readonly<Record<string, ForeignOption>> = {
   ...ofAllJobs,
   cpo_alpha: only(0, "The losses have no likelihood term."),
@@ -138,7 +138,7 @@ const ofPreferences: Readonly<Record<string, ForeignOption>> = {
 
 export const foreignOptions = { rl: ofReinforcement, sft: ofAllJobs, preference: ofPreferences } as const;
 
-/** As a configuration's schema lists them. */
+/** Returns the options as properties of a settings schema. */
 export function foreignProperties(options: Readonly<Record<string, ForeignOption>>): TProperties {
   return Object.fromEntries(
     Object.entries(options).map(([name, { asksNothing, description }]) => [
@@ -154,9 +154,9 @@ function acceptanceOf(asksNothing: AsksNothing): string {
 }
 
 /**
- * Adds a fault for each of these options that asks for what is not done.
+ * Adds a fault for each of these options that asks for something unsupported.
  *
- * @param isInert which options ask for nothing in this configuration, whatever their values
+ * @param isInert true for options without effect in these settings, with any value
  */
 export function refuseForeign(
   config: unknown,

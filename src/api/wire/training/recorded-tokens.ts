@@ -1,5 +1,5 @@
-// What is checked of the tokens that a job's Choices recorded, as far as it is known when the job comes: a record that training
-// would refuse is refused at once, with its group, trajectory and turn.
+// Checks the tokens recorded in a job's Choices as far as possible on arrival. A record that training would refuse is
+// refused immediately, with its group, trajectory and turn.
 import {
   choiceFaults,
   greatestTokenId,
@@ -9,19 +9,19 @@ import { asChoice, type HistoryItem } from "../../../base/domain/trajectory.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAtFaultLimit, isObject, report, type Findings } from "../../../base/validation/findings.ts";
 
-/** The greatest token id of a body, and where it stands. */
+/** Greatest token id of a body, and its location. */
 export interface GreatestTokenId {
   readonly id: number;
-  /** From `body` on. */
+  /** Path from `body`. */
   readonly location: readonly string[];
 }
 
-/** Looks at one Choice after the other. */
+/** Checks one Choice after the other. */
 export class RecordedTokensCheck {
   readonly #vocabularySize: number | null;
   #greatest: GreatestTokenId | null = null;
 
-  /** @param vocabularySize how many ids the model to train has; null where it is not known yet */
+  /** @param vocabularySize number of ids of the model to train; null if not yet known */
   constructor(vocabularySize: number | null) {
     this.#vocabularySize = vocabularySize;
   }
@@ -30,7 +30,7 @@ export class RecordedTokensCheck {
     return this.#greatest;
   }
 
-  /** Adds what is wrong with the item of a history where the walk stands; messages are none of its business. */
+  /** Adds faults of a history item at the walk's current path; skips messages. */
   check(item: Readonly<Record<string, unknown>>, findings: Findings): void {
     // Safe cast: parsed from JSON.
     const given = item as HistoryItem;
@@ -39,7 +39,7 @@ export class RecordedTokensCheck {
     if (choice === null) return;
     for (const { place, message } of choiceFaults(choice, this.#vocabularySize)) {
       if (isAtFaultLimit(findings)) return;
-      // What is wrong with its type or range was said.
+      // Faults of type or range were already reported.
       if (!isReported(findings, place)) report(findings, "value_error", `Value error, ${message}`, ...place);
     }
     const greatest = greatestTokenId(choice);
@@ -48,14 +48,14 @@ export class RecordedTokensCheck {
   }
 }
 
-/** Of what is only counted nobody sees whether it counts twice. */
+/** Faults beyond the limit are only counted, so duplicates among them do not matter. */
 function isReported({ faults, faultCount, path }: Findings, place: readonly string[]): boolean {
   if (faultCount > faults.length) return false;
   const location = [...path, ...place].join("\0");
   return faults.some((fault) => fault.location.join("\0") === location);
 }
 
-/** @throws ServiceError `invalid` when the model does not have the greatest token id of a body */
+/** @throws ServiceError `invalid` if the model lacks the greatest token id of a body */
 export function refuseStrangeTokenId(greatest: GreatestTokenId | null, vocabularySize: number | null): void {
   if (greatest === null || vocabularySize === null || greatest.id < vocabularySize) return;
   const message = `Value error, ${strangeIdMessage(greatest.id, vocabularySize)}; it is the greatest of the job. With model_id before trajectory_groups the first of every choice is named.`;

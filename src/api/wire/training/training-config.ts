@@ -1,5 +1,6 @@
-// How a job trains, as the interface and clients of other makers spell it. Null and absent mean the default; what two
-// spellings of one field say is one of them's, or refused; what is known and not done is refused, what is unknown is named.
+// Training settings of a job, as the API and clients of other trainers spell them. Null and absent mean the default.
+// Two spellings of one field must agree unless one takes precedence; known unsupported options are refused, and
+// unknown ones reported.
 import { Type, type Static, type TSchema } from "typebox";
 import { basePrecisions } from "../../../base/domain/trainer/base-precision.ts";
 import {
@@ -15,19 +16,19 @@ import { foreignOptions, foreignProperties, refuseForeign } from "./foreign-opti
 const defaults = resolveTrainingConfig({});
 const ppoDefaults = resolveTrainingConfig({ ppo: true });
 
-/** An option that takes effect, in one of its spellings. */
+/** An option that takes effect, under one of its names. */
 interface Option {
   readonly reads: keyof TrainingConfig;
   readonly schema: TSchema;
-  /** The other spelling of the same, which answers are in. */
+  /** The primary name, which answers use. */
   readonly spells?: string;
-  /** Where both are given it wins; else they must say the same. */
+  /** True if it takes precedence over the other name; otherwise both must agree. */
   readonly wins?: true;
-  /** From what is sent; absent where that is what the domain has. */
+  /** Converts the sent value; absent if the domain has the same value. */
   read?(this: void, value: unknown): unknown;
 }
 
-/** A schema whose values are the option's own. */
+/** A schema whose values the option accepts. */
 type SchemaOf<Schema extends TSchema, Reads extends keyof TrainingConfig> =
   Static<Schema> extends NonNullable<TrainingConfig[Reads]> ? Schema : never;
 
@@ -46,14 +47,14 @@ function option<Reads extends keyof TrainingConfig, Schema extends TSchema>(
   return { reads, schema: nullable(schema, keywords) };
 }
 
-/** More would be a mistake. */
+/** Greater numbers would be mistakes. */
 const [sequencesMax, passesMax] = [1_000_000, 1000];
 
 const atLeastZero = Type.Number({ minimum: 0 });
 const sequencesOfStep = Type.Integer({ minimum: 1, maximum: sequencesMax });
 const passes = Type.Integer({ minimum: 1, maximum: passesMax });
 
-/** In the order in which answers have them; of two spellings the one that wins is the later. */
+/** In the order of answers; of two names, the one that takes precedence comes later. */
 const options: Readonly<Record<string, Option>> = {
   advantage_balance: option(
     "advantageBalance",
@@ -214,7 +215,7 @@ export const trainingConfigSchema = Type.Object(
 
 type ConfigBody = Readonly<Record<string, unknown>>;
 
-/** Adds what the schema cannot say of a configuration. */
+/** Adds faults that the schema cannot express. */
 export function checkTrainingConfig(config: unknown, findings: Findings): void {
   if (!isObject(config)) return;
   const place = "experimental_config";
@@ -233,21 +234,21 @@ export function checkTrainingConfig(config: unknown, findings: Findings): void {
     report(findings, "value_error", message, place, "steps");
   }
   const hasPenalty = (config["kl_penalty_coef"] ?? 0) !== 0;
-  // There is no penalty to take from elsewhere.
+  // Without a penalty these options have no effect.
   const isInert = (name: string): boolean => name.startsWith("kl_") && !hasPenalty;
   refuseForeign(config, foreignOptions.rl, findings, { place, isInert });
 }
 
-/** Reads a checked configuration. */
+/** Reads checked settings. */
 export function toTrainingConfig(body: ConfigBody): TrainingConfig {
   const given: Record<string, unknown> = {};
   for (const [name, { reads, read = asItIs }] of Object.entries(options)) {
     const value = body[name] ?? null;
     if (value !== null) given[reads] = read(value);
   }
-  // There is nothing to take the ratio of.
+  // Without recomputed log-probabilities there is no ratio.
   if (body["precalculate_logprobs"] !== true) delete given["truncatedImportanceSampling"];
-  // The schema gives each field the type that its domain field has.
+  // Safe cast: the schema gives each field its domain type.
   return resolveTrainingConfig(given);
 }
 
@@ -255,7 +256,7 @@ function asItIs(value: unknown): unknown {
   return value;
 }
 
-/** The keys that were sent and have no effect, in their order: unknown ones, and one that needs another. */
+/** Returns the keys that were sent but have no effect, in order: unknown ones, and one that requires another. */
 export function keysNotApplied(body: ConfigBody): readonly string[] {
   return Object.entries(body).flatMap(([key, value]) => {
     if (value === null) return [];
@@ -265,7 +266,7 @@ export function keysNotApplied(body: ConfigBody): readonly string[] {
   });
 }
 
-/** As it takes effect, in the interface's spelling. */
+/** Writes the effective settings by their API names. */
 export function trainingConfigBody(config: TrainingConfig): object {
   const written = Object.entries(options).filter(([, { spells }]) => spells === undefined);
   return Object.fromEntries(written.map(([name, { reads }]) => [name, config[reads]]));

@@ -1,4 +1,4 @@
-// Groups cut at every place against what JSON.parse reads of them.
+// Groups cut at every offset, compared with JSON.parse.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cutGroup, groupStart, isComplete, type Bytes, type GroupItem } from "./group-cut.ts";
@@ -9,7 +9,7 @@ interface Found {
   readonly isComplete: boolean;
 }
 
-/** Cuts the text after so many bytes, and again and again; what is not kept is null. */
+/** Cuts the text into pieces of this many bytes; items that are not kept are null. */
 function found(text: string, pieceBytes: number, kept = Infinity): Found {
   const bytes: Bytes = new TextEncoder().encode(text);
   const items: GroupItem[] = [];
@@ -17,7 +17,7 @@ function found(text: string, pieceBytes: number, kept = Infinity): Found {
     keptBytes: { trajectories: kept, members: kept },
     onItem: (item: GroupItem) => void items.push(item),
   };
-  // The group's beginning comes in one piece.
+  // The group's first bytes are in one piece.
   let end = Math.max(17, pieceBytes);
   let cut = cutGroup(groupStart, bytes.slice(0, end), options);
   for (; end < bytes.length; end += pieceBytes)
@@ -52,7 +52,7 @@ const group = {
   extra: {},
 };
 
-test("a group is its trajectories and its members, wherever it is cut", () => {
+test("finds a group's trajectories and members, cut at any offset", () => {
   const { trajectories, ...members } = group;
   const text = `${JSON.stringify(group)}\n`;
   for (let pieceBytes = 1; pieceBytes <= text.length; pieceBytes++)
@@ -63,7 +63,7 @@ test("a group is its trajectories and its members, wherever it is cut", () => {
     );
 });
 
-test("a group without trajectories, and one whose end has not come", () => {
+test("handles a group without trajectories, and an incomplete group", () => {
   const empty = { trajectories: [], metadata: {} };
   assert.deepEqual(found(JSON.stringify(empty), 3), {
     trajectories: [],
@@ -74,12 +74,12 @@ test("a group without trajectories, and one whose end has not come", () => {
   assert.equal(found(begun, 7).isComplete, false);
 });
 
-test("what has more bytes than are kept is told without them", () => {
+test("reports items above the kept bytes without their content", () => {
   const { trajectories } = found(JSON.stringify({ trajectories: [{ a: "x".repeat(50) }, {}] }), 9, 20);
   assert.deepEqual(trajectories, [null, {}]);
 });
 
-test("tells where the members begin, wherever it is cut", () => {
+test("reports where the members begin, cut at any offset", () => {
   const text = JSON.stringify(group);
   const bytes: Bytes = new TextEncoder().encode(text);
   for (let end = 17; end <= bytes.length; end++) {

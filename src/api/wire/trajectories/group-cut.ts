@@ -1,23 +1,23 @@
-// A stored group's text taken apart as it comes, piece by piece: a group can have hundreds of megabytes, and whoever makes
-// rows of it needs one trajectory at a time. Knows only where things begin and end; parses nothing. Pure, and where it
-// stands is plain data, so that each piece may be cut in another thread.
+// Splits a stored group's text into items as it arrives, piece by piece: a group can have hundreds of megabytes, and
+// rows need one trajectory at a time. It finds only boundaries and parses nothing. Pure; its state is plain data, so
+// that each piece may be cut in another thread.
 import { assert } from "../../../base/domain/assert.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A group is `{"trajectories":[…],…}`, as it was written from a TrajectoryGroup: items of the list, then members. */
+/** A group is `{"trajectories":[…],…}`, as written from a TrajectoryGroup: items of the list, then members. */
 type Section = "trajectories" | "members" | "end";
 
-/** Where in a group's text a cut stands. */
+/** State of a cut within a group's text. */
 export interface GroupCut {
   readonly section: Section;
-  /** Of what has begun and is not complete; null where that is more than is kept. */
+  /** Pieces of the incomplete item; null if it exceeds the kept bytes. */
   readonly open: readonly Bytes[] | null;
   readonly openByteCount: number;
   readonly depth: number;
   readonly isInText: boolean;
   readonly isEscaped: boolean;
-  /** False until the group's first bytes have come. */
+  /** False until the group's first bytes have arrived. */
   readonly hasBegun: boolean;
 }
 
@@ -31,24 +31,27 @@ export const groupStart: GroupCut = {
   hasBegun: false,
 };
 
-/** What was found complete: a trajectory, or a further member with its name. */
+/** A complete item: a trajectory, or a further member with its name. */
 export interface GroupItem {
   readonly section: Exclude<Section, "end">;
-  /** Null where it has more bytes than are kept. */
+  /** Null if it exceeds the kept bytes. */
   readonly pieces: readonly Bytes[] | null;
   readonly byteCount: number;
 }
 
 export interface CutOptions {
-  /** Of an item of each section, so many bytes are kept at most. */
+  /** Maximum number of bytes kept of an item, by section. */
   readonly keptBytes: { readonly trajectories: number; readonly members: number };
   readonly onItem: (item: GroupItem) => void;
-  /** Told where in the piece the list of trajectories ended: what follows, from there to the group's end, are members. */
+  /**
+   * Called with the offset in the piece at which the list of trajectories ended; the rest, up to the group's end, are
+   * members.
+   */
   readonly onMembers?: (at: number) => void;
 }
 
 const head = new TextEncoder().encode('{"trajectories":[');
-/** Bytes of JSON outside of its texts; nothing within a character of several bytes is one of them. */
+/** Structural bytes of JSON; no byte of a multi-byte character equals one. */
 const quote = 0x22;
 const comma = 0x2c;
 const backslash = 0x5c;
@@ -56,7 +59,10 @@ const backslash = 0x5c;
 const isOpening = (byte: number): boolean => (byte | 0x20) === 0x7b;
 const isClosing = (byte: number): boolean => (byte | 0x20) === 0x7d;
 
-/** Goes on through a piece, of which views are handed out; the first has the group's first 17 bytes at least. */
+/**
+ * Continues the cut through a piece, and passes out views of it; the first piece contains at least the group's first
+ * 17 bytes.
+ */
 export function cutGroup(
   cut: GroupCut,
   piece: Bytes,
@@ -94,7 +100,7 @@ export function cutGroup(
   return { section, open, openByteCount, depth, isInText, isEscaped, hasBegun: true };
 }
 
-/** Whether the group's text was complete. */
+/** True if the group's text was complete. */
 export function isComplete({ section }: GroupCut): boolean {
   return section === "end";
 }

@@ -1,5 +1,6 @@
-// Rows of trajectories as an Apache Parquet file, a row group at a time: what is written is sent, and only where each group
-// lies is kept for the end of the file. Nested values are JSON texts, so that every reader has the same columns.
+// Writes rows of trajectories as an Apache Parquet file, one row group at a time. Written data is sent immediately;
+// only each group's position is kept for the file's footer. Nested values are JSON texts, so that every reader gets
+// the same columns.
 import { ByteWriter, ParquetWriter, schemaFromColumnData } from "hyparquet-writer";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 
@@ -41,7 +42,7 @@ const columns: readonly Column[] = [
     name: "recorded_at",
     type: "TIMESTAMP",
     nullable: false,
-    // A text, as `rowsOfGroup` wrote it.
+    // Safe cast: `rowsOfGroup` wrote a text.
     valueOf: (row) => new Date(row["recorded_at"] as string),
   },
   integer("group_index"),
@@ -63,19 +64,19 @@ const columns: readonly Column[] = [
 
 const named = new Set(columns.map(({ name }) => name));
 
-/** Every field of the row that has no column. */
+/** Returns all fields of the row without a column. */
 function extraOf(row: JsonObject): string {
   return JSON.stringify(Object.fromEntries(Object.entries(row).filter(([name]) => !named.has(name))));
 }
 
-/** What the end of a file says of a row group; plain data. */
+/** A row group's entry in the footer; plain data. */
 export type WrittenGroup = ParquetWriter["row_groups"][number];
 
 /**
  * Writes a row group.
  *
  * @param rows at least one
- * @param offset where in the file it begins
+ * @param offset offset of the row group in the file
  */
 export function writeRowGroup(
   rows: readonly JsonObject[],
@@ -92,7 +93,7 @@ export function writeRowGroup(
   return { bytes: new Uint8Array(writer.getBuffer()), group: parquet.row_groups[0] };
 }
 
-/** Writes the end of a file of these groups. */
+/** Writes the footer of a file with these groups. */
 export function writeParquetEnd(groups: readonly WrittenGroup[], offset: number): Uint8Array<ArrayBuffer> {
   const writer = new ByteWriter();
   const parquet = parquetAt(writer, offset);
@@ -102,7 +103,7 @@ export function writeParquetEnd(groups: readonly WrittenGroup[], offset: number)
   return new Uint8Array(writer.getBuffer());
 }
 
-/** A writer that goes on in the middle of a file: what it wrote as a file's beginning does not count. */
+/** Returns a writer that continues in the middle of a file: its own file header does not count. */
 function parquetAt(writer: ByteWriter, offset: number): ParquetWriter {
   const schema = schemaFromColumnData({
     columnData: columns.map(({ name, type, nullable }) => ({ name, type, nullable, data: [] })),

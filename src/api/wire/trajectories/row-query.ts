@@ -1,18 +1,18 @@
-// Which stored trajectories a request asks for, as its query spells it.
+// Selection of stored trajectories in a request's query.
 import { Type, type Static } from "typebox";
 import type { Fault } from "../../../base/domain/service-error.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { pageQueryFields } from "../page.ts";
 import type { RowFilter } from "./rows.ts";
 
-/** A version that trajectories are asked for by. */
+/** Version filter. */
 export const stepField = Type.Integer({
   minimum: 0,
   description:
     "Only trajectories of this version: the newest at the time of logging, or the one that the job starts from.",
 });
 
-/** Between which times they were stored. */
+/** Time filters. */
 export const timeFields = {
   recorded_from: Type.Optional(
     Type.String({ format: "date-time", description: "Only trajectories stored at this time or later." }),
@@ -61,10 +61,10 @@ export const rowExportQuerySchema = Type.Object({
 
 type RowQuery = Omit<Static<typeof rowExportQuerySchema>, "format">;
 
-/** Where rows are looked for, and which of them. */
+/** Selection of rows, and their source. */
 export interface RowSelection {
   readonly source: "logs" | "jobs";
-  /** Of a single log or job; null for all. */
+  /** Id of a single log or job; null for all. */
   readonly sourceId: string | null;
   readonly split: string | null;
   readonly step: number | null;
@@ -73,7 +73,7 @@ export interface RowSelection {
   readonly filter: RowFilter;
 }
 
-/** @throws ServiceError `invalid` for times that are none, metadata without `=`, and ids of the other source */
+/** @throws ServiceError `invalid` for invalid times, metadata without `=`, and ids of the other source */
 export function rowSelection(query: RowQuery): RowSelection {
   const { log_id: logId, job_id: jobId } = query;
   const faults: Fault[] = [];
@@ -100,7 +100,7 @@ export function rowSelection(query: RowQuery): RowSelection {
   return selection;
 }
 
-/** The time that the query has in a field; null where it has none, and a fault where it is no time. */
+/** Returns the time in a field of the query; null if it is absent. An invalid time is a fault. */
 export function readTime<Field extends string>(
   query: { readonly [Name in Field]?: string },
   field: Field,
@@ -116,7 +116,7 @@ export function readTime<Field extends string>(
 }
 
 /**
- * Which logs or jobs have their groups exported.
+ * Returns the selection of the logs or jobs whose groups are exported.
  *
  * @throws ServiceError `invalid` as {@link rowSelection}, and for filters of trajectories
  */

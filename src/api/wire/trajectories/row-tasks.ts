@@ -1,5 +1,5 @@
-// What is done with stored groups to make rows of them, by kind: pure functions for a worker. Of a group that is large they
-// see a piece at a time, and what they need for the next is part of a task and of its result.
+// Tasks that convert stored groups to rows, by kind: pure functions for a worker. They see a large group one piece at
+// a time; the state for the next piece is part of the task and of its result.
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
 import { cutGroup, groupStart, type Bytes, type GroupCut } from "./group-cut.ts";
@@ -7,19 +7,19 @@ import { writeParquetEnd, writeRowGroup, type WrittenGroup } from "./parquet.ts"
 import { isWanted, rowOf, withoutContent, type GroupHead, type RowFilter, type RowSource } from "./rows.ts";
 
 export interface RowTasks {
-  /** From the next piece of a group to what rows of it need to know of the whole of it. */
+  /** Surveys the next piece of a group for the head that its rows need. */
   readonly survey: {
     readonly task: { readonly survey: GroupSurvey; readonly piece: Bytes };
     readonly result: GroupSurvey;
   };
-  /** From the next pieces of a group to rows. */
+  /** Converts the next pieces of a group to rows. */
   readonly rows: { readonly task: RowTask; readonly result: WrittenRows };
-  /** From the next piece of a group to what its text says behind its trajectories; null while they go on. */
+  /** Returns the text after the trajectories in the next piece of a group; null while there are more trajectories. */
   readonly members: {
     readonly task: { readonly progress: MembersProgress; readonly piece: Bytes };
     readonly result: { readonly progress: MembersProgress; readonly text: Bytes | null };
   };
-  /** From rows to a part of a Parquet file. */
+  /** Converts rows to a part of a Parquet file. */
   readonly "row group": {
     readonly task: { readonly lines: readonly Bytes[]; readonly offset: number };
     readonly result: { readonly bytes: Bytes; readonly group: WrittenGroup };
@@ -32,11 +32,11 @@ export interface RowTasks {
 
 export type RowTaskKind = keyof RowTasks;
 
-/** What was seen of a group so far. */
+/** State of a survey. */
 export interface GroupSurvey {
   readonly cut: GroupCut;
   readonly head: GroupHead;
-  /** Of its largest trajectory. */
+  /** Bytes of the largest trajectory. */
   readonly largestByteCount: number;
 }
 
@@ -46,7 +46,7 @@ export const emptySurvey: GroupSurvey = {
   largestByteCount: 0,
 };
 
-/** How far the trajectories of a group are passed over. */
+/** Progress of skipping a group's trajectories. */
 export interface MembersProgress {
   readonly cut: GroupCut;
   readonly trajectoryCount: number;
@@ -54,14 +54,14 @@ export interface MembersProgress {
 
 export const noMembers: MembersProgress = { cut: groupStart, trajectoryCount: 0 };
 
-/** How far the rows of a group are made. */
+/** Progress of writing a group's rows. */
 export interface RowProgress {
   readonly cut: GroupCut;
-  /** Whole trajectories that are not looked at yet. */
+  /** Whole trajectories that were not yet examined. */
   readonly waiting: readonly (readonly Bytes[])[];
-  /** Of the next trajectory in the group. */
+  /** Index of the next trajectory in the group. */
   readonly index: number;
-  /** Null until the group's text was seen to its end, where that comes at once. */
+  /** Null until the group was read to its end, if it arrives in one go. */
   readonly head: GroupHead | null;
 }
 
@@ -71,36 +71,36 @@ export interface RowTask {
   readonly source: RowSource;
   readonly part: number;
   readonly groupIndex: number;
-  /** Trajectories before this one are passed over. */
+  /** Index of the first trajectory to read. */
   readonly from: number;
   readonly filter: RowFilter;
   readonly bounds: RowBounds;
 }
 
-/** What rows are asked for. */
+/** Limits of the rows requested. */
 export interface RowBounds {
-  /** No more than these at once. */
+  /** Maximum number of rows at a time. */
   readonly count: number;
-  /** A row that has more bytes than this comes without its content. */
+  /** A row with more bytes is written without its content. */
   readonly bytes: number;
 }
 
 export const everyRow: RowBounds = { count: Infinity, bytes: Infinity };
 
 export interface WrittenRows {
-  /** A line of JSON for each, with its line feed. */
+  /** One line of JSON per row, with its line feed. */
   readonly bytes: Bytes;
-  /** Where each line ends. */
+  /** End offset of each line. */
   readonly ends: readonly number[];
   readonly ids: readonly string[];
-  /** Of the trajectories that were looked at. */
+  /** Bytes of the trajectories that were examined. */
   readonly readByteCount: number;
   readonly progress: RowProgress;
 }
 
-/** Once its rows have so many bytes, a task leaves the rest for the next. */
+/** Bytes of rows after which a task leaves the rest for the next. */
 const rowsBytesMax = 1 << 20;
-/** A member of a group with more bytes is not repeated in its rows. */
+/** A larger member of a group is not repeated in its rows. */
 const headBytesMax = 1 << 20;
 
 export const rowTasks: {
@@ -150,19 +150,19 @@ export const rowTasks: {
   "parquet end": ({ groups, offset }) => ({ bytes: writeParquetEnd(groups, offset) }),
 };
 
-/** For a pool of workers, whose module this is. */
+/** For a pool of workers, which loads this module. */
 export const rowTaskModule = new URL("./row-tasks.js", import.meta.url);
 export const openTasks = (): typeof rowTasks => rowTasks;
 
-/** The head with what a member says of it, where it does. */
+/** Returns the head with a member's value, if it belongs there. */
 function withMember(head: GroupHead, pieces: readonly Bytes[] | null): GroupHead {
   const text = pieces === null ? "" : Buffer.concat(pieces).toString();
   if (!/^"(?:metadata|metrics)":/.test(text)) return head;
-  // A member of what `readGroupBody` made of a group.
+  // Safe cast: `readGroupBody` wrote the member.
   return { ...head, ...(JSON.parse(`{${text}}`) as Partial<TrajectoryGroup>) };
 }
 
-/** Rows of the trajectories that wait, until there are enough. */
+/** Writes rows of the waiting trajectories until there are enough. */
 function writeRows(
   { source, part, groupIndex, from, filter, bounds }: RowTask,
   { cut, waiting, index: first, head }: RowProgress & { readonly head: GroupHead },
@@ -175,7 +175,7 @@ function writeRows(
     if (index < from) continue;
     const stored = Buffer.concat(waiting[index - first]);
     readByteCount += stored.length;
-    // What `readGroupBody` made of a trajectory.
+    // Safe cast: `readGroupBody` wrote the trajectory.
     const trajectory = JSON.parse(stored.toString()) as Trajectory;
     if (!isWanted(trajectory, head, filter)) continue;
     const row = rowOf(trajectory, {

@@ -1,5 +1,5 @@
-// Stored trajectories as rows, one for each: where it was stored, and everything that was sent of it. Pure; a row's place
-// is its id, and where the next page begins.
+// Stored trajectories as rows, one each: the position, and everything that was sent of it. Pure; a row's id is its
+// position and a cursor.
 import { Type } from "typebox";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
@@ -12,16 +12,16 @@ export interface RowSource {
   readonly kind: "log" | "job";
   readonly id: string;
   readonly split: string;
-  /** Null for a job that has not begun. */
+  /** Null for a job that has not started. */
   readonly step: number | null;
   /** ISO 8601. */
   readonly recordedAt: string;
 }
 
-/** Where a trajectory lies. */
+/** Position of a trajectory. */
 export interface RowPlace {
   readonly sourceId: string;
-  /** How many parts of stored lines come before its group's. */
+  /** Number of parts of stored lines before its group's. */
   readonly part: number;
   readonly group: number;
   readonly index: number;
@@ -33,7 +33,7 @@ export interface RowFilter {
   readonly metadata: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Everything of a row beside what was sent of the trajectory. */
+/** Fields of a row besides those sent with the trajectory. */
 const placeFields = {
   id: Type.String({ description: "Cursor of the row; pass it as `after` to continue after it." }),
   source: Type.Enum(["log", "job"]),
@@ -68,22 +68,22 @@ export const rowSchema = Type.Object(placeFields, {
 });
 export const rowPageSchema = pageSchema(rowSchema);
 
-/** A trajectory with where it lies. */
+/** A trajectory with its position. */
 export type TrajectoryRow = JsonObject & { readonly id: string };
 
-/** Of a group, what its rows repeat; null where that has more than 1 MiB. */
+/** Values of a group that its rows repeat; null if larger than 1 MiB. */
 export interface GroupHead {
   readonly metadata: TrajectoryGroup["metadata"] | null;
   readonly metrics: TrajectoryGroup["metrics"] | null;
 }
 
-/** A trajectory with where it lies, and what its group says of all. */
+/** Returns a trajectory as a row, with its position and its group's head. */
 export function rowOf(
   trajectory: Trajectory,
   { source, place, head }: { readonly source: RowSource; readonly place: RowPlace; readonly head: GroupHead },
 ): TrajectoryRow {
   return {
-    // Before the rest: what clients call their own fields takes no place of a row's.
+    // First, so that clients' extra fields never override a row's fields.
     ...trajectoryBody(trajectory),
     id: rowId(place),
     source: source.kind,
@@ -99,8 +99,8 @@ export function rowOf(
 }
 
 /**
- * What a line says of a group before its members, an object that is left open: those follow as they are stored, since they
- * are spelled as they were sent, but for what a client called by names of its own, which is in `extra`.
+ * Returns the start of a group's line, before its members, as an unclosed object. The members follow as stored, that
+ * is, as they were sent, except for clients' own fields, which are in `extra`.
  */
 export function groupLineStart(source: RowSource, groupIndex: number, trajectoryCount: number): string {
   const place = {
@@ -115,7 +115,7 @@ export function groupLineStart(source: RowSource, groupIndex: number, trajectory
   return JSON.stringify(place).slice(0, -1);
 }
 
-/** What a row has of any length, empty. */
+/** Fields of unlimited length, empty. */
 const nothing = {
   messages_and_choices: [],
   tools: null,
@@ -127,7 +127,7 @@ const nothing = {
   group_metrics: {},
 } as const;
 
-/** The row with nothing in it that can be long, and its size in bytes. */
+/** Returns the row without its long fields, and with its size in bytes. */
 export function withoutContent(row: TrajectoryRow, byteCount: number): TrajectoryRow {
   const versions = ["initial_policy_version", "final_policy_version", "start_time"];
   const kept = [...Object.keys(placeFields), ...versions].filter((name) => name in row);
@@ -135,12 +135,12 @@ export function withoutContent(row: TrajectoryRow, byteCount: number): Trajector
   return { ...short, ...nothing, id: row.id, left_out_bytes: byteCount };
 }
 
-/** A place as a cursor. */
+/** Returns a position as a cursor. */
 export function rowId({ sourceId, part, group, index }: RowPlace): string {
   return `${sourceId}.${part}.${group}.${index}`;
 }
 
-/** The place that a cursor names; null when it is none. */
+/** Parses a cursor; null if it is invalid. */
 export function rowPlace(id: string): RowPlace | null {
   const match = /^([0-9a-f-]{36})\.(\d{1,12})\.(\d{1,12})\.(\d{1,12})$/.exec(id);
   if (match === null) return null;
@@ -148,7 +148,7 @@ export function rowPlace(id: string): RowPlace | null {
   return { sourceId, part: Number(part), group: Number(group), index: Number(index) };
 }
 
-/** Whether the filter lets the trajectory through. */
+/** True if the trajectory matches the filter. */
 export function isWanted(trajectory: Trajectory, head: GroupHead, filter: RowFilter): boolean {
   const { reward } = trajectory;
   if (reward < (filter.rewardMin ?? reward) || reward > (filter.rewardMax ?? reward)) return false;
@@ -159,7 +159,7 @@ export function isWanted(trajectory: Trajectory, head: GroupHead, filter: RowFil
   );
 }
 
-/** How a value may be written in a filter: as JSON, and a text without its quotes too. */
+/** Returns the spellings of a value in a filter: JSON, and also a text without quotes. */
 function spelled(value: Json): readonly string[] {
   return typeof value === "string" ? [value, JSON.stringify(value)] : [JSON.stringify(value)];
 }

@@ -1,4 +1,4 @@
-// Outlines of stored trajectories as the API spells them: which are asked for, and how each is listed.
+// Summaries of stored trajectories in the API: the filter, and the list.
 import { Type, type Static } from "typebox";
 import { type Fault, ServiceError } from "../../../base/domain/service-error.ts";
 import type {
@@ -31,7 +31,7 @@ export const outlineQuerySchema = Type.Object({
 
 export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepField) });
 
-/** @throws ServiceError `invalid` for times that are none */
+/** @throws ServiceError `invalid` for invalid times */
 export function outlineFilter(query: Static<typeof outlineQuerySchema>): OutlineFilter {
   const faults: Fault[] = [];
   const filter: OutlineFilter = {

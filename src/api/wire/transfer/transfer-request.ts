@@ -1,4 +1,4 @@
-// What one server sends another to be given a prompt that it holds.
+// Request of one server for a prompt that another holds.
 import { Type } from "typebox";
 
 export const transferRequestSchema = Type.Object(

@@ -1,4 +1,4 @@
-// Asking for recorded calls, and how they are shown.
+// Queries of recorded calls, and their answers.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { CallFilter, TracedCall } from "../../../base/domain/traces/traced-call.ts";
@@ -89,7 +89,7 @@ const callsStatsSchema = Type.Object(
   { title: "WeaveCallsStatsReq" },
 );
 
-/** What no call is found by. */
+/** Fields that do not filter calls. */
 const unserved = {
   query: { refusedUnless: isEmpty, cure: "use filter" },
   include_costs: { refusedUnless: is(false) },
@@ -186,7 +186,7 @@ export function callFilterOf(filter: CallsQueryBody["filter"]): CallFilter {
   };
 }
 
-/** What clients take no call without. */
+/** Fields that clients require in every call. */
 const alwaysShown = new Set([
   "id",
   "project_id",
@@ -198,9 +198,9 @@ const alwaysShown = new Set([
 ]);
 
 /**
- * JSON of a call; what it was given and what came of it come as they are stored.
+ * Returns a call as JSON; its inputs and its output are written as stored.
  *
- * @param feedback what was said of it; null where that is not asked for
+ * @param feedback feedback on the call; null if not requested
  * @param columns the fields to show; null for all
  */
 export function callText(
@@ -208,7 +208,7 @@ export function callText(
   feedback: readonly FeedbackRecord[] | null,
   columns: readonly string[] | null,
 ): string {
-  // Both were written by this program.
+  // Safe casts: this program wrote both.
   const about = JSON.parse(call.about) as Readonly<Record<string, unknown>>;
   const ending = JSON.parse(call.end?.ending ?? "{}") as Readonly<Record<string, unknown>>;
   const members: Readonly<Record<string, string>> = {
@@ -261,7 +261,7 @@ function summaryText(
   return `${own}"weave":${JSON.stringify(weave)}}`;
 }
 
-/** The name in the reference of an op; any other name as it is. */
+/** Returns the name in an op's reference; any other name unchanged. */
 function opTitle(opName: string): string {
   return /\/op\/([^:/]+)(?::[^/]*)?$/.exec(opName)?.[1] ?? opName;
 }

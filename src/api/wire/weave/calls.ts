@@ -1,4 +1,4 @@
-// Calls on the wire, as clients of Weave record them: beginnings and ends by themselves, whole ones, and batches of each.
+// Calls on the wire, as Weave clients record them: starts and ends, complete calls, and batches of each.
 import { Type, type Static } from "typebox";
 import {
   exactJsonText,
@@ -117,7 +117,7 @@ export const callBatchForm: BodyForm<typeof batchRequestSchema> = {
   },
 };
 
-/** By these calls are found and sorted in the database. */
+/** Fields by which the database finds and sorts calls. */
 const names = ["id", "op_name", "trace_id", "parent_id"];
 
 function checkNames(part: unknown, findings: Findings, ...place: readonly string[]): void {
@@ -144,7 +144,7 @@ export const callBatchAnswerSchema = Type.Object({
 type StartBody = Static<typeof startSchema>;
 type EndBody = Static<typeof endSchema>;
 
-/** What a request records. */
+/** Calls that a request records. */
 export type ReadCalls = Checked<readonly CallInput[]>;
 
 /** @throws ServiceError `invalid` with every fault */
@@ -188,7 +188,7 @@ export function readCallBatch(bytes: Buffer, limits: BodyLimits): ReadCalls {
   return { value: parts, ignored };
 }
 
-/** Before anything is looked at: after a fault in one of them clients may throw all away, and not send halves. */
+/** Checked first: after other faults clients may drop the batch instead of halving it. */
 function refuseTooMany(body: unknown, { feedbackBatchRecords: countMax }: BodyLimits): void {
   const batch = isObject(body) ? body["batch"] : undefined;
   if (!Array.isArray(batch) || batch.length <= countMax) return;
@@ -234,7 +234,7 @@ function endOf(body: EndBody, twin: ExactJson | undefined): NonNullable<CallInpu
   };
 }
 
-/** What a client sums up by itself: the server has its own `weave` there. */
+/** Returns the client's own summary; the server writes `weave` in it. */
 function ownSummary(summary: ExactJson | undefined): ExactJson {
   if (summary === undefined || !isExactObject(summary)) return {};
   const { weave: _, ...own } = summary;

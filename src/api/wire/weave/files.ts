@@ -4,7 +4,7 @@ import type { Fault } from "../../../base/domain/service-error.ts";
 import type { BodyForm } from "../body.ts";
 import { digestField, projectIdField } from "./objects.ts";
 
-/** Of the form, as documentation has it. */
+/** Only documentation of the form. */
 export const fileCreateSchema = Type.Object(
   {
     project_id: projectIdField,
@@ -22,7 +22,7 @@ const fileContentSchema = Type.Object(
 );
 export const fileContentForm: BodyForm<typeof fileContentSchema> = { schema: fileContentSchema };
 
-/** What is wrong with the short fields of a form. */
+/** Returns the faults of a form's short fields. */
 export function textFieldFaults(fields: ReadonlyMap<string, unknown>): readonly Fault[] {
   if (fields.has("project_id")) return [];
   return [{ location: ["body", "project_id"], message: "Field required", type: "missing" }];

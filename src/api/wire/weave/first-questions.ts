@@ -1,5 +1,5 @@
-// What clients of Weave ask before they begin: which server this is, and, in GraphQL, whether a project is there and who they
-// are. Of GraphQL these questions are known, by the fields that they ask for, and no other.
+// First requests of Weave clients: the server's version, and, in GraphQL, whether a project exists and who they are.
+// Only these GraphQL queries are supported, recognized by the fields that they ask for.
 import { Type } from "typebox";
 import type { BodyForm } from "../body.ts";
 import { anyObject, open } from "../fields/any-object.ts";
@@ -27,19 +27,19 @@ const graphqlSchema = Type.Object(
 export const graphqlForm: BodyForm<typeof graphqlSchema> = { schema: graphqlSchema };
 export const graphqlAnswerSchema = Type.Object({ data: Type.Object({}, open) });
 
-/** A question of a client. */
+/** A query of a client. */
 export type FirstQuestion =
-  /** Whether a project is there, or that it be: projects are there as soon as they are named. */
+  /** Asks whether a project exists, or creates it; projects exist as soon as they are named. */
   | { readonly field: "project" | "upsertModel"; readonly entity: string; readonly project: string }
-  /** Who the key is. */
+  /** Asks who the key's owner is. */
   | { readonly field: "viewer" };
 
-/** What a query asks for; null where that is something else. */
+/** Returns what a query asks for; null for any other query. */
 export function questionIn(
   query: string,
   variables: Readonly<Record<string, unknown>>,
 ): FirstQuestion | null {
-  // The first field behind the operation's own braces.
+  // First field within the operation's braces.
   const field = /\{\s*(\w+)/.exec(query)?.[1];
   if (field === "viewer") return { field };
   if (field !== "project" && field !== "upsertModel") return null;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { elapsedMs, utcMicroseconds } from "./microseconds.ts";
 
-test("times keep their microseconds, in UTC and in one form that sorts", () => {
+test("keeps the microseconds of times, in UTC and in one sortable form", () => {
   const forms = {
     "2026-11-21T10:25:44.072468Z": "2026-11-21T10:25:44.072468Z",
     "2026-11-21T10:25:44Z": "2026-11-21T10:25:44.000000Z",
@@ -15,7 +15,7 @@ test("times keep their microseconds, in UTC and in one form that sorts", () => {
   for (const [sent, kept] of Object.entries(forms)) assert.equal(utcMicroseconds(sent), kept, sent);
 });
 
-test("what passed between two times is whole milliseconds, and never less than none", () => {
+test("measures the time between two times in whole milliseconds, at least zero", () => {
   assert.equal(elapsedMs("2026-11-21T10:25:44.072468Z", "2026-11-21T10:25:44.074219Z"), 2);
   assert.equal(elapsedMs("2026-11-21T10:25:45.000000Z", "2026-11-21T10:25:44.000000Z"), 0);
 });

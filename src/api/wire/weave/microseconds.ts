@@ -1,11 +1,11 @@
-// Times to the microsecond, as Python's clients have them; a Date knows milliseconds.
+// Times in microseconds, as Python clients send them; a Date only has milliseconds.
 
 const isoPattern = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[+-]\d\d:?\d\d)?$/i;
 
 /**
- * A time in UTC with six digits of a second's fraction, which sorts as text; one without a zone is in UTC.
+ * Returns a time in UTC with six fractional digits, which sorts as text; a time without a zone is UTC.
  *
- * @param text what `Date.parse` takes; of forms that are no ISO 8601 milliseconds are kept
+ * @param text a text for `Date.parse`; forms other than ISO 8601 keep only milliseconds
  */
 export function utcMicroseconds(text: string): string {
   const match = isoPattern.exec(text);
@@ -15,7 +15,7 @@ export function utcMicroseconds(text: string): string {
   return `${seconds}.${fraction.slice(0, 6).padEnd(6, "0")}Z`;
 }
 
-/** Between two of them, in whole milliseconds. */
+/** Returns the time between two of them, in whole milliseconds. */
 export function elapsedMs(start: string, end: string): number {
   return Math.max(0, Date.parse(end) - Date.parse(start));
 }

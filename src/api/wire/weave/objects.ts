@@ -1,4 +1,4 @@
-// Published objects on the wire, as clients of Weave write and read them.
+// Published objects on the wire, as Weave clients write and read them.
 import { Type, type Static } from "typebox";
 import type { PublishedObject } from "../../../base/domain/traces/published-object.ts";
 import { isObject, report } from "../../../base/validation/findings.ts";
@@ -41,7 +41,7 @@ export const objectPublishSchema = Type.Object(
   { title: "WeaveObjectCreateReq" },
 );
 
-/** What names may be made of: they stand in references. */
+/** Characters allowed in names, which are part of references. */
 const namePattern = /^[\p{L}\p{N}_.-]+$/u;
 
 export const objectPublishForm: BodyForm<typeof objectPublishSchema> = {
@@ -179,7 +179,7 @@ export const objectSchema = Type.Object(
 export const objectReadAnswerSchema = Type.Object({ obj: objectSchema });
 export const objectQueryAnswerSchema = Type.Object({ objs: Type.Array(objectSchema) });
 
-/** JSON of a published object; its content comes as it is stored, with the digits that it was sent with. */
+/** Returns a published object as JSON; its content is written as stored, with exact numbers. */
 export function objectText(object: PublishedObject, withValue: boolean): string {
   const about = {
     project_id: object.projectId,

@@ -1,4 +1,4 @@
-// From the bytes of a published object to what is stored of it: its canonical text, its digest and its classes.
+// Reads a published object from its bytes: its canonical text, its digest and its classes.
 import { isExactObject, plainJson, type ExactJson } from "../../../base/domain/text/exact-json.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { fieldSchemaOf, specClass, specLengthMax } from "../../../judge/feedback/specs/annotation-specs.ts";
@@ -12,10 +12,10 @@ import { readForm, type Checked } from "../body.ts";
 import type { BodyLimits } from "../body-limits.ts";
 import { objectPublishForm } from "./objects.ts";
 
-/** Of an object's content, as it is stored. */
+/** Maximum size of an object's stored content. */
 const contentBytesMax = 4 << 20;
 
-/** @throws ServiceError `invalid` with every fault, also of the schema in an annotation spec; `too_large` */
+/** @throws ServiceError `invalid` with every fault, including those of an annotation spec's schema; `too_large` */
 export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<ObjectInput> {
   const { value: body, exact } = parseExactBody(bytes, limits.json);
   const content = contentOf(exact);
@@ -42,7 +42,7 @@ export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<
   };
 }
 
-/** The content with the digits of its numbers, and with the class that is named beside it where it names none. */
+/** Returns the content with exact numbers, and with the class named next to it if it has none. */
 function contentOf(body: ExactJson | undefined): ExactJson {
   const obj = body !== undefined && isExactObject(body) ? body["obj"] : undefined;
   if (obj === undefined || !isExactObject(obj)) return null;
@@ -51,7 +51,10 @@ function contentOf(body: ExactJson | undefined): ExactJson {
   return asClass(val, className);
 }
 
-/** What is no schema could hold no annotation to it; and specs are read while others wait. */
+/**
+ * Annotations cannot be checked against an invalid schema. The length is limited because specs are read while other
+ * requests wait.
+ */
 function checkSpec(content: ExactJson, length: number, findings: Findings): void {
   if (classesOf(content).base !== specClass) return;
   if (length > specLengthMax) {

@@ -1,4 +1,4 @@
-// Tables on the wire, as clients of Weave write and read them.
+// Tables on the wire, as Weave clients write and read them.
 import { Type } from "typebox";
 import type { IndexedRow, TableRow } from "../../../base/domain/traces/traced-table.ts";
 import { isExactList, isExactObject, type ExactJson } from "../../../base/domain/text/exact-json.ts";
@@ -104,7 +104,11 @@ const tableStatsSchema = Type.Object(
 export const tableStatsForm: BodyForm<typeof tableStatsSchema> = { schema: tableStatsSchema };
 export const countAnswerSchema = Type.Object({ count: Type.Integer({ minimum: 0 }) });
 
-/** From the bytes of a table to its rows and its digest. @throws ServiceError `invalid` */
+/**
+ * Reads a table's rows and digest from its bytes.
+ *
+ * @throws ServiceError `invalid`
+ */
 export function readTable(bytes: Buffer, limits: BodyLimits): Checked<TableInput> {
   const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
   const {
@@ -119,7 +123,11 @@ export function readTable(bytes: Buffer, limits: BodyLimits): Checked<TableInput
   return { value: tableOf(table, digests, lines), ignored };
 }
 
-/** The same of rows that come by their digests. @throws ServiceError `invalid` */
+/**
+ * Reads a table whose rows are given by their digests.
+ *
+ * @throws ServiceError `invalid`
+ */
 export function readTableOfDigests(bytes: Buffer, limits: BodyLimits): Checked<TableInput> {
   const { value, ignored } = readForm(tableOfDigestsForm, parseJsonBody(bytes, limits.trajectoryJson));
   return { value: tableOf(value, value.row_digests.join(""), null), ignored };
@@ -139,14 +147,14 @@ function tableOf(
   };
 }
 
-/** The rows with the digits of their numbers, of a body that was checked. */
+/** Returns the rows of a checked body with exact numbers. */
 function rowsIn(body: ExactJson | undefined): readonly ExactJson[] {
   const table = body !== undefined && isExactObject(body) ? body["table"] : undefined;
   const rows = table !== undefined && isExactObject(table) ? table["rows"] : undefined;
   return rows !== undefined && isExactList(rows) ? rows : [];
 }
 
-/** JSON of a row; its content comes as it is stored. */
+/** Returns a row as JSON; its content is written as stored. */
 export function rowText({ digest, value, index }: IndexedRow): string {
   return `{"digest":${JSON.stringify(digest)},"original_index":${index},"val":${value}}`;
 }

@@ -1,4 +1,4 @@
-// What became of the events that went to a webhook, and having them sent again.
+// Deliveries of a webhook's events, and requests to resend them.
 import { Type } from "typebox";
 import {
   type Delivery,
@@ -44,7 +44,7 @@ export const webhookReplayForm = creation("WebhookReplay", replayRows, {
   },
 });
 
-/** The deliveries that a checked request names, in one of its two ways. */
+/** Returns the deliveries that a checked request names, in one of two ways. */
 export function replayed({ deliveryId, failedSince }: ReadValues<typeof replayRows>) {
   return deliveryId === null ? { failedSince: failedSince ?? new Date(0) } : { deliveryId };
 }

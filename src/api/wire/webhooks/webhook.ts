@@ -1,4 +1,4 @@
-// Webhooks as the API spells them: making, changing and showing them.
+// Webhooks in the API: create, change and show.
 import { Type } from "typebox";
 import { type Webhook, webhookFields } from "../../../base/domain/webhooks/webhook.ts";
 import { nullable, orNull } from "../nullable.ts";

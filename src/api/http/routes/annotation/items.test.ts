@@ -10,7 +10,7 @@ import { project, queueServer, toneQuestion } from "../../testing/queue-server.t
 
 type Server = Awaited<ReturnType<typeof queueServer>>;
 
-/** The status and, of a refusal, the first place and message. */
+/** Returns the status and, for a refusal, the first path and message. */
 async function tried(
   server: Server,
   path: string,
@@ -22,7 +22,7 @@ async function tried(
   return [answer.statusCode, fault.loc.join("."), fault.msg];
 }
 
-test("calls are added once each, by their ids or by references of the project", async () => {
+test("adds each call once, by id or by reference of the project", async () => {
   const server = await queueServer();
   const { post, newQueue } = server;
   const path = await newQueue({}, 0);
@@ -52,7 +52,7 @@ test("calls are added once each, by their ids or by references of the project", 
   await server.close();
 });
 
-test("a place behind all numbers, and a state named very often, ask for nothing odd", async () => {
+test("accepts an offset beyond all items, and a state named many times", async () => {
   const server = await queueServer({});
   const path = await server.newQueue({}, 2);
   const [status, where] = await tried(server, `${path}/items/query`, { offset: 1e300 });
@@ -63,7 +63,7 @@ test("a place behind all numbers, and a state named very often, ask for nothing 
   await server.close();
 });
 
-test("a queue has an end, and then nothing of a request is added", async () => {
+test("adds nothing of a request that would exceed a queue's limit", async () => {
   const server = await queueServer({ queueItems: 3 });
   const path = await server.newQueue({}, 2);
   const [status, , message] = await tried(server, `${path}/items`, { call_ids: ["3", "4"] });
@@ -75,7 +75,7 @@ test("a queue has an end, and then nothing of a request is added", async () => {
 
 const states = ["unstarted", "in_progress", "completed", "skipped"] as const;
 
-test("annotators move as clients of Weave know it: every move from every state", async () => {
+test("allows the moves of Weave's annotators: every move from every state", async () => {
   const server = await queueServer();
   const allowed: Readonly<Record<string, readonly string[]>> = {
     unstarted: ["unstarted", "in_progress", "completed", "skipped"],
@@ -100,7 +100,7 @@ test("annotators move as clients of Weave know it: every move from every state",
   await server.close();
 });
 
-test("an item that is claimed is nobody else's until its time is over", async () => {
+test("keeps a claimed item for one annotator until its time is over", async () => {
   const server = await queueServer();
   const path = await server.newQueue({}, 2);
   const claim = (annotator: string, more: object = {}) =>
@@ -126,7 +126,7 @@ test("an item that is claimed is nobody else's until its time is over", async ()
   });
   await server.clock.advance(30_000);
   assert.equal((await claim("cas", { hold_seconds: 5 })).item?.call_id, "2");
-  // Whose time is over is not refused: the work is done.
+  // An answer after the hold expired is accepted: the work is done.
   const item = (await server.post(`${path}/items/query`, { filter: { call_id: "2" } })).items[0];
   await server.post(`${path}/items/${item?.id}/answers`, { annotator: "bob", answers: { tone: "kind" } });
   await server.clock.advance(5000);
@@ -134,7 +134,7 @@ test("an item that is claimed is nobody else's until its time is over", async ()
   await server.close();
 });
 
-test("of two who claim the last item at the same time one gets it", async () => {
+test("gives the last item to one of two simultaneous claims", async () => {
   const server = await queueServer();
   for (let round = 0; round < 5; round++) {
     const path = await server.newQueue({}, 1);
@@ -146,7 +146,7 @@ test("of two who claim the last item at the same time one gets it", async () => 
   await server.close();
 });
 
-test("several who claim a queue of several annotators each get every item once", async () => {
+test("gives every item once to each annotator of a queue with several annotators", async () => {
   const server = await queueServer();
   const path = await server.newQueue({ annotators_per_item: 2 }, 6);
   const done: string[] = [];
@@ -167,7 +167,7 @@ test("several who claim a queue of several annotators each get every item once",
   await server.close();
 });
 
-test("answers are feedback on the item, and who answers again says something else", async () => {
+test("stores answers as feedback on the item, and replaces them when the annotator answers again", async () => {
   const server = await queueServer();
   const spec = `weave:///${project}/object/quality:abc`;
   const remark = { name: "remark", text: "Why?", schema: { type: "string", maxLength: 20 }, optional: true };
@@ -202,14 +202,14 @@ test("answers are feedback on the item, and who answers again says something els
       [given.feedback[1]?.id, "rude"],
     ],
   );
-  // And back: what was said first is no retry of long ago.
+  // Going back to the first answer is not treated as a retry of it.
   await answer({ quality: 4, tone: "kind" });
   await answer({ quality: 1, tone: "rude" }, "bob");
   assert.deepEqual(await tonesOn(server, item.weave_ref), ["ann kind", "bob rude"]);
   await server.close();
 });
 
-/** Who said what of the tone, in an order of its own. */
+/** Returns the answers about the tone by annotator, in a fixed order. */
 async function tonesOn(server: Server, reference: string): Promise<readonly string[]> {
   const query = { $expr: { $eq: [{ $getField: "weave_ref" }, { $literal: reference }] } };
   const { result } = await server.post("/feedback/query", { query });
@@ -219,7 +219,7 @@ async function tonesOn(server: Server, reference: string): Promise<readonly stri
     .sort();
 }
 
-test("answers that are none are refused, each with its question, and nothing is stored", async () => {
+test("refuses invalid answers, each with its question, and stores nothing", async () => {
   const server = await queueServer();
   const questions = [
     toneQuestion,
@@ -255,7 +255,7 @@ test("answers that are none are refused, each with its question, and nothing is 
   await server.close();
 });
 
-test("what was answered or skipped is taken back, and what is held is given back", async () => {
+test("reopens answered or skipped items, and releases held ones", async () => {
   const server = await queueServer();
   const path = await server.newQueue({}, 1);
   const item = await server.take(path);
@@ -278,7 +278,7 @@ test("what was answered or skipped is taken back, and what is held is given back
   await server.close();
 });
 
-test("items are found by what they are, and by whose states", async () => {
+test("finds items by their properties and by annotators' states", async () => {
   const server = await queueServer();
   const path = await server.newQueue({}, 3);
   const item = await server.take(path, { annotator: "ann" });
@@ -304,7 +304,7 @@ test("items are found by what they are, and by whose states", async () => {
   await server.close();
 });
 
-test("items and queues that there are not are 404, and an annotator's name is a text", async () => {
+test("answers 404 for unknown items and queues, and refuses an annotator's name that is not a text", async () => {
   const server = await queueServer();
   const path = await server.newQueue({}, 1);
   const item = await server.take(path);
@@ -324,7 +324,7 @@ const byType = (type: string): object => ({
   $expr: { $eq: [{ $getField: "feedback_type" }, { $literal: type }] },
 });
 
-test("what feedback is on is added by a query, each once, of the project alone", async () => {
+test("adds the subjects of feedback by a query, each once, only of the project", async () => {
   const server = await queueServer();
   const path = await server.newQueue({}, 0);
   const reference = (call: string, of = project): string => `weave:///${of}/call/${call}`;
@@ -349,7 +349,7 @@ test("what feedback is on is added by a query, each once, of the project alone",
   await server.close();
 });
 
-test("recorded completions are added by a filter, and whoever claims one sees the conversation", async () => {
+test("adds recorded completions by a filter, and shows the conversation to its annotator", async () => {
   const server = await queueServer();
   await storeModel(server.models, "m");
   const modelId = "m";
@@ -382,7 +382,7 @@ test("recorded completions are added by a filter, and whoever claims one sees th
   await server.close();
 });
 
-test("agreement is that of all feedback that names the queue, whoever gave it", async () => {
+test("computes agreement from all feedback that names the queue, by any author", async () => {
   const server = await queueServer();
   const remark = { name: "remark", schema: { type: "string" }, optional: true };
   const path = await server.newQueue({ annotators_per_item: 2, questions: [toneQuestion, remark] }, 4);
@@ -423,7 +423,7 @@ test("agreement is that of all feedback that names the queue, whoever gave it", 
     statistic: null,
     reason: "answers are free texts, and not categories",
   });
-  // A client that gives its feedback itself, and says more often what it thinks: the newest counts.
+  // A client that sends feedback directly, and changes its mind: the newest counts.
   for (const value of ["kind", "rude"])
     await server.post("/feedback/create", {
       weave_ref: items[0]?.weave_ref,
@@ -433,7 +433,7 @@ test("agreement is that of all feedback that names the queue, whoever gave it", 
       creator: "cas",
     });
   const [third] = await agreement();
-  // Pairs agree in 1/3, 1, 0 and 1; of an item's answers 2/3, 0, 1/2 and 0 are kind.
+  // Pairs agree in 1/3, 1, 0 and 1; shares of kind among an item's answers are 2/3, 0, 1/2 and 0.
   const kindPart = (2 / 3 + 0 + 1 / 2 + 0) / 4;
   const expected = kindPart ** 2 + (1 - kindPart) ** 2;
   const observed = (1 / 3 + 1 + 0 + 1) / 4;

@@ -1,4 +1,4 @@
-// Items of annotation queues, and what annotators do with them: claiming, answering, skipping, and taking that back.
+// Items of annotation queues, and the work of annotators: claim, answer, skip, reopen and release.
 import type { FastifyInstance } from "fastify";
 import { sliceOf } from "../../../wire/annotation/fields.ts";
 import {
@@ -77,7 +77,7 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
 }
 
 function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["annotation"]): void {
-  // The queue or the item.
+  // Either the queue or the item was not found.
   const on = endpoints(app, { tag: "annotation", scheme: "basic", places: { not_found: ["path"] } });
   const one = { answer: "The item.", json: itemAnswerSchema };
   on(

@@ -5,7 +5,7 @@ import { project, queueServer, toneQuestion } from "../../testing/queue-server.t
 
 const spec = "weave:///acme/games/object/quality:abc";
 
-test("a queue is made, read, changed and deleted, and what was deleted is gone for all but its feedback", async () => {
+test("creates, reads, changes and deletes a queue, and keeps its feedback", async () => {
   const { ask, post, newQueue, clock, close } = await queueServer();
   const path = await newQueue({ scorer_refs: [spec], wb_user_id: null, annotators_per_item: 2 }, 0);
   const url = `${path}?project_id=${project}`;
@@ -53,7 +53,7 @@ const asked = {
   max_length: null,
 };
 
-test("queues are listed a line each, by a part of their name, in an order, in parts", async () => {
+test("lists queues, one per line, by part of the name, sorted and in slices", async () => {
   const { ask, newQueue, clock, close } = await queueServer();
   for (const name of ["Tone of voice", "length", "undertone"]) {
     await newQueue({ name }, 0);
@@ -75,7 +75,7 @@ test("queues are listed a line each, by a part of their name, in an order, in pa
   await close();
 });
 
-test("what no queue can be is refused with its place and its cure", async () => {
+test("refuses an invalid queue with the path and the cure", async () => {
   const { ask, close } = await queueServer({ questions: 3 });
   const refused = async (queue: object): Promise<readonly [string, string]> => {
     const answer = await ask("POST", "/annotation_queues", { project_id: project, name: "q", ...queue });
@@ -118,7 +118,7 @@ test("what no queue can be is refused with its place and its cure", async () => 
   await close();
 });
 
-test("a change is checked with what stays: names differ among all questions", async () => {
+test("checks a change against unchanged fields: names of all questions differ", async () => {
   const { ask, newQueue, close } = await queueServer();
   const path = await newQueue({}, 0);
   const answer = await ask("PUT", path, {
@@ -130,7 +130,7 @@ test("a change is checked with what stays: names differ among all questions", as
   await close();
 });
 
-test("nobody reaches the queues of another entity, and an admin does", async () => {
+test("hides queues of other entities from all but admins", async () => {
   const { ask, newQueue, close } = await queueServer();
   const path = await newQueue();
   const body = { project_id: project };
@@ -144,7 +144,7 @@ test("nobody reaches the queues of another entity, and an admin does", async () 
     ["POST", "/annotation_queues/stats", { ...body, queue_ids: [] }],
   ] as const) {
     assert.equal((await ask(method, url, sent, keys.other)).statusCode, 403, `${method} ${url}`);
-    // In a project of one's own the id is nobody's.
+    // In a project of another entity the id is unknown.
     const own = { ...sent, project_id: "rival/games" };
     const inOwn = await ask(method, url.replace(project, "rival/games"), sent && own, keys.other);
     const isList = url.endsWith("/annotation_queues/query") || url.endsWith("/stats");
@@ -156,7 +156,7 @@ test("nobody reaches the queues of another entity, and an admin does", async () 
   await close();
 });
 
-test("feedback names a queue of its project that there is; where there is none it may name any", async () => {
+test("checks that feedback names an existing queue of its project, if the project has queues", async () => {
   const { ask, newQueue, close } = await queueServer();
   const record = {
     project_id: project,
@@ -173,7 +173,7 @@ test("feedback names a queue of its project that there is; where there is none i
   const unknown = await create("elsewhere");
   assert.deepEqual([unknown.statusCode, unknown.json().detail[0].loc], [400, ["body", "queue_id"]]);
   assert.match(unknown.json().detail[0].msg, /^Queue elsewhere not found or has been deleted/);
-  // Another project has no queue, and this one is none of its.
+  // Another project has no queue, so any name is accepted there.
   assert.equal((await create("elsewhere", { project_id: "acme/other" })).statusCode, 200);
   const batch = [record, { ...record, queue_id: id }, { ...record, queue_id: "gone" }];
   const refused = await ask("POST", "/feedback/batch/create", { batch });

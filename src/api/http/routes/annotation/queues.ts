@@ -1,4 +1,4 @@
-// Annotation queues: making, finding, changing and deleting them, and how much of them is done.
+// Annotation queues: create, find, change, delete, and report progress.
 import type { FastifyInstance } from "fastify";
 import { agreementAnswer } from "../../../wire/annotation/agreement.ts";
 import { sliceOf } from "../../../wire/annotation/fields.ts";
@@ -102,7 +102,7 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
       ...one,
     },
     async ({ params: { queue_id: queueId }, caller, request, reply }) => {
-      // The project may stand in a body instead.
+      // The project may be in the body instead.
       const hasBody = typeof request.body === "object" && request.body !== null;
       const { project_id: projectId } = hasBody
         ? readBody({ schema: queueProjectSchema }, request, reply)

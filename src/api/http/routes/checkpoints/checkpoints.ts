@@ -1,4 +1,4 @@
-// The versions of a trained model, as checkpoints: listing, reading, pinning and deleting them.
+// Versions of a trained model, as checkpoints: list, read, pin and delete.
 import type { FastifyInstance } from "fastify";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";

@@ -1,4 +1,4 @@
-// A version of a trained model as a tar archive of the files that other programs load.
+// Exports a version of a trained model as a tar archive of files for other programs.
 import type { FastifyInstance } from "fastify";
 import { tarByteCount, tarOf } from "../../../../lib/archives/tar-stream.ts";
 import { checkpointExportQuerySchema } from "../../../wire/models/model.ts";

@@ -1,5 +1,5 @@
-// A PEFT folder, sent as a tar archive, becomes a version of a trained model. Its body goes to disk as it comes, and is the
-// only one of the API that is no JSON.
+// Imports a PEFT folder, sent as a tar archive, as a version of a trained model. The body goes to disk as it arrives,
+// and is the API's only body that is neither JSON nor a form.
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
@@ -22,7 +22,7 @@ export async function checkpointImportRoute(
   app: FastifyInstance,
   dependencies: HttpDependencies,
 ): Promise<void> {
-  // In a scope of its own: no other route takes such a body, and this one takes no other.
+  // A separate scope: no other route accepts such a body, and this one accepts no other.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("application/x-tar", async (request: FastifyRequest, body: Readable) => {
@@ -41,10 +41,10 @@ export async function checkpointImportRoute(
         answer: "The new version; the model's name stands for it from now on.",
         json: checkpointAnswer.schema,
         places: importPlaces,
-        // Before the body is read: what nobody will take is not worth reading.
+        // Checks before the body is read, so that a refused body is not read.
         options: {
           preParsing: async (request) => {
-            // The path names it.
+            // Safe cast: the path names it.
             const { model_id: id } = request.params as { readonly model_id: string };
             request.model = await reachModel(dependencies, request.caller, id);
           },
@@ -52,7 +52,7 @@ export async function checkpointImportRoute(
       },
       async ({ request: { id: requestId, model, body }, reply }) => {
         if (body === undefined || model === null) throw noArchive();
-        // The parser gives the archive's stream.
+        // Safe cast: the parser returns the archive's stream.
         const archive = body as Readable;
         const { version, ignored } = await dependencies.checkpointFiles.import(model, archive, { requestId });
         nameIgnored(reply, ignored);

@@ -1,4 +1,4 @@
-// Feedback as files, and statistics over it, by real stores.
+// Feedback as files, and statistics over it, with real stores.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { systemClock } from "../../../../base/domain/clock.ts";
@@ -24,7 +24,7 @@ const starred = {
 };
 
 let shared: Promise<Server> | undefined;
-/** For all tests, which read: notes of a total of more than a page, and ratings. */
+/** Shared by all tests, which only read: notes of more than a page in total, and ratings. */
 const stored = () => (shared ??= newWorld());
 after(async () => (await shared)?.close());
 
@@ -57,7 +57,7 @@ const linesOf = (text: string): readonly Row[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Row);
 
-test("an export has what a query has, in the order of storing, and goes on behind a record", async () => {
+test("exports the records of a query in the order of storing, and continues after a record", async () => {
   const server = await stored();
   const answer = await post(server, "export", { project_id });
   assert.equal(answer.statusCode, 200, answer.body);
@@ -82,7 +82,7 @@ test("an export has what a query has, in the order of storing, and goes on behin
   assert.equal((await post(server, "export", { project_id: "acme/none" })).body, "");
 });
 
-test("a table has its columns, and where it goes on none of their names", async () => {
+test("writes column names first, but not in a continued export", async () => {
   const server = await stored();
   const body = { project_id, query: starred, format: "csv", fields: ["id", "payload.stars", "payload.why"] };
   const begun = await post(server, "export", body);
@@ -94,7 +94,7 @@ test("a table has its columns, and where it goes on none of their names", async 
   assert.equal(named.body, "id,payload.stars,payload.why\r\nr1497,2,'=1\r\n");
 });
 
-test("statistics count types and say what payloads hold", async () => {
+test("counts types and describes payloads", async () => {
   const server = await stored();
   const answer = await post(server, "stats", { project_id });
   assert.equal(answer.statusCode, 200, answer.body);
@@ -144,7 +144,7 @@ test("statistics count types and say what payloads hold", async () => {
   assert.equal(some.json<Row>()["total_count"], 500);
 });
 
-test("what is asked wrongly is refused before anything is sent", async () => {
+test("refuses an invalid request before anything is sent", async () => {
   const server = await stored();
   const refused = async (path: string, body: object): Promise<readonly [number, string]> => {
     const { statusCode, body: text } = await post(server, path, body);
@@ -164,7 +164,7 @@ test("what is asked wrongly is refused before anything is sent", async () => {
   assert.deepEqual((await refused("export", { project_id, format: "xml" }))[0], 422);
 });
 
-test("a search that takes too long before the first line has a status of its own", async (t) => {
+test("answers a search that takes too long before the first line with an error status", async (t) => {
   const server = await fakeServer();
   t.after(() => server.close());
   server.feedback.refusal = new ServiceError({ code: "too_slow", message: "It took too long." });

@@ -1,4 +1,4 @@
-// What comes out of feedback for other programs: files of records, and statistics over them.
+// Output of feedback for other programs: files of records, and statistics.
 import type { FastifyInstance } from "fastify";
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import { loopTurns } from "../../../../base/domain/sharing/loop-turns.ts";
@@ -45,7 +45,7 @@ export function feedbackOutRoutes(
       const file = exportFile(body);
       const selection = exportedSelection(body, queryLimits);
       const text = textOf(file, () => feedback.pages(selection, caller, { signal }), caller.entity);
-      // Made before the answer begins: what is wrong then has a status of its own.
+      // Produced before the answer begins, so that an error still gets its status.
       const first = await text.next();
       const name = `${body.project_id.replaceAll(/[^\w.-]/g, "-")}-feedback.${file.extension}`;
       reply.type(file.mediaType).header("content-disposition", `attachment; filename="${name}"`);
@@ -65,7 +65,7 @@ export function feedbackOutRoutes(
     async ({ body, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const share = await beginReading(reply, reads);
-      // A page, and the numbers that are kept.
+      // Room for a page and for the numbers that the statistics keep.
       await share.hold(3 * readerBytes);
       const selection = { projectId: body.project_id, condition: conditionOf(body.query, queryLimits) };
       return feedbackStatisticsAnswer.body(await feedback.statistics(selection, caller, { signal }));
@@ -73,7 +73,7 @@ export function feedbackOutRoutes(
   );
 }
 
-/** A piece for each page at least, though it may be empty. */
+/** Yields at least one piece per page, possibly empty. */
 async function* textOf(
   { header, line }: ExportFile,
   pages: () => AsyncIterable<readonly FeedbackRecord[]>,

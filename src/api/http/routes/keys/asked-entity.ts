@@ -1,8 +1,12 @@
-// Whose things a query with an `entity` asks for.
+// Resolves the entity that a query with an `entity` asks for.
 import { reachOf, refuseOtherOwner, type Caller } from "../../../../base/domain/access.ts";
 import { quoted } from "../../../../base/domain/service-error.ts";
 
-/** Null for everybody's, which an administrator asks for. @throws ServiceError `forbidden`, at `entity`, for another entity's */
+/**
+ * Returns the entity; null for all entities, which only administrators may ask for.
+ *
+ * @throws ServiceError `forbidden`, at `entity`, for another entity
+ */
 export function askedEntity(caller: Caller, asked: string | undefined): string | null {
   const entity = asked ?? reachOf(caller)?.entity ?? null;
   if (entity === null) return null;

@@ -1,4 +1,4 @@
-// The limits that all keys of an entity have together, for administrators.
+// Limits that all keys of an entity share, for administrators.
 import type { FastifyInstance } from "fastify";
 import { entityLimitsAnswer, entityLimitsForm } from "../../../wire/keys/limits.ts";
 import type { HttpDependencies } from "../../dependencies.ts";

@@ -1,4 +1,4 @@
-// Keys over HTTP: who may make them, what their limits let them do, how they end.
+// Keys over HTTP: who may create them, what their limits allow, and how they end.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../../../../base/domain/testing/fake-clock.ts";
@@ -32,7 +32,7 @@ async function serverWithAsk(t: TestContext) {
   return { server, clock, ask, admin, make };
 }
 
-test("a key is made with its secret once, then read, listed, changed and revoked", async (t) => {
+test("creates a key with its secret once, then reads, lists, changes and revokes it", async (t) => {
   const { admin, ask, make } = await serverWithAsk(t);
   const about = { name: "ci", entity: "acme", owner: "ann", scopes: ["read", "chat", "read"] };
   const { key: secret, ...made } = await make({ ...about, expires_at: "2999-01-01T00:00:00Z" });
@@ -74,7 +74,7 @@ test("a key is made with its secret once, then read, listed, changed and revoked
   }
 });
 
-test("what a key cannot be is refused with the place and the reason", async (t) => {
+test("refuses an invalid key with the path and the reason", async (t) => {
   const { admin } = await serverWithAsk(t);
   const fault = async (payload: object, tail = ""): Promise<string> => {
     const { status, body } = await admin({ method: "POST", url: path + tail, payload });
@@ -95,7 +95,7 @@ test("what a key cannot be is refused with the place and the reason", async (t) 
   assert.match(await fault({ grace_seconds: 1e9 }, "/member/rotate"), /^422 body\.grace_seconds/);
 });
 
-test("keys are for administrators whose key has no limits", async (t) => {
+test("reserves keys for administrators with an unlimited key", async (t) => {
   const { ask, make } = await serverWithAsk(t);
   const reader = await make({ role: "admin", scopes: ["read", "train", "chat", "feedback"] });
   for (const key of [keys.member, reader.key]) {
@@ -109,7 +109,7 @@ test("keys are for administrators whose key has no limits", async (t) => {
   }
 });
 
-test("a key opens what its scopes say, and is told what a route wants", async (t) => {
+test("opens the routes of a key's scopes, and names the scopes that others require", async (t) => {
   const { ask, make } = await serverWithAsk(t);
   const chat = { method: "POST", url: chats, payload: helloBody } as const;
   const record = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };
@@ -149,7 +149,7 @@ test("a key opens what its scopes say, and is told what a route wants", async (t
   assert.match((await ask(key, chat)).body.error.message, /is for keys for `chat`\. Use another key/);
 });
 
-test("a key of one project reaches that alone, in what it names and in what it lists", async (t) => {
+test("limits a key of one project to that project, in requests and in lists", async (t) => {
   const { ask, make } = await serverWithAsk(t);
   const register = (key: string, project: string) =>
     ask(key, {
@@ -196,7 +196,7 @@ test("a key of one project reaches that alone, in what it names and in what it l
   }
 });
 
-test("a rotated key has two secrets for a while, and then one", async (t) => {
+test("accepts two secrets of a rotated key for a while, then one", async (t) => {
   const { clock, ask, admin, make } = await serverWithAsk(t);
   const { id, key: first } = await make({ name: "ci" });
   const rotate = async (grace_seconds: number): Promise<string> =>
@@ -220,7 +220,7 @@ test("a rotated key has two secrets for a while, and then one", async (t) => {
   assert.equal(holds, id);
 });
 
-test("an expired key is refused by name, also while an answer runs, and is not taken for a guess", async (t) => {
+test("refuses an expired key as such, also while an answer runs, and does not count it as unknown", async (t) => {
   const { clock, server, ask, make } = await serverWithAsk(t);
   const expires = new Date(clock.now().getTime() + 10_000).toISOString();
   const { key } = await make({ expires_at: expires });
@@ -234,7 +234,7 @@ test("an expired key is refused by name, also while an answer runs, and is not t
   assert.ok(!server.audited.some(({ action }) => action === "failed-logins-slowed"));
 });
 
-test("a key that came with a request says when", async (t) => {
+test("records when a key was last used", async (t) => {
   const { clock, ask, admin, make } = await serverWithAsk(t);
   const { id, key, ...made } = await make({});
   assert.equal(made["last_used_at"], null);

@@ -1,4 +1,4 @@
-// Keys, for administrators: making, listing, changing, rotating and revoking them.
+// Keys, for administrators: create, list, change, rotate and revoke.
 import type { FastifyInstance } from "fastify";
 import type { NewKey } from "../../../../access/keys/key-service.ts";
 import {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bearer, fakeServer, keys } from "../../testing/fake-server.ts";
 
-test("a key is told whose it is, and without one nothing is said", async () => {
+test("returns the owner of the request's key, and refuses a request without one", async () => {
   const server = await fakeServer();
   const ask = (headers: Readonly<Record<string, string>>) =>
     server.ask({ method: "GET", url: "/v1/preview/key", headers });

@@ -1,4 +1,4 @@
-// Whose key a request came with: what a client shows to the person who gave it one.
+// Describes the key of the request, so that a client can show it to its user.
 import type { FastifyInstance } from "fastify";
 import { callerAnswer } from "../../../wire/keys/own-key.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";

@@ -35,7 +35,7 @@ async function serverWithUsage() {
   return { server, ask, requestsIn };
 }
 
-test("a key sees what its entity used, and an administrator everything, the latest day first", async () => {
+test("shows a key its entity's usage, and an administrator all usage, latest day first", async () => {
   const { server, ask, requestsIn } = await serverWithUsage();
   assert.deepEqual(await requestsIn(keys.member), [4, 2, 1]);
   assert.deepEqual(await requestsIn(keys.other), [3]);
@@ -51,7 +51,7 @@ test("a key sees what its entity used, and an administrator everything, the late
   await server.close();
 });
 
-test("what cannot be asked for is refused with its place", async () => {
+test("refuses invalid filters with their paths", async () => {
   const { server, ask } = await serverWithUsage();
   const fault = async (query: string) => {
     const answer = await ask(keys.member, query);
@@ -64,7 +64,7 @@ test("what cannot be asked for is refused with its place", async () => {
   await server.close();
 });
 
-test("the same comes as CSV", async () => {
+test("exports the same rows as CSV", async () => {
   const { server, ask } = await serverWithUsage();
   const answer = await ask(keys.member, "/export");
   assert.match(String(answer.headers["content-type"]), /^text\/csv/);

@@ -1,4 +1,4 @@
-// What keys have used: an entity's own for its keys, everybody's for administrators.
+// Usage by key: of the own entity for members' keys, of all entities for administrators.
 import type { FastifyInstance } from "fastify";
 import { usageId, type UsageFilter, type UsageStore } from "../../../../base/domain/keys/usage.ts";
 import {
@@ -50,7 +50,7 @@ export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDepen
   );
 }
 
-/** A piece for each page. */
+/** Yields a piece per page. */
 async function* linesOf(usage: Pick<UsageStore, "list">, filter: UsageFilter): AsyncGenerator<string, void> {
   yield usageCsv.header;
   for (let after: string | null = null, hasMore = true; hasMore;) {

@@ -22,7 +22,7 @@ async function serverWithLog(t: TestContext) {
   };
 }
 
-test("administrators read the log in pages, and nobody else does", async (t) => {
+test("shows the log in pages, only to administrators", async (t) => {
   const { logger, server, get } = await serverWithLog(t);
   assert.deepEqual((await get()).json().data, []);
   logger.info({ requestId: "r", durationMs: 1.5 }, "request answered");
@@ -40,7 +40,7 @@ test("administrators read the log in pages, and nobody else does", async (t) => 
   assert.equal((await server.ask({ method: "GET", url })).statusCode, 401);
 });
 
-test("what is no level or no line's id is refused", async (t) => {
+test("refuses an invalid level or cursor", async (t) => {
   const { get } = await serverWithLog(t);
   for (const [query, message] of [
     ["?level=loud", /level/],
@@ -53,7 +53,7 @@ test("what is no level or no line's id is refused", async (t) => {
   }
 });
 
-test("a stream brings kept lines, and each further one of its level as it is written", async (t) => {
+test("streams kept lines, then each new line of the level as it is written", async (t) => {
   const { logger, server } = await serverWithLog(t);
   const address = await server.app.listen({ host: "127.0.0.1", port: 0 });
   logger.warn("kept");

@@ -1,4 +1,4 @@
-// The newest lines of this server's log, for administrators: as pages, or as a stream of what is written.
+// Newest lines of this server's log, for administrators, as pages or as a stream.
 import type { FastifyInstance } from "fastify";
 import type { LogLine } from "../../../../base/domain/logs/log-line.ts";
 import { logLineSchema, logQuerySchema } from "../../../wire/logs/log-lines.ts";

@@ -1,4 +1,4 @@
-// What is said of what is stored, and what is refused of an entity that has as much as it may have.
+// Reports about stored data, and refusals for an entity that has exhausted its quota.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bearer, fakeServer, keys } from "../../testing/fake-server.ts";
@@ -21,7 +21,7 @@ async function serverWithQuota() {
   return { server, clock, post, get };
 }
 
-test("an entity with too much is refused by name, until some of it is deleted; others go on", async () => {
+test("refuses writes of an entity above its quota, by name, until it deletes data; others continue", async () => {
   const { server, clock, post, get } = await serverWithQuota();
   const create = async (name: string, key: string = keys.member): Promise<string> => {
     const made = await post("/v1/preview/models", { project: "p", name, base_model: "tiny" }, key);
@@ -68,7 +68,7 @@ test("an entity with too much is refused by name, until some of it is deleted; o
   await server.close();
 });
 
-test("administrators sweep, members are told what there is", async () => {
+test("lets administrators sweep, and shows members their sizes", async () => {
   const { server, post, get } = await serverWithQuota();
   const swept = await post(`${path}/sweep`, { dry_run: true }, keys.admin);
   assert.deepEqual(swept.json(), { dry_run: true, removed: [], is_complete: true });

@@ -1,4 +1,4 @@
-// What does not stay of what is stored: the limits, what there is, what was removed; and for administrators a look at once.
+// Retention: limits, stored sizes and removals; administrators can also run a sweep.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import {
@@ -14,10 +14,10 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { askedEntity } from "../keys/asked-entity.ts";
 
-/** Rows of what was removed. */
+/** Maximum number of removal rows. */
 const removedMax = 1000;
 
-/** Of each kind: what is left then is the server's own to remove. */
+/** Seconds per kind; the server removes the rest later. */
 const kindSeconds = 5;
 
 export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpDependencies): void {

@@ -1,4 +1,4 @@
-// Training jobs of the feedback there is: which feedback a request asks for, and how a job of it is made or shown.
+// Resolves the feedback that a request for a training job selects, and creates or previews the job.
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
@@ -12,7 +12,7 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { reachModel } from "../reach.ts";
 import { notAppliedWarnings, submittedBefore, submitWith, trainerPlaces } from "../submit-job.ts";
 
-/** @throws ServiceError at the fields of the body: for a model or a rule that the caller has not, for a filter that is none */
+/** @throws ServiceError at fields of the body: for an inaccessible model or rule, or an invalid filter */
 export async function readAsked(
   { modelId, rule, ruleId, filter, since, until, versionAgeMax }: AskedFeedback,
   caller: Caller,
@@ -22,7 +22,7 @@ export async function readAsked(
   const projectId = `${model.entity}/${model.project}`;
   return {
     model,
-    /** Null where the body names none. */
+    /** Null if the body names no rule. */
     rule: rule ?? (ruleId === null ? null : await storedRule(ruleId, projectId, caller, dependencies)),
     filter: readFilter(filter, dependencies.feedback.queryLimits),
     since,
@@ -46,7 +46,7 @@ async function storedRule(
   }
 }
 
-/** A job to be made of feedback. */
+/** A job to create from feedback. */
 interface FeedbackJob<Outcome> {
   readonly entity: string;
   readonly isDryRun: boolean;
@@ -59,7 +59,7 @@ interface FeedbackJob<Outcome> {
   ): Promise<{ readonly id: string | null; readonly outcome: Outcome }>;
 }
 
-/** Makes the job, unless it is a dry run or the same request made it before. */
+/** Creates the job, unless it is a dry run or the same request created it before. */
 export async function makeJob<Outcome extends object>(
   job: FeedbackJob<Outcome>,
   request: FastifyRequest,

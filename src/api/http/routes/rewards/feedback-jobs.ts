@@ -1,4 +1,4 @@
-// Training jobs of the feedback there is, and the feedback behind a version.
+// Training jobs from feedback, and the feedback behind a version.
 import type { FastifyInstance } from "fastify";
 import { present } from "../../../../base/domain/assert.ts";
 import { pageAnswer, pageQuerySchema, pageRequest, pageSchema } from "../../../wire/page.ts";
@@ -20,7 +20,7 @@ import { makeJob, readAsked } from "./asked-feedback.ts";
 
 export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { rewards, models } = dependencies;
-  // What is read for a job counts as a page's.
+  // Data read for a job counts as a page.
   const on = endpoints(app, { tag: "training", scheme: "bearer", options: readsPage });
   const answer = "The job's id, its training data, and the answers left out.";
   on(

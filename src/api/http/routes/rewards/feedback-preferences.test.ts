@@ -1,4 +1,4 @@
-// Preference jobs of feedback over HTTP: what is paired, what is shown of it, what the job gets, and what is refused.
+// Preference jobs from feedback over HTTP: pairs, previews, job data, and refusals.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolvePreferenceConfig } from "../../../../base/domain/preferences/preference-config.ts";
@@ -14,13 +14,13 @@ const [yes, no] = ["👍", "👎"];
 const fix = (requestId: string, correction: string, payload: Json = {}) =>
   said(refTo(requestId), { feedbackType: "fix", payload: { ...payload, correction } });
 
-/** Sides of the pairs of an answer: the reference, how the text begins, and whether somebody wrote it. */
+/** Sides of the pairs in an answer: the reference, the start of the text, and whether a person wrote it. */
 const sidesOf = ({ pairs }: Json): readonly unknown[] =>
   (pairs as readonly Record<"chosen" | "rejected", Json | null>[]).map(({ chosen, rejected }) =>
     [chosen, rejected].map((side) => side && [side["call"], side["text"], side["correction"]]),
   );
 
-/** What a job trains on. */
+/** Training data of a job. */
 async function linesOf(
   { jobs }: Awaited<ReturnType<typeof recordingServer>>["server"],
   id: unknown,
@@ -31,7 +31,7 @@ async function linesOf(
   return lines;
 }
 
-test("answers that were rated are pairs, which a dry run shows and a job trains on by their tokens", async () => {
+test("pairs rated answers, which a dry run shows and a job trains on by their tokens", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
   await record("alone", 1, { promptHash: "cd".repeat(32) });
@@ -92,7 +92,7 @@ test("answers that were rated are pairs, which a dry run shows and a job trains 
   await server.close();
 });
 
-test("what somebody corrected an answer to is rendered as the request was, and its version names the feedback", async () => {
+test("renders a correction as its request was, and names the feedback behind its version", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   const conversation = { ...samplePrompt("Be brief.", "Hi"), tools: [{ type: "function" }] };
   assert.ok(conversation.kind === "conversation");
@@ -131,7 +131,7 @@ test("what somebody corrected an answer to is rendered as the request was, and i
   await server.close();
 });
 
-test("with kto answers are judged one by one, against a threshold", async () => {
+test("judges answers one by one with kto, against a threshold", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
   await say(thumb(refTo("one", 0), no), thumb(refTo("one", 1), yes));
@@ -144,7 +144,7 @@ test("with kto answers are judged one by one, against a threshold", async () => 
   await server.close();
 });
 
-test("a job takes so many pairs, and the next one what is left", async () => {
+test("limits the pairs of a job, and leaves the rest to the next one", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 4);
   await say(...[no, no, yes, yes].map((emoji, choice) => thumb(refTo("one", choice), emoji)));
@@ -158,7 +158,7 @@ test("a job takes so many pairs, and the next one what is left", async () => {
   await server.close();
 });
 
-test("what is wrong with a request is told with its place", async () => {
+test("reports faults of a request with their paths", async () => {
   const { server, ask, modelId } = await recordingServer();
   const refuses = async (
     body: object,

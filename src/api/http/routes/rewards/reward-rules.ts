@@ -1,4 +1,4 @@
-// Reward rules: keeping them, and pausing those that train by themselves.
+// Reward rules: create, list, change, delete, and pause automatic ones.
 import type { FastifyInstance } from "fastify";
 import type { StandingOrder, StoredRule } from "../../../../base/domain/rewards/stored-rule.ts";
 import { pageBody, pageRequest, pageSchema } from "../../../wire/page.ts";

@@ -10,7 +10,7 @@ const jobPath = "/v1/preview/training-jobs/from-feedback";
 
 const thumbs = { terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }] };
 
-test("a rule is kept, read, listed, changed and deleted, by whom it belongs to", async () => {
+test("stores, reads, lists, changes and deletes a rule for its entity", async () => {
   const { server, ask, modelId } = await recordingServer();
   const standing = { model_id: modelId, groups_min: 3, since: "2026-11-21T00:00:00Z" };
   const created = await ask("POST", path, { project: "p", name: "thumbs", ...thumbs, standing });
@@ -46,7 +46,7 @@ test("a rule is kept, read, listed, changed and deleted, by whom it belongs to",
   const { range: _, ...written } = stars;
   assert.deepEqual(changed.body["terms"], [{ ...written, ...scale }]);
   assert.deepEqual([changed.body["standing"], changed.body["state"]], [null, null]);
-  // What is answered can be sent again.
+  // An answer can be sent back as a request.
   assert.deepEqual(
     (await ask("PUT", one, { name: "stars", terms: changed.body["terms"] })).body["terms"],
     changed.body["terms"],
@@ -57,7 +57,7 @@ test("a rule is kept, read, listed, changed and deleted, by whom it belongs to",
   await server.close();
 });
 
-test("what is wrong with a rule is told with its place", async () => {
+test("reports faults of a rule with their paths", async () => {
   const { server, ask, modelId } = await recordingServer();
   const refuses = async (
     body: object,
@@ -106,7 +106,7 @@ test("what is wrong with a rule is told with its place", async () => {
   await server.close();
 });
 
-test("a dry run says which answers train with which rewards, and what is left out and why", async () => {
+test("previews in a dry run which answers train with which rewards, and which are left out and why", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
   await record("two", 1, { promptText: "Hi?", answerText: "Ho" });
@@ -167,7 +167,7 @@ test("a dry run says which answers train with which rewards, and what is left ou
   await server.close();
 });
 
-test("a job is made once of the same feedback, and the version that it makes says of which", async () => {
+test("creates a job once for the same feedback, and names the feedback behind its version", async () => {
   const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
   await say(thumb(refTo("one", 0), "👍"), thumb(refTo("one", 1), "👎"));
@@ -212,7 +212,7 @@ test("a job is made once of the same feedback, and the version that it makes say
   await server.close();
 });
 
-test("what is wrong with a request for a job is told with its place", async () => {
+test("reports faults of a request for a job with their paths", async () => {
   const { server, ask, modelId } = await recordingServer();
   const refuses = async (
     body: object,

@@ -9,7 +9,7 @@ type Server = Awaited<ReturnType<typeof fakeServer>>;
 type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
 
 interface Part {
-  /** Null where it has none. */
+  /** Null for a part without a name. */
   readonly name: string | null;
   readonly value: string;
   readonly filename?: string;
@@ -18,7 +18,7 @@ interface Part {
 const purpose: Part = { name: "purpose", value: "fine-tune" };
 const fileOf = (value: string, filename = "a.jsonl"): Part => ({ name: "file", value, filename });
 
-/** A form as clients write it. */
+/** Writes a form as clients do. */
 function upload(server: Server, parts: readonly Part[], key: string = keys.member) {
   const written = parts.map(({ name, value, filename }) => {
     const asFile =
@@ -59,13 +59,13 @@ function createJob(
   });
 }
 
-/** The places and texts of a refusal. */
+/** Returns the paths and texts of a refusal. */
 function faultsIn(
   answer: { readonly statusCode: number; json(): unknown; readonly body: string },
   status: number,
 ) {
   assert.equal(answer.statusCode, status, answer.body);
-  // Every error has this body.
+  // Safe cast: every error has this body.
   return (answer.json() as Refusal).detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`);
 }
 
@@ -83,17 +83,17 @@ const exampleOf = (question: string): string =>
   });
 const example = exampleOf("Hi");
 
-/** Of so many bytes. */
+/** An example of this many bytes. */
 const exampleOfBytes = (count: number): string => exampleOf("x".repeat(count - example.length + 2));
 
-/** A file of such bytes, whatever an upload would say of them: limits may have been others. */
+/** Stores a file of any bytes directly, as if earlier limits had allowed it. */
 async function kept(server: Server, text: string): Promise<string> {
   const id = await uploaded(server, example);
   writeFileSync(join(server.dataFolder, "files", id), text);
   return id;
 }
 
-test("a file is uploaded, listed, read and deleted, whichever part of the form comes first", async () => {
+test("uploads, lists, reads and deletes a file, with the form's parts in any order", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
   const text = `${example}\n${exampleOf("é".repeat(100_000))}`;
@@ -128,7 +128,7 @@ test("a file is uploaded, listed, read and deleted, whichever part of the form c
   await server.close();
 });
 
-test("a file is its entity's, and an administrator's", async () => {
+test("shows a file to its entity and to administrators", async () => {
   const server = await fakeServer();
   const id = await uploaded(server, example);
   for (const url of [`/v1/files/${id}`, `/v1/files/${id}/content`]) {
@@ -140,7 +140,7 @@ test("a file is its entity's, and an administrator's", async () => {
   await server.close();
 });
 
-test("a form that is none, or lacks something, is refused and leaves nothing", async () => {
+test("refuses an invalid or incomplete form, and leaves no file", async () => {
   const server = await fakeServer({ fileSettings: { fileBytes: 1024 } });
   const refused = async (parts: readonly Part[], status = 422) =>
     faultsIn(await upload(server, parts), status);
@@ -174,7 +174,7 @@ test("a form that is none, or lacks something, is refused and leaves nothing", a
   await server.close();
 });
 
-test("the files of an entity have so much room together", async () => {
+test("limits the total size of an entity's files", async () => {
   const server = await fakeServer({ fileSettings: { entityBytes: 2048 } });
   const first = await uploaded(server, exampleOfBytes(1500));
   const refused = await upload(server, [purpose, fileOf(exampleOfBytes(1000))]);
@@ -188,7 +188,7 @@ test("the files of an entity have so much room together", async () => {
   await server.close();
 });
 
-test("a job takes a file of this server by its id, its scheme or its address, and keeps what it said", async () => {
+test("accepts a file for a job by its id, its scheme or its URL, and keeps its content", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const id = await uploaded(server, `\uFEFF${example}\r\n${example}\n\n`);
@@ -219,7 +219,7 @@ test("a job takes a file of this server by its id, its scheme or its address, an
   await server.close();
 });
 
-test("a request for a job that is sent again gets the same job, though its file is gone by then", async () => {
+test("returns the same job for a repeated request whose file is gone", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock, fileSettings: { unusedDays: 2 } });
   const modelId = await registeredModel(server);
@@ -245,7 +245,7 @@ test("a request for a job that is sent again gets the same job, though its file 
   await server.close();
 });
 
-test("what is wrong with a file is told by line and field, small or large the file", async () => {
+test("reports faults of a file by line and field, in small and large files", async () => {
   const server = await fakeServer({ settings: { trajectoryGroups: 8 } });
   const modelId = await registeredModel(server);
   for (const padding of ["", "x".repeat(1 << 18)]) {
@@ -289,12 +289,12 @@ test("what is wrong with a file is told by line and field, small or large the fi
   await server.close();
 });
 
-test("a sweep deletes what nobody knows and what nobody has used for long, and leaves the rest", async () => {
+test("deletes unknown files and files unused for long in a sweep, and keeps the rest", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock, fileSettings: { unusedDays: 2 } });
   const modelId = await registeredModel(server);
   const [unused, used] = [await uploaded(server, example), await uploaded(server, example)];
-  // The first is one that an earlier version had not finished.
+  // The first is an unfinished file of an earlier version.
   for (const name of [`${unused}.partial`, "file-of-nobody"]) {
     const file = join(server.dataFolder, "files", name);
     writeFileSync(file, "");

@@ -1,4 +1,4 @@
-// Uploaded files, as OpenAI's clients know them: uploading, listing, reading and deleting what jobs are to be trained on.
+// Uploaded files of training data, in OpenAI's form: upload, list, read and delete.
 import { fastifyMultipart } from "@fastify/multipart";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
@@ -12,13 +12,13 @@ import { readUpload } from "../../bodies/read-upload.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 
-/** What the lines of a file are read with. */
+/** Dependencies for reading the lines of a file. */
 export interface FileReaders {
   readonly bodies: BodyReader;
   readonly budget: ByteBudget;
 }
 
-/** Forms are read here alone: elsewhere a body of that type is refused. */
+/** Only these routes accept forms; elsewhere a form is refused. */
 export async function fileRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
@@ -75,7 +75,7 @@ export async function fileRoutes(
     },
     async ({ found: file, reply }) => {
       reply.header("content-length", file.byteCount).type("application/octet-stream");
-      // No browser is to show it as a page of this server.
+      // Keeps browsers from showing the file as a page of this server.
       reply.header("content-disposition", "attachment").header("x-content-type-options", "nosniff");
       return reply.send(await files.read(file));
     },
@@ -96,7 +96,7 @@ export async function fileRoutes(
   );
 }
 
-/** Its bytes count among those of bodies while they are read. */
+/** The file's bytes count as a body's while they are read. */
 async function checkLines(
   received: ReceivedFile,
   { caller, id, headers }: FastifyRequest,

@@ -1,4 +1,4 @@
-// A file of this server that a job names instead of sending what it trains on.
+// Reads a file of this server that a job names instead of sending its data.
 import type { FastifyRequest } from "fastify";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 import type { UploadedFile } from "../../../../base/domain/uploads/uploaded-file.ts";
@@ -10,13 +10,13 @@ import type { FileReaders } from "./files.ts";
 
 export interface NamedFile {
   readonly url: string;
-  /** Of the body, which names it. */
+  /** Field of the body that names the file. */
   readonly field: string;
-  /** The field that takes the same without a file. */
+  /** Field that takes the same data inline. */
   readonly inline: string;
 }
 
-/** Reads it as a body of this kind; its bytes count among those of bodies while they are read. */
+/** Reads the file as a body of this kind; its bytes count as a body's while they are read. */
 export async function readNamedFile<Kind extends BodyKind>(
   kind: Kind,
   named: NamedFile,
@@ -51,7 +51,7 @@ async function findFile(
   }
 }
 
-/** Whatever else an address may lead to, it is not looked at. */
+/** Other URLs are never fetched. */
 function noSuchFile({ url, field, inline }: NamedFile): ServiceError {
   const message = `${quoted(url)} is no file of this server, and files elsewhere are not fetched. Upload the file here, or send its lines in ${inline}.`;
   const faults = [{ location: ["body", field], message, type: "value_error" }];

@@ -20,7 +20,7 @@ function post(server: Server, payload: object, headers: Readonly<Record<string, 
   return server.ask({ method: "POST", url: path, headers: { ...base, ...headers }, payload });
 }
 
-/** A job of these, as the server shows it. */
+/** Creates a job and returns it as the server shows it. */
 async function created(server: Server, payload: object): Promise<Job> {
   const answer = await post(server, payload);
   assert.equal(answer.statusCode, 200, answer.body);
@@ -65,7 +65,7 @@ const user = { role: "user", content: "Hi" };
 const [good, bad] = ["Ho", "Go"].map((content) => ({ role: "assistant", content }));
 const kept = { messages: [user], tools: null, chosen: [good], rejected: [bad], extra: {} };
 
-/** The same preference as TRL's and OpenAI's files have it. */
+/** The same preference in the spellings of TRL's and OpenAI's files. */
 const spellings = {
   "texts of TRL": { prompt: "Hi", chosen: "Ho", rejected: "Go" },
   "messages of TRL": { prompt: [user], chosen: [good], rejected: [bad] },
@@ -84,7 +84,7 @@ for (const [name, preference] of Object.entries(spellings))
     assert.deepEqual(await stored(server, ofFile.id), [kept, kept]);
   });
 
-test("answers that are judged one by one are KTO's, and so is a pair", async (t) => {
+test("trains single answers with KTO, and pairs as two of them", async (t) => {
   const { server, modelId } = await withModel(t);
   const judged = [
     { prompt: "Hi", completion: "Ho", label: true },
@@ -112,7 +112,7 @@ test("answers that are judged one by one are KTO's, and so is a pair", async (t)
   );
 });
 
-test("a choice trains by its tokens, and one that has none as a message", async (t) => {
+test("trains a choice by its tokens, and one without tokens as a message", async (t) => {
   const { server, modelId } = await withModel(t);
   const choice = {
     index: 0,
@@ -140,7 +140,7 @@ test("a choice trains by its tokens, and one that has none as a message", async 
   );
 });
 
-test("tools, what templates are given and what is unknown are kept", async (t) => {
+test("keeps tools, template arguments and unknown keys", async (t) => {
   const { server, modelId } = await withModel(t);
   const tools = [{ type: "function", function: { name: "f" } }];
   const more = { chat_template_kwargs: { enable_thinking: false }, future: 1 };
@@ -155,7 +155,7 @@ test("tools, what templates are given and what is unknown are kept", async (t) =
   ]);
 });
 
-test("a configuration takes effect as it is given, with the defaults of its loss", async (t) => {
+test("applies settings as given, with the defaults of their loss", async (t) => {
   const { server, modelId } = await withModel(t);
   const pairs = [spellings["texts of TRL"]];
   const inEffect = async (config: object): Promise<unknown> => {
@@ -202,7 +202,7 @@ test("a configuration takes effect as it is given, with the defaults of its loss
   assert.deepEqual(await inEffect(kto), { ...plain, ...kto });
 });
 
-test("options that a loss does not have, and other trainers' that are not done, are refused by name", async (t) => {
+test("refuses options that a loss lacks, and unsupported options of other trainers, by name", async (t) => {
   const { server, modelId } = await withModel(t);
   const pairs = [spellings["texts of TRL"]];
   const refusesConfig = (config: object, faults: Readonly<Record<string, RegExp>>) =>
@@ -222,7 +222,7 @@ test("options that a loss does not have, and other trainers' that are not done, 
   await refusesConfig({ beta: 0 }, { "config.beta": /greater than 0/ });
   await refusesConfig({ loss_type: "sigmoid" }, { "config.loss_type": /TRL's sigmoid is dpo/ });
   await refusesConfig({ epochs: 1, num_epochs: 2 }, { "config.num_epochs": /two spellings/ });
-  // What asks for what is done anyway passes.
+  // Options that ask for the actual behaviour are accepted.
   await created(server, {
     model_id: modelId,
     pairs,
@@ -230,7 +230,7 @@ test("options that a loss does not have, and other trainers' that are not done, 
   });
 });
 
-test("what is wrong with a pair is told at its place", async (t) => {
+test("reports faults of a pair at its path", async (t) => {
   const { server, modelId } = await withModel(t);
   const { prompt, chosen, rejected } = spellings["texts of TRL"];
   const faultOf = async (pair: object, faults: Readonly<Record<string, RegExp>>): Promise<void> => {
@@ -267,7 +267,7 @@ test("what is wrong with a pair is told at its place", async (t) => {
   await refuses(server, both, { pairs: /one of the two/ });
 });
 
-test("a file is told of by its lines, and is one kind of lines from the first on", async (t) => {
+test("reports faults of a file by line, and fixes the file's kind by its first line", async (t) => {
   const { server } = await withModel(t);
   const failed = async (lines: readonly unknown[]): Promise<readonly string[]> => {
     const answer = await send(server, lines);
@@ -281,7 +281,7 @@ test("a file is told of by its lines, and is one kind of lines from the first on
   assert.deepEqual(await failed([pair, pair]), []);
 });
 
-test("a repeated request is one job, and a file that is gone by then is not missed", async (t) => {
+test("returns the same job for a repeated request, also if its file is gone", async (t) => {
   const { server, modelId } = await withModel(t);
   const fileId = await upload(server, [spellings.OpenAI]);
   const body = { model_id: modelId, file_id: fileId };

@@ -27,7 +27,7 @@ function post(server: Server, payload: object, headers: Readonly<Record<string, 
   return server.ask({ method: "POST", url: path, headers: { ...base, ...headers }, payload });
 }
 
-/** A job of these, as the server shows it. */
+/** Creates a job and returns it as the server shows it. */
 async function created(server: Server, payload: object): Promise<Job> {
   const answer = await post(server, payload);
   assert.equal(answer.statusCode, 200, answer.body);
@@ -57,7 +57,7 @@ const user = { role: "user", content: "Hi" };
 const answer = { role: "assistant", content: "Ho" };
 const example = { messages: [user, answer] };
 
-test("creates a job of the conversations, every default filled in", async () => {
+test("creates a job of the conversations, with every default filled in", async () => {
   const { server, modelId } = await withModel();
   const tools = [{ type: "function", function: { name: "f" } }];
   const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
@@ -94,7 +94,7 @@ test("creates a job of the conversations, every default filled in", async () => 
   await server.close();
 });
 
-test("a configuration takes effect as it is given, and says what does not", async () => {
+test("applies settings as given, and names those without effect", async () => {
   const { server, modelId } = await withModel();
   const job = await created(server, {
     model_id: modelId,
@@ -142,7 +142,7 @@ test("a configuration takes effect as it is given, and says what does not", asyn
   await server.close();
 });
 
-test("known options that ask for what is not done are refused by name", async () => {
+test("refuses known options that ask for unsupported behaviour, by name", async () => {
   const { server, modelId } = await withModel();
   const body = { model_id: modelId, training_data: [example] };
   await refuses(
@@ -165,7 +165,7 @@ test("known options that ask for what is not done are refused by name", async ()
   await server.close();
 });
 
-test("refuses a conversation that does not end with an answer where only that trains", async () => {
+test("refuses a conversation that does not end with an answer if only the last message trains", async () => {
   const { server, modelId } = await withModel();
   const training_data = [example, { messages: [user, answer, user] }];
   const body = { model_id: modelId, training_data };
@@ -183,7 +183,7 @@ test("refuses a conversation that does not end with an answer where only that tr
   await server.close();
 });
 
-test("names every fault of the conversations, small or large the body", async () => {
+test("names every fault of the conversations, in small and large bodies", async () => {
   const { server, modelId } = await withModel();
   const call = (text: string) => ({ function: { name: "f", arguments: text } });
   const training_data = [
@@ -214,7 +214,7 @@ test("names every fault of the conversations, small or large the body", async ()
   await server.close();
 });
 
-test("a call in the older spelling is told what it is now", async () => {
+test("names the newer spelling of a call in the older one", async () => {
   const { server, modelId } = await withModel();
   const call = { role: "assistant", content: null, function_call: { name: "f", arguments: "{}" } };
   await refuses(
@@ -252,7 +252,7 @@ test("refuses a job without conversations, with too many, or with learning rates
   await server.close();
 });
 
-test("fetches nothing from elsewhere", async () => {
+test("fetches nothing from other servers", async () => {
   const { server, modelId } = await withModel();
   for (const url of ["https://example.com/a.jsonl", "file:///etc/passwd", "http://127.0.0.1:1/x", "s3://b/k"])
     await refuses(
@@ -263,7 +263,7 @@ test("fetches nothing from elsewhere", async () => {
   await server.close();
 });
 
-test("an idempotency key holds for jobs of each kind, and a list may be of one kind", async () => {
+test("supports idempotency keys for jobs of each kind, and lists of one kind", async () => {
   const { server, modelId } = await withModel();
   const body = { model_id: modelId, training_data: [example] };
   const key = { "idempotency-key": "k" };

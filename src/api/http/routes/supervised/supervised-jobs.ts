@@ -1,4 +1,4 @@
-// Creating supervised fine-tuning and preference training jobs; everything else about them is as for any training job.
+// Creates supervised fine-tuning and preference training jobs; all other operations are those of any training job.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { PackedLines } from "../../../wire/packed-lines.ts";
 import { preferenceJobForm, requirePairs } from "../../../wire/preferences/preference-job.ts";

@@ -1,4 +1,4 @@
-// POST /v1/embeddings: how its request is read, and how its answer is spelled.
+// POST /v1/embeddings: reads its request and writes its answer.
 import type { FastifyInstance } from "fastify";
 import { embeddingForm, embeddingPlaces } from "../../../wire/embeddings/embedding-request.ts";
 import { embeddingsBody, embeddingsSchema } from "../../../wire/embeddings/embedding-response.ts";

@@ -1,4 +1,4 @@
-// POST /tokenize and /detokenize: what a chat would make of a prompt, without an answer.
+// POST /tokenize and /detokenize: tokenizes prompts as a chat would, without an answer.
 import type { FastifyInstance } from "fastify";
 import {
   detokenizeForm,

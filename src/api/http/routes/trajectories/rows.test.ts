@@ -1,4 +1,4 @@
-// Stored trajectories one by one: filters, pages, and the files they are exported as, read back by another library.
+// Stored trajectories one by one: filters, pages, and exported files, which another library reads back.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { parquetReadObjects } from "hyparquet";
@@ -30,11 +30,11 @@ interface World {
 }
 
 let shared: Promise<World> | undefined;
-/** The same for all tests, which read. */
+/** Shared by all tests, which only read. */
 const stored = (): Promise<World> => (shared ??= newWorld());
 after(async () => (await shared)?.server.close());
 
-/** A model with two logs, at steps 0 and 1, and a job that waits. */
+/** A model with two logs, at steps 0 and 1, and a waiting job. */
 async function newWorld(): Promise<World> {
   const server = await fakeServer();
   const id = await registeredModel(server);
@@ -72,7 +72,7 @@ async function rewards({ server, url }: World, query: string) {
   return data.map((row) => row["reward"]);
 }
 
-test("lists logged trajectories with where they lie and all that was sent of them", async () => {
+test("lists logged trajectories with their positions and all that was sent of them", async () => {
   const world = await stored();
   const answer = await ask(world.server, `${world.url}/trajectories/rows?limit=3`);
   const { data } = answer.json<{ data: Row[] }>();
@@ -132,7 +132,7 @@ test("filters by split, step, reward, metadata, time, and log or job", async () 
   }
 });
 
-test("pages go on behind the last row, whatever its group and its log", async () => {
+test("continues after the last row of a page, in any group and log", async () => {
   const world = await stored();
   for (const [source, expected] of [
     ["logs", [0, 1, -2.5, 5, 6]],
@@ -156,7 +156,7 @@ test("pages go on behind the last row, whatever its group and its log", async ()
   }
 });
 
-test("a page has no more bytes than fit: of a row that does not, all that is short, and its size", async () => {
+test("limits a page in bytes, and shows a row that does not fit with its short fields and its size", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   const url = `/v1/preview/models/${id}`;
@@ -183,7 +183,7 @@ test("a page has no more bytes than fit: of a row that does not, all that is sho
   await server.close();
 });
 
-test("JSON lines have a row for each trajectory, as a page does", async () => {
+test("writes the rows of a page as JSON lines", async () => {
   const world = await stored();
   const { data } = (await ask(world.server, `${world.url}/trajectories/rows`)).json<{ data: Row[] }>();
   const answer = await ask(world.server, `${world.url}/trajectories/export?format=jsonl`);
@@ -198,7 +198,7 @@ test("JSON lines have a row for each trajectory, as a page does", async () => {
   assert.deepEqual([none.statusCode, none.body], [200, ""]);
 });
 
-test("a line for each group has all that it holds beside its trajectories, of any size", async () => {
+test("writes a line per group with everything besides its trajectories, of any size", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   const url = `/v1/preview/models/${id}`;
@@ -242,7 +242,7 @@ test("exports the groups of a training job", async () => {
   assert.deepEqual([sourceId, count], [jobId, 2]);
 });
 
-test("another library reads the Parquet file, also one without rows", async () => {
+test("writes Parquet files that another library reads, also without rows", async () => {
   const world = await stored();
   const read = async (query: string): Promise<readonly Row[]> => {
     const { rawPayload } = await ask(world.server, `${world.url}/trajectories/export?format=parquet${query}`);
@@ -268,7 +268,7 @@ test("another library reads the Parquet file, also one without rows", async () =
   assert.deepEqual(await read("&reward_min=99"), []);
 });
 
-test("in Parquet and JSON lines every text is byte for byte as it was sent, also what a spreadsheet would compute", async () => {
+test("keeps every text byte for byte in Parquet and JSON lines, also spreadsheet formulas", async () => {
   const server = await fakeServer();
   const url = `/v1/preview/models/${await registeredModel(server)}`;
   const texts = [
@@ -308,7 +308,7 @@ test("in Parquet and JSON lines every text is byte for byte as it was sent, also
   await server.close();
 });
 
-test("refuses what is wrong with a query, and what belongs to others", async () => {
+test("refuses invalid queries, and other entities' models", async () => {
   const { server, url, jobId } = await stored();
   for (const [query, place] of [
     ["rows?after=x", "query,after"],

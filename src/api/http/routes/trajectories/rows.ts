@@ -1,4 +1,4 @@
-// The stored trajectories of a model one by one, by what they are: pages to read, and files to keep.
+// Stored trajectories of a model one by one, filtered: as pages and as files.
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
@@ -53,7 +53,7 @@ export function trajectoryRowRoutes(
       const selection = rowSelection(query);
       const after = placeIn(query.after);
       const limit = query.limit ?? 20;
-      // One row more says that there are more.
+      // One more row than the limit shows that there are more.
       const bounds = { count: limit + 1, bytes: pageBytesMax };
       const portions = rowsOf({ ...(await begin(params.model_id, caller, reply)), selection, after, bounds });
       const page = await rowPage(portions, { limit });
@@ -92,7 +92,7 @@ export function trajectoryRowRoutes(
 }
 
 function placeIn(after: string | undefined): RowPlace | null {
-  // An empty cursor is what clients send back from an empty page.
+  // Clients send an empty cursor back from an empty page.
   if (after === undefined || after === "") return null;
   const place = rowPlace(after);
   if (place !== null) return place;

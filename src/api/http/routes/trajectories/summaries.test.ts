@@ -1,4 +1,4 @@
-// Outlines of stored trajectories over HTTP: lists and their filters, counts, and one trajectory whole.
+// Summaries of stored trajectories over HTTP: lists and filters, counts, and one whole trajectory.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { bearer, fakeServer, keys, registeredModel } from "../../testing/fake-server.ts";
@@ -40,7 +40,7 @@ const trajectory = (reward: number, items: readonly object[] = [question, reply]
 });
 
 let shared: Promise<{ readonly server: Server; readonly url: string }> | undefined;
-/** The same for all tests, which read: a log of three trajectories, one of a large group, and a job's two. */
+/** Shared by all tests, which only read: a log of three trajectories, one of a large group, and a job's two. */
 const stored = () => (shared ??= newWorld());
 after(async () => (await shared)?.server.close());
 
@@ -75,7 +75,7 @@ async function list(query: string): Promise<Page> {
 
 const rewardsOf = ({ data }: Page) => data.map((row) => row["reward"]);
 
-test("says of each trajectory how it begins, how it ends and what it earned", async () => {
+test("summarizes the start, the end and the reward of each trajectory", async () => {
   const { data } = await list("order=asc&limit=3");
   const { source_id: sourceId, recorded_at: recordedAt, ...first } = data[0];
   assert.match(String(sourceId), /^[0-9a-f-]{36}$/);
@@ -99,7 +99,7 @@ test("says of each trajectory how it begins, how it ends and what it earned", as
   assert.deepEqual([answer, replyCount, hasLogprobs, group], ['find({"city":1})', 0, false, 2]);
 });
 
-test("lists the newest first, by filters and from place to place", async () => {
+test("lists newest first, with filters and cursors", async () => {
   assert.deepEqual(rewardsOf(await list("")), [8, 9, 7, 6, 5, -2.5, 1, 0]);
   assert.deepEqual(rewardsOf(await list("split=val")), [-2.5, 1, 0]);
   assert.deepEqual(rewardsOf(await list("source=job")), [8, 9]);
@@ -114,7 +114,7 @@ test("lists the newest first, by filters and from place to place", async () => {
   assert.deepEqual(rewards, [8, 9, 7, 6, 5, -2.5, 1, 0]);
 });
 
-test("counts them by where they are from", async () => {
+test("counts trajectories by source", async () => {
   const { server, url } = await stored();
   const counts = (query = "") => ask(server, `${url}/trajectories/counts${query}`);
   const val = { source: "log", split: "val", count: 3, mean_reward: -0.5 };
@@ -124,7 +124,7 @@ test("counts them by where they are from", async () => {
   assert.deepEqual((await counts("?step=3")).json<Page>().data, []);
 });
 
-test("shows one whole, wherever it lies", async () => {
+test("shows one whole trajectory from any source", async () => {
   const { server, url } = await stored();
   const { data: rows } = (await ask(server, `${url}/trajectories/rows?limit=100`)).json<Page>();
   const { data: ofJob } = (await ask(server, `${url}/trajectories/rows?source=jobs`)).json<Page>();
@@ -137,7 +137,7 @@ test("shows one whole, wherever it lies", async () => {
   }
 });
 
-test("refuses numbers of nothing, places of nothing and times that are none", async () => {
+test("refuses unknown numbers, invalid cursors and invalid times", async () => {
   const { server, url } = await stored();
   for (const number of ["0", "9", "-1", "1e3", "x"]) {
     const answer = await ask(server, `${url}/trajectories/${number}`);

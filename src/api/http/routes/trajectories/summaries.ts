@@ -1,4 +1,4 @@
-// What lists say of a model's stored trajectories, how many there are, and each of them whole, by its number.
+// Summaries and counts of a model's stored trajectories, and each whole trajectory by its number.
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { notFound, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
@@ -20,7 +20,7 @@ import type { RowReader } from "../../rows/row-reader.ts";
 import { storedRow } from "../../rows/stored-rows.ts";
 import { reachModel } from "../reach.ts";
 
-/** Of a trajectory that is read whole. */
+/** Maximum size of a trajectory that is read whole. */
 const rowBytesMax = 16 * 1024 * 1024;
 
 export function outlineRoutes(
@@ -86,7 +86,7 @@ export function outlineRoutes(
 }
 
 function numberAfter(after: string | undefined): number | null {
-  // An empty cursor is what clients send back from an empty page.
+  // Clients send an empty cursor back from an empty page.
   if (after === undefined || after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;

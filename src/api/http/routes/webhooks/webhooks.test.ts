@@ -19,7 +19,7 @@ async function serverWithAsk(key: string = keys.member) {
   return { server, ask };
 }
 
-test("a webhook is made, with its secret once, then read, changed, disabled, enabled and deleted", async () => {
+test("creates a webhook with its secret once, then reads, changes, disables, enables and deletes it", async () => {
   const { server, ask } = await serverWithAsk();
   const asked = { url, events: ["feedback.created", "feedback.created"], feedback_type: "score" };
   const { status, body } = await ask("POST", "", asked);
@@ -45,7 +45,7 @@ test("a webhook is made, with its secret once, then read, changed, disabled, ena
   await server.close();
 });
 
-test("a webhook has a description if it was given one, which changes and goes", async () => {
+test("stores, changes and removes a webhook's description", async () => {
   const { server, ask } = await serverWithAsk();
   const asked = { url, events: ["feedback.created"] };
   const plain = await ask("POST", "", asked);
@@ -62,7 +62,7 @@ test("a webhook has a description if it was given one, which changes and goes", 
   await server.close();
 });
 
-test("what cannot be sent to, or is none of the caller's, is refused with the place and the reason", async () => {
+test("refuses invalid destinations and other entities' webhooks with the path and the reason", async () => {
   const { server, ask } = await serverWithAsk();
   const fault = async (about: object) => {
     const { status, body } = await ask("POST", "", { url, events: ["feedback.created"], ...about });
@@ -84,7 +84,7 @@ test("what cannot be sent to, or is none of the caller's, is refused with the pl
   await server.close();
 });
 
-test("deliveries are listed as they are, and replayed one by one or since a time", async () => {
+test("lists deliveries, and replays them one by one or since a time", async () => {
   const { server, ask } = await serverWithAsk();
   const { body: made } = await ask("POST", "", { url, events: ["training_failed"] });
   const replay = async (body: object) => {
@@ -103,7 +103,7 @@ test("deliveries are listed as they are, and replayed one by one or since a time
   await server.close();
 });
 
-test("webhooks are asked for with Bearer", async () => {
+test("requires Bearer credentials", async () => {
   const { server } = await serverWithAsk();
   const answer = await server.ask({ method: "GET", url: path, headers: { authorization: basic() } });
   assert.equal(answer.statusCode, 401);

@@ -1,4 +1,4 @@
-// Webhooks: making, listing, changing and deleting them, what became of their deliveries, and having these sent again.
+// Webhooks: create, list, change and delete, list their deliveries, and resend them.
 import type { FastifyInstance } from "fastify";
 import { pageAnswer, pageQuerySchema, pageRequest, pageSchema } from "../../../wire/page.ts";
 import {
@@ -99,7 +99,7 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
       body: webhookReplayForm,
       answer: "The number of deliveries to resend.",
       json: replayAnswerSchema,
-      // The webhook was found: what lacks is a delivery.
+      // The webhook was found, so the missing object is a delivery.
       places: { not_found: ["body", "delivery_id"] },
     },
     async ({ found, body, caller }) => {

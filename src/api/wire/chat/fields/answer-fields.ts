@@ -1,4 +1,4 @@
-// The fields that say how many answers there are, what ends them, and what is shown of them.
+// Fields for the number of answers, their ends, and their output.
 import { Type } from "typebox";
 import { choiceCountMax } from "../../../../base/domain/generation.ts";
 import { isEmpty } from "../../body.ts";
@@ -85,7 +85,7 @@ export const answerFields = {
     default: true,
     example: false,
   }),
-  // No tokenizer that is read puts blanks there: what a token adds to a text does not depend on its neighbours.
+  // No supported tokenizer inserts blanks there: a token's text does not depend on its neighbours.
   spaces_between_special_tokens: field(null, Type.Optional(Type.Boolean()), {
     about:
       "Accepted without use: the tokenizers served here put no blanks between special tokens, so both values mean the same.",

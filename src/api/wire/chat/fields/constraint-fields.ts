@@ -1,5 +1,4 @@
-// The fields that say what an answer must look like, and their other spellings, which clients of older vLLM, llama.cpp and
-// Ollama send.
+// Fields for the constraint of an answer, and their aliases for clients of older vLLM, llama.cpp and Ollama.
 import { Type, type TSchema } from "typebox";
 import type { Json } from "../../../../base/domain/text/json.ts";
 import { anyObject, named, open } from "../../fields/any-object.ts";
@@ -92,7 +91,7 @@ const jsonSchema = Type.Union([
   Type.Object({}, { additionalProperties: true, title: "dict" }),
 ]);
 
-/** A member of `structured_outputs` as other servers have it, as a field. */
+/** Defines a body field for a member of `structured_outputs`, under another server's name. */
 function spelled<const Member extends string, Schema extends TSchema>(
   spells: Member,
   schema: Schema,
@@ -152,7 +151,7 @@ export const constraintFields = {
     example: { choice: ["yes", "no"] },
     isEngines: true,
   }),
-  // Where it is the constraint, calls are exempt from it (`calls.areExempt`).
+  // If it is the constraint, tool calls are exempt from it (`calls.areExempt`).
   response_format: field("constraint", nullable(responseFormatSchema), {
     about: "Form of the answer: JSON, JSON of a schema, or a structural tag; `text` does not constrain it.",
     otherwise: "none",

@@ -1,10 +1,10 @@
-// The fields of a chat request that say which conversation is rendered, and how. What is tokenized has them too.
+// Fields for the conversation of a chat request and its rendering. Tokenization has them too.
 import { Type } from "typebox";
 import { anyObject, named } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
 
-/** A member whose value the chat template reads, or nothing does. */
+/** Defines a member whose value only the chat template reads, or nothing. */
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const contentPart = Type.Union([

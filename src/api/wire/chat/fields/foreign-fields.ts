@@ -1,5 +1,5 @@
-// Options of other servers, of older and newer vLLM, llama.cpp and Ollama, that are not served as they have them: refused by
-// name where they ask for something, with what to send instead.
+// Options of other servers (vLLM, llama.cpp, Ollama) that are not supported in their form. They are refused by name if
+// they ask for something, with the alternative.
 import { Type } from "typebox";
 import { is, isEmpty, never } from "../../body.ts";
 import { field } from "../../fields/field.ts";

@@ -1,9 +1,9 @@
-// The fields that say whether a completion is recorded, and under which words it is found.
+// Fields for the recording of a completion, and the metadata for finding it.
 import { Type } from "typebox";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
 
-/** As OpenAI bounds them. */
+/** Limits as in OpenAI's API. */
 const metadataSchema = Type.Object(
   {},
   {

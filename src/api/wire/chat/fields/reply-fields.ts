@@ -1,4 +1,4 @@
-// The fields of a chat request that speak of its reply, and that a text completion lacks or spells otherwise.
+// Fields for the reply to a chat request that a text completion lacks or spells otherwise.
 import { Type } from "typebox";
 import { anyObject, named } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
@@ -54,7 +54,7 @@ export const replyFields = {
     example: true,
     inResponses: false,
   }),
-  // A text model has no input to process.
+  // A text model has no multimodal input to process.
   mm_processor_kwargs: field(null, nullable(anyObject), {
     about: "Accepted without use: the models read only text.",
     default: {},

@@ -1,4 +1,4 @@
-// The fields that say whom a request is for, how much of its prompt is kept, and how its answer is sent.
+// Fields for the request's identity, the truncation of its prompt, and the delivery of its answer.
 import { Type } from "typebox";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";

@@ -1,4 +1,4 @@
-// The fields that say how tokens are drawn. Each is read as the parameter of sampling that it names: nothing else knows them.
+// Sampling fields. Each row names the sampling parameter that it sets; no other module knows these fields.
 import { Type, type Static } from "typebox";
 import type { LogitsProcessorCall } from "../../../../base/domain/sampling.ts";
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
@@ -46,7 +46,7 @@ export const samplingFields = {
     otherwise: "the model's own, else 0",
     example: 40,
     besideBeams: is(0, -1),
-    // -1 is another spelling of 0, which is off.
+    // -1 also means 0, which is off.
     read: (count) => (count === -1 ? 0 : count),
   }),
   min_p: field("sampling.minP", nullable(Type.Number({ minimum: 0, maximum: 1 })), {
@@ -92,7 +92,7 @@ export const samplingFields = {
       otherwise: "none",
       example: { "42": -100 },
       besideBeams: isEmpty,
-      // Of several spellings of one id the last counts.
+      // If an id has several spellings, the last counts.
       read: (biases) => [...new Map(Object.entries(biases).map(([id, bias]) => [Number(id), bias]))],
     },
   ),
@@ -152,6 +152,6 @@ export const samplingFields = {
 function processorOf(processor: Static<typeof logitsProcessorSchema>): LogitsProcessorCall {
   if (typeof processor === "string") return { name: processor, args: [], kwargs: {} };
   const { qualname, args, kwargs } = processor;
-  // Both came out of JSON.
+  // Safe cast: parsed from JSON.
   return { name: qualname, args: (args ?? []) as readonly Json[], kwargs: (kwargs ?? {}) as JsonObject };
 }

@@ -1,4 +1,4 @@
-// What a chat request is read as, and what it is refused for.
+// Checks how a chat request is read, and how it is refused.
 import assert from "node:assert/strict";
 import { chatRequest, type RequestChanges } from "../../../../inference/chat/testing/chat-request.ts";
 import { ServiceError, type Fault } from "../../../../base/domain/service-error.ts";
@@ -40,7 +40,7 @@ export function checkFaults(found: readonly Fault[], expected: readonly Expected
   });
 }
 
-/** The request that is read, and nothing else of it, differs so from a plain one. */
+/** Checks that the request that is read differs from a plain one only by the changes. */
 export function reads(body: object, changes: RequestChanges): void {
   const { request } = readChatRequest({ messages, request_id: "r1", ...body }, limits);
   assert.deepEqual(request, chatRequest(changes), JSON.stringify(body));

@@ -1,10 +1,14 @@
-// What one query may still ask while it is read.
+// Remaining budget of a query while it is read.
 import type { QueryLimits } from "../../../../base/domain/feedback-query/query-limits.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 
-/** What is left for one query. Every method throws `unsupported` once there is nothing left. */
+/** Remaining budget of one query. Every method throws `unsupported` once it is exhausted. */
 export interface QueryBudget {
-  /** One more part, inside of those that were not left. @returns true */
+  /**
+   * Counts one more part, nested in those not yet left.
+   *
+   * @returns true
+   */
   enter(): boolean;
   leave(): void;
   /** @returns true */
@@ -16,7 +20,7 @@ export function newQueryBudget({ depthMax, operandsMax, literalBytesMax }: Query
   let operandCount = 0;
   let literalBytes = 0;
   let isOver = false;
-  /** Said once: what comes after it is refused in silence. */
+  /** Reported once; later excess is refused silently. */
   const over = (message: string): never => {
     isOver = true;
     throw new ServiceError({ code: "unsupported", message });

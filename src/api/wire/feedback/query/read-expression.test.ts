@@ -1,4 +1,4 @@
-// What the language says, and what is refused of it: by shape, and for what it asks.
+// Reading of the feedback query language, and refusals by shape and by operation.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { holds } from "../../../../base/domain/testing/feedback-queries/evaluate.ts";
@@ -46,7 +46,7 @@ const field = (name: string): object => ({ $getField: name });
 const literal = (value: unknown): object => ({ $literal: value });
 const eq = (name: string, value: unknown): object => ({ $eq: [field(name), literal(value)] });
 
-test("operations hold of a record as they say", () => {
+test("evaluates operations on a record", () => {
   const check = (expression: object, expected: boolean): void => {
     const { condition, shapes, refusals } = read(expression);
     assert.deepEqual([shapes, refusals], [[], []], JSON.stringify(expression));
@@ -58,7 +58,7 @@ test("operations hold of a record as they say", () => {
     [eq("wb_user_id", "Bob"), true],
     [{ $eq: [literal("1"), literal("1")] }, true],
     [{ $gt: [literal(2), literal(10)] }, false],
-    // The other side says what a value of the payload is read as.
+    // The other operand decides how a payload value is read.
     [eq("payload.score", 0.5), true],
     [{ $gt: [field("payload.text"), literal(0.2)] }, true],
     [{ $lt: [literal(0.2), field("payload.text")] }, true],
@@ -67,7 +67,7 @@ test("operations hold of a record as they say", () => {
     [eq("payload.yes", "true"), true],
     [eq("payload.score", true), false],
     [{ $gt: [field("payload.note"), literal(0)] }, false],
-    // What is not there is the empty text, no number, and equal to null.
+    // A missing value is the empty text, not a number, and equal to null.
     [eq("payload.missing", ""), true],
     [eq("payload.nothing", null), true],
     [eq("payload.missing.further", null), true],
@@ -91,7 +91,7 @@ test("operations hold of a record as they say", () => {
     [{ $eq: [{ $convert: { input: literal(1), to: "string" } }, literal("1")] }, true],
     [{ $eq: [{ $convert: { input: field("payload.nothing"), to: "exists" } }, literal(false)] }, true],
     [{ $not: [{ $convert: { input: field("creator"), to: "exists" } }] }, true],
-    // Texts are looked for letter by letter.
+    // Texts are matched literally.
     [{ $contains: { input: field("payload.note"), substr: literal("100%_\\") } }, true],
     [{ $contains: { input: field("payload.note"), substr: literal("G%d") } }, false],
     [{ $contains: { input: field("payload.note"), substr: literal("good") } }, false],
@@ -114,7 +114,7 @@ test("operations hold of a record as they say", () => {
     check(expression, expected);
 });
 
-test("what is not of the language is a fault of shape at its place", () => {
+test("reports anything outside the language as a fault of shape at its path", () => {
   const check = (expression: unknown, ...places: readonly string[]): void => {
     const { shapes, refusals } = read(expression);
     assert.deepEqual(
@@ -156,7 +156,7 @@ test("what is not of the language is a fault of shape at its place", () => {
   );
 });
 
-test("what cannot be asked is refused with its place, and the rest is still looked at", () => {
+test("refuses unsupported operations with their paths, and checks the rest", () => {
   const check = (expression: unknown, ...expected: readonly (readonly [string, RegExp])[]): void => {
     const { shapes, refusals } = read(expression);
     assert.deepEqual(shapes, []);
@@ -187,7 +187,7 @@ test("what cannot be asked is refused with its place, and the rest is still look
   check(eq(`payload.list.${10 ** 9}`, 1), ["$expr.$eq.0.$getField", /beyond every list/]);
 });
 
-test("a query has limits, which are said once", () => {
+test("limits a query, and reports a limit once", () => {
   let deep: object = eq("id", "a");
   for (let depth = 0; depth < 20; depth++) deep = { $not: [deep] };
   const onlyRefusal = (expression: unknown): string => {
@@ -201,7 +201,7 @@ test("a query has limits, which are said once", () => {
   assert.match(onlyRefusal(eq("id", "x".repeat(300))), /more than 200 bytes together/);
 });
 
-test("names of members that objects have by themselves are only names", () => {
+test("treats names of built-in object members as plain names", () => {
   const payload = JSON.parse('{"__proto__": {"a": 1}, "toString": "b"}') as JsonObject;
   for (const [name, expected] of [
     ["payload.__proto__.a", true],

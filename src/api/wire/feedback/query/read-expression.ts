@@ -1,6 +1,6 @@
-// Reads a query in the language that clients of feedback use, `{"$expr": <operation>}`, into a condition. What is not of
-// that language is a fault of shape; what is, and asks for something that there is not, is unsupported. All faults of one
-// kind are found, each with its place.
+// Reads a query in the feedback query language, `{"$expr": <operation>}`, into a condition. Anything outside the
+// language is a fault of shape; a valid operation that this server lacks is unsupported. It finds all faults of one
+// kind, each with its path.
 import {
   all,
   asCondition,
@@ -21,17 +21,17 @@ import { fieldNamed } from "./record-fields.ts";
 import { newQueryBudget, type QueryBudget } from "./query-budget.ts";
 
 export interface ReadExpression {
-  /** Usable where neither the findings nor `refusals` have a fault. */
+  /** Valid only if neither the findings nor `refusals` have a fault. */
   readonly condition: Condition;
-  /** What the language can say and this server does not do; empty where the shape is wrong. */
+  /** Operations of the language that this server does not support; empty if the shape is wrong. */
   readonly refusals: readonly Fault[];
 }
 
 /**
  * Reads a query.
  *
- * @param query the value of a member of the body, at which the findings stand
- * @param findings gets the faults of shape
+ * @param query value of a body's member, at the findings' current path
+ * @param findings receives the faults of shape
  */
 export function readExpression(query: unknown, findings: Findings, limits: QueryLimits): ReadExpression {
   const reader = new ExpressionReader(findings, newQueryBudget(limits));
@@ -40,7 +40,7 @@ export function readExpression(query: unknown, findings: Findings, limits: Query
   return { condition, refusals: findings.faultCount > before ? [] : reader.refusals };
 }
 
-/** What stands for a part that was refused, so that what is around it is still looked at. */
+/** Placeholder for a refused part, so that the parts around it are still checked. */
 const refused: Expression = constant(null);
 
 type OperationReader = (reader: ExpressionReader, value: unknown) => Expression;
@@ -173,7 +173,7 @@ class ExpressionReader {
 
   #condition(expression: Expression): Condition {
     const condition = this.#made(() => asCondition(expression));
-    // What was refused stands as the constant null, which is a condition.
+    // Safe cast: a refused part is the constant null, which is a condition.
     return condition as Condition;
   }
 
@@ -181,7 +181,7 @@ class ExpressionReader {
     return this.#operation(value, true);
   }
 
-  /** An operation, or an operand of one where that may stand here. */
+  /** Reads an operation, or an operand if one is allowed here. */
   #operation(value: unknown, mayBeOperand: boolean): Expression {
     const names = isObject(value) ? Object.keys(value) : [];
     const [name = ""] = names;
@@ -199,7 +199,7 @@ class ExpressionReader {
     }
   }
 
-  /** The members of an object that has the required ones and no others; null, and faults, where it is not. */
+  /** Returns the members of an object with exactly the allowed names; otherwise adds faults and returns null. */
   #members(
     value: unknown,
     required: readonly string[],
@@ -243,7 +243,7 @@ class ExpressionReader {
     return refused;
   }
 
-  /** What is made of parts that were read; a refusal is noted with its place. */
+  /** Combines parts that were read; adds a refusal with its path. */
   #made(make: () => Expression): Expression;
   #made<Result>(make: () => Result, otherwise: Result): Result;
   #made<Result>(make: () => Result, otherwise?: Result): Result | Expression {

@@ -1,4 +1,4 @@
-// The names that queries have for the fields of a feedback record, in both spellings.
+// Names of a feedback record's fields in queries, in both spellings.
 import type { FeedbackField, TextField } from "../../../../base/domain/feedback-query/feedback-field.ts";
 import { pathSteps } from "../../../../base/domain/feedback-query/feedback-field.ts";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
@@ -22,13 +22,13 @@ const textFields: ReadonlyMap<string, TextField> = new Map([
 
 const payload = "payload";
 
-/** Every name, without those of what is in a payload. */
+/** All names, except paths in a payload. */
 export const fieldNames: readonly string[] = [...textFields.keys(), "created_at", payload];
 
 /**
- * The field of a name; `payload.<path>` for what is in a payload.
+ * Returns the field of a name; `payload.<path>` names a value in the payload.
  *
- * @throws ServiceError `unsupported` where there is none of this name
+ * @throws ServiceError `unsupported` for an unknown name
  */
 export function fieldNamed(name: string): FeedbackField {
   const text = textFields.get(name);

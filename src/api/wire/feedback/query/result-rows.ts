@@ -1,4 +1,4 @@
-// One row of an answer: all of a record, or the fields that were asked for, each under the name it was asked for by.
+// Writes one row of an answer: a whole record, or the requested fields under their requested names.
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import type { FeedbackField } from "../../../../base/domain/feedback-query/feedback-field.ts";
 import { recordText } from "../../../../base/domain/feedback-query/stored-form.ts";
@@ -7,10 +7,10 @@ import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { contentBody } from "../feedback.ts";
 import { fieldNamed } from "./record-fields.ts";
 
-/** The column that is no field: how many records there are. */
+/** Column for the number of records; not a field. */
 export const countColumn = "count(*)";
 
-/** @param names checked; null for all */
+/** @param names checked names; null for all */
 export function rowBody(record: FeedbackRecord, names: readonly string[] | null): JsonObject {
   const all = contentBody(record);
   if (names === null) return all;
@@ -21,7 +21,7 @@ export function rowBody(record: FeedbackRecord, names: readonly string[] | null)
   );
 }
 
-/** Null where there is none. */
+/** Null if the record has no such value. */
 function fieldValue(record: FeedbackRecord, field: FeedbackField): Json {
   switch (field.kind) {
     case "text":
