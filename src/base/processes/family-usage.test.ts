@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { childrenUsage } from "./family-usage.ts";
 
-const skip = existsSync(`/proc/self/task/${process.pid}/children`) ? false : "the system does not tell";
+const skip = existsSync(`/proc/self/task/${process.pid}/children`)
+  ? false
+  : "the system does not list children";
 
 test(
   "reports a child by its module, with memory and processor time, until it is gone",

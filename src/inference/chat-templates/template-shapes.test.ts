@@ -86,13 +86,13 @@ function render(name: string, conversation: Partial<Conversation>): string {
 }
 
 for (const [name, { rendered, beforeAnswer = "", trims }] of Object.entries(shapes)) {
-  test(`${name} renders as its makers say`, () => {
+  test(`renders ${name} as its makers describe it`, () => {
     assert.equal(render(name, {}), rendered);
     const parts = messages.map(({ role, content }) => ({ role, content: [{ type: "text", text: content }] }));
     assert.equal(render(name, { messages: parts }), rendered, "parts of content are its text");
   });
 
-  test(`${name}: a final message that is continued ends the prompt, and nothing follows it`, () => {
+  test(`${name}: ends the prompt with a final message that is to be continued`, () => {
     const opened = rendered + beforeAnswer;
     const continued = (content: string): string => {
       const all = [...messages, { role: "assistant", content }];

@@ -295,7 +295,7 @@ const features: {
 };
 
 for (const [feature, { asks, fields, reaches, as }] of Object.entries(features)) {
-  test(`${feature} is refused by its fields where the engine lacks it, and reaches one that has it`, async () => {
+  test(`refuses ${feature} at its fields if the engine lacks it, and passes it to an engine that has it`, async () => {
     const error = await refused(new ScriptedEngine([]), asks);
     assert.equal(error.code, "unsupported");
     assert.deepEqual(

@@ -195,7 +195,7 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
     },
     failure: /^unavailable: .*key/,
   },
-  "refuses what it is asked": {
+  "refuses the request": {
     does: (_path, _request, response) => {
       response.writeHead(400).end(`{"error":{"message":"min_p must be in [0, 1], got 2.","code":400}}`);
       return true;
@@ -209,7 +209,7 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
     },
     failure: /^unavailable: .*failed; try again/,
   },
-  "sends elsewhere": {
+  redirects: {
     does: (_path, _request, response) => {
       response.writeHead(307, { location: "http://127.0.0.1:9/v1/completions" }).end();
       return true;
@@ -238,14 +238,14 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
     },
     failure: /^unavailable: .*broke off/,
   },
-  "ends before its answer does": {
+  "closes before its answer ends": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end(chunk({}));
       return true;
     },
     failure: /^unavailable: .*cannot be understood/,
   },
-  "says that it is done before a choice is": {
+  "ends before a choice does": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end(`${chunk({})}data: [DONE]\n\n`);
       return true;
@@ -266,14 +266,14 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
     },
     failure: /^unavailable: .*cannot be understood/,
   },
-  "answers with more than was asked for": {
+  "answers with more than requested": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end(chunk({ token_ids: [3, 3, 3, 3, 3] }));
       return true;
     },
     failure: /^unavailable: .*cannot be understood/,
   },
-  "answers with a choice that nobody asked for": {
+  "answers with a choice that was not requested": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end(chunk({ index: 1 }));
       return true;
@@ -295,7 +295,7 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
     },
     failure: /^unavailable: .*cannot be understood/,
   },
-  "goes on for ever without a token": {
+  "keeps its answer open without a token": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).write(chunk({}));
       const pieces = [": still here\n\n", chunk({ token_ids: [] }), "data: {"];
@@ -304,7 +304,7 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
     },
     failure: /^timeout: .*sent no token for 2 s, though its answer went on/,
   },
-  "gives a request up": {
+  "gives up a request": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end(chunk({ finish_reason: "abort" }));
       return true;
@@ -314,7 +314,7 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
 };
 
 for (const [what, { does, failure }] of Object.entries(faults)) {
-  test(`a server that ${what} fails its request alone, and names no address`, async (t) => {
+  test(`fails only the request at a server that ${what}, without naming an address`, async (t) => {
     const { stub, engine } = await started(t, {
       // Long enough that the following request is answered in time on a busy machine.
       settings: { firstTokenSeconds: 3, nextTokenSeconds: 2 },

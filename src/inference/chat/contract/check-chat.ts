@@ -31,7 +31,7 @@ export function checkChat(name: string, make: (behaviour: ChatBehaviour) => Prom
     }
   });
 
-  test(`${name}: every token has its log-probability where the header says so, and none elsewhere`, async () => {
+  test(`${name}: gives each token its log-probability if the header says so, and none otherwise`, async () => {
     for (const logprobs of [{ topCount: 2 }, null]) {
       const { header, deltas } = await complete(await make("answers"), { output: { logprobs } });
       assert.equal(header.logprobs, logprobs === null ? "off" : "text");
@@ -42,7 +42,7 @@ export function checkChat(name: string, make: (behaviour: ChatBehaviour) => Prom
     }
   });
 
-  test(`${name}: a signal ends a completion with an error, and one that is aborted already begins none`, async () => {
+  test(`${name}: ends a completion with an error on a signal, and begins none if it is already aborted`, async () => {
     const aborter = new AbortController();
     const { signal } = aborter;
     const chat = await make("hangs");
@@ -58,7 +58,7 @@ export function checkChat(name: string, make: (behaviour: ChatBehaviour) => Prom
     await assert.rejects(chat.begin(chatRequest(), caller, { signal }));
   });
 
-  test(`${name}: an error ends the deltas after those before it, and is thrown as it is located`, async () => {
+  test(`${name}: ends the deltas with a located error, after the deltas before it`, async () => {
     const chat = await make("fails");
     const { signal } = new AbortController();
     const located = (error: unknown): Error => new Error("located", { cause: error });
@@ -72,7 +72,7 @@ export function checkChat(name: string, make: (behaviour: ChatBehaviour) => Prom
     await assert.rejects(chat.begin(chatRequest(), caller, { signal: aborted, located }), /^Error: located$/);
   });
 
-  test(`${name}: a completion that is left has no more deltas, whether any were read or not`, async () => {
+  test(`${name}: yields no more deltas once a completion is left, whether or not any were read`, async () => {
     const chat = await make("answers");
     for (const readCount of [0, 1]) {
       const { signal } = new AbortController();
@@ -85,7 +85,7 @@ export function checkChat(name: string, make: (behaviour: ChatBehaviour) => Prom
     }
   });
 
-  test(`${name}: takes of what limits leave it, and gives back what it did not use, however it ends`, async () => {
+  test(`${name}: reserves from the allowance and returns the unused rest, however it ends`, async () => {
     for (const behaviour of ["answers", "hangs", "fails"] as const) {
       const chat = await make(behaviour);
       const allowance = new CountedAllowance();

@@ -45,7 +45,7 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     prompts.write(task, { client: "c", signal: new AbortController().signal });
 
   for (const model of readdirSync(root)) {
-    test(`${name}: a prompt is that of the reference implementation: ${model}`, async () => {
+    test(`${name}: writes the same prompt as the reference implementation: ${model}`, async () => {
       const golden = JSON.parse(readFileSync(`${root}/${model}/golden.json`, "utf8")) as {
         readonly messages: readonly MessageRecord[];
         readonly rendered_ids: readonly number[];
@@ -57,13 +57,13 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     });
   }
 
-  test(`${name}: a bad word has its ids as it begins a text and as it follows a blank`, async () => {
+  test(`${name}: gives a bad word's ids at the beginning of a text and after a blank`, async () => {
     const prompts = await make(`${root}/qwen3`);
     const { badWordIds } = await write(prompts, promptTask(userSays("hi"), { badWords: ["a", "zebra"] }));
     assert.ok(badWordIds.length >= 2 && badWordIds.every((ids) => ids.length > 0));
   });
 
-  test(`${name}: refuses what the template, the context and the vocabulary do not allow`, async () => {
+  test(`${name}: refuses prompts that the template, the context or the vocabulary does not allow`, async () => {
     const prompts = await make(`${root}/qwen3`);
     const refusal = async (task: PromptTask, words: RegExp): Promise<void> =>
       assert.rejects(write(prompts, task), { name: "ServiceError", code: "unsupported", message: words });
@@ -83,7 +83,7 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     assert.deepEqual((await write(prompts, fitting)).tokenIds, tokenIds);
   });
 
-  test(`${name}: a text is tokenized as it stands, with special tokens where wanted`, async () => {
+  test(`${name}: tokenizes a text verbatim, with special tokens on request`, async () => {
     const text = "<|im_start|>user\nHi";
     const options = { kind: "text", text, truncation: null, echo: false } as const;
     const prompts = await make(`${root}/qwen3`);
@@ -95,7 +95,7 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     }
   });
 
-  test(`${name}: token ids are the prompt`, async () => {
+  test(`${name}: uses token ids as the prompt`, async () => {
     const prompts = await make(`${root}/qwen3`);
     const { tokenIds, badWordIds } = await write(
       prompts,
@@ -105,7 +105,7 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     assert.ok(badWordIds.length > 0);
   });
 
-  test(`${name}: texts and token ids keep to context and vocabulary as conversations do`, async () => {
+  test(`${name}: applies context and vocabulary limits to texts and token ids too`, async () => {
     const prompts = await make(`${root}/qwen3`);
     const textPrompt = (text: string): TextPrompt => ({
       kind: "text",
@@ -141,7 +141,7 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     );
   });
 
-  test(`${name}: a template of the request is used, with the model's special tokens`, async () => {
+  test(`${name}: uses a template of the request with the model's special tokens`, async () => {
     const prompts = await make(`${root}/qwen3`);
     const tokenizer = await loadTokenizer(`${root}/qwen3`);
     const template = "{{ messages[0].content }}{{ mine }}{{ eos_token }}{{ reasoning_effort }}";
@@ -169,7 +169,7 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     });
   });
 
-  test(`${name}: the last tokens are kept where that is asked for, of any prompt`, async () => {
+  test(`${name}: keeps the last tokens of any prompt on request`, async () => {
     const prompts = await make(`${root}/qwen3`);
     const { tokenIds: all } = await write(prompts, promptTask(userSays("Hi there")));
     const kept = async (prompt: Parameters<typeof promptTask>[0], keepLast: number): Promise<unknown> =>
@@ -183,7 +183,7 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     assert.equal((await write(prompts, long)).tokenIds.length, 2);
   });
 
-  test(`${name}: what is only counted may be empty, and as long as the setting says; its tokens come as they are spelled`, async () => {
+  test(`${name}: counts empty prompts, and others up to the limit, and returns their tokens as spelled`, async () => {
     const prompts = await make(`${root}/qwen3`);
     const counted = async (text: string, countMax: number): Promise<WrittenPrompt> => {
       const fit = { purpose: "count", countMax } as const;
@@ -203,7 +203,7 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     await assert.rejects(counted("z".repeat(100_000), 64), { message: /^This is at least \d+ tokens/ });
   });
 
-  test(`${name}: tokens are read back, special ones too`, async () => {
+  test(`${name}: turns tokens back into text, special ones too`, async () => {
     const prompts = await make(`${root}/qwen3`);
     const options = { client: "c", signal: new AbortController().signal };
     const { tokenIds } = await write(prompts, promptTask(userSays("Héllo 😀")));
@@ -214,7 +214,7 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     assert.equal(await prompts.read([], options), "");
   });
 
-  test(`${name}: an aborted request is cancelled`, async () => {
+  test(`${name}: cancels an aborted request`, async () => {
     const prompts = await make(`${root}/qwen3`);
     const options = { client: "c", signal: AbortSignal.abort() };
     await assert.rejects(prompts.write(promptTask(userSays("hi")), options), { code: "cancelled" });

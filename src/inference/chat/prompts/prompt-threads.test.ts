@@ -85,7 +85,7 @@ for (const [name, content] of Object.entries({
   "a filter that never ends": "one endless filter",
   "a megabyte of emoji": emojiWord,
 })) {
-  test(`${name} holds up no small prompt, which comes after it and is answered before it`, async (context) => {
+  test(`answers later small prompts before ${name}`, async (context) => {
     const { start, write } = threadsFor(context, unlimited);
     const hostile = start(content);
     for (const text of ["one", "two"]) assert.ok((await write(text)).tokenIds.length > 0);
@@ -203,12 +203,12 @@ const hostileTemplates: Readonly<Record<string, readonly [source: string, Partia
   ],
   "deep nesting": [`{{ ${"[".repeat(100_000)}${"]".repeat(100_000)} }}`, {}, /nested too deeply/],
   "a recursion": ["{% macro f(x) %}{{ x(x) }}{% endmacro %}{{ f(f) }}", {}, /nested too deeply/],
-  "growth without end": [
+  "endless growth": [
     "{% set shared = namespace(list=range(100000) | list) %}{% for i in range(60) %}{% set shared.list = shared.list + shared.list %}{% endfor %}",
     {},
     /makes more than \d+ characters, or as long a list/,
   ],
-  "more values than there is memory for": [
+  "more values than fit in memory": [
     "{% set shared = namespace(list=range(100000) | list, all=[]) %}{% for i in range(6) %}{% set shared.list = shared.list + shared.list %}{% endfor %}" +
       "{% for i in range(1000) %}{% set shared.all = shared.all + [shared.list + [i]] %}{% endfor %}",
     {},
@@ -218,7 +218,7 @@ const hostileTemplates: Readonly<Record<string, readonly [source: string, Partia
 };
 
 for (const [name, [source, changes, message]] of searchedOf(Object.entries(hostileTemplates), 3)) {
-  test(`a request's template is refused by its field, and the next is rendered: ${name}`, async (context) => {
+  test(`refuses a request's template at its field and renders the next: ${name}`, async (context) => {
     const { start } = threadsFor(context, changes);
     await assert.rejects(start("", templated(source)).written, (error: unknown) => {
       assert.ok(error instanceof ServiceError && error.code === "unsupported", String(error));

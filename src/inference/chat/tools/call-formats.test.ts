@@ -29,11 +29,11 @@ const templates = {
 for (const [name, template] of Object.entries(templates)) {
   const format = callFormats[name as keyof typeof templates];
 
-  test(`the format of a template that writes ${name} is found`, () => {
+  test(`detects the format of a template that writes ${name}`, () => {
     assert.equal(detectCallFormat(template), format);
   });
 
-  test(`${name}: what a template writes is read back as the same calls`, () => {
+  test(`${name}: reads a template's calls back as the same calls`, () => {
     const argumentsOf = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 });
     const call = fc.record({ name: fc.constantFrom("f", "get_weather", "a-b.c"), arguments: argumentsOf });
     const countMax = name === "llama3" ? 1 : 3;

@@ -87,7 +87,7 @@ for (const format of formats) {
   const anyG = write("g", '{"any": ["thing"]}');
   const wrong = [write("f", "{}"), write("f", '{"x": 1, "y": 2}'), write("h", "{}"), write("g", "[]")];
 
-  test(`${format}: required calls are one or more, each with its tool's schema, and nothing else`, () => {
+  test(`${format}: allows only required calls, one or more, each with its tool's schema`, () => {
     const refused = [...wrong, "", "text", `text ${f}`, `${f} text`];
     check({ choice: "required", format, allowed: [f, anyG, both[format]], refused });
     check({
@@ -104,14 +104,14 @@ for (const format of formats) {
     );
   });
 
-  test(`${format}: arguments have at most one blank between their signs`, () => {
+  test(`${format}: allows at most one blank between the signs of arguments`, () => {
     const allowed = [write("f", '{"x":1}'), write("f", '{ "x" : 1 }')];
     const refused = [write("f", '{"x":  1}'), write("f", '{"x":\n1}')];
     check({ choice: "required", format, constraint: jsonSchema(true), areExempt: true, allowed, refused });
     check({ choice: "auto", format, isStrict: true, allowed, refused });
   });
 
-  test(`${format}: a named function is what is called`, () => {
+  test(`${format}: allows only a call of a named function`, () => {
     check({
       choice: "named",
       format,
@@ -121,14 +121,14 @@ for (const format of formats) {
     });
   });
 
-  test(`${format}: beside strict tools there may be text, and their calls keep the schema`, () => {
+  test(`${format}: allows text next to strict tools' calls, which match their schema`, () => {
     const allowed = ["", "text", "a < b {", f, anyG, both[format]];
     check({ choice: "auto", format, isStrict: true, allowed, refused: wrong });
     const one = [`${f}\n${f}`, both[format]];
     check({ choice: "auto", format, isStrict: true, areParallel: false, allowed: ["text", f], refused: one });
   });
 
-  test(`${format}: a response format is kept unless tools are called`, () => {
+  test(`${format}: enforces a response format unless tools are called`, () => {
     const constraint = jsonSchema({ enum: ["yes"] });
     const answers = { choice: "auto", format, constraint } as const;
     check({

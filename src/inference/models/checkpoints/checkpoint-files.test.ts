@@ -181,7 +181,7 @@ for (const [what, folder] of [
   ["bfloat16", baseWith("BF16")],
   ["shards", baseWith("BF16", 2)],
 ] as const) {
-  test(`a merged model of ${what} has W + scale · B A in place of each adapted weight`, async () => {
+  test(`exports a merged model of ${what} with W + scale · B A for each adapted weight`, async () => {
     checkMerged(await exported(folder, "merged"), folder);
   });
 }
@@ -195,7 +195,7 @@ test("exports a merged model over a GGUF file as a folder of safetensors", async
 });
 
 for (const name of ["llama3-rope", "gemma3", "granite", "smollm3", "olmo2", "phi3"]) {
-  test(`${name} out of a GGUF file is exported with the weights that the file was made of`, async () => {
+  test(`exports ${name} from a GGUF file with the weights that the file was made from`, async () => {
     const gguf = ensureGgufFolder(`test/fixtures/gguf/${name}.gguf`, join(scratch, "gguf"));
     const folder = mkdtempSync(join(scratch, "converted-"));
     for (const [file, bytes] of await exported(gguf, "merged", true))
@@ -212,7 +212,7 @@ for (const name of ["llama3-rope", "gemma3", "granite", "smollm3", "olmo2", "phi
 }
 
 for (const [name, weight] of readGguf("test/fixtures/gguf/every-type.gguf").tensors) {
-  test(`rows of ${name} are exported as they are, or with an adapter in them`, () => {
+  test(`exports rows of ${name} unchanged or merged with an adapter`, () => {
     const type = exportedType(weight);
     const whole = readFloats(weight);
     const bytes = mergeRows({ weight, adapter: null, from: 0, count: weight.shape[0] });

@@ -61,7 +61,7 @@ for (const [what, baseFolder] of [
   ["a folder", base],
   ["a GGUF file", ensureGgufFolder("test/fixtures/gguf/phi3.gguf", join(scratch, "gguf"))],
 ] as const) {
-  test(`over ${what} fused weights leave as W + scale · B A, however the adapter is written`, () => {
+  test(`exports fused weights over ${what} as W + scale · B A for each form of the adapter`, () => {
     const before = readSafetensorsFolder(base);
     const adapter = readSafetensorsHeader(join(reference, "adapter_model.safetensors")).tensors;
     const matrix = (name: string): Float32Array => readFloats(adapter.get(`base_model.model.${name}`)!);
@@ -87,7 +87,7 @@ for (const [what, baseFolder] of [
     }
   });
 
-  test(`over ${what} parts without an adapter leave as they are`, () => {
+  test(`exports parts without an adapter over ${what} unchanged`, () => {
     const before = readSafetensorsFolder(base);
     const found = readSafetensorsFolder(merged(baseFolder, stacked(["k_proj"])));
     const { path, inputSize, parts } = storedProjections(config)[0];

@@ -225,7 +225,7 @@ for (const [name, at] of [
   ["a large file", /blobs/],
   ["a small file", /resolve.*config\.json/],
 ] as const) {
-  test(`${name} of another content than its checksum is refused and removed`, async (t) => {
+  test(`refuses and removes ${name} that does not match its checksum`, async (t) => {
     const { hub, folder, library, add } = await opened(t);
     const file = name === "a large file" ? "model.safetensors" : "config.json";
     const wrong = Buffer.from(smallFiles[file] ?? "");

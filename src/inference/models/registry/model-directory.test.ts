@@ -141,7 +141,7 @@ const table: readonly (readonly [name: string | null, member: string, admin?: st
   ["orphan", "unsupported"],
 ];
 for (const [name, expected, expectedForAdmin = expected] of table) {
-  test(`${JSON.stringify(name)} is ${expected} to a member, ${expectedForAdmin} to an administrator`, async () => {
+  test(`resolves ${JSON.stringify(name)} to ${expected} for a member, ${expectedForAdmin} for an administrator`, async () => {
     assert.equal(await outcome(name, member), expected);
     assert.equal(await outcome(name, admin), expectedForAdmin);
   });

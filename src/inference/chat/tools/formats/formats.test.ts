@@ -50,7 +50,7 @@ function schemaOf(value: Json): JsonObject {
 }
 
 for (const format of formats)
-  test(`${format.name}: what is written as a call is read back as it`, () => {
+  test(`${format.name}: reads back each call that it writes`, () => {
     fc.assert(
       fc.property(fc.constantFrom("f", "get_weather", "a-b.c"), values, (name, given) => {
         // As JSON has them.
@@ -104,14 +104,14 @@ for (const format of formats) {
     format.written("h", { x: 1 }),
   ];
 
-  test(`${format.name}: required calls keep the schemas, and are all that there is`, () => {
+  test(`${format.name}: allows only required calls, which match the schemas`, () => {
     const required = language(format.calls(tools, true));
     for (const text of right) assert.ok(accepts(required, text), text);
     for (const text of [...wrong, "", "text", `${right[0]} text`, `text ${right[0]}`])
       assert.ok(!accepts(required, text), text);
   });
 
-  test(`${format.name}: text may stand beside calls, and calls in it keep the schemas`, () => {
+  test(`${format.name}: allows text next to calls, which match the schemas`, () => {
     const free = language(format.textWithCalls(tools, true));
     for (const text of ["", "text", "1 < 2", ...right]) assert.ok(accepts(free, text), text);
     for (const text of wrong) assert.ok(!accepts(free, text), text);
@@ -119,7 +119,7 @@ for (const format of formats) {
 }
 
 for (const format of formats)
-  test(`${format.name}: a text that a tool takes is held to its grammar, as it is read`, () => {
+  test(`${format.name}: constrains a tool's text to its grammar, as read back`, () => {
     const schema = { type: "object", properties: { input: { type: "string" } }, required: ["input"] };
     const lark = 'start: line+\nline: "+" /[a-z"]+/ "\\n"';
     for (const textRule of [
