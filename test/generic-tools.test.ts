@@ -58,6 +58,6 @@ test("the model says which format it has, and why", async () => {
   const { body } = await call(server(), "GET", "/v1/models/hone-tiny");
   assert.deepEqual(body.tool_calls, {
     format: "generic",
-    reason: "chat.toolCalls says so, and tools are shown in the system message",
+    reason: "set by chat.toolCalls, and tools are shown in the system message",
   });
 });

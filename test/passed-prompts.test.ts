@@ -181,7 +181,7 @@ test("of another prompt only what begins alike is used, and the answer says so",
   const { params } = await prefill(prefilling, chat);
   const longer = { ...chat, messages: [{ role: "user", content: `${story} Who has a ball?` }] };
   const { answer, notice } = await decode(decoding, fresh(longer), params);
-  assert.match(notice ?? "", /of the first \d+ tokens of the prompt; the rest was computed here/);
+  assert.match(notice ?? "", /covers the first \d+ tokens; the rest was computed here/);
   const [cached, all] = cachedOf(answer);
   assert.ok(cached > 32 && cached < all, `${cached} of ${all}`);
   const alone = await call(decoding, "POST", chatPath, { body: fresh(longer) });
@@ -279,11 +279,11 @@ test("whatever goes wrong on the way, the prompt is computed where it is answere
   await check(truncated.params(await real()), /ended early/);
   await check(broken.params(await real()), /cannot be reached, or the connection broke/);
   await check(changed.params(await real()), /changed on the way/);
-  await check(silent.params(await real()), /did not give the prompt within 3 s/);
+  await check(silent.params(await real()), /did not send the prompt within 3 s/);
   await check(redirecting.params(await real()), /cannot be reached/);
   await check((await prefill(stranger, chat)).params, /does not know this server's secret/);
   const expired = (await prefill(expiring, chat)).params;
-  await eventually("its time is over", async () => ((await gaugeOf(expiring)) === 0 ? true : null));
+  await eventually("it expires", async () => ((await gaugeOf(expiring)) === 0 ? true : null));
   await check(expired, /does not hold the prompt/);
   await check({ ...(await real()), remote_request_id: "guessed" }, /does not hold the prompt/);
   const { params, notice } = await prefill(small, chat);
@@ -328,7 +328,7 @@ test("no address but those that the operator named is asked, whatever a request 
   const { params } = await prefill(prefilling, chat);
   const { status, answer } = await decode(decoding, chat, other.params(params));
   assert.equal(status, 400);
-  assert.match(answer.error.message, /none of the servers that the operator named/);
+  assert.match(answer.error.message, /not among the servers that the operator named/);
   assert.equal(asked, 0);
 });
 

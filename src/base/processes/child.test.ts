@@ -100,7 +100,7 @@ test("explains a failed start and leaves no process", async () => {
     });
   };
   await check("refuse", "unsupported", /^Not this one\.$/);
-  await check("break", "internal", /^What the process was given cannot be loaded; the log says why\.$/);
+  await check("break", "internal", /^The process could not load its input; the log says why\.$/);
   await check("die", "unavailable", /^The small process ended with code 3 while it started\.$/);
   await assert.rejects(start({ start: "break" }), (error) => {
     assert.ok(error instanceof ServiceError && error.cause instanceof Error);

@@ -77,7 +77,7 @@ async function stop(loaded: { stop(): Promise<void> } | null): Promise<void> {
 }
 
 async function refuse(error: unknown): Promise<void> {
-  const failure = failureOf(error, "What the process was given cannot be loaded; the log says why.");
+  const failure = failureOf(error, "The process could not load its input; the log says why.");
   await post({ kind: "refused", failure });
   process.exit(1);
 }
@@ -98,6 +98,6 @@ export function refuseOrphan(): void {
   if (process.send === undefined || process.connected) return;
   throw new ServiceError({
     code: "cancelled",
-    message: "Nobody waits for this work any more: the server that asked for it is gone.",
+    message: "This work is no longer needed: the server that asked for it is gone.",
   });
 }

@@ -100,7 +100,7 @@ class WorkerProcess extends EventEmitter implements TaskWorker {
 }
 
 function outOfMemory(): Error {
-  return Object.assign(new Error("A worker process had no memory left."), {
+  return Object.assign(new Error("A worker process ran out of memory."), {
     code: "ERR_WORKER_OUT_OF_MEMORY",
   });
 }

@@ -123,12 +123,12 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
 type Line = NonNullable<WorkerPoolOptions["line"]>;
 
 function tooManyWait(count: number): ServiceError {
-  const message = `${count} of your requests wait for this work already, the most that may; try again later.`;
+  const message = `${count} of your requests already wait for this work, the maximum; try again later.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 1 });
 }
 
 function waitedTooLong({ waitMs }: Line): ServiceError {
-  const message = `This request's turn did not come within ${waitMs / 1000} s; try again later.`;
+  const message = `This request waited for ${waitMs / 1000} s without being started; try again later.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }
 

@@ -98,7 +98,7 @@ export class WorkerThread {
     worker.on("error", (cause) =>
       endIfCurrent(cause.code === "ERR_WORKER_OUT_OF_MEMORY" ? tookTooMuch(cause) : cause),
     );
-    worker.on("exit", (how) => endIfCurrent(new Error(`A worker ended with ${String(how)} at a task.`)));
+    worker.on("exit", (how) => endIfCurrent(new Error(`A worker ended with ${String(how)} during a task.`)));
     return worker;
   }
 

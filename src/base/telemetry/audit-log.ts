@@ -168,7 +168,7 @@ export function createAuditLog(
 function unwritable(cause: unknown): ServiceError {
   const message =
     "The audit log of the server cannot be written, and the server changes nothing without a line in it. " +
-    "Its own log says why. Try again once the disk of its data folder takes writes.";
+    "Its own log says why. Try again once the disk of its data folder accepts writes.";
   const failing = { code: "unavailable", obstacle: "failing-audit-log", message, cause } as const;
   return fullDiskError(cause) ?? new ServiceError(failing);
 }

@@ -83,6 +83,6 @@ function isLogLine(line: string): boolean {
 
 /** As the logger spells a warning. */
 function missingLines(count: number): string {
-  const msg = "log lines are missing here: nobody read the log for too long";
+  const msg = "log lines are missing here: the log was not read for too long";
   return `${JSON.stringify({ level: pino.levels.values["warn"], time: systemClock.now().toISOString(), count, msg })}\n`;
 }

@@ -112,7 +112,7 @@ function tooDeep(position: number, depthMax: number): ServiceError {
 }
 
 function tooMany(count: number, valuesMax: number): ServiceError {
-  const message = `The JSON holds ${count} values; at most ${valuesMax} are taken. Send less at a time.`;
+  const message = `The JSON holds ${count} values; at most ${valuesMax} are allowed. Send less at a time.`;
   const fault = { location: ["body"], message, type: "json_too_long" };
   return new ServiceError({ code: "invalid", faults: [fault] });
 }

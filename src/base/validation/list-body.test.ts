@@ -80,7 +80,7 @@ test("applies the limit of values to each item", () => {
   const list = (...items: readonly string[]): string => `{"list":[${items.join(",")}]}`;
   assert.deepEqual(Object.keys(together(list(item, item, item)) as object), ["list"]);
   const tooLong = `[${"0,".repeat(10_001)}0]`;
-  assert.throws(() => together(list(item, tooLong)), /at most 10000 are taken/);
+  assert.throws(() => together(list(item, tooLong)), /at most 10000 are allowed/);
 });
 
 test("counts items beyond the requested number without keeping them", () => {

@@ -334,7 +334,7 @@ test("refuses calls in a template that joins arguments to texts, as vLLM does, n
       code: "unsupported",
       message:
         'The chat template cannot render these messages: line 2: can only concatenate str (not "dict") to str. ' +
-        "It is given the arguments of calls as objects.",
+        "It gets the arguments of calls as objects.",
     },
   );
   assert.throws(() => render("{{ 'a' + {} }}", { messages: [user("a")] }), {

@@ -117,7 +117,7 @@ function locatedFailure(
   isRequests: boolean,
 ): ServiceError {
   const message = joinsArguments(cause, conversation)
-    ? `${cause.message}. It is given the arguments of calls as objects.`
+    ? `${cause.message}. It gets the arguments of calls as objects.`
     : cause.message;
   const field = isRequests ? "prompt.template" : "prompt.messages";
   const faults = [chatFault(field, { message, type: "value_error" })];

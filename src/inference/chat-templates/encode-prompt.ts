@@ -44,7 +44,7 @@ export function encodePrompt(
 
 const emptyPrompt: Readonly<Record<PromptKind, string>> = {
   conversation: "The chat template renders these messages to an empty prompt; send a message with content.",
-  rendered: "The template renders these messages to an empty prompt; it must write something of them.",
+  rendered: "The template renders these messages to an empty prompt; it must write some text.",
   text: "The prompt is empty; send a text with at least one token.",
   tokens: "The prompt is empty; send at least one token id.",
 };

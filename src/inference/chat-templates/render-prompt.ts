@@ -79,7 +79,7 @@ export function renderedTooSlowly({ timeMs }: RenderLimits): RenderLimitError {
 
 function renderedTooLong({ lengthMax }: RenderLimits): RenderLimitError {
   const message =
-    `The chat template makes more than ${lengthMax} characters, or as long a list, of these messages. ` +
+    `The chat template makes more than ${lengthMax} characters or list items of these messages. ` +
     "Send fewer or shorter messages.";
   return new RenderLimitError({ code: "unsupported", faults: [messagesFault(message)] });
 }

@@ -151,7 +151,7 @@ test("shares the remaining room among beams and refuses more beams than can run"
     [
       [
         "output.choices",
-        "`output.choices` asks for 4 beams; this server has room for at most 3 side by side. Ask for fewer.",
+        "`output.choices` asks for 4 beams; this server has room for at most 3 at a time. Ask for fewer.",
       ],
     ],
   );

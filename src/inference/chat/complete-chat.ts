@@ -173,7 +173,7 @@ class Completion implements ChatCompletion {
   }
 
   get header(): ChatHeader {
-    return present(this.#header, "what a completion has when it has begun");
+    return present(this.#header, "the header of a completion that has begun");
   }
 
   get usage(): ChatUsage {
@@ -399,7 +399,7 @@ function headerOf(
   return { ...header, createdAt, promptLogprobs, choiceCount, heldAt, notice };
 }
 
-const noRoom = "The prompt is not held for another server: those that are held already leave no room for it.";
+const noRoom = "The prompt is not held for another server: prompts already held leave no room for it.";
 
 /**
  * Key of a request among all running ones. Ids are scoped to their entity, so one entity's ids reveal nothing to

@@ -91,7 +91,7 @@ function constraintFault(capabilities: EngineCapabilities): Fault {
   const message =
     offered === ""
       ? "`constraint` is not supported by this server; leave it out or at its default."
-      : `\`constraint\` asks for what the engine of this model does not offer; it offers ${offered}.`;
+      : `\`constraint\` needs a feature that the engine of this model does not offer; it offers ${offered}.`;
   return chatFault("constraint", { message, type: "unsupported" });
 }
 
@@ -111,7 +111,7 @@ function unknownProcessors(
     if (processors.includes(name)) return [];
     const message =
       `There is no logits processor ${quoted(name)}; this server has ${processors.join(", ")}. ` +
-      "Others are registered by its operator, in the setting engine.logitsProcessors.";
+      "Its operator registers others in the setting engine.logitsProcessors.";
     return [chatFault("sampling.processors", { message, type: "unsupported", below: [String(index)] })];
   });
 }

@@ -110,7 +110,7 @@ export function passOn(
 }
 
 const cannotBeTold =
-  "The prompt is not held for another server: which weights it was computed with is not known for sure.";
+  "The prompt is not held for another server: the weights that computed it are not known for certain.";
 
 /** Returns the id of the fetched prompt; undefined if the prompt is computed here. */
 async function fetched(
@@ -133,17 +133,15 @@ async function fetched(
   }
   try {
     if (origin === null)
-      throw new TransferFailure("different", "which weights this server has is not known for sure");
+      throw new TransferFailure("different", "this server's weights are not known for certain");
     const wanted = { origin, tokenIds, entity };
     const { id, tokenCount } = await exchange.receive(from, wanted, transfers, { signal, requestId });
     if (tokenCount < tokenIds.length)
-      notices.push(
-        `What was fetched is of the first ${tokenCount} tokens of the prompt; the rest was computed here.`,
-      );
+      notices.push(`The fetched prompt covers the first ${tokenCount} tokens; the rest was computed here.`);
     return id;
   } catch (error) {
     if (!(error instanceof TransferFailure)) throw error;
-    const reason = `The prompt could not be fetched from the server that ought to hold it: ${error.message}.`;
+    const reason = `The prompt could not be fetched from the server that should hold it: ${error.message}.`;
     if (exchange.onFailure === "recompute") {
       notices.push(`${reason} It was computed here.`);
       return undefined;

@@ -181,7 +181,7 @@ function keptTokens(
   if (truncation === -1 && room >= 1) return room;
   const message =
     truncation === -1
-      ? `\`prompt.truncation\` is -1, and \`stopping.maxTokens\` ${maxTokens} leaves a prompt none of this model's ${positionCount} tokens; send a smaller one.`
+      ? `\`prompt.truncation\` is -1, and \`stopping.maxTokens\` ${maxTokens} leaves no room for a prompt within this model's ${positionCount} tokens; send a smaller one.`
       : `\`prompt.truncation\` is ${truncation}, more than this model's maximum context length of ${contextLength} tokens; send at most that, or -1.`;
   const faults = [chatFault("prompt.truncation", { message, type: "value_error" })];
   throw new ServiceError({ code: "unsupported", faults });
@@ -221,7 +221,7 @@ function limitsOf(choices: ChoiceRequest, base: ServedBase): RequestLimits {
   while (width > 0 && base.engine.roomFor({ ...choices, width }) === 0) width -= 1;
   const message =
     `\`output.choices\` asks for ${choices.width} beams; this server has room for at most ` +
-    `${width} side by side. Ask for fewer.`;
+    `${width} at a time. Ask for fewer.`;
   const faults = [chatFault("output.choices", { message, type: "value_error" })];
   throw new ServiceError({ code: "unsupported", faults });
 }

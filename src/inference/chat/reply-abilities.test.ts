@@ -56,16 +56,16 @@ test("gives the reason why calls and thoughts are read as they are", async () =>
   const reasons = async (...given: Parameters<typeof abilities>): Promise<readonly string[]> =>
     Object.values((await abilities(...given)).reasons);
   assert.deepEqual(await reasons(folder), [
-    "its chat template writes calls so",
+    "its chat template writes calls in this format",
     "its chat template mentions </think>",
   ]);
   assert.deepEqual(await reasons(folder, { toolCalls: ["m=llama3"], reasoning: ["m=off"] }), [
-    "chat.toolCalls says so",
-    "chat.reasoning says so",
+    "set by chat.toolCalls",
+    "set by chat.reasoning",
   ]);
   assert.equal(
     (await reasons(folder, { toolCalls: ["m=generic"] }))[0],
-    "chat.toolCalls says so, and tools are shown in the system message",
+    "set by chat.toolCalls, and tools are shown in the system message",
   );
   assert.deepEqual(await reasons("models/hone-tiny", {}, { name: "m", toolCalls: "off" }), [
     "this model is off unless chat.toolCalls says otherwise",

@@ -73,13 +73,13 @@ function callFormatOf(
     const reason =
       format === null
         ? "its chat template writes no calls, or none in a known format"
-        : "its chat template writes calls so";
+        : "its chat template writes calls in this format";
     return { format, reason };
   }
   const format = formats.find(({ name }) => name === value) ?? null;
   if (given === null) return { format, reason: "this model is off unless chat.toolCalls says otherwise" };
   const shown = format?.isTaught === true ? ", and tools are shown in the system message" : "";
-  return { format, reason: `chat.toolCalls says so${shown}` };
+  return { format, reason: `set by chat.toolCalls${shown}` };
 }
 
 function thinksOf(
@@ -88,7 +88,7 @@ function thinksOf(
   { reasoning }: Pick<ChatSettings, "reasoning">,
 ): { readonly thinks: boolean; readonly reason: string } {
   const value = settingOf("chat.reasoning", reasoning, name, ["auto", "off", "on"]) ?? "auto";
-  if (value !== "auto") return { thinks: value === "on", reason: "chat.reasoning says so" };
+  if (value !== "auto") return { thinks: value === "on", reason: "set by chat.reasoning" };
   const thinks = template.mentions(thoughtMarks.end);
   const verb = thinks ? "mentions" : "does not mention";
   return { thinks, reason: `its chat template ${verb} ${thoughtMarks.end}` };

@@ -25,6 +25,6 @@ export class WaitingPlaces {
 }
 
 function noPlace(entity: string, count: number): ServiceError {
-  const message = `${count} requests of the entity "${entity}" wait for a model already, its share of those that may wait (engine.waitingCountMax). Try again when some have begun.`;
+  const message = `${count} requests of the entity "${entity}" already wait for a model, its share of engine.waitingCountMax. Try again when some have begun.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 2 });
 }

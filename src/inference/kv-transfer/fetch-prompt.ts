@@ -79,7 +79,7 @@ async function ask(
   if (status === 404)
     throw new TransferFailure(
       "gone",
-      "it does not hold the prompt: it was fetched, its time is over, or it was started again",
+      "it does not hold the prompt: the prompt was fetched or expired, or the server was restarted",
     );
   throw new TransferFailure("unreachable", `it answered with status ${status}`);
 }
@@ -97,7 +97,7 @@ function usableCount(prompt: HeldPrompt, { origin, tokenIds }: WantedPrompt): nu
   let count = 0;
   while (count < tokenIds.length && prompt.tokenIds[count] === tokenIds[count]) count += 1;
   if (count > 0) return count;
-  throw new TransferFailure("different", "what it holds is another prompt");
+  throw new TransferFailure("different", "it holds another prompt");
 }
 
 /** Translates an error; errors that come from neither servers nor connections are thrown. */
@@ -105,8 +105,8 @@ function failureOf(error: unknown): TransferFailure {
   if (error instanceof TransferFailure) return error;
   if (error instanceof ServiceError)
     return error.code === "overloaded"
-      ? new TransferFailure("no-room", "there is no room for what it holds", { cause: error })
-      : new TransferFailure("different", "what it holds does not fit this server's engine", { cause: error });
+      ? new TransferFailure("no-room", "this server has no room for the prompt", { cause: error })
+      : new TransferFailure("different", "its prompt does not fit this server's engine", { cause: error });
   return new TransferFailure("unreachable", "it cannot be reached, or the connection broke", {
     cause: error,
   });

@@ -40,7 +40,7 @@ test("refuses changed parameters, and those of another entity or server", () => 
     own.refusalOf({ ...sealed, [sealMember]: 7 }, "acme"),
     own.refusalOf({ ...sealed, [sealMember]: "9".repeat(12) + ".00" }, "acme"),
   ];
-  for (const refusal of refusals) assert.match(refusal ?? "", /is not what this server answered/);
+  for (const refusal of refusals) assert.match(refusal ?? "", /is not one that this server gave/);
   assert.equal(own.refusalOf(sealed, "acme"), null);
 });
 
@@ -49,9 +49,15 @@ test("accepts a seal once, and for a limited time", async () => {
   const first = own.seal(answered, "acme");
   const second = own.seal({ ...answered, remote_request_id: "s" }, "acme");
   own.open(first, "acme");
-  assert.throws(() => own.open(first, "acme"), { code: "unsupported", message: /sent before, or too late/ });
+  assert.throws(() => own.open(first, "acme"), {
+    code: "unsupported",
+    message: /already used, or has expired/,
+  });
   await clock.advance(62_000);
-  assert.throws(() => own.open(second, "acme"), { code: "unsupported", message: /sent before, or too late/ });
+  assert.throws(() => own.open(second, "acme"), {
+    code: "unsupported",
+    message: /already used, or has expired/,
+  });
 });
 
 test("accepts without a seal only the request to hold a prompt", () => {
@@ -68,5 +74,5 @@ test("accepts without a seal only the request to hold a prompt", () => {
   const refusalOf = (more: object) => seals().refusalOf({ ...asked, ...more }, "acme") ?? "";
   assert.match(refusalOf({ prompt_token_ids: [1, 2] }), /prompt_token_ids/);
   assert.match(refusalOf({ remote_host: "10.0.0.9" }), /remote_host/);
-  assert.match(refusalOf({ do_remote_prefill: true }), /^do_remote_prefill is passed on in what/);
+  assert.match(refusalOf({ do_remote_prefill: true }), /^do_remote_prefill is accepted only in an object/);
 });

@@ -41,9 +41,9 @@ export class ParameterSeals {
     if (seal === undefined) return refusalOfUnsealed(parameters);
     const until = this.#goodUntil(seal, parameters, entity);
     if (until === null)
-      return "The object is not what this server answered this entity since its start; send it as it came.";
+      return "The object is not one that this server gave this entity since its start; send it unchanged.";
     if (until < this.#nowSeconds() || (typeof seal === "string" && this.#opened.has(seal)))
-      return "The object was sent before, or too late: the prompt is held no more. Send the request without.";
+      return "The object was already used, or has expired: the prompt is no longer held. Send the request without it.";
     return null;
   }
 
@@ -96,12 +96,12 @@ function untilOf(seal: string): number {
 /** Allows only holding a prompt: servers would trust any other parameter. */
 function refusalOfUnsealed(parameters: PassedParameters): string | null {
   if (parameters["do_remote_prefill"] === true)
-    return "do_remote_prefill is passed on in what this server answered; send that, all of it.";
+    return "do_remote_prefill is accepted only in an object that this server answered; send that object unchanged.";
   const other = Object.entries(parameters).find(
     ([name, value]) => name !== "do_remote_decode" && name !== "do_remote_prefill" && !isNothing(value),
   );
   if (other === undefined) return null;
-  return `${quoted(other[0])} cannot be passed on beside do_remote_decode; leave it out.`;
+  return `${quoted(other[0])} cannot be passed on next to do_remote_decode; leave it out.`;
 }
 
 function isNothing(value: unknown): boolean {

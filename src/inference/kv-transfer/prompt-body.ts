@@ -73,16 +73,16 @@ export async function readBody(
     return read;
   };
   if ((await next(beginning.length)).toString("latin1") !== beginning)
-    throw broken("what it sent is no prompt of a version that is known here");
+    throw broken("it sent no prompt in a known version of the format");
   const headerLength = (await next(lengthBytes)).readUInt32LE();
-  if (headerLength > headerBytesMax) throw broken("what it sent has too long a header");
+  if (headerLength > headerBytesMax) throw broken("the prompt's header is too long");
   const prompt = readHeader((await next(headerLength)).toString());
   await sink.expect(prompt);
   for (let offset = 0; offset < prompt.byteLength; offset += pieceBytes)
     await sink.write(offset, await next(Math.min(pieceBytes, prompt.byteLength - offset)));
   const sent = await bytes.next(codeBytes);
   if (!timingSafeEqual(sent, code.digest()) || (await bytes.hasMore()))
-    throw broken("what it sent was changed on the way, or was not sent by a server with this secret");
+    throw broken("the prompt was changed on the way, or sent by a server without this secret");
 }
 
 /** Reads exact numbers of bytes from chunks of any size. */
@@ -97,7 +97,7 @@ class ByteReader {
   async next(count: number): Promise<Buffer> {
     const bytes = Buffer.allocUnsafeSlow(count);
     for (let at = 0; at < count;) {
-      if (!(await this.hasMore())) throw broken("what it sent ended early");
+      if (!(await this.hasMore())) throw broken("the prompt ended early");
       const part = this.#rest.subarray(0, count - at);
       bytes.set(part, at);
       at += part.length;
@@ -125,7 +125,7 @@ function readHeader(text: string): HeldPrompt {
   } catch {
     // Thrown below.
   }
-  throw broken("the header of what it sent cannot be read");
+  throw broken("the prompt's header cannot be read");
 }
 
 function areCounts(values: readonly unknown[]): boolean {

@@ -103,7 +103,7 @@ export class PromptExchange {
   /** Returns the reason why a prompt may not be fetched from a place, as a sentence; null if it may. */
   refusalOf({ host, port }: Address): string | null {
     if (findPeer(this.#peers, { host, port }) !== null) return null;
-    return `No prompts may be fetched from ${quoted(`${host}:${port}`)}: it is none of the servers that the operator named (transfer.peers).`;
+    return `No prompts may be fetched from ${quoted(`${host}:${port}`)}: it is not among the servers that the operator named (transfer.peers).`;
   }
 
   /**
@@ -121,7 +121,7 @@ export class PromptExchange {
   ): Promise<FetchedPrompt> {
     const { clock, logger, settings } = this.#dependencies;
     const peer = findPeer(this.#peers, place);
-    if (peer === null) throw new TransferFailure("refused", "it is none of the servers that may be asked");
+    if (peer === null) throw new TransferFailure("refused", "it is not an allowed server");
     const startedMs = clock.monotonicMs();
     const deadline = this.#deadline(settings.fetchSeconds);
     const id = newUuid();
@@ -161,7 +161,7 @@ export class PromptExchange {
       this.#metrics.ended("sent", "refused");
       throw new ServiceError({
         code: "unauthorized",
-        message: "The signature is not of a server with this secret.",
+        message: "The signature was not made with this server's secret.",
       });
     }
     for (const engine of this.#dependencies.engines()) {
@@ -202,7 +202,7 @@ export class PromptExchange {
     const late = new AbortController();
     const over = new AbortController();
     void this.#dependencies.clock.sleep(seconds * 1000, { signal: over.signal }).then(
-      () => late.abort(new TransferFailure("timeout", `it did not give the prompt within ${seconds} s`)),
+      () => late.abort(new TransferFailure("timeout", `it did not send the prompt within ${seconds} s`)),
       () => undefined,
     );
     return { signal: late.signal, end: () => over.abort() };

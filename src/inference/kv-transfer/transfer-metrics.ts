@@ -12,20 +12,20 @@ export interface TransferMetrics {
 export function createTransferMetrics(metrics: Metrics, fetching: () => number): TransferMetrics {
   const transfers = metrics.counter({
     name: "hone_kv_transfers_total",
-    help: "Prompts that other servers asked for, or were asked for, by what became of that.",
+    help: "Prompts sent to and fetched from other servers, by outcome.",
     labels: ["direction", "outcome"],
   });
   const bytes = metrics.counter({
     name: "hone_kv_transfer_bytes_total",
-    help: "Bytes of prompts between servers.",
+    help: "Bytes of prompts passed between servers.",
     labels: ["direction"],
   });
   const duration = metrics.histogram({
     name: "hone_kv_transfer_seconds",
-    help: "How long fetching a prompt took.",
+    help: "Time to fetch a prompt.",
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
   });
-  metrics.gauge({ name: "hone_kv_transfers_fetching", help: "Requests that wait for their prompts." }, () => [
+  metrics.gauge({ name: "hone_kv_transfers_fetching", help: "Requests waiting for their prompts." }, () => [
     { value: fetching() },
   ]);
   return {

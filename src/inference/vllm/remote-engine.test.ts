@@ -186,7 +186,7 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
       response.writeHead(429, { "retry-after": "7" }).end("{}");
       return true;
     },
-    failure: /^overloaded: .*too much to do/,
+    failure: /^overloaded: .*is overloaded/,
   },
   "does not take the key": {
     does: (_path, _request, response) => {
@@ -243,49 +243,49 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
       response.writeHead(200, { "content-type": stream }).end(chunk({}));
       return true;
     },
-    failure: /^unavailable: .*cannot be understood/,
+    failure: /^unavailable: .*sent an invalid answer/,
   },
   "ends before a choice does": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end(`${chunk({})}data: [DONE]\n\n`);
       return true;
     },
-    failure: /^unavailable: .*cannot be understood/,
+    failure: /^unavailable: .*sent an invalid answer/,
   },
   "answers garbage": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end("data: <html>\n\n");
       return true;
     },
-    failure: /^unavailable: .*cannot be understood/,
+    failure: /^unavailable: .*sent an invalid answer/,
   },
   "answers with a token that the model lacks": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end(chunk({ token_ids: [64] }));
       return true;
     },
-    failure: /^unavailable: .*cannot be understood/,
+    failure: /^unavailable: .*sent an invalid answer/,
   },
   "answers with more than requested": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end(chunk({ token_ids: [3, 3, 3, 3, 3] }));
       return true;
     },
-    failure: /^unavailable: .*cannot be understood/,
+    failure: /^unavailable: .*sent an invalid answer/,
   },
   "answers with a choice that was not requested": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end(chunk({ index: 1 }));
       return true;
     },
-    failure: /^unavailable: .*cannot be understood/,
+    failure: /^unavailable: .*sent an invalid answer/,
   },
   "answers with a fraction of a token": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).end(chunk({ token_ids: [3.5] }));
       return true;
     },
-    failure: /^unavailable: .*cannot be understood/,
+    failure: /^unavailable: .*sent an invalid answer/,
   },
   "mixes up two answers": {
     does: (_path, _request, response) => {
@@ -293,7 +293,7 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
       response.writeHead(200, { "content-type": stream }).end(from("cmpl-1") + from("cmpl-2"));
       return true;
     },
-    failure: /^unavailable: .*cannot be understood/,
+    failure: /^unavailable: .*sent an invalid answer/,
   },
   "keeps its answer open without a token": {
     does: (_path, _request, response) => {
@@ -302,7 +302,7 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
       void drip(response, pieces);
       return true;
     },
-    failure: /^timeout: .*sent no token for 2 s, though its answer went on/,
+    failure: /^timeout: .*sent no token for 2 s, although its answer continued/,
   },
   "gives up a request": {
     does: (_path, _request, response) => {

@@ -130,7 +130,7 @@ export class RemoteEngine implements Engine {
     if (this.#phase === "failed") return { kind: "failed", reason: this.#replicas.fault };
     const facts = this.#replicas.ready().map((ready) => ready.facts);
     if (this.#phase === "new")
-      return { kind: "starting", reason: "No vLLM server of this model answered yet." };
+      return { kind: "starting", reason: "No vLLM server of this model has answered yet." };
     if (facts.length === 0) return { kind: "restarting", reason: "No vLLM server of this model answers." };
     const least = (numbers: readonly number[]): number => Math.min(...numbers);
     const { vocabularySize } = this.#options;
@@ -158,7 +158,7 @@ export class RemoteEngine implements Engine {
         name: "adapters_loaded",
         value: replicas.reduce((sum, { adapters }) => sum + adapters.count, 0),
         limit: replicas.length * this.#options.settings.adaptersMax,
-        about: "Adapters that the servers of the model have loaded, over all of them.",
+        about: "Adapters loaded by all servers of the model together.",
       },
       ...replicas.flatMap((replica) =>
         replicaGauges(replica, this.#replicas.countsAt(replica), this.#options.settings),

@@ -268,7 +268,10 @@ test("refuses a request that waits too long for admission, naming when to retry"
   const { held, open } = gate(stubs);
   const running = answer([5, 6], { maxTokens: 1 });
   await until(() => held.length === 1);
-  assert.match((await answer([5, 7])).failure ?? "", /^overloaded: The request waited 0\.2 s for its turn/);
+  assert.match(
+    (await answer([5, 7])).failure ?? "",
+    /^overloaded: The request waited 0\.2 s for room on a server/,
+  );
   open();
   assert.equal((await running).failure, null);
 });

@@ -30,7 +30,7 @@ export function createExporters({ version, metrics, logger }: ExporterDependenci
   const options = { userAgent: `hone/${version}` };
   const lost = metrics.counter({
     name: "hone_telemetry_lost_total",
-    help: "Spans and batches of metrics that the collector did not take.",
+    help: "Spans and batches of metrics that the collector did not accept.",
     labels: ["signal"],
     known: [{ signal: "traces" }, { signal: "metrics" }],
   });

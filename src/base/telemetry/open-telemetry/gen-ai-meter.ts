@@ -21,19 +21,19 @@ export function genAiMeter(meter: Meter): GenAiMeter {
   const duration = histogram(
     "gen_ai.server.request.duration",
     "s",
-    "From request to the end of its answer.",
+    "Time from request to the end of its answer.",
     secondsBuckets,
   );
   const firstToken = histogram(
     "gen_ai.server.time_to_first_token",
     "s",
-    "From request to the first token of its answer.",
+    "Time from request to the first token of its answer.",
     firstTokenBuckets,
   );
   const perToken = histogram(
     "gen_ai.server.time_per_output_token",
     "s",
-    "Between the tokens of a request behind the first, on average over them.",
+    "Mean time between the tokens of a request after the first.",
     perTokenBuckets,
   );
   const tokens = histogram(

@@ -80,12 +80,12 @@ export function createEmbeddingService({
   let runningCount = 0;
   const tokens = metrics.counter({
     name: "hone_embedding_tokens_total",
-    help: "Tokens of texts that were embedded.",
+    help: "Tokens of embedded texts.",
     labels: ["base"],
   });
   const requests = metrics.counter({
     name: "hone_embedding_requests_total",
-    help: "Requests for embeddings, by how they ended.",
+    help: "Requests for embeddings, by outcome.",
     labels: ["outcome"],
   });
   const embed: EmbeddingService["embed"] = async (request, caller, { signal, allowance = null, located }) => {
@@ -190,7 +190,7 @@ async function writeAll(
 function countOf(prompts: readonly (readonly number[])[]): number {
   const count = prompts.reduce((sum, { length }) => sum + length, 0);
   if (count <= inputTokensMax) return count;
-  const message = `\`inputs\` has ${count} tokens together; at most ${inputTokensMax} are taken. Send it in several requests.`;
+  const message = `\`inputs\` has ${count} tokens together; at most ${inputTokensMax} are allowed. Send it in several requests.`;
   throw new ServiceError({ code: "invalid", faults: [{ location: ["inputs"], message, type: "too_long" }] });
 }
 

@@ -23,7 +23,7 @@ const secondsBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 export function createChatMetrics(metrics: Metrics, running: () => number): ChatMetrics {
   const requests = metrics.counter({
     name: "hone_chat_requests_total",
-    help: "Chat requests, by how they ended.",
+    help: "Chat requests, by outcome.",
     labels: ["outcome"],
   });
   const tokens = metrics.counter({
@@ -33,12 +33,12 @@ export function createChatMetrics(metrics: Metrics, running: () => number): Chat
   });
   const duration = metrics.histogram({
     name: "hone_chat_duration_seconds",
-    help: "From request to end.",
+    help: "Time from request to end.",
     buckets: secondsBuckets,
   });
   const firstOutput = metrics.histogram({
     name: "hone_chat_first_output_seconds",
-    help: "From request to the engine's first output.",
+    help: "Time from request to the engine's first output.",
     labels: ["base"],
     buckets: secondsBuckets,
   });
@@ -94,36 +94,36 @@ export function createVllmMetrics(metrics: Metrics): VllmMetrics {
     metrics.counter({ name: `vllm:${name}`, help, labels: [...labels, ...more] });
   const firstToken = histogram(
     "time_to_first_token_seconds",
-    "From request to its first token.",
+    "Time from request to first token.",
     firstTokenBuckets,
   );
   const perToken = histogram(
     "request_time_per_output_token_seconds",
-    "Between the tokens of a request, on average over them.",
+    "Mean time between the tokens of a request.",
     perTokenBuckets,
   );
-  const total = histogram("e2e_request_latency_seconds", "From request to its end.", requestBuckets);
-  const queued = histogram("request_queue_time_seconds", "Waiting in the engine.", requestBuckets);
+  const total = histogram("e2e_request_latency_seconds", "Time from request to end.", requestBuckets);
+  const queued = histogram("request_queue_time_seconds", "Time waiting in the engine.", requestBuckets);
   const prefill = histogram(
     "request_prefill_time_seconds",
-    "Computing the prompt, to the first token.",
+    "Time to compute the prompt, up to the first token.",
     requestBuckets,
   );
   const decode = histogram(
     "request_decode_time_seconds",
-    "From the first token to the last.",
+    "Time from the first token to the last.",
     requestBuckets,
   );
   const inference = histogram(
     "request_inference_time_seconds",
-    "Computing prompt and answer.",
+    "Time to compute prompt and answer.",
     requestBuckets,
   );
   const promptTokens = histogram("request_prompt_tokens", "Tokens of the prompt.", tokenBuckets);
   const answerTokens = histogram("request_generation_tokens", "Tokens of all answers.", tokenBuckets);
   const prompts = counter("prompt_tokens_total", "Tokens of prompts.");
   const answers = counter("generation_tokens_total", "Tokens of answers.");
-  const finished = counter("request_success_total", "Choices that ended, by how.", ["finished_reason"]);
+  const finished = counter("request_success_total", "Finished choices, by reason.", ["finished_reason"]);
   return {
     firstToken: (base, waitedMs) => firstToken.observe(waitedMs / 1000, vllmLabels(base)),
     ended: (base, timeline) => {

@@ -119,7 +119,7 @@ function requireCuttable(task: PromptTask, { cutCharacters }: Pick<PromptLimits,
   const { fit, prompt } = task;
   if (fit.purpose !== "answer" || fit.keepLast === null || isWithin(cutCharacters, task)) return;
   const kind = askedKind(prompt);
-  const message = `The ${promptName(kind)} cannot be cut: there are more than ${cutCharacters} characters, the most of which the last tokens are kept. Send less text.`;
+  const message = `The ${promptName(kind)} cannot be truncated: more than ${cutCharacters} characters are too long for that. Send less text.`;
   throw promptRefusal(kind, message);
 }
 

@@ -48,7 +48,7 @@ export class RecordingWriter {
       labels: ["reason"],
       known: lossReasons.map((reason) => ({ reason })),
     });
-    const waiting = { name: "hone_recordings_waiting", help: "Completions that wait to be recorded." };
+    const waiting = { name: "hone_recordings_waiting", help: "Completions waiting to be recorded." };
     metrics.gauge(waiting, () => [{ value: this.#waiting.length }]);
   }
 

@@ -36,7 +36,7 @@ export async function loadCallFormats(files: readonly string[]): Promise<readonl
   for (const { name } of descriptions) {
     if (names.includes(name))
       throw invalid(
-        `chat.toolFormats describes ${JSON.stringify(name)}, which is the name of another; give it one of its own.`,
+        `chat.toolFormats describes ${JSON.stringify(name)}, a name that another format has; give it a different one.`,
       );
     names.push(name);
   }

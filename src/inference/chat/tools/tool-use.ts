@@ -106,7 +106,7 @@ export function calledFault(request: ChatRequest): Fault {
   const strict = toolsOf(request).findIndex(isStrict);
   if (strict < 0) {
     const message =
-      "`prompt.tools` asks for calls of a form that the engine of this model cannot hold them to; leave them out.";
+      "`prompt.tools` needs constrained calls, which the engine of this model does not offer; leave it out.";
     return chatFault("prompt.tools", { message, type });
   }
   const message = "strict is not offered by the engine of this model; leave it out, or send false.";

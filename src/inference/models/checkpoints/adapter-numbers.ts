@@ -64,7 +64,7 @@ function refuseLargeRows({ name }: StoredTensor, sums_R: Float64Array, factor: n
   const row = sums_R.findIndex((sum) => sum > limit);
   if (row < 0) return;
   throw invalid(
-    `${name} is too large for float32: the magnitudes in row ${row} add up to ${shown(sums_R[row])}, and at most ${shown(limit)} is taken, so that inputs of magnitude ${inputMax} can be multiplied by it. ${cure}`,
+    `${name} is too large for float32: the magnitudes in row ${row} add up to ${shown(sums_R[row])}, and at most ${shown(limit)} is allowed, so that inputs of magnitude ${inputMax} do not overflow. ${cure}`,
   );
 }
 
@@ -94,7 +94,7 @@ function refuseLargeOutputs(
         );
       if (sum * scale > limit)
         throw invalid(
-          `${b.name} is too large for float32: scale × B × A reaches ${shown(sum * scale)} in row ${row}, and at most ${shown(limit)} is taken, so that what inputs of magnitude ${inputMax} give can be computed with. ${cure}`,
+          `${b.name} is too large for float32: scale × B × A reaches ${shown(sum * scale)} in row ${row}, and at most ${shown(limit)} is allowed, so that outputs for inputs of magnitude ${inputMax} do not overflow later. ${cure}`,
         );
     }
 }

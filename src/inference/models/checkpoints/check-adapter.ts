@@ -50,7 +50,7 @@ export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckReques
     const adapter = openLoraAdapter(folder, config);
     if (adapter.rank > rankMax) {
       throw invalid(
-        `The adapter's rank r is ${adapter.rank}; at most ${rankMax} is taken. Train one of a lower rank.`,
+        `The adapter's rank r is ${adapter.rank}; at most ${rankMax} is allowed. Train one with a lower rank.`,
       );
     }
     refuseMissingTargets(folder, adapter.moduleNames);
@@ -88,7 +88,7 @@ function refuseMissingTargets(folder: string, moduleNames: readonly string[]): v
   const without = [...names].filter((name) => !moduleNames.includes(name));
   if (without.length > 0)
     throw invalid(
-      `target_modules names ${without.join(", ")}, of which the file has no matrices; save the adapter again.`,
+      `target_modules names ${without.join(", ")}, for which the file has no matrices; save the adapter again.`,
     );
 }
 

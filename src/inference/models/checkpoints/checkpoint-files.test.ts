@@ -410,7 +410,7 @@ test("refuses an adapter that cannot be served by name, and leaves nothing", asy
     [
       changedAdapter({ matrix: (name, values) => (name.includes("v_proj") ? null : values) }),
       "invalid",
-      /target_modules names v_proj, of which the file has no matrices/,
+      /target_modules names v_proj, for which the file has no matrices/,
     ],
     [
       changedAdapter({ matrix: (name, values) => (name === first ? null : values) }),
@@ -501,7 +501,7 @@ test("refuses an adapter of another model, and one beyond a limit of the setting
     await assert.rejects((await importing(t, adapterFolder, options)).imported, message);
   };
   await check(/does not fit the model/, { baseFolder: "test/fixtures/goldens/models/llama" });
-  await check(/rank r is 4; at most 3 is taken/, {
+  await check(/rank r is 4; at most 3 is allowed/, {
     settings: { importRankMax: 3 },
   });
   await check(/more than 5000 bytes together/, { settings: { importBytesMax: 5000 } });

@@ -235,7 +235,7 @@ async function* bytesOf(file: string, start: number, end: number): AsyncGenerato
 }
 
 function tooManyImports(countMax: number): ServiceError {
-  const message = `${countMax} adapters are being imported, the most at once; try again later.`;
+  const message = `${countMax} adapters are being imported, the maximum; try again later.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }
 
@@ -273,7 +273,7 @@ function refuseOtherBase({ baseModel }: TrainedModel, said: string | null, weigh
     code: "conflict",
     message:
       `adapter_config.json says that the adapter was trained over ${shownBase(said)} (base_model_sha256); the base model ` +
-      `${JSON.stringify(baseModel)} has ${shownBase(weights)} here, over which it would answer otherwise. Import it over ` +
-      "the weights that it was trained on, or leave the field out to have it as it is.",
+      `${JSON.stringify(baseModel)} has ${shownBase(weights)} here, with which its answers would differ. Import it over ` +
+      "the weights that it was trained on, or remove the field to accept the difference.",
   });
 }

@@ -41,7 +41,7 @@ export async function copyAdapter(
       for (const name of Object.values(adapterFiles)) await copy(join(from, name), join(folder, name));
       const hash = await hashOf(folder);
       if (source.adapterHash !== null && source.adapterHash !== hash)
-        throw unreadableAdapter("its files are others by now");
+        throw unreadableAdapter("its files have changed");
       return hash;
     });
     const trainerState = await copyState(artifacts, source, adapterFolder);

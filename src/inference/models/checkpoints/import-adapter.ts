@@ -93,7 +93,7 @@ async function keep(sent: AsyncIterable<Uint8Array>, file: string, bytesMax: num
 function tooLarge(bytesMax: number): ServiceError {
   return new ServiceError({
     code: "too_large",
-    message: `The archive has more than ${bytesMax} bytes, the most that are taken. Train an adapter of a lower rank, or send it in fewer bits.`,
+    message: `The archive has more than ${bytesMax} bytes, the maximum. Train an adapter of a lower rank, or send it in fewer bits.`,
   });
 }
 

@@ -72,7 +72,7 @@ function findModel(path: string, withoutWeights: boolean): FoundModel {
     throw refused(path, "is neither a GGUF file nor a folder; name the file or the folder of a model");
   }
   if (!names.includes("config.json")) return onlyGguf(path, names);
-  if (ggufFilesOf(path) !== null) throw refused(path, "was made of a GGUF file; add that one");
+  if (ggufFilesOf(path) !== null) throw refused(path, "was made from a GGUF file; add that file");
   const hasIndex = names.includes("model.safetensors.index.json") && !names.includes("model.safetensors");
   const descriptions = names.filter(isDescription);
   const index = hasIndex ? ["model.safetensors.index.json"] : [];
@@ -90,7 +90,7 @@ function ggufModel(path: string): FoundModel {
   const parts = ggufParts(path);
   const missing = parts.find((part) => !existsSync(part));
   if (missing !== undefined)
-    throw refused(path, `is one of ${parts.length} parts, and ${missing} is not there`);
+    throw refused(path, `is one of ${parts.length} parts, and ${missing} is missing`);
   for (const part of parts) requirePlainFile(part, statSync(part));
   const [first, ...rest] = parts;
   return {

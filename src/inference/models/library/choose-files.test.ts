@@ -79,12 +79,12 @@ test("says why a repository has no usable model, and what to do", () => {
     { length: 1001 },
     (_, index) => `model-${String(index).padStart(5, "0")}-of-01001.safetensors`,
   );
-  check([...described, "model.safetensors.index.json", ...many], null, /in 1001 files; there may be 1000/);
+  check([...described, "model.safetensors.index.json", ...many], null, /in 1001 files; the maximum is 1000/);
   const large = [
     { ...listed("tokenizer.json")[0], bytes: 1e9 },
     ...listed("config.json", "model.safetensors"),
   ];
   assert.throws(() => chooseFiles("o/n", large, null), {
-    message: /tokenizer\.json of 1000000000 bytes; it may have/,
+    message: /tokenizer\.json of 1000000000 bytes; the maximum is/,
   });
 });

@@ -85,7 +85,7 @@ export function chooseDescriptions(
 
 /** Error clause for a model that only a GGUF file describes. */
 export const onlyWithWeights =
-  "has no config.json and tokenizer.json of its own beside a GGUF file, so that it cannot be added without its weights";
+  "has no config.json and tokenizer.json next to its GGUF file, so it cannot be added without its weights";
 
 /** One file, or the parts that its index names. */
 function isSafetensors(path: string, names: ReadonlySet<string>): boolean {
@@ -154,7 +154,7 @@ function withoutWeights(repository: string, names: ReadonlySet<string>, wanted: 
   if (wanted !== null)
     return refused(
       repository,
-      `has no GGUF files, so there is no ${wanted} of it; those are mostly in a repository of their own, whose name ends with -GGUF`,
+      `has no GGUF files, so there is no ${wanted} of it; those are usually in a separate repository whose name ends with -GGUF`,
     );
   const pickled = [...names].find((name) => /\.(bin|pt|pth|ckpt)$/.test(name));
   if (pickled !== undefined)
@@ -171,13 +171,13 @@ function withinLimits(repository: string, chosen: ChosenFiles): ChosenFiles {
   if (large !== undefined)
     throw refused(
       repository,
-      `has a ${large.path} of ${large.bytes} bytes; it may have ${descriptionBytesMax}`,
+      `has a ${large.path} of ${large.bytes} bytes; the maximum is ${descriptionBytesMax}`,
     );
   if (weights.length > weightFilesMax)
-    throw refused(repository, `has its weights in ${weights.length} files; there may be ${weightFilesMax}`);
+    throw refused(repository, `has its weights in ${weights.length} files; the maximum is ${weightFilesMax}`);
   const bytes = weights.reduce((sum, file) => sum + file.bytes, 0);
   if (bytes > weightBytesMax)
-    throw refused(repository, `has ${bytes} bytes of weights; there may be ${weightBytesMax}`);
+    throw refused(repository, `has ${bytes} bytes of weights; the maximum is ${weightBytesMax}`);
   return chosen;
 }
 

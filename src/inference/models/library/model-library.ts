@@ -213,7 +213,7 @@ export function checkModelName(name: string, reserved: readonly string[]): void 
   }
   if (isModelName(name)) return;
   throw invalid(
-    `${JSON.stringify(name)} is no name for a model: letters, digits, "_", "-" and "." only, a letter or digit first, up to 128; give one with --name.`,
+    `${JSON.stringify(name)} is no name for a model: use only letters, digits, "_", "-" and ".", first a letter or digit, at most 128; give one with --name.`,
   );
 }
 
@@ -225,7 +225,7 @@ function isFinal(error: unknown): boolean {
 function nameTaken(name: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "conflict",
-    message: `There is a model ${name} already. Remove it first (\`hone models remove ${name}\`), or give this one another name with --name.`,
+    message: `The model ${name} already exists. Remove it first (\`hone models remove ${name}\`), or give this one another name with --name.`,
     cause,
   });
 }

@@ -22,7 +22,7 @@ export function parseRepositoryName(text: string): RepositoryName {
   const { repository, quantization = null, revision = "main" } = pattern.exec(text)?.groups ?? {};
   if (repository === undefined || revision.includes("..")) {
     throw invalid(
-      `${JSON.stringify(text)} is neither a file or folder here, nor a model of the hub. Write owner/name, such as HuggingFaceTB/SmolLM2-135M-Instruct, owner/name:Q4_K_M for one of its GGUF files, and @revision behind for another than main.`,
+      `${JSON.stringify(text)} is neither a file or folder here, nor a model of the hub. Write owner/name, such as HuggingFaceTB/SmolLM2-135M-Instruct, owner/name:Q4_K_M for one of its GGUF files, and append @revision for a revision other than main.`,
     );
   }
   return { repository, quantization, revision };

@@ -137,7 +137,7 @@ const hubName = /^[\w.-]*\w\/[\w.-]+(:[\w.-]+)?(@[\w./-]+)?$/;
 
 function withoutWeights(name: string): ServiceError {
   return invalid(
-    `${name} was added without its weights, so that others have to compute it: name its vLLM servers by --model ${name}=vllm+http://host:8000. To serve it here remove it (\`hone models remove ${name}\`) and add it again.`,
+    `${name} was added without its weights, so vLLM servers must compute it: name them with --model ${name}=vllm+http://host:8000. To serve it here, remove it (\`hone models remove ${name}\`) and add it again.`,
   );
 }
 

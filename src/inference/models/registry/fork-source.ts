@@ -44,7 +44,7 @@ export async function findForkSource(
     throw refusal(
       "conflict",
       ["baseModel"],
-      `The model ${quoted(model)} is over the base model ${quoted(found.base)}, not ${quoted(baseModel)}; what starts from it is over the same.`,
+      `The model ${quoted(model)} is over the base model ${quoted(found.base)}, not ${quoted(baseModel)}; a model that starts from it has the same base.`,
     );
   const named = parseModelName(model)?.version;
   if (step !== null && typeof named === "number" && named !== step)

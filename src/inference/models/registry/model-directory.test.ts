@@ -234,11 +234,11 @@ test("names the model, the cure and the field in a refusal", async () => {
     });
   await check("nothing", "not_found", /"nothing" does not exist.*GET \/v1\/models/);
   await check("agent:step1", "not_found", /"agent:step1" has no such version; its newest is :step10/);
-  await check("twin", "invalid", /fits 2 models \(acme\/games\/twin, acme\/tools\/twin\)/);
+  await check("twin", "invalid", /matches 2 models \(acme\/games\/twin, acme\/tools\/twin\)/);
   await check(
     "common",
     "invalid",
-    /fits more than 5 models \(acme\/a\/common, .*, acme\/e\/common, \.\.\.\)/,
+    /matches more than 5 models \(acme\/a\/common, .*, acme\/e\/common, \.\.\.\)/,
   );
   await check("other/games/agent", "forbidden", /belongs to another entity/);
   await check("x".repeat(5000), "not_found", /^.{0,400}$/);

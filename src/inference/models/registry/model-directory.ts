@@ -137,7 +137,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
       if (reference.version === "newest" || reference.version === 0) return ofBase(path, name);
       throw fault(
         "not_found",
-        `${quoted(path)} is a base model, which has no version like that of ${quoted(name)}. ${howToList}`,
+        `${quoted(path)} is a base model, which has no versions such as ${quoted(name)}. ${howToList}`,
       );
     }
     const model = await findModel({ store, bases }, reference, name, caller);
@@ -255,7 +255,7 @@ function ambiguous(name: string, matches: readonly TrainedModel[]): ServiceError
   const names = `${named.map(fullName).join(", ")}${isCut ? ", ..." : ""}`;
   return fault(
     "invalid",
-    `${quoted(name)} fits ${count} models (${names}); give entity/project/name or the id.`,
+    `${quoted(name)} matches ${count} models (${names}); give entity/project/name or the id.`,
   );
 }
 

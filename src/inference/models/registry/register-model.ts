@@ -103,7 +103,7 @@ function refuseBadNames(names: Readonly<Record<string, string>>): void {
   const faults: Fault[] = [];
   for (const [field, text] of Object.entries(names)) {
     if (isNamePart(text)) continue;
-    const message = `Value error, ${field} is ${JSON.stringify(text)}; it may hold no blanks, slashes or colons.`;
+    const message = `Value error, ${field} is ${JSON.stringify(text)}; it may not contain blanks, slashes or colons.`;
     faults.push({ location: [field], message, type: "value_error" });
   }
   if (faults.length === 0) return;
@@ -113,7 +113,7 @@ function refuseBadNames(names: Readonly<Record<string, string>>): void {
 
 function refuseStrangeEntity(entity: string): void {
   if (isPlainPart(entity)) return;
-  const message = `Value error, entity is ${quoted(entity)}; it may not be dots alone, or hold what is percent-encoded, such as "%2f".`;
+  const message = `Value error, entity is ${quoted(entity)}; it may not be only dots, or contain percent-encoding such as "%2f".`;
   throw new ServiceError({
     code: "invalid",
     faults: [{ location: ["entity"], message, type: "value_error" }],
@@ -129,7 +129,7 @@ function refuseUnknownBase(bases: readonly string[], baseModel: string): void {
 function reuse(existing: TrainedModel, registration: Registration): TrainedModel {
   const { name, baseModel, adapter, returnExisting } = registration;
   if (existing.baseModel !== baseModel) {
-    const message = `The model ${JSON.stringify(name)} exists over the base model ${existing.baseModel}, not ${baseModel}; take another name.`;
+    const message = `The model ${JSON.stringify(name)} exists over the base model ${existing.baseModel}, not ${baseModel}; choose another name.`;
     throw refusal("conflict", "baseModel", message);
   }
   if (!returnExisting) {

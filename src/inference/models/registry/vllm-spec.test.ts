@@ -47,9 +47,9 @@ test("refuses a text that names no server, or too much", () => {
   const check = (named: string, message: RegExp): void => {
     assert.throws(() => list([named]), { code: "invalid", message });
   };
-  check("vllm+http://a:8000", /has no name; name it as --model name=vllm/);
+  check("vllm+http://a:8000", /has no name; use --model name=vllm/);
   check("a b=vllm+http://a:8000", /"a b" is no name for a base model/);
-  check(`big=vllm+http://a:8000?file=${qwen}`, /names file of a vLLM server; there is `files` alone/);
+  check(`big=vllm+http://a:8000?file=${qwen}`, /names file of a vLLM server; only `files`/);
   check(`big=vllm+http://a:8000?files=${qwen},http://b?files=test`, /names several folders/);
   check(`big=vllm+http://a:8000,http://a:8000?files=${qwen}`, /the vLLM server http:\/\/a:8000 twice/);
   check(`big=vllm+http://user:secret@a:8000?files=${qwen}`, /put its key into HONE_REMOTE_API_KEY/);

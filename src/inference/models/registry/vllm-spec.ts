@@ -31,7 +31,7 @@ export function isServedElsewhere(text: string): boolean {
 export function readServedElsewhere(text: string, folderOf: (name: string) => string | null): NamedBase {
   const split = text.indexOf("=vllm+");
   if (split < 1)
-    throw invalid(`${text} has no name; name it as --model name=${text}, by which requests will ask for it.`);
+    throw invalid(`${text} has no name; use --model name=${text}, with the name that requests will use.`);
   const name = text.slice(0, split);
   if (!/^[\w.-]{1,128}$/.test(name))
     throw invalid(
@@ -66,7 +66,7 @@ function readUrl(text: string, name: string): URL {
   const unknown = [...url.searchParams.keys()].find((key) => key !== "files");
   if (unknown !== undefined)
     throw invalid(
-      `${name} names ${unknown} of a vLLM server; there is \`files\` alone, the folder of the model's files.`,
+      `${name} names ${unknown} of a vLLM server; only \`files\`, the folder of the model's files, is supported.`,
     );
   return url;
 }

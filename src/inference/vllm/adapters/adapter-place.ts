@@ -65,7 +65,7 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
   } catch (cause) {
     throw unreadableAdapter("its files cannot be read", cause);
   }
-  throw unreadableAdapter("its files are others than those that were stored");
+  throw unreadableAdapter("its files differ from the stored ones");
 }
 
 /** Copies completely or not at all: a folder with its final name is never written again. */

@@ -50,7 +50,7 @@ export class AnswerReader {
   read(chunk: CompletionChunk): readonly GenerationEvent[] {
     // A piece of a different answer, mixed in by a proxy, is refused.
     if (chunk.answerId !== null && this.#answerId !== null && chunk.answerId !== this.#answerId)
-      throw strangeAnswer("an answer to this request alone");
+      throw strangeAnswer("an answer to only this request");
     this.#answerId ??= chunk.answerId;
     if (chunk.kind === "choice") return this.#readChoice(chunk);
     this.#cachedTokenCount = chunk.cachedTokenCount ?? 0;
@@ -73,7 +73,7 @@ export class AnswerReader {
 
   #readChoice({ choice, tokens, finish }: ChoiceChunk): readonly GenerationEvent[] {
     const before = this.#tokenCounts.get(choice);
-    if (before === undefined) throw strangeAnswer("a choice that was asked for and goes on");
+    if (before === undefined) throw strangeAnswer("a requested, unfinished choice");
     const last = tokens.at(-1);
     const isStopped = finish === "stop" && last !== undefined && this.#stopTokenIds.has(last.id);
     // Under a constraint, the model's end token shows that the answer is complete, and is not part of it.

@@ -94,7 +94,7 @@ test("throws an error within a stream and refuses a malformed answer", () => {
     { ...first, choices: [first.choices[0], first.choices[0]] },
     changed({ logprobs: { token_logprobs: [-1], top_logprobs: [{ yes: -1 }] } }),
   ])
-    assert.throws(() => readChunk(strange), { code: "unavailable", message: /cannot be understood/ });
+    assert.throws(() => readChunk(strange), { code: "unavailable", message: /sent an invalid answer/ });
   // Results of JSON.parse for numbers that no model computes.
   for (const logprob of ["NaN", "1e999", "-1e999", "0.5", '"-1"', "{}"]) {
     const text = recorded.first.replace("[-2.873029947280884]", `[${logprob}]`);

@@ -105,7 +105,7 @@ export function readWhole(value: unknown): WholeAnswer {
       ...listOf(fields["choices"], "its choices").map((choice) => readChoice(choice, answerId)),
       ...(usage === null ? [] : [usage]),
     ],
-    passed: passed === null ? null : fieldsOf(passed, "what passes to another server"),
+    passed: passed === null ? null : fieldsOf(passed, "the parameters for another server"),
   };
 }
 

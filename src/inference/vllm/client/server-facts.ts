@@ -42,7 +42,7 @@ export async function readServerFacts(
   if (theirs !== null && theirs !== vocabularySize)
     throw new ServiceError({
       code: "conflict",
-      message: `It serves a model of ${theirs} token ids, and the files here are of one with ${vocabularySize}; name the files of the model that it serves.`,
+      message: `It serves a model of ${theirs} token ids, but the files here are for a model with ${vocabularySize}; name the files of the model that it serves.`,
     });
   const logprobCountMax = await limitOf({ logprobs: idMax }, /max allowed: (\d+)/);
   return {

@@ -35,7 +35,7 @@ export function refusalOf(
 export function strangeAnswer(what: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
-    message: "The server that computes this model answered what cannot be understood; try again later.",
+    message: "The server that computes this model sent an invalid answer; try again later.",
     retryAfterSeconds: 2,
     cause: new Error(`vLLM's answer lacks ${what}`, { cause }),
   });
@@ -69,12 +69,12 @@ function meaningOf(status: number, text: string): { readonly code: ErrorCode; re
   if (status === 401 || status === 403)
     return {
       code: "unavailable",
-      message: "The server that computes this model does not take this server's key.",
+      message: "The server that computes this model does not accept this server's key.",
     };
   if (status === 429)
     return {
       code: "overloaded",
-      message: "The server that computes this model has too much to do; try again.",
+      message: "The server that computes this model is overloaded; try again.",
     };
   return { code: "unavailable", message: "The server that computes this model failed; try again later." };
 }

@@ -224,7 +224,7 @@ function saysSomething(chunk: CompletionChunk): boolean {
 }
 
 function saysNothing(durationMs: number): ServiceError {
-  const message = `The server that computes this model sent no token for ${durationMs / 1000} s, though its answer went on.`;
+  const message = `The server that computes this model sent no token for ${durationMs / 1000} s, although its answer continued.`;
   return new ServiceError({ code: "timeout", message });
 }
 
@@ -241,7 +241,7 @@ const waitedFor: Readonly<Record<HttpTimeout["waitedFor"], string>> = {
 
 /** Translates failures of the connection; other errors stay unchanged. */
 function unreachable(error: unknown): unknown {
-  if (error instanceof AnswerTooLarge) return strangeAnswer("what fits its limits", error);
+  if (error instanceof AnswerTooLarge) return strangeAnswer("a size within the limits", error);
   if (!(error instanceof HttpFailure)) return error;
   if (error instanceof HttpTimeout) {
     const late = `${waitedFor[error.waitedFor]} did not come within ${error.durationMs / 1000} s.`;

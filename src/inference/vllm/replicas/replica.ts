@@ -27,7 +27,7 @@ export class Replica {
   onLeft: () => void = () => undefined;
   readonly #vocabularySize: number;
   #facts: ServerFacts | null = null;
-  #fault = "It was not asked yet.";
+  #fault = "It has not been probed yet.";
   #failureCount = 0;
   #failureTotal = 0;
   #absenceCount = 0;

@@ -182,7 +182,7 @@ export class Turns<Place> {
 function tooLate(waitMs: number): ServiceError {
   return new ServiceError({
     code: "overloaded",
-    message: `The request waited ${waitMs / 1000} s for its turn at a server that computes this model; try again later.`,
+    message: `The request waited ${waitMs / 1000} s for room on a server that computes this model; try again later.`,
     retryAfterSeconds: 2,
   });
 }

@@ -147,7 +147,9 @@ function truncatedItems(value: Value[] | Tuple, asked: Arguments): Value {
   if (asked.flag("killwords") && isList(value) && isList(end)) return [...kept, ...end];
   if (asked.flag("killwords") && value instanceof Tuple && end instanceof Tuple)
     return new Tuple([...kept, ...end.items]);
-  throw new TemplateFault(`a ${typeName(value)} is cut with \`killwords\` and an \`end\` of its type alone`);
+  throw new TemplateFault(
+    `a ${typeName(value)} is only truncated with \`killwords\` and an \`end\` of its type`,
+  );
 }
 
 function textAlone(value: Value): string {

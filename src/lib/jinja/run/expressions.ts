@@ -75,7 +75,7 @@ const rules: { readonly [K in Kind]: (node: Of<K>, scope: Scope, run: Expression
     return run.item(value, index);
   },
   slice: () => {
-    throw new TemplateFault("a slice stands alone in its brackets");
+    throw new TemplateFault("a slice must be the only subscript");
   },
   call: ({ callee, args, line }, scope, run) => {
     const called = evaluate(callee, scope, run);
@@ -177,7 +177,7 @@ export function callArguments(args: CallNode, scope: Scope, run: ExpressionRun):
   const members = new Map(named.map(([name, node]) => [name, evaluate(node, scope, run)]));
   if (namedSpread !== null) {
     const more = evaluate(namedSpread, scope, run);
-    if (!(more instanceof Dict)) throw new TemplateFault("what stands behind ** must be a mapping");
+    if (!(more instanceof Dict)) throw new TemplateFault("the value after ** must be a mapping");
     for (const [key, value] of more.entries()) {
       if (typeof key !== "string") throw new TemplateFault("keywords must be strings");
       if (members.has(key)) throw new TemplateFault(`got multiple values for keyword argument '${key}'`);

@@ -112,7 +112,7 @@ function dictOf({ positional, named }: CallArguments): Dict {
 function namespaceMembers(dict: Dict): Map<string, Value> {
   return new Map(
     Array.from(dict.entries(), ([key, value]) => {
-      if (typeof key !== "string") throw new TemplateFault("a namespace has names alone");
+      if (typeof key !== "string") throw new TemplateFault("the keys of a namespace must be names");
       return [key, value];
     }),
   );

@@ -220,10 +220,10 @@ function unescapeText(text: string, line: number): string {
     if (/^[xuU]/.test(code)) {
       const point = Number.parseInt(code.slice(1), 16);
       if (code.length === 1 || point > 0x10ffff)
-        throw new TemplateFault(`the escape ${whole} in a string is not whole`, line);
+        throw new TemplateFault(`the escape ${whole} in a string is incomplete`, line);
       return String.fromCodePoint(point);
     }
-    if (code === "N") throw new TemplateFault("characters by name are not known", line);
+    if (code === "N") throw new TemplateFault("named characters are not supported", line);
     return whole;
   });
 }

@@ -29,7 +29,7 @@ const numberKeywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaxi
 export function quotedRefusal(schema: JsonObject): { keyword: string; message: string } | null {
   const keyword = strangeKeyword(schema, schema, 0);
   if (keyword === null) return null;
-  const message = `${keyword} cannot be kept in the notation in which this model writes arguments; leave it out.`;
+  const message = `${keyword} cannot be enforced in the notation in which this model writes arguments; leave it out.`;
   return { keyword, message };
 }
 

@@ -75,7 +75,7 @@ test("loads formats from files and requires distinct names", async () => {
     assert.equal(format.name, "one");
     const refused = (files: readonly string[], message: RegExp): Promise<void> =>
       assert.rejects(loadCallFormats(files), { code: "invalid", message });
-    await refused([one, one], /describes "one", which is the name of another/);
+    await refused([one, one], /describes "one", a name that another format has/);
     await refused([await file("two.json", '{"name": "hermes", "call": "<c>{object}</c>"}')], /"hermes"/);
     await refused([await file("three.json", "{")], /three\.json: is not JSON/);
     await refused([join(folder, "none.json")], /none\.json: cannot be read/);

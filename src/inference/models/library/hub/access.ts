@@ -46,7 +46,7 @@ export const hubLimits: HubLimits = {
  */
 export function checkAccess({ endpoint, token }: Pick<HubAccess, "endpoint" | "token">): void {
   if (!URL.canParse(endpoint))
-    throw invalid(`HF_ENDPOINT is ${JSON.stringify(endpoint)}, which is no address.`);
+    throw invalid(`HF_ENDPOINT is ${JSON.stringify(endpoint)}, which is not a URL.`);
   const { protocol, hostname } = new URL(endpoint);
   if (protocol !== "https:" && protocol !== "http:")
     throw invalid(`HF_ENDPOINT is ${endpoint}; it must begin with https:// or http://.`);
@@ -55,6 +55,6 @@ export function checkAccess({ endpoint, token }: Pick<HubAccess, "endpoint" | "t
     throw invalid("HF_TOKEN is no token of the hub: those begin with hf_.");
   if (protocol === "http:" && !isLoopback(hostname))
     throw invalid(
-      `HF_TOKEN would be sent to ${endpoint} for everybody on the way to read. Name the mirror with https://, or unset HF_TOKEN.`,
+      `HF_TOKEN would be sent to ${endpoint} unencrypted. Name the mirror with https://, or unset HF_TOKEN.`,
     );
 }

@@ -54,7 +54,7 @@ export async function fetchFile(hub: Hub, fetching: Fetching): Promise<void> {
     await rm(partial.path);
     throw new ServiceError({
       code: "unavailable",
-      message: `${file.path} of ${repository.name} came with another content than its checksum says (${file.checksum.kind} ${file.checksum.digest}); what came was removed. Run the same command again; where that does not help, the mirror is at fault.`,
+      message: `${file.path} of ${repository.name} does not match its checksum (${file.checksum.kind} ${file.checksum.digest}); the download was removed. Run the same command again; if that does not help, the mirror is at fault.`,
     });
   }
   await rename(partial.path, whole);

@@ -41,7 +41,7 @@ export class Hub {
     revision,
   }: Pick<RepositoryName, "repository" | "revision">): Promise<Repository> {
     const what = revision === "main" ? repository : `${repository}@${revision}`;
-    const { sha, cardData, tags } = await this.#understood("what a model is", () =>
+    const { sha, cardData, tags } = await this.#understood("a model", () =>
       modelInfo({
         ...this.#options(what),
         name: repository,
@@ -50,12 +50,12 @@ export class Hub {
       }),
     );
     if (typeof sha !== "string" || !/^[0-9a-f]{7,64}$/.test(sha))
-      throw this.#misunderstood("which commit a revision is");
+      throw this.#misunderstood("a revision's commit");
     return {
       name: repository,
       commit: sha,
       license: licenseOf(cardData, tags),
-      files: await this.#understood("what files a repository has", () => this.#list(repository, sha)),
+      files: await this.#understood("a repository's files", () => this.#list(repository, sha)),
     };
   }
 
@@ -68,7 +68,7 @@ export class Hub {
       ...options,
       // Guards against an endless list: each page may be empty and name a next one.
       fetch: (...asked) => {
-        if (++pageCount > pagesMax) throw this.#misunderstood("what files a repository has");
+        if (++pageCount > pagesMax) throw this.#misunderstood("a repository's files");
         return options.fetch(...asked);
       },
       repo,
@@ -85,7 +85,7 @@ export class Hub {
         digest === undefined ||
         !/^[0-9a-f]{40,64}$/.test(digest)
       )
-        throw this.#misunderstood("what files a repository has");
+        throw this.#misunderstood("a repository's files");
       files.push({ path, bytes, checksum: { kind: lfs === undefined ? "git-blob" : "sha256", digest } });
       if (files.length > filesMax)
         throw new ServiceError({
@@ -118,18 +118,18 @@ export class Hub {
     const range = header("content-range");
     if (range === null || range.startsWith(`bytes ${offset}-`)) return { isWhole: range === null, body };
     release();
-    throw this.#misunderstood(`which part of ${file.path} it sends`);
+    throw this.#misunderstood(`the part of ${file.path} that it sends`);
   }
 
   async #addressOf(name: string, commit: string, { path, bytes }: RepositoryFile): Promise<string> {
     const repo = { type: "model", name } as const;
-    const info = await this.#understood("where a file is", () =>
+    const info = await this.#understood("a file's address", () =>
       fileDownloadInfo({ ...this.#options(name), repo, path, revision: commit }),
     );
     if (info === null || info.size !== bytes) {
       throw new ServiceError({
         code: "unavailable",
-        message: `${this.#access.endpoint} lists ${path} of ${name} with ${bytes} bytes, and has ${info === null ? "no such file" : info.size} behind its address. Try again later, or another mirror.`,
+        message: `${this.#access.endpoint} lists ${path} of ${name} with ${bytes} bytes, but its address has ${info === null ? "no such file" : info.size}. Try again later, or use another mirror.`,
       });
     }
     return info.url;
@@ -158,7 +158,7 @@ export class Hub {
     return new ServiceError({
       cause,
       code: "unavailable",
-      message: `${this.#access.endpoint} does not say ${what} as the Hugging Face hub does. Is something between here and there, or does HF_ENDPOINT name another server?`,
+      message: `${this.#access.endpoint} does not describe ${what} as the Hugging Face hub does. Is a proxy in between, or does HF_ENDPOINT name another server?`,
     });
   }
 }

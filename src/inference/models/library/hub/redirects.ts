@@ -14,15 +14,16 @@ export const redirectsMax = 10;
  */
 export function redirectTarget(from: URL, location: string, endpoint: string): URL {
   const refused = (why: string): ServiceError => {
-    const message = `${endpoint} sends a request on to ${quoted(location)}, ${why}. Does HF_ENDPOINT name the right server?`;
+    const message = `${endpoint} redirects a request to ${quoted(location)}, ${why}. Does HF_ENDPOINT name the right server?`;
     return new ServiceError({ code: "unavailable", message });
   };
-  if (!URL.canParse(location, from.href)) throw refused("which is no address");
+  if (!URL.canParse(location, from.href)) throw refused("which is not a URL");
   const target = new URL(location, from);
-  if (target.protocol !== "https:" && target.protocol !== "http:") throw refused("which is no web address");
+  if (target.protocol !== "https:" && target.protocol !== "http:")
+    throw refused("which is not a web address");
   if (from.protocol === "https:" && target.protocol === "http:") throw refused("without TLS");
   if (isOwnMachine(target.hostname) && !isOwnMachine(new URL(endpoint).hostname))
-    throw refused("which is this machine or its link");
+    throw refused("which is this machine or link-local");
   return target;
 }
 

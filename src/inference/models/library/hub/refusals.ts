@@ -20,7 +20,7 @@ export function refusalOf(
   if (status >= 200 && status < 300) return null;
   const { endpoint } = access;
   if (status === 429)
-    return new Interruption(`${endpoint} takes no more requests for now`, { pauseMs: askedPause(header) });
+    return new Interruption(`${endpoint} accepts no more requests for now`, { pauseMs: askedPause(header) });
   if (status >= 500 || status === 408)
     return new Interruption(`${endpoint} answers with status ${status}`, { pauseMs: askedPause(header) });
   const word = header("x-error-code");
@@ -56,8 +56,8 @@ function unknownOrPrivate(
 ): ServiceError {
   const cure =
     token === null
-      ? "set HF_TOKEN where it is private or has conditions"
-      : "see whether HF_TOKEN is still valid, and may read it";
+      ? "set HF_TOKEN if it is private or has conditions"
+      : "check that HF_TOKEN is still valid and may read it";
   const code = status === 404 ? "not_found" : "forbidden";
   return refused(code, `${endpoint} shows no ${what}. Check its spelling, and ${cure}.`);
 }

@@ -105,7 +105,7 @@ export class HubRequests {
       const wait = waitMs > pauseMsMax ? ` and asks to wait ${Math.ceil(waitMs / 1000)} seconds` : "";
       throw new ServiceError({
         code: "unavailable",
-        message: `${caught.message}${wait}. The same command goes on where this one ended.`,
+        message: `${caught.message}${wait}. Run the same command again to resume.`,
         cause: caught,
       });
     }
@@ -146,11 +146,11 @@ function addressOf(input: Parameters<typeof fetch>[0]): URL {
 }
 
 function circular(endpoint: string): ServiceError {
-  const message = `${endpoint} sends a request on ${redirectsMax} times and more. Does HF_ENDPOINT name the right server?`;
+  const message = `${endpoint} redirects a request ${redirectsMax} times or more. Does HF_ENDPOINT name the right server?`;
   return new ServiceError({ code: "unavailable", message });
 }
 
 function endless(endpoint: string): ServiceError {
-  const message = `${endpoint} answers with more than ${answerBytesMax} bytes where a hub has some thousand; is it one?`;
+  const message = `${endpoint} answers with more than ${answerBytesMax} bytes, far more than a hub; is it one?`;
   return new ServiceError({ code: "unavailable", message });
 }
