@@ -127,7 +127,7 @@ test("a format that is not known is named in the header of an answer, whole or a
     const body = { messages, max_tokens: 20, structured_outputs: { json: schema }, ...more };
     return call(server(), "POST", "/v1/chat/completions", { body });
   };
-  const notice = 'The format "color" at #/format is not known here and asks for nothing';
+  const notice = 'The format "color" at #/format is unknown and has no effect';
   for (const more of [{}, { stream: true }]) {
     const answer = await ask("color", more);
     assert.equal(answer.status, 200);

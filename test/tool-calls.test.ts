@@ -191,7 +191,7 @@ test("a schema that is not kept exactly is refused in its place, unless nothing 
     const { status, fault } = await ask(body);
     assert.equal(status, 400);
     assert.deepEqual(fault?.loc, ["body", "tools", "2", "function", "parameters"]);
-    assert.match(fault?.msg ?? "", /^The reference at #\/properties\/a\/\$ref leads nowhere/);
+    assert.match(fault?.msg ?? "", /^The reference at #\/properties\/a\/\$ref points to nothing/);
   }
   assert.equal((await ask({ tools: [tool("odd", odd)], max_tokens: 1 })).status, 200);
   const never = { type: "integer", minimum: 5, maximum: 3 };

@@ -22,7 +22,7 @@ const v = noise("v", KV_HEADS * HEAD_SIZE);
 for (const window of [undefined, 3]) {
   const whole = attendWhole(window);
 
-  test(`whole sequences, fused and plain, agree (window ${window})`, () => {
+  test(`fused and plain attention of whole sequences agree (window ${window})`, () => {
     const b = new GraphBuilder();
     const [query, key, value] = sequenceInputs(b, "T");
     const options = { ...heads, ...(window === undefined ? {} : { window }) };

@@ -16,7 +16,7 @@ interface Inputs {
 const refusals: readonly [string, (b: GraphBuilder, inputs: Inputs) => unknown, RegExp][] = [
   ["sizes that do not broadcast", (b, { x, y }) => b.add(x, y), /add: \[B, T, 6\] and \[B, 5\]/],
   [
-    "types that differ",
+    "different types",
     (b, { x, ids }) => b.multiply(x, b.reshape(ids, ["B", "T", 1])),
     /multiply: float32 with int64/,
   ],
@@ -26,7 +26,7 @@ const refusals: readonly [string, (b: GraphBuilder, inputs: Inputs) => unknown, 
     /add: numbers expected, got bool/,
   ],
   [
-    "inner sizes that differ",
+    "different inner sizes",
     (b, { x, y }) => b.matMul(x, y),
     /matMul: inner sizes of \[B, T, 6\] by \[B, 5\] differ/,
   ],
@@ -41,19 +41,19 @@ const refusals: readonly [string, (b: GraphBuilder, inputs: Inputs) => unknown, 
     (b, { x }) => b.transpose(x, [0, 1, 1]),
     /transpose: \[0, 1, 1\] does not permute/,
   ],
-  ["joining what differs elsewhere", (b, { x, y }) => b.concat([x, b.reshape(y, ["B", 1, 5])], 1), /concat/],
+  [
+    "a concat of tensors that differ in another axis",
+    (b, { x, y }) => b.concat([x, b.reshape(y, ["B", 1, 5])], 1),
+    /concat/,
+  ],
   ["a slice past the end", (b, { y }) => b.slice(y, 1, 0, 6), /slice: 0\.\.6 is outside axis 1 of \[B, 5\]/],
-  ["an axis that is not there", (b, { y }) => b.reduceSum(y, [2]), /\[B, 5\] has no axis 2/],
+  ["a missing axis", (b, { y }) => b.reduceSum(y, [2]), /\[B, 5\] has no axis 2/],
   [
     "an expansion that shrinks",
     (b, { y }) => b.expand(y, ["B", 1]),
     /expand: \[B, 5\] does not expand to \[B, 1\]/,
   ],
-  [
-    "ids that are not integers",
-    (b, { x, y }) => b.gatherRows(x, y),
-    /gatherRows: int64 expected, got float32/,
-  ],
+  ["non-integer ids", (b, { x, y }) => b.gatherRows(x, y), /gatherRows: int64 expected, got float32/],
   ["ids of other rows", (b, { x, y }) => b.tokenLogprob(x, b.cast(y, "int64")), /tokenLogprob: ids \[B, 5\]/],
   [
     "a norm of another width",
@@ -71,12 +71,12 @@ const refusals: readonly [string, (b: GraphBuilder, inputs: Inputs) => unknown, 
     /causalAttention: 2 and 2 heads of \[B, T, 6\], \[B, 1, 6\], \[B, T, 6\]/,
   ],
   [
-    "heads of a size that is no whole number",
+    "a head size that is not an integer",
     (b, { x }) => b.causalAttention(x, x, x, { queryHeads: 4, kvHeads: 4, scale: 1 }),
     /causalAttention: 4 and 4 heads/,
   ],
   [
-    "a memory of more than one row",
+    "a cache of more than one row",
     (b, { x }) => {
       const past = b.reshape(x, ["B", 2, "T", 3]);
       const length = b.constant("int64", [1], [1]);
@@ -96,7 +96,7 @@ const refusals: readonly [string, (b: GraphBuilder, inputs: Inputs) => unknown, 
     /rotary: \[B, T, 6\] in heads of 4 with positions \[B, T\], cos \[9, 2\], sin \[9, 2\]/,
   ],
   [
-    "a rotation of more than a head has",
+    "a rotation of more channels than a head has",
     (b, { x, ids }) => {
       const [cos, sin] = ["cos", "sin"].map((name) => b.parameter(name, [9, 2]));
       return b.rotary(x, ids, { cos, sin, headSize: 3 });
@@ -104,7 +104,7 @@ const refusals: readonly [string, (b: GraphBuilder, inputs: Inputs) => unknown, 
     /rotary: \[B, T, 6\] in heads of 3/,
   ],
   [
-    "a rotation by tables that differ",
+    "a rotation by tables of different sizes",
     (b, { x, ids }) => {
       const [cos, sin] = [b.parameter("cos", [9, 3]), b.parameter("sin", [8, 3])];
       return b.rotary(x, ids, { cos, sin, headSize: 6 });

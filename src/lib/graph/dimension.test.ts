@@ -27,7 +27,7 @@ test("equal sizes have one spelling", () => {
 test("only a single symbol can be bound", () => {
   assert.deepEqual(["B", "B*T", 3, "2*B"].map(isSymbol), [true, false, false, false]);
   assert.throws(() => evaluateDimension("B*T", new Map([["B", 2]])), /no input binds the dimension symbol T/);
-  assert.throws(() => canonicalDimension("B T"), /"B T" is no dimension/);
+  assert.throws(() => canonicalDimension("B T"), /"B T" is not a dimension/);
 });
 
 test("arithmetic agrees with that of numbers", () => {

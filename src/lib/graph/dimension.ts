@@ -88,7 +88,7 @@ function parse(dimension: Dimension): Polynomial {
     for (const factor of (text ?? "").split("*")) {
       if (/^\d+$/.test(factor)) coefficient *= Number(factor);
       else {
-        assert(isSymbol(factor), `"${dimension}" is no dimension`);
+        assert(isSymbol(factor), `"${dimension}" is not a dimension`);
         symbols.push(factor);
       }
     }

@@ -36,7 +36,7 @@ test("each differentiable operation has an example whose gradient is checked", (
 });
 
 for (const [name, opCase] of Object.entries(compositeCases)) {
-  test(`the gradient of ${name} is that of finite differences`, () => {
+  test(`the gradient of ${name} equals finite differences`, () => {
     check(opCase, name);
   });
 }

@@ -83,13 +83,13 @@ export function bindSymbols(
   }
   const names = Object.keys(feeds);
   if (names.length !== graph.inputs.length) {
-    assert(false, `a run is given its inputs only: ${names.join(", ")}`);
+    assert(false, `the feeds are exactly the inputs, got ${names.join(", ")}`);
   }
   return sizes;
 }
 
 function refuse(name: string, { dtype, shape }: TensorType, feed: Tensor | undefined): never {
-  assert(feed !== undefined, `the run is given the input ${name}`);
+  assert(feed !== undefined, `the feeds contain the input ${name}`);
   const actual = `${feed.dtype} ${formatShape(feed.dims)}`;
   assert(false, `input ${name} is ${dtype} ${formatShape(shape)}, got ${actual}`);
 }

@@ -122,7 +122,7 @@ test("continues from a version without its optimizer state, and says so", async 
   const warned = async ({ warning }: { readonly warning: string }): Promise<void> =>
     void warnings.push(warning);
   await shared.run(3, { from: 1, withState: false }, { on: { warned } });
-  assert.match(warnings.join(), /^Training goes on .* with a fresh optimizer/);
+  assert.match(warnings.join(), /^Training continues .* with a fresh optimizer/);
   assert.notDeepEqual(shared.published(3), shared.published(2));
 });
 

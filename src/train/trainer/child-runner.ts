@@ -114,8 +114,8 @@ class ProcessJobRunner implements ChildJobRunner {
     throw new ServiceError({
       code: "unsupported",
       message:
-        `Jobs over the base model ${JSON.stringify(baseModel)} need its weights, which are not here: vLLM servers compute it. ` +
-        "Put them into the folder of its files, and start the server again.",
+        `Jobs over the base model ${JSON.stringify(baseModel)} need its weights, which this server does not have, since vLLM serves it. ` +
+        "Put them into the folder of its files and restart the server.",
     });
   }
 
@@ -186,14 +186,11 @@ class ProcessJobRunner implements ChildJobRunner {
       return await discardStateThere(elsewhere, state, clock).catch((error: unknown) => {
         this.#options.logger.warn(
           { err: error, state },
-          "a state that is not wanted any more stays at the trainer",
+          "an unneeded state could not be removed from the trainer",
         );
       });
     if (state !== null) return await discardState(artifacts, state);
-    this.#options.logger.warn(
-      { state: stored },
-      "a state of another trainer is not wanted any more; it stays there",
-    );
+    this.#options.logger.warn({ state: stored }, "an unneeded state of another trainer stays there");
   }
 
   processIds(): readonly number[] {
@@ -239,7 +236,7 @@ class ProcessJobRunner implements ChildJobRunner {
         await rm(linesFile, { force: true }).catch((error: unknown) =>
           logger.warn(
             { err: error, jobId: assignment.job.id, linesFile },
-            "what a job trains on could not be removed from its folder",
+            "a job's training data could not be removed from its folder",
           ),
         );
       }
@@ -275,14 +272,14 @@ class ProcessJobRunner implements ChildJobRunner {
       throw new ServiceError({
         code: "conflict",
         message:
-          `The base model ${JSON.stringify(model.baseModel)} is not the one this job began with: its files hash to ` +
-          `${hash}, those of then to ${pins.baseHash}. Serve the earlier files again, or send the job again.`,
+          `The base model ${JSON.stringify(model.baseModel)} has changed since this job began: its files hash to ` +
+          `${hash}, at that time to ${pins.baseHash}. Serve the earlier files again, or submit a new job.`,
       });
     }
     if (pins.trainerBuild !== this.#build)
       logger.warn(
         { jobId: job.id, began: pins.trainerBuild, now: this.#build },
-        "a job goes on in another build",
+        "a job continues in another build",
       );
     const toolsAsText = pins.settings["toolsAsText"] === true;
     const cacheFolder = this.#options.folder.cacheOf(folder);

@@ -19,20 +19,20 @@ function inCall(bench: Bench, kind: string, wanted: number): SeenEvents {
 /** Each way to lose an attempt at a job of three steps, and the number of steps kept. */
 const deaths: readonly (readonly [when: string, kept: number, on: (bench: Bench) => SeenEvents])[] = [
   ["before the first step", 0, (bench) => inCall(bench, "forwardBackward", 1)],
-  ["before the first step is told", 0, () => atReport("stepped", 1)],
+  ["before the first step is reported", 0, () => atReport("stepped", 1)],
   ["while the first snapshot is written", 0, (bench) => inCall(bench, "saveState", 1)],
-  ["behind the first snapshot", 1, () => atReport("saved", 1)],
+  ["after the first snapshot", 1, () => atReport("saved", 1)],
   ["in the second step", 1, (bench) => inCall(bench, "optimStep", 2)],
   ["while the second snapshot is written", 1, (bench) => inCall(bench, "saveState", 2)],
-  ["behind the second snapshot", 2, () => atReport("saved", 2)],
-  ["before the last step is told", 2, () => atReport("stepped", 3)],
+  ["after the second snapshot", 2, () => atReport("saved", 2)],
+  ["before the last step is reported", 2, () => atReport("stepped", 3)],
   ["while the version is written", 2, (bench) => inCall(bench, "exportAdapter", 1)],
   ["while the version's state is saved", 2, (bench) => inCall(bench, "saveState", 3)],
 ];
 
 for (const precalculateLogprobs of [false, true]) {
   const withWhat = precalculateLogprobs ? "precalculated" : "recorded";
-  test(`an attempt goes on behind the last step that a lost one kept, with ${withWhat} log-probabilities, to the same version`, async (t) => {
+  test(`an attempt continues after the last step that a lost one kept and gives the same version, with ${withWhat} log-probabilities`, async (t) => {
     const config = { precalculateLogprobs };
     const undisturbed = new Bench(t);
     const expected = await undisturbed.run({ config });
@@ -52,7 +52,7 @@ for (const precalculateLogprobs of [false, true]) {
         },
       });
       const count = bench.kinds.filter((kind) => kind === "optimStep").length;
-      assert.equal(count, 3 - keptCount, `${when}: ${count} steps were taken again`);
+      assert.equal(count, 3 - keptCount, `${when}: ${count} steps were repeated`);
       assert.deepEqual(seen.steps, undisturbed.steps, when);
       assert.equal(seen.saved[0], keptCount, when);
       assert.deepEqual(outcome, expected, when);
@@ -112,7 +112,7 @@ test("a snapshot that cannot be written is skipped, and the job continues", asyn
     on: { started: obstruct, noted: async ({ message }) => void notes.push(message) },
   });
   assert.equal(notes.length, 3);
-  assert.match(notes[0], /^checked-logprobs could not be kept: /);
+  assert.match(notes[0], /^checked-logprobs could not be stored: /);
   assert.match(notes[1], /^No snapshot was made after step 1: /);
   assert.deepEqual(bench.bytes(), undisturbed.bytes());
 });

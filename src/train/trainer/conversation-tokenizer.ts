@@ -99,8 +99,8 @@ function answerBehind(template: ChatTemplate, before: Conversation, whole: strin
   throw new ServiceError({
     code: "unsupported",
     message:
-      "The chat template writes this answer behind another prompt than the one that it makes for a request, " +
-      "so what the model should say to that prompt is not known.",
+      "The chat template writes this answer after another prompt than the one it makes for a request, " +
+      "so the answer to that prompt is unknown.",
   });
 }
 

@@ -60,12 +60,12 @@ test("warns of cut-off answers and of data that cannot teach, with their numbers
   const flat = await told(() => ({ reward: 0 }));
   assert.match(
     flat.warnings,
-    /^All 6 answers earned 0, so that nothing trains\. The tasks are too hard .* or it has learned them/m,
+    /^All 6 answers got the reward 0, so nothing trains\. The tasks are too hard .* or it has learned them/m,
   );
   const collapsed = await told((index) => ({ reward: index < 3 ? 0.4 : 1, ids: [1, 2, 3] }));
   assert.match(
     collapsed.warnings,
-    /^Answers earned 0\.7 on average, each as much as the others of its group, so that nothing trains\. 6 of 6 answers to 2 groups are the same\. .* the policy has collapsed: go back to an earlier version/m,
+    /^Answers got a reward of 0\.7 on average, equal within each group, so nothing trains\. 6 of 6 answers to 2 groups are the same\. .* the policy has collapsed: go back to an earlier version/m,
   );
 });
 

@@ -37,11 +37,11 @@ test("names the likely cause: another version if the trajectory names one, then 
       { nats: 1, meanNats: 0.1 },
       { origin: { place: "here", isRendered, policyVersion }, startStep: 7 },
     ) ?? "";
-  assert.match(causeOf(true, 5), /made with version 5, as it says, and training starts from version 7/);
-  assert.match(causeOf(false, 9), /made with version 9/);
+  assert.match(causeOf(true, 5), /recorded with version 5, and training starts from version 7/);
+  assert.match(causeOf(false, 9), /recorded with version 9/);
   assert.match(causeOf(true, 7), /prompts were rendered/);
-  assert.match(causeOf(false, null), /likely of another version/);
-  assert.match(causeOf(false, 7), /likely of another model, or were taken after a temperature/);
+  assert.match(causeOf(false, null), /likely comes from another version/);
+  assert.match(causeOf(false, 7), /likely come from another model, or were taken after temperature/);
 });
 
 test("judges quantized serving or training by the mean difference", () => {
@@ -50,6 +50,6 @@ test("judges quantized serving or training by the mean difference", () => {
   const warning = differenceWarning({ nats: 3, meanNats: 0.26 }, context);
   assert.match(
     warning ?? "",
-    /up to 3\.00 nats, and by 0\.260 on average, where 0\.25 .* weights in int8 explain/,
+    /up to 3\.00 nats, and by 0\.260 on average; weights in int8 explain at most 0\.25/,
   );
 });

@@ -61,8 +61,8 @@ export function differenceWarning(
   if (isQuantized ? meanNats <= quantizedMeanMax : nats <= expectedNatsMax) return null;
   const place = origin === undefined ? "" : ` (${origin.place})`;
   const most = isQuantized
-    ? `and by ${meanNats.toPrecision(3)} on average, where ${quantizedMeanMax} is the most that weights in ${roundedTo} explain.`
-    : `where ${expectedNatsMax} is the most that rounding explains.`;
+    ? `and by ${meanNats.toPrecision(3)} on average; weights in ${roundedTo} explain at most ${quantizedMeanMax}.`
+    : `but rounding explains at most ${expectedNatsMax}.`;
   return (
     `At the first step recorded and computed log-probabilities differ by up to ${nats.toPrecision(3)} nats${place}, ` +
     `${most} ${causeOf(origin, startStep)}`
@@ -74,18 +74,18 @@ function causeOf(origin: SequenceOrigin | undefined, startStep: number): string 
   const version = origin?.policyVersion ?? null;
   if (version !== null && version !== startStep)
     return (
-      `It was made with version ${version}, as it says, and training starts from version ${startStep}: the loss takes that ` +
-      "into account, and the less the two differ the more of it counts. Train before sampling goes on, or sample from the newest version."
+      `It was recorded with version ${version}, and training starts from version ${startStep}. The loss corrects for that, ` +
+      "but uses less of the data the more the two differ. Train before sampling continues, or sample from the newest version."
     );
   if (origin?.isRendered === true) return renderedCause;
   return version === null
-    ? "Its tokens are exact, so the rollout is likely of another version than the one that training starts from, or of another model."
-    : `Its tokens are exact, and it was made with version ${version}, as it says, from which training starts: the ` +
-        "log-probabilities are likely of another model, or were taken after a temperature or penalties.";
+    ? "Its tokens are exact, so the rollout likely comes from another version than training starts from, or from another model."
+    : `Its tokens are exact, and it was recorded with version ${version}, from which training starts: the ` +
+        "log-probabilities likely come from another model, or were taken after temperature or penalties.";
 }
 
 const renderedCause =
-  "It has choices without prompt_token_ids, whose prompts were rendered from the messages: the rollout likely stood behind " +
-  "another prompt. Send choices with prompt_token_ids and token_ids, as the server gave them, or record on the choice, or " +
-  "on the trajectory, what the request said of its prompt: tools, chat_template_kwargs, add_generation_prompt, " +
+  "It has choices without prompt_token_ids, whose prompts were rendered from the messages: the rollout likely had " +
+  "another prompt. Send choices with prompt_token_ids and token_ids, as the server returned them, or record the request's " +
+  "prompt options on the choice or the trajectory: tools, chat_template_kwargs, add_generation_prompt, " +
   "continue_final_message.";

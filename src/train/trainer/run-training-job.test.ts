@@ -102,11 +102,11 @@ test("a job that moves its policy too far says by how much and gives advice, and
   assert.doesNotMatch(mild.told, /moved the policy/);
   const wild = await run({ learningRate: 3 });
   assert.ok(wild.moved > 1, `moved by ${wild.moved}`);
-  const numbers = `moved the policy by ${wild.moved.toPrecision(3)} nats a token (kl_update) with 3 steps at a learning rate of 3;`;
+  const numbers = `moved the policy by ${wild.moved.toPrecision(3)} nats per token (kl_update) with 3 steps at a learning rate of 3;`;
   assert.ok(wild.told.includes(numbers), wild.told);
   assert.match(
     wild.told,
-    /lower learning_rate to [\d.e-]+ or so, .* To go back to version 0, delete the new version/,
+    /lower learning_rate to about [\d.e-]+, .* To go back to version 0, delete the new version/,
   );
   assert.deepEqual(wild.bench.published, ["1"]);
   for (const limited of [
@@ -114,7 +114,7 @@ test("a job that moves its policy too far says by how much and gives advice, and
     await run({ learningRate: 3 }, 0.4),
   ]) {
     assert.ok(
-      limited.refusal?.includes(`${numbers} its limit is 0.4 (max_kl_update), so no version is made`),
+      limited.refusal?.includes(`${numbers} its limit is 0.4 (max_kl_update), so it makes no version`),
       limited.refusal ?? "",
     );
     assert.deepEqual(limited.bench.published, []);
@@ -261,7 +261,7 @@ test("precalculated log-probabilities replace the recorded ones before the first
 test("computes old log-probabilities unasked if serving is quantized, and does not warn of rounding", async (t) => {
   const exact = new Bench(t);
   await exact.run();
-  assert.match(exact.warnings.join(), /differ by up to .* is the most that rounding explains/);
+  assert.match(exact.warnings.join(), /differ by up to .* rounding explains at most/);
   const bench = new Bench(t);
   const settings = pinnedSettings({ ...trainingSettings.with(), servedPrecision: "8 bits" });
   await bench.run({ input: { settings: { ...settings, ...few } } });
@@ -362,7 +362,7 @@ test("a model broken by its last step becomes no version, and the job names the 
   const settings = { ...pinnedSettings(trainingSettings.with()), ...few, batchTokens: 1000 };
   await assert.rejects(
     bench.run({ config: { learningRate: 1e200 }, input: { settings } }),
-    /does not give finite log-probabilities any more.*lower the learning rate, which is 1e\+200/,
+    /no longer gives finite log-probabilities.*lower the learning rate, which is 1e\+200/,
   );
   assert.deepEqual(bench.kinds, ["open", "forward", "forwardBackward", "optimStep", "forward", "close"]);
   assert.deepEqual(bench.published, []);

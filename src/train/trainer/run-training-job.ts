@@ -171,7 +171,7 @@ function fixedStepWarnings(
     beta2: `beta 2 of ${step.beta2}`,
     epsilon: `epsilon of ${step.epsilon}`,
     weightDecay: `weight decay of ${step.weightDecay}`,
-    gradientNormMax: `gradients cut to a norm of ${step.gradientNormMax}`,
+    gradientNormMax: `gradient clipping to a norm of ${step.gradientNormMax}`,
   };
   const asked = Object.entries(spelled).filter(([field]) => fixedInStep.includes(field));
   const isOff: Partial<Record<string, boolean>> = {
@@ -181,7 +181,7 @@ function fixedStepWarnings(
   const fixed = asked.filter(([field]) => isOff[field] !== true);
   if (fixed.length === 0) return [];
   const named = fixed.map(([, text]) => text).join(", ");
-  return [`The trainer ${name} takes no notice of ${named}: its own configuration says it, or it has none.`];
+  return [`The trainer ${name} ignores ${named}: its own configuration decides, or it does not support it.`];
 }
 
 /** Yields the batches in order, with their tokens. */
@@ -199,7 +199,7 @@ async function startOf(
   const folder = await artifacts.path(from.adapterFolder, null);
   const fresh = freshOptimizerReason(profile, { from, fromKind, task });
   const warnings =
-    fresh === null ? [] : [`Training goes on from this version's weights with a fresh optimizer: ${fresh}`];
+    fresh === null ? [] : [`Training continues from this version's weights with a fresh optimizer: ${fresh}`];
   if (state === null || (fresh !== null && profile.takesAdapters))
     return { start: { kind: "adapter", folder }, warnings };
   return { start: { kind: "state", state, keepsOptimizer: fresh === null }, warnings };
@@ -214,7 +214,7 @@ function freshOptimizerReason(
   if (fromKind === null) return null;
   if (fromKind !== task.kind)
     return `the version was made by a job of kind ${fromKind}, and this one is of kind ${task.kind}.`;
-  if (from.trainerState === null) return "the state of its optimizer is not kept any more.";
+  if (from.trainerState === null) return "its optimizer state is no longer kept.";
   const { trainer } = stateOf(from.trainerState);
   return trainer === name ? null : `its state was kept by the trainer ${trainer}, and this one is ${name}.`;
 }
@@ -267,7 +267,7 @@ async function openWhereLeft(
     };
   } catch (error) {
     if (!isUnusable(error)) throw error;
-    await snapshots.discard(`The steps taken before are taken again: ${error.message}`);
+    await snapshots.discard(`Earlier steps are repeated: ${error.message}`);
     return { trainer: await opened(), past: noSteps };
   }
 }
@@ -287,7 +287,7 @@ async function openTrainer(
       code: "internal",
       message:
         `Version ${startStep}, which training starts from, cannot be read; the server's log says why. ` +
-        "Put its files back from a copy, or delete the version.",
+        "Restore its files from a copy, or delete the version.",
       cause,
     });
   }
@@ -318,7 +318,7 @@ async function checkResult(
   throw new ServiceError({
     code: "unsupported",
     message:
-      "After its last step the model does not give finite log-probabilities any more, so no version is made of it; " +
+      "After its last step the model no longer gives finite log-probabilities, so the job makes no version; " +
       `lower the learning rate, which is ${optimizerStep(batches.length - 1).learningRate}.`,
   });
 }

@@ -268,7 +268,7 @@ export function requireLossInputs(data: readonly TrainingSequence[], loss: Loss)
   for (const [index, { mask, referenceLogprobs }] of data.entries()) {
     const isKnown = mask.every((trains, at) => trains === 0 || Number.isFinite(referenceLogprobs?.[at]));
     if (isKnown) continue;
-    throw invalid(`Sequence ${index} has no reference log-probabilities, which the loss compares with.`);
+    throw invalid(`Sequence ${index} has no reference log-probabilities, which the loss needs.`);
   }
 }
 
@@ -277,7 +277,7 @@ function requirePreferences(data: readonly TrainingSequence[], { loss }: Prefere
   const sides = new Map<number, Set<boolean>>();
   for (const [row, { preference }] of data.entries()) {
     if (preference === undefined)
-      throw invalid(`Sequence ${row} is of no preference, which the loss compares.`);
+      throw invalid(`Sequence ${row} belongs to no preference, which the loss needs.`);
     const { index, isChosen } = preference;
     sides.set(index, (sides.get(index) ?? new Set()).add(isChosen));
   }
@@ -293,7 +293,7 @@ export function requireFiniteAdapter(matrices: ReadonlyMap<string, Float32Array>
     if (values.every(Number.isFinite)) continue;
     throw new ServiceError({
       code: "unsupported",
-      message: `The adapter's ${name} is not finite any more, so no version is made of it; lower the learning rate.`,
+      message: `The adapter's ${name} is no longer finite, so the job makes no version; lower the learning rate.`,
     });
   }
 }

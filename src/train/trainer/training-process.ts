@@ -168,15 +168,15 @@ function cancelled(signal: AbortSignal): ServiceError {
 function lost(how: string, lackedMemory: boolean, heldBytes: number | null): ServiceError {
   // The signal came from outside: processes that this server kills say so, or were not asked for a result.
   const wasTaken = how === "was ended by SIGKILL";
-  const may = wasTaken ? ", as systems do where memory runs out" : "";
+  const may = wasTaken ? ", as the operating system does when memory runs out" : "";
   const held =
     heldBytes !== null && (wasTaken || lackedMemory)
-      ? ` It held ${(heldBytes / 1e9).toFixed(2)} GB shortly before.`
+      ? ` It used ${(heldBytes / 1e9).toFixed(2)} GB shortly before.`
       : "";
   const message = `The training process ${how}${may}.${held}${wasTaken || lackedMemory ? ` ${cure}` : ""}`;
   return new ServiceError({ code: "unavailable", message });
 }
 
 const cure =
-  "Less memory is needed where training is told that it may have less (training.memoryBytes), or without the longest " +
-  "sequences (training.sequenceLengthMax); else the machine needs more.";
+  "Lower training.memoryBytes so that training needs less memory, exclude the longest sequences " +
+  "(training.sequenceLengthMax), or give the machine more memory.";

@@ -155,7 +155,7 @@ test("an answer that the template writes after another prompt does not train", (
   const read = shown(renderer, { messages: [user("Hi"), assistant("Ho")] });
   assert.match(
     String(read),
-    /^unrenderable: .*Message 1: The chat template writes this answer behind another prompt/,
+    /^unrenderable: .*Message 1: The chat template writes this answer after another prompt/,
   );
 });
 

@@ -98,7 +98,7 @@ test("writes values with a vocabulary's tokens, and reports the place where a li
   const costly = file("costly.json", { schema: { properties, required: ["kind", "text"] }, tests });
   const limits = { constraints: { maskSteps: 1000 } };
   const { status, output } = await check([costly], { limits, tokens: "many" });
-  const place = 'byte 24, behind {"kind":"words","text":"';
+  const place = 'byte 24, after {"kind":"words","text":"';
   assert.deepEqual(
     [status, output],
     [

@@ -93,7 +93,7 @@ test("reports the place in a value where the next mask exceeds the limit", () =>
     additionalProperties: false,
   });
   const values: readonly Json[] = [{ kind: "ipv4" }, { kind: "fqdn", value: "alpha beta gamma" }];
-  const place = 'byte 24, behind {"kind":"fqdn","value":"';
+  const place = 'byte 24, after {"kind":"fqdn","value":"';
   const { refusal, instances } = check(schema, values, { maskSteps: 1_000, trie: large });
   assert.deepEqual(instances, [
     { isAccepted: false, limit: null, place: "" },

@@ -105,7 +105,7 @@ const shownBytes = 40;
 function behind(text: Uint8Array): string {
   const shown = new TextDecoder().decode(text.subarray(-shownBytes));
   const isCut = text.length > shownBytes;
-  return `byte ${text.length}${text.length === 0 ? "" : `, behind ${isCut ? "…" : ""}${shown}`}`;
+  return `byte ${text.length}${text.length === 0 ? "" : `, after ${isCut ? "…" : ""}${shown}`}`;
 }
 
 /** Returns the refusal of a constraint under which an instance cannot be generated within the limits; null if all can. */

@@ -28,18 +28,18 @@ export class Notices {
   get #ofKeywords(): readonly string[] {
     const named = this.#besideReferences.slice(0, namedMax).map(({ keyword, place }) => {
       const where = cut(place, placeLengthMax);
-      return `The keyword ${keyword} at ${where} stands beside $ref and asks for nothing in the draft that the schema names`;
+      return `The keyword ${keyword} at ${where} is ignored next to $ref in the schema's draft`;
     });
     const leftCount = this.#besideReferences.length - named.length;
-    return leftCount === 0 ? named : [...named, `${leftCount} more keywords stand beside $ref`];
+    return leftCount === 0 ? named : [...named, `${leftCount} more keywords are ignored next to $ref`];
   }
 
   get #ofFormats(): readonly string[] {
     const named = [...this.#unknownFormats].slice(0, namedMax).map(([format, place]) => {
       const what = JSON.stringify(cut(format, nameLengthMax));
-      return `The format ${what} at ${cut(place, placeLengthMax)} is not known here and asks for nothing`;
+      return `The format ${what} at ${cut(place, placeLengthMax)} is unknown and has no effect`;
     });
     const leftCount = this.#unknownFormats.size - named.length;
-    return leftCount === 0 ? named : [...named, `${leftCount} more formats are not known here`];
+    return leftCount === 0 ? named : [...named, `${leftCount} more formats are unknown`];
   }
 }

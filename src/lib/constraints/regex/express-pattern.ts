@@ -216,6 +216,6 @@ function repeatedAssertion({ place }: Wording): ConstraintRefusal {
     kind: "not-exact",
     subject: "a repeated assertion",
     place,
-    message: `An assertion that is repeated cannot be expressed exactly${place === "" ? "" : ` (${place})`}.`,
+    message: `A repeated assertion cannot be expressed exactly${place === "" ? "" : ` (${place})`}.`,
   });
 }

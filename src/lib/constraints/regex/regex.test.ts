@@ -155,7 +155,7 @@ test("refuses inexpressible syntax, with its position", () => {
     ["(a", "malformed", "an unclosed group", "position 0"],
     ["a)", "malformed", "an unmatched )", "position 1"],
     ["[b-a]", "malformed", "a range whose ends are out of order", "position 2"],
-    ["\\c1", "malformed", "an escape that is cut short", "position 0"],
+    ["\\c1", "malformed", "an incomplete escape", "position 0"],
     ["[a", "malformed", "an unclosed class", "position 0"],
     ["*a", "malformed", "nothing to repeat", "position 0"],
     ["a{3,2}", "malformed", "a quantifier whose bounds are out of order", "position 1"],

@@ -65,7 +65,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
   });
 
   for (const loss of lookedAt) {
-    test(`the loss and its gradient are those of the formula: ${nameOf(loss)}`, async (t) => {
+    test(`the loss and its gradient follow the formula: ${nameOf(loss)}`, async (t) => {
       const bench = new TrainerBench(make, t);
       const trainer = await bench.open();
       const batch = tinyBatchFor(loss);

@@ -189,7 +189,7 @@ function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number)
 }
 
 for (const [name, config] of searchedOf(Object.entries({ plain: tinyConfig, sliding: slidingConfig }), 1)) {
-  test(`packed sequences give what each gives alone, on a ${name} model`, async (t) => {
+  test(`packed sequences give the results of separate ones, on a ${name} model`, async (t) => {
     const dataFolder = dataFolderOf(config, t);
     const weights = createRandomWeights(config, { seed: "packing", deviation: 0.4 });
     const oracle = new NaiveTrainers({ config, weights, lora, dataFolder, sequenceLengthMax });

@@ -147,10 +147,10 @@ async function check(t: TestContext, name: string, make: MakeTrainers): Promise<
 
 for (const name of Object.keys(golden.cases))
   for (const [way, make] of searchedOf(ways, 1, name))
-    test(`loss and gradient of ${name} are TRL's, in ${way}`, (t) => check(t, name, make));
+    test(`loss and gradient of ${name} equal TRL's, in ${way}`, (t) => check(t, name, make));
 
 for (const [way, make] of ways)
-  test(`optimizer steps of DPO end at TRL's adapter, in ${way}`, async (t) => {
+  test(`optimizer steps of DPO give TRL's adapter, in ${way}`, async (t) => {
     const { adamw } = golden;
     const loss = preferenceLossOf(resolvePreferenceConfig(present(golden.cases["dpo"], "dpo").config));
     const bench = new TrainerBench(make, t);

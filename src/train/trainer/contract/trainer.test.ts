@@ -83,7 +83,7 @@ async function train(make: MakeTrainers, loss: Loss, t: TestContext): Promise<Ou
 }
 
 for (const [index, loss] of losses.entries()) {
-  test(`the twins agree after three steps of loss ${index}, whole and in parts`, async (t) => {
+  test(`both trainers agree after three steps of loss ${index}, in one batch and in microbatches`, async (t) => {
     const expected = await train(naive, loss, t);
     for (const microbatchTokens of searchedOf([1, 18, 1000], 1, `${index}`)) {
       const actual = await train(embedded(microbatchTokens), loss, t);

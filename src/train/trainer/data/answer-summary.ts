@@ -121,7 +121,7 @@ function cutWarning({ endedCount, cutCount, lengthMean }: AnswerSummary): string
   return (
     `${cutCount} of ${endedCount} answers (${percent(cutCount / endedCount)}) were cut off at their token limit ` +
     `(finish_reason "length"); answers have ${Math.round(lengthMean)} tokens on average. ` +
-    "Raise max_completion_tokens, or reward shorter answers: an answer that is cut off rarely earns what it could."
+    "Raise max_completion_tokens, or reward shorter answers: a cut-off answer rarely gets its full reward."
   );
 }
 
@@ -137,12 +137,12 @@ function spreadWarning(
   if (groupsTrainable > 0 || rewards.length < answersMin) return null;
   const earned =
     least === most
-      ? `All ${rewards.length} answers earned ${shown(least)}, so that nothing trains.`
-      : `Answers earned ${shown(mean(rewards))} on average, each as much as the others of its group, so that nothing trains.`;
+      ? `All ${rewards.length} answers got the reward ${shown(least)}, so nothing trains.`
+      : `Answers got a reward of ${shown(mean(rewards))} on average, equal within each group, so nothing trains.`;
   const isSame = groupsSubmitted > 1 && sameCount >= sameShareMin * Math.max(lastCount, answersMin);
   const rest = isSame
     ? `${sameCount} of ${lastCount} answers to ${groupsSubmitted} groups are the same. Unless that is the answer you want, the policy has collapsed: go back to an earlier version (delete the newer ones), lower learning_rate, or sample at a higher temperature.`
-    : "The tasks are too hard for this version, or it has learned them. Take tasks of which some answers succeed and some fail, reward partial success, or sample more answers a task at a higher temperature.";
+    : "The tasks are too hard for this version, or it has learned them. Use tasks for which some answers succeed and some fail, reward partial success, or sample more answers per task at a higher temperature.";
   return `${earned} ${rest}`;
 }
 

@@ -156,8 +156,8 @@ function splitWarnings(count: number, first: string | null): readonly string[] {
   if (first === null) return [];
   const histories = count === 1 ? "1 history" : `${count} histories`;
   return [
-    `${histories} became several sequences, since a later prompt does not begin with the tokens of the turns before it; the first is ${first}. ` +
-      "Its text was tokenized otherwise than it was sampled, the template left something out, or a message was changed. " +
+    `${histories} became several sequences, since a later prompt does not begin with the tokens of the earlier turns; the first is ${first}. ` +
+      "Its text was tokenized differently than it was sampled, the template left something out, or a message was changed. " +
       "Send an earlier answer back with its token_ids and prompt_token_ids, as `train` and startTrajectory of hone-server/client do.",
   ];
 }

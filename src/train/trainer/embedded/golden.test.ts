@@ -288,7 +288,7 @@ for (const computed of [
   { microbatchTokens: 2048, sharesPrefixes: true },
   { microbatchTokens: 80, sharesPrefixes: true },
 ]) {
-  test(`five optimizer steps end at the reference adapter, also when training stops and goes on between them: ${JSON.stringify(computed)}`, () =>
+  test(`five optimizer steps give the reference adapter, also if training is interrupted between them: ${JSON.stringify(computed)}`, () =>
     checkFiveSteps(computed));
 }
 
@@ -296,7 +296,7 @@ for (const [name, sharesPrefixes] of [
   ["default", false],
   ["ppo-sequence", true],
 ] as const) {
-  test(`over a base in 8 bits the gradient of ${name} points where the reference's does`, async () => {
+  test(`over an 8-bit base the gradient of ${name} points in the reference's direction`, async () => {
     const int8Base = readInt8TrainingWeights(modelFolder, config, {
       cacheFolder: null,
       kernels: await integerKernels(null),

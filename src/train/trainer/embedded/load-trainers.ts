@@ -48,7 +48,7 @@ function requireCodes({ codes }: IntegerKernels): void {
   throw new ServiceError({
     code: "unsupported",
     message:
-      "base_precision is int8, and this processor multiplies 8-bit weights inexactly in every form. Train with " +
+      "base_precision is int8, but this processor cannot multiply 8-bit weights exactly in any form. Train with " +
       "base_precision float32.",
   });
 }

@@ -45,8 +45,8 @@ test("refuses a sequence that does not fit, with its length, the estimate, the l
     name: "ServiceError",
     code: "unsupported",
     message:
-      "A sequence of 9 tokens would need about 0.12 GB to train, and training may have 0.10 GB. " +
-      "Leave such sequences out with training.sequenceLengthMax, or raise training.memoryBytes.",
+      "A sequence of 9 tokens would need about 0.12 GB to train; the limit is 0.10 GB. " +
+      "Exclude such sequences with training.sequenceLengthMax, or raise training.memoryBytes.",
   });
 });
 

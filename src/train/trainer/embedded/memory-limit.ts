@@ -133,12 +133,12 @@ export function requireWithin(limitBytes: number, { bytes, round }: MemoryEstima
   const what =
     sequences.length === 1
       ? `A sequence of ${longest} tokens`
-      : `${tokenCount} tokens at once, of sequences of up to ${longest},`;
+      : `A microbatch of ${tokenCount} tokens, in sequences of up to ${longest},`;
   throw new ServiceError({
     code: "unsupported",
     message:
-      `${what} would need about ${gigabytes(bytes)} GB to train, and training may have ${gigabytes(limitBytes)} GB. ` +
-      `Leave such sequences out with training.sequenceLengthMax, or raise training.memoryBytes.`,
+      `${what} would need about ${gigabytes(bytes)} GB to train; the limit is ${gigabytes(limitBytes)} GB. ` +
+      `Exclude such sequences with training.sequenceLengthMax, or raise training.memoryBytes.`,
   });
 }
 

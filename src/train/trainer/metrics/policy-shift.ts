@@ -54,15 +54,15 @@ export function judgedShift(
   const metrics: JobResult["metrics"] =
     shift === null ? {} : { "loss/kl_update": shift.k1, "loss/kl_update_k3": shift.k3 };
   const moved = shift?.k1 ?? 0;
-  const numbers = `moved the policy by ${moved.toPrecision(3)} nats a token (kl_update) with ${stepsText(steps.length)} at a learning rate of ${learningRate}`;
-  const cure = `lower learning_rate to ${suggestedRate(learningRate, moved)} or so, or take fewer steps (batch_size, steps, passes)`;
+  const numbers = `moved the policy by ${moved.toPrecision(3)} nats per token (kl_update) with ${stepsText(steps.length)} at a learning rate of ${learningRate}`;
+  const cure = `lower learning_rate to about ${suggestedRate(learningRate, moved)}, or take fewer steps (batch_size, steps, passes)`;
   if (limit > 0 && moved > limit) {
-    const refusal = `This job ${numbers}; its limit is ${limit} (max_kl_update), so no version is made of it; ${cure}.`;
+    const refusal = `This job ${numbers}; its limit is ${limit} (max_kl_update), so it makes no version; ${cure}.`;
     return { metrics, warnings: [], refusal };
   }
   const shiftWarning = `This job ${numbers}; above ${shiftMax} a model often forgets more than it learns. Look at its answers. If they got worse: ${cure}. To go back to version ${startStep}, delete the new version; max_kl_update fails such a job instead.`;
   const unmeasured =
-    "How far this job moved the policy could not be measured, so max_kl_update was not applied: nothing it trained on has a log-probability from before.";
+    "The policy shift of this job could not be measured, so max_kl_update was not applied: none of its data has a log-probability from before the job.";
   return {
     metrics,
     warnings: [
@@ -94,7 +94,7 @@ function entropyWarnings(steps: readonly Readonly<Record<string, number>>[]): re
   const [before, after] = [mean(entropies.slice(0, quarter)), mean(entropies.slice(-quarter))];
   if (before < entropyMin || after > entropyLeft * before) return [];
   return [
-    `Entropy fell from ${before.toPrecision(2)} to ${after.toPrecision(2)} nats a token within this job: the model now says nearly the same each time, and answers that do not differ teach nothing. ` +
+    `Entropy fell from ${before.toPrecision(2)} to ${after.toPrecision(2)} nats per token within this job: the model now gives nearly the same answer each time, and equal answers teach nothing. ` +
       "Unless it has learned the task, lower learning_rate, or sample at a higher temperature.",
   ];
 }

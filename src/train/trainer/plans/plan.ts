@@ -131,12 +131,12 @@ export function movementWarning(steps: readonly Metrics[]): string | null {
   if (steps.length === 0) return null;
   const taken = steps.length === 1 ? "its one step" : `its ${steps.length} steps`;
   if (steps.every((step) => step["grad_norm"] === 0))
-    return `The gradient of ${taken} was 0, so nothing was learned: bounds that cut every token do that (epsilon, mask_prob_ratio).`;
+    return `The gradient of ${taken} was 0, so nothing was learned: bounds that clip every token cause this (epsilon, mask_prob_ratio).`;
   const reach = steps.reduce((sum, step) => sum + (step["learning_rate"] ?? 0), 0);
   if (reach >= MOVE_MIN) return null;
   return (
-    `The learning rates of ${taken} sum to ${reach.toPrecision(2)}, and no number of the adapter moves by much more than that: ` +
-    "answers hardly change in one such job. Raise learning_rate, or take more steps (batch_size, steps, passes)."
+    `The learning rates of ${taken} sum to ${reach.toPrecision(2)}, and no weight of the adapter moves by much more than that: ` +
+    "such a job hardly changes answers. Raise learning_rate, or take more steps (batch_size, steps, passes)."
   );
 }
 

@@ -257,12 +257,12 @@ test("KTO reports the distance between desirable and undesirable answers, and wa
   assert.ok(Math.abs(first["rewards/margins"]) < 1e-6 && second["rewards/margins"] > 0);
   assert.equal(second["rewards/margins"], second["rewards/chosen"] - second["rewards/rejected"]);
   assert.deepEqual(warnings, [
-    "1 answers were wanted and 3 were not, which count for 0.33 times as much; with desirable_weight 3.0 both count alike.",
+    "1 answers are desirable and 3 are not; the former have 0.33 times the weight of the others. With desirable_weight 3.0 both have the same.",
   ]);
   assert.deepEqual((await run(t, lines, { ...kto, desirableWeight: 3 })).warnings, []);
   assert.deepEqual((await run(t, lines, { ...kto, loss: "kto", undesirableWeight: 1.5 })).warnings.length, 1);
   const alone = await run(t, lines.slice(1), kto);
-  assert.match(alone.warnings[0] ?? "", /^0 answers were wanted and 3 were not: .* send some of both/);
+  assert.match(alone.warnings[0] ?? "", /^0 answers are desirable and 3 are not: .* send some of both/);
   assert.equal(alone.steps[0]["rewards/margins"], undefined);
 });
 

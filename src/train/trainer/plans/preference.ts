@@ -86,9 +86,9 @@ function balanceWarnings(
   if (loss !== "kto" || preferences.length === 0) return [];
   const wantedCount = preferences.filter(({ sequences }) => sequences[0]?.preference?.isChosen).length;
   const otherCount = preferences.length - wantedCount;
-  const numbers = `${wantedCount} answers were wanted and ${otherCount} were not`;
+  const numbers = `${wantedCount} answers are desirable and ${otherCount} are not`;
   if (wantedCount === 0 || otherCount === 0)
-    return [`${numbers}: the loss kto learns what sets the two apart, so send some of both.`];
+    return [`${numbers}: the loss kto learns the difference, so send some of both.`];
   const ratio = (desirableWeight * wantedCount) / (undesirableWeight * otherCount);
   if (ratio <= imbalanceMax && ratio >= 1 / imbalanceMax) return [];
   const [option, weight] =
@@ -96,7 +96,7 @@ function balanceWarnings(
       ? ["undesirable_weight", (desirableWeight * wantedCount) / otherCount]
       : ["desirable_weight", (undesirableWeight * otherCount) / wantedCount];
   return [
-    `${numbers}, which count for ${ratio.toPrecision(2)} times as much; with ${option} ${weight.toPrecision(2)} both count alike.`,
+    `${numbers}; the former have ${ratio.toPrecision(2)} times the weight of the others. With ${option} ${weight.toPrecision(2)} both have the same.`,
   ];
 }
 

@@ -121,8 +121,8 @@ export async function planReinforcement(
 
 function uncompared({ name }: PlanInput["profile"]): string {
   return (
-    `The trainer ${name} does not compute the base model beside one that it trains, so this job does not tell how far it ` +
-    "went from there: its steps have no kl_policy_ref."
+    `The trainer ${name} cannot compute the base model next to the one it trains, so this job does not measure its ` +
+    "distance to the base model: its steps have no kl_policy_ref."
   );
 }
 

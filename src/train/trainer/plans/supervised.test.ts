@@ -277,7 +277,7 @@ test("the optimizer starts anew after a job of another kind, and the job says so
   assert.deepEqual([startOf(same), startOf(other)], ["state", "adapter"]);
   assert.deepEqual(same.warnings, []);
   assert.deepEqual(other.warnings, [
-    "Training goes on from this version's weights with a fresh optimizer: the version was made by a job of kind rl, " +
+    "Training continues from this version's weights with a fresh optimizer: the version was made by a job of kind rl, " +
       "and this one is of kind sft.",
   ]);
   assert.notDeepEqual(same.adapter, other.adapter);
@@ -295,7 +295,7 @@ test("reports an optimizer state that is discarded or belongs to another trainer
     const input = { dataFolder, from, fromKind, adapterFolder: `adapters/m/${fromKind}` };
     return (await run(t, five, fast, input)).warnings;
   };
-  assert.match((await warned("sft")).join(), /the state of its optimizer is not kept any more/);
+  assert.match((await warned("sft")).join(), /its optimizer state is no longer kept/);
   // Even if a state of that name exists.
   const another = `embedded:${adapterFolder}/naive-state.json`;
   assert.match(

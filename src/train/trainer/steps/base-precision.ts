@@ -45,8 +45,8 @@ export async function comparePrecision(
 
 function precisionWarning(basePrecision: BasePrecision, mean: number): string {
   return (
-    `Over the base model in ${basePrecision} log-probabilities are ${mean.toPrecision(3)} nats from those over float32 on ` +
-    `average, and ${expectedMeanMax} is the most that is expected: this model loses much by rounding. Train with ` +
+    `Over the base model in ${basePrecision}, log-probabilities differ from those over float32 by ${mean.toPrecision(3)} nats on ` +
+    `average; at most ${expectedMeanMax} is expected. This model loses much precision by rounding: train with ` +
     "base_precision float32."
   );
 }

@@ -128,7 +128,7 @@ export class JobSnapshots {
       writeArrays(file, arrays, this.#keyText);
       await flush(dirname(file));
     } catch (error) {
-      await this.#options.note(`${name} could not be kept: ${String(error)}`);
+      await this.#options.note(`${name} could not be stored: ${String(error)}`);
     }
     return arrays;
   }
@@ -161,7 +161,7 @@ export class JobSnapshots {
         const { metrics, warnings, seconds } = mark;
         return { past: { metrics, warnings, seconds }, state };
       }
-      await note(`The snapshot after step ${step} is of other steps; it is not used.`);
+      await note(`The snapshot after step ${step} belongs to other steps and is not used.`);
     } catch (error) {
       await note(`The snapshot after step ${step} cannot be read: ${String(error)}`);
     }

@@ -69,7 +69,7 @@ const embedded: MakeTrainers = (dataFolder, context) => {
 };
 
 for (const loss of searchedOf(losses, 4, "three steps"))
-  test(`three steps of loss ${losses.indexOf(loss)} are those of the embedded trainer`, async (t) => {
+  test(`three steps of loss ${losses.indexOf(loss)} equal those of the embedded trainer`, async (t) => {
     const [kind] = searchedOf(serverKindNames, 1, `${losses.indexOf(loss)}`);
     const actual = await train(trainersOf(kind), "twin", loss, t);
     // The server initializes its adapter from the seed it was sent.

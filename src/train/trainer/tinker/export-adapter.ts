@@ -87,7 +87,7 @@ async function fetchArchive(
   const what = "the archive of an adapter";
   const location = await locate(connection, `training_runs/${modelId}/checkpoints`, name);
   if (!connection.isOwn(location) && !mayLeave)
-    throw garbled(what, `another place, ${new URL(location).origin}, which servers of this kind do not`);
+    throw garbled(what, `a redirect to ${new URL(location).origin}, which servers of this kind do not send`);
   const { status, body, release } = await connection.open(location);
   if (status !== 200) {
     release();
@@ -105,7 +105,7 @@ async function fetchArchive(
   } catch (cause) {
     throw garbled(
       what,
-      `what cannot be unpacked (${cause instanceof Error ? cause.message : String(cause)})`,
+      `an archive that cannot be unpacked (${cause instanceof Error ? cause.message : String(cause)})`,
       cause,
     );
   }
@@ -136,7 +136,7 @@ async function copyFiles(adapters: string, modelId: string, folder: string): Pro
   if (found === undefined)
     throw new ServiceError({
       code: "unavailable",
-      message: `The trainer has left no adapter in ${adapters}; is that the folder that it writes, as this server sees it?`,
+      message: `The trainer has written no adapter to ${adapters}; check that this server sees the trainer's adapter folder there.`,
     });
   for (const file of Object.values(adapterFiles)) {
     const { size } = await stat(join(found, file)).catch(() => ({ size: 0 }));

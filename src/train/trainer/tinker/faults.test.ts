@@ -45,14 +45,14 @@ function statesOf(server: StubServer): readonly string[] {
 /** Each fault occurs once, at the request with the chosen number. */
 const faults: Readonly<Record<string, Fault>> = {
   "dies before it": { kind: "restart", when: "before" },
-  "dies behind it": { kind: "restart", when: "after" },
+  "dies after it": { kind: "restart", when: "after" },
   "loses the connection before it": { kind: "cut", when: "before" },
-  "loses the connection behind it": { kind: "cut", when: "after" },
+  "loses the connection after it": { kind: "cut", when: "after" },
   "is too slow": { kind: "answer", status: 408, body: '{"detail":"Timeout"}' },
   "is too busy": { kind: "answer", status: 429, body: '{"detail":"Too many requests"}' },
-  "has forgotten what was asked for": { kind: "answer", status: 410, body: '{"detail":"Gone"}' },
+  "has forgotten the future": { kind: "answer", status: 410, body: '{"detail":"Gone"}' },
   "has an error": { kind: "answer", status: 500, body: "Internal Server Error", contentType: "text/plain" },
-  "is behind a proxy that is": {
+  "is behind a failing proxy": {
     kind: "answer",
     status: 502,
     body: "<html>Bad Gateway</html>",
@@ -80,7 +80,7 @@ async function runSound(t: TestContext): Promise<Awaited<NonNullable<typeof soun
 }
 
 for (const [what, fault] of Object.entries(faults))
-  test(`a trainer that ${what}, at any request`, async (t) => {
+  test(`a job survives a trainer that ${what}, at any request`, async (t) => {
     const sound = await (soundJob ??= runSound(t));
     const places = Array.from({ length: Math.min(requestCount, sound.requestCount) }, (_, index) => index);
     for (const place of searchedOf(places, 1, what)) {
@@ -98,7 +98,7 @@ for (const [what, fault] of Object.entries(faults))
   });
 
 for (const kind of ["skyrl-jax", "tinker"] as const)
-  test(`a trainer (${kind}) that answers with what no model computes makes no version, and is named`, async (t) => {
+  test(`a trainer (${kind}) with impossible answers makes no version, and is named in the error`, async (t) => {
     for (const [logprobs, message] of [
       [(all: readonly Float32Array[]) => all.slice(1), /log-probabilities of \d+ sequences, where/],
       [(all: readonly Float32Array[]) => [...all, ...all], /log-probabilities of \d+ sequences, where/],
@@ -187,7 +187,7 @@ test("a model continues from its last state and removes those of earlier version
   assert.equal(statesOf(bench.server).filter((state) => state.startsWith(`${model}/`)).length, 1);
   assert.ok(
     first.warnings.some((warning) =>
-      /takes no notice of weight decay of 0\.1, gradients cut to a norm of 0\.1/.test(warning),
+      /ignores weight decay of 0\.1, gradient clipping to a norm of 0\.1/.test(warning),
     ),
   );
   assert.ok(!second.warnings.some((warning) => warning.includes("fresh optimizer")));

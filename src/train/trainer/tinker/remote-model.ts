@@ -303,7 +303,7 @@ function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonl
     if (cause instanceof ServiceError) throw cause;
     throw garbled(
       what,
-      `what cannot be read (${cause instanceof Error ? cause.message : String(cause)})`,
+      `an unreadable result (${cause instanceof Error ? cause.message : String(cause)})`,
       cause,
     );
   }

@@ -14,7 +14,7 @@ interface StatePlace {
 export function parseState(state: string): StatePlace {
   const [, modelId, name] = /^tinker:\/\/([\w:.-]+)\/weights\/([\w-]+)$/.exec(state) ?? [];
   if (modelId !== undefined && name !== undefined) return { modelId, name };
-  throw invalid(`${quoted(state)} is no state of a Tinker server.`);
+  throw invalid(`${quoted(state)} is not a state of a Tinker server.`);
 }
 
 /** Removes a state; a missing one is no error. @throws ServiceError if the server does not remove it */

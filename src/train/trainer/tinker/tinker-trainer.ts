@@ -176,7 +176,7 @@ function metricsOf(measured: Readonly<Record<string, unknown>>): Readonly<Record
 function unfinished(cause: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
-    message: "A step of the trainer failed half way; it goes on from its last state.",
+    message: "A step of the trainer failed halfway; training continues from its last state.",
     cause,
   });
 }

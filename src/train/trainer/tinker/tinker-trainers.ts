@@ -70,7 +70,7 @@ export class TinkerTrainers implements TrainerProvider {
     if (start.kind === "adapter")
       throw new ServiceError({
         code: "unsupported",
-        message: "The trainer takes no adapters: it goes on from states alone that it kept itself.",
+        message: "The trainer takes no adapters: it continues only from states that it saved.",
       });
     // A lost process's models end with its session.
     await this.#runs.get(run.id)?.close();

@@ -24,11 +24,11 @@ test("an address names the server, its kind and its names of bases", () => {
 
 test("refuses a wrong address with the cure, and never shows a password", () => {
   const faults: readonly (readonly [string, RegExp])[] = [
-    ["http://there", /is no address of a trainer; write it as tinker\+http/],
-    ["tinker+http://", /is no address/],
-    ["tinker+http://there", /says no kind of server; one of skyrl-jax, /],
-    ["tinker+http://there?kind=slime", /no kind "slime"/],
-    ["tinker+http://there?kind=tuft&bse=x", /says "bse=x"/],
+    ["http://there", /is not a trainer address; write it as tinker\+http/],
+    ["tinker+http://", /is not a trainer address/],
+    ["tinker+http://there", /names no kind of server; one of skyrl-jax, /],
+    ["tinker+http://there?kind=slime", /the kind of server "slime" is unknown/],
+    ["tinker+http://there?kind=tuft&bse=x", /contains "bse=x"/],
     ["tinker+http://there?kind=tuft&adapters=/x", /send adapters; leave adapters out/],
     ["tinker+http://there?kind=skyrl-fsdp", /leave adapters in a folder; name it/],
     ["tinker+http://me:hidden@there?kind=tuft", /a user or a password/],
@@ -47,7 +47,7 @@ test("refuses a model that asks for a scale or projections that the server does 
   requireWishedAdapter(jax, { rank: 16, alpha: 32, targets: null }, 8);
   assert.throws(
     () => requireWishedAdapter(jax, { rank: 8, alpha: 16, targets: null }, 8),
-    /takes 32 for this rank/,
+    /uses 32 for this rank/,
   );
   assert.throws(
     () => requireWishedAdapter(jax, { rank: null, alpha: null, targets: ["q_proj"] }, 8),
@@ -55,6 +55,6 @@ test("refuses a model that asks for a scale or projections that the server does 
   );
   assert.throws(
     () => requireWishedAdapter({ kind: "open-rl" }, { rank: 8, alpha: 16, targets: null }, 8),
-    /as its own configuration says/,
+    /by its own configuration/,
   );
 });

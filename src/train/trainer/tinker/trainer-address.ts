@@ -33,7 +33,7 @@ export function readTrainerAddress(text: string): TrainerAddress {
   const kind = take(parameters, "kind");
   if (kind === null || !isKind(kind))
     throw invalid(
-      kind === null ? "it says no kind of server" : `there is no kind ${JSON.stringify(kind)} of server`,
+      kind === null ? "it names no kind of server" : `the kind of server ${JSON.stringify(kind)} is unknown`,
       `one of ${serverKindNames.join(", ")}, as in ${example}`,
     );
   const adapters = take(parameters, "adapters");
@@ -49,8 +49,8 @@ export function readTrainerAddress(text: string): TrainerAddress {
       const [, here = "*"] = /^base(?:\.(.+))?$/.exec(name) ?? [null, null];
       if (here === null || value === "")
         throw invalid(
-          `it says ${JSON.stringify(`${name}=${value}`)}`,
-          "kind, base, base.<name here> and adapters may be said",
+          `it contains ${JSON.stringify(`${name}=${value}`)}`,
+          "its parameters are kind, base, base.<name here> and adapters",
         );
       return [here, value];
     }),
@@ -69,15 +69,15 @@ function urlOf(text: string): URL {
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : null;
   if (url === null)
     throw invalid(
-      `${JSON.stringify(text.replace(/\/\/[^/]*@/, "//…@"))} is no address of a trainer`,
+      `${JSON.stringify(text.replace(/\/\/[^/]*@/, "//…@"))} is not a trainer address`,
       `write it as ${example}`,
     );
   if (url.username !== "" || url.password !== "")
     throw invalid(
-      "it has a user or a password in it",
-      "give the key in HONE_TRAINER_KEY, which takes file:<path> of a file with it",
+      "it contains a user or a password",
+      "give the key in HONE_TRAINER_KEY, directly or as file:<path>",
     );
-  if (url.hash !== "") throw invalid("it has a part behind #", "leave that out");
+  if (url.hash !== "") throw invalid("it has a fragment (#)", "leave it out");
   return url;
 }
 

@@ -20,7 +20,7 @@ export function requireWishedAdapter(
   const { alphaOf } = serverKinds[kind];
   const made = alphaOf?.(rank ?? rankOfServer) ?? null;
   if (alpha === null || alpha === made) return;
-  const how = made === null ? "scales adapters as its own configuration says" : `takes ${made} for this rank`;
+  const how = made === null ? "scales adapters by its own configuration" : `uses ${made} for this rank`;
   throw unsupported(`lora_alpha ${alpha}`, how);
 }
 

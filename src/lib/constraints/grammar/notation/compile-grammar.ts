@@ -239,7 +239,7 @@ function schemaInString(position: number): ConstraintRefusal {
     kind: "not-exact",
     subject: "%json",
     place: `position ${position}`,
-    message: `The grammar has a JSON Schema at position ${position}, and its texts stand within a JSON string.`,
+    message: `The grammar has a JSON Schema at position ${position}, which is not supported for text within a JSON string.`,
   });
 }
 
@@ -248,6 +248,6 @@ function missingRule(name: string, position: number): ConstraintRefusal {
     kind: "malformed",
     subject: name,
     place: `position ${position}`,
-    message: `The grammar refers at position ${position} to the rule ${quoted(name)}, which it does not have.`,
+    message: `The grammar refers to the rule ${quoted(name)} at position ${position}, but does not define it.`,
   });
 }

@@ -65,7 +65,7 @@ function arrayViolations({ goals }: Algebra, shape: ArrayShape, place: string): 
   for (const missed of goals.not(shape.rest)) {
     // No item may follow the first ones, so one more is a violation.
     if (missed === anyValue) shapes.push({ ...anyArray, min: shape.prefix.length + 1 });
-    else if (shape.prefix.length > 0) throw notExpressible("items behind prefixItems", place);
+    else if (shape.prefix.length > 0) throw notExpressible("items after prefixItems", place);
     else shapes.push({ ...anyArray, contains: [containing(missed, 1, place)] });
   }
   for (const { goal, min, max } of shape.contains) {
@@ -138,4 +138,4 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
 }
 
 const notExpressible = (keyword: string, place: string): ConstraintRefusal =>
-  refused(keyword, place, "would have to be ruled out, which cannot be expressed exactly");
+  refused(keyword, place, "would have to be negated, which cannot be expressed exactly");

@@ -89,13 +89,13 @@ export class SchemaDocument {
       throw badReference(
         "not-exact",
         at,
-        `leads to another document, ${quoted(reference)}; put that schema into $defs`,
+        `points to another document, ${quoted(reference)}; put that schema into $defs`,
       );
     const name = decoded(fragment);
     if (name !== "" && !name.startsWith("/")) {
       const anchor = this.#anchors.get(`${resolved(path, resource.url)}#${name}`);
       if (anchor === undefined)
-        throw badReference("malformed", at, `leads nowhere in the schema: ${quoted(reference)}`);
+        throw badReference("malformed", at, `points to nothing in the schema: ${quoted(reference)}`);
       return this.#find(anchor, at, reference);
     }
     return this.#find(`${target}${name}`, at, reference);
@@ -140,7 +140,7 @@ export class SchemaDocument {
       else value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
     }
     if (value === undefined)
-      throw badReference("malformed", at, `leads nowhere in the schema: ${quoted(reference)}`);
+      throw badReference("malformed", at, `points to nothing in the schema: ${quoted(reference)}`);
     return this.place(value, pointer);
   }
 

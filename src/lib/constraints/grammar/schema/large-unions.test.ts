@@ -95,14 +95,17 @@ function branches(keyword: string, branchCount: number, isClosed: boolean): Json
 }
 
 const tagged: readonly (readonly [string, Json])[] = [true, false].flatMap((isClosed) => [
-  [`30 conditions that want the tag, closed: ${isClosed}`, conditions(30, { asks: true, isClosed })] as const,
+  [
+    `30 conditions that require the tag, closed: ${isClosed}`,
+    conditions(30, { asks: true, isClosed }),
+  ] as const,
   [`30 conditions, closed: ${isClosed}`, conditions(30, { asks: false, isClosed })] as const,
   [`oneOf of 200 branches, closed: ${isClosed}`, branches("oneOf", 200, isClosed)] as const,
   [`anyOf of 1,200 branches, closed: ${isClosed}`, branches("anyOf", 1_200, isClosed)] as const,
 ]);
 
 for (const [name, schema] of searchedOf(tagged, 2, "branches")) {
-  test(`serves what a tag tells apart: ${name}`, () => {
+  test(`serves branches distinguished by a tag: ${name}`, () => {
     const language = readLanguage(jsonSchema(schema), defaultGrammarLimits);
     const judge = new Ajv2020({ strict: false }).compile(schema as object);
     const values: readonly Json[] = [

@@ -42,8 +42,7 @@ export class Members {
 
   list(name: string): readonly Placed[] {
     const items = itemsOf(this.required(name, "a list"));
-    if (items.length === 0)
-      throw malformed(`${this.pointer}/${escaped(name)}`, "a list that is not empty", []);
+    if (items.length === 0) throw malformed(`${this.pointer}/${escaped(name)}`, "a non-empty list", []);
     return items;
   }
 
@@ -73,7 +72,7 @@ export class Members {
     if (!this.has(name)) return;
     const { value, pointer } = this.required(name, "absent");
     if (!idle.some((one) => exactJsonText(one) === exactJsonText(value)))
-      throw notExact(name, pointer, `is ${cut(exactJsonText(value))}, which is not served`);
+      throw notExact(name, pointer, `is ${cut(exactJsonText(value))}, which is not supported`);
   }
 
   /** @throws ConstraintRefusal for a member that was never read */
@@ -81,7 +80,7 @@ export class Members {
     const [name] = this.#unread;
     if (name === undefined) return;
     const pointer = `${this.pointer}/${escaped(name)}`;
-    throw malformed(pointer, "absent, since it is no member of this format", this.#object[name]);
+    throw malformed(pointer, "absent, since this format has no such member", this.#object[name]);
   }
 }
 
@@ -94,7 +93,7 @@ export function textOf({ value, pointer }: Placed): string {
 
 export function filledTextOf(placed: Placed): string {
   const text = textOf(placed);
-  if (text === "") throw malformed(placed.pointer, "a text that is not empty", text);
+  if (text === "") throw malformed(placed.pointer, "a non-empty text", text);
   return text;
 }
 

@@ -29,7 +29,7 @@ export function readParameters(members: Members, readFormat: (placed: Placed) =>
   const schema = value as unknown as JsonObject;
   const refusal = parametersRefusal(schema);
   if (refusal !== null) {
-    const why = "speaks of all parameters together, and each is written by itself";
+    const why = "constrains all parameters together, but each is written separately";
     throw notExact(refusal.keyword, `${pointer}/${escaped(refusal.keyword)}`, why);
   }
   return placed(readFormat({ value: parametersTag(qwenMarks, schema), pointer }), pointer);

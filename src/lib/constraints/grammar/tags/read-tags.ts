@@ -99,11 +99,11 @@ const readers: Readonly<Record<string, ReadFormat>> = {
 
 /** Unsupported formats of other implementations, with their purpose. */
 const notServed: Readonly<Record<string, string>> = {
-  token: "names tokens; constraints here are on texts",
-  exclude_token: "names tokens; constraints here are on texts",
-  any_tokens: "names tokens; any_text is the same for texts",
-  token_triggered_tags: "names tokens; triggered_tags is the same for texts",
-  token_dispatch: "names tokens; dispatch is the same for texts",
+  token: "names tokens, but constraints apply to text",
+  exclude_token: "names tokens, but constraints apply to text",
+  any_tokens: "names tokens; any_text does the same for text",
+  token_triggered_tags: "names tokens; triggered_tags does the same for text",
+  token_dispatch: "names tokens; dispatch does the same for text",
 };
 
 interface PlacedTag {

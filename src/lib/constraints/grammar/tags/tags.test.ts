@@ -221,7 +221,7 @@ const table: readonly (readonly [
 ];
 
 for (const [name, tag, allowed, not] of table) {
-  test(`${name}: allows these texts alone`, () => {
+  test(`${name}: allows only these texts`, () => {
     const language = readLanguage(structuralTag(tag), limits);
     for (const text of allowed) assert.ok(accepts(language, text), text);
     for (const text of not) assert.ok(!accepts(language, text), text);
@@ -268,7 +268,7 @@ const refusals: readonly (readonly [tag: Json, kind: string, place: string, mess
   [[], "malformed", "#"],
   [{}, "malformed", "#/format"],
   [{ type: "text", format: anyText }, "malformed", "#/type"],
-  [{ format: anyText, other: 1 }, "malformed", "#/other", /no member/],
+  [{ format: anyText, other: 1 }, "malformed", "#/other", /no such member/],
   [{ format: anyText, structures: [], triggers: ["a"] }, "malformed", "#/structures"],
   [{ structures: [{ begin: "a", end: "b", schema: {} }] }, "malformed", "#/triggers"],
   [{ structures: [{ begin: "a", end: "b" }], triggers: ["a"] }, "malformed", "#/structures/0/schema"],

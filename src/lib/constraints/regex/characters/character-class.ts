@@ -102,7 +102,7 @@ const single = (point: number): CodePoints => [point, point];
 
 function readControlLetter(reader: Reader, start: number): number {
   const letter = reader.match(/[A-Za-z]/y)?.[0];
-  if (letter === undefined) throw reader.malformed("an escape that is cut short", start);
+  if (letter === undefined) throw reader.malformed("an incomplete escape", start);
   return letter.charCodeAt(0) % 32;
 }
 
@@ -121,7 +121,7 @@ function readUnicodeEscape(reader: Reader, start: number): number {
 
 function hexadecimal(reader: Reader, expression: RegExp, start: number): number {
   const match = reader.match(expression);
-  if (match === null) throw reader.malformed("an escape that is cut short", start);
+  if (match === null) throw reader.malformed("an incomplete escape", start);
   return Number.parseInt(match[1], 16);
 }
 

@@ -71,7 +71,7 @@ export class Futures {
     for (;;) {
       const askedMs = this.#clock.monotonicMs();
       if (askedMs - beganMs > operationMs)
-        throw lost(`The trainer has not done ${what} within ${operationMs / 1000} s.`);
+        throw lost(`The trainer has not finished ${what} within ${operationMs / 1000} s.`);
       const reply = await this.#poll({ requestId, accept, timeoutMs: pollMs, signal });
       const nowMs = this.#clock.monotonicMs();
       if (reply === null || (isPassing(reply) && reply.status !== 408)) {

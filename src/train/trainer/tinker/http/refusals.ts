@@ -71,7 +71,7 @@ export function refusalOf(reply: Reply, what: string): ServiceError {
   const { status } = reply;
   const reason = reasonOf(reply);
   if (status === 401 || status === 403)
-    return away(`The trainer does not let this server in (${reason}); set HONE_TRAINER_KEY.`);
+    return away(`The trainer denies this server access (${reason}); set HONE_TRAINER_KEY.`);
   if (status === 402) return away(`The trainer asks for payment (${reason}).`);
   if (fullPattern.test(reason)) return away(`The trainer has no room for another model (${reason}).`);
   if (isPassing(reply) || isGone(reply) || lostPattern.test(reason))

@@ -35,7 +35,7 @@ async function opened(t: TestContext, statuses: readonly number[]) {
 }
 
 for (const status of [404, 410])
-  test(`a session is gone when a heartbeat is answered with ${status}, and not before`, async (t) => {
+  test(`a session ends once a heartbeat is answered with ${status}, and not before`, async (t) => {
     const { session, clock, beaten, left } = await opened(t, [200, 503, status]);
     for (let beat = 1; beat <= 3; beat++) {
       session.requireThere();

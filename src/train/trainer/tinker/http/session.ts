@@ -47,7 +47,7 @@ export class TinkerSession {
     if (this.#isGone)
       throw new ServiceError({
         code: "unavailable",
-        message: "The trainer has ended the session, and with it the models under training.",
+        message: "The trainer has ended the session, and with it the models in training.",
       });
   }
 

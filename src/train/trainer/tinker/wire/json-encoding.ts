@@ -45,7 +45,7 @@ export function logprobsOfJson(result: unknown): readonly Float32Array[] {
     return Float32Array.from(logprobs.data as readonly unknown[], (value) => {
       // JSON cannot represent non-finite numbers.
       if (value === null) return NaN;
-      if (typeof value !== "number") throw new Error("a log-probability of a result is no number");
+      if (typeof value !== "number") throw new Error("a log-probability of a result is not a number");
       return value;
     });
   });

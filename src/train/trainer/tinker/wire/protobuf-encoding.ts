@@ -88,7 +88,7 @@ function arraysOf(batched: Uint8Array): readonly Float32Array[] {
   return offsets.slice(1).map((end, index) => {
     const start = offsets[index];
     const isSound = start >= 0 && start <= end && end <= data.length && (end - start) % 4 === 0;
-    if (!isSound) throw new Error(`log-probabilities lie from ${start} to ${end} of ${data.length} bytes`);
+    if (!isSound) throw new Error(`log-probabilities range from byte ${start} to ${end} of ${data.length}`);
     // Copied, since floats must be aligned to four bytes.
     return new Float32Array(Uint8Array.from(data.subarray(start, end)).buffer);
   });

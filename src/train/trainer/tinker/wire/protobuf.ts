@@ -53,7 +53,7 @@ export function* fieldsOf(message: Uint8Array): Generator<WireField, void> {
       value += (byte & 0x7f) * 2 ** (7 * place);
       if (byte < 0x80) return value;
     }
-    throw new Error("a number of a message has no end");
+    throw new Error("a message has a varint without an end");
   };
   const take = (length: number): Uint8Array => {
     const bytes = message.subarray(at, at + length);
@@ -78,7 +78,7 @@ export function* fieldsOf(message: Uint8Array): Generator<WireField, void> {
         take(4);
         break;
       default:
-        throw new Error(`a message has a field of the unknown kind ${tag % 8}`);
+        throw new Error(`a message has a field of the unknown wire type ${tag % 8}`);
     }
   }
 }

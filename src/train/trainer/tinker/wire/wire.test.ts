@@ -67,13 +67,13 @@ test("both encodings carry the same, in both directions", () => {
 test("refuses a malformed result", () => {
   const whole = Buffer.from(recorded.result, "hex");
   assert.throws(() => logprobsOfProtobuf(whole.subarray(0, whole.length - 3)), /cut off/);
-  assert.throws(() => logprobsOfProtobuf(Buffer.alloc(40, 0xff)), /no end|unknown kind|cut off/);
+  assert.throws(() => logprobsOfProtobuf(Buffer.alloc(40, 0xff)), /without an end|unknown wire type|cut off/);
   for (const result of [null, {}, { loss_fn_outputs: [{}] }, { loss_fn_outputs: 3 }])
     assert.throws(() => logprobsOfJson(result), /has no/);
   for (const value of ["-1", true, [], {}])
     assert.throws(
       () => logprobsOfJson({ loss_fn_outputs: [{ logprobs: { data: [-1, value] } }] }),
-      /is no number/,
+      /is not a number/,
     );
 });
 

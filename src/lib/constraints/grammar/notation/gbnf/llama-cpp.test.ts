@@ -94,7 +94,7 @@ test("each grammar of llama.cpp has examples", () => {
 });
 
 for (const [name, { accepted, others }] of Object.entries(examples)) {
-  test(`${name}.gbnf holds its texts, and no others`, () => {
+  test(`${name}.gbnf accepts its texts and no others`, () => {
     const read = language(name);
     for (const text of accepted) assert.ok(accepts(read, text), text);
     for (const text of others) assert.ok(!accepts(read, text), text);

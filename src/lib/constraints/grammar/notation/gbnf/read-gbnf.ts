@@ -64,7 +64,7 @@ function readTerm(reader: Reader, limits: GrammarLimits, depth: number): Grammar
   if (reader.skip("[")) return { kind: "character", set: readClass(reader, position) };
   if (reader.skip(".")) return { kind: "character", set: allCharacters };
   if (reader.sees("(="))
-    throw reader.notExact("a look-ahead", position, "It only helps XGrammar to go faster: leave it out");
+    throw reader.notExact("a look-ahead", position, "It only makes XGrammar faster: leave it out");
   if (reader.skip("(")) {
     const group = readChoice(reader, limits, depth + 1);
     reader.match(blanks);
@@ -72,11 +72,7 @@ function readTerm(reader: Reader, limits: GrammarLimits, depth: number): Grammar
     return group;
   }
   if (reader.sees("<") || reader.sees("!<"))
-    throw reader.notExact(
-      "a token by name",
-      position,
-      "Constraints here are on texts: write the token's text",
-    );
+    throw reader.notExact("a token by name", position, "Constraints apply to text: write the token's text");
   const name = reader.match(ruleName)?.[0];
   if (name === undefined) throw reader.malformed(`an unexpected ${reader.peek()}`);
   return { kind: "rule", name, position };

@@ -59,8 +59,8 @@ function readAttribute(source: Source): Partial<Attributes> {
 
 const cures: Readonly<Record<string, string>> = {
   max_tokens:
-    "A repetition with bounds, such as /(.|\\n){0,200}/, limits characters; max_tokens of the request limits its tokens",
-  temperature: "temperature of the request counts for the whole answer",
+    "A repetition with bounds, such as /(.|\\n){0,200}/, limits characters; the request's max_tokens limits tokens",
+  temperature: "The request's temperature applies to the whole answer",
 };
 
 const equals = /\s*=\s*/y;

@@ -190,7 +190,7 @@ test("refuses unsupported syntax, with the position", () => {
     ['start: "z".."a"', "malformed", "a range whose ends are out of order", "position 7"],
     ['start: "ab".."c"', "malformed", "a range whose ends are not one character each", "position 7"],
     ['start: A\nA: b\nb: "b"', "malformed", "the rule b in a terminal", "position 12"],
-    ['start: A\nA: "a" B\nB: A', "malformed", "a terminal B that leads to itself", "position 21"],
+    ['start: A\nA: "a" B\nB: A', "malformed", "a recursive terminal B", "position 21"],
     ['start: %json {"type": ', "malformed", "no JSON object", "position 7"],
     ['start: %json {"type": 1}', "malformed", "type", "position 7, #/type"],
     [
@@ -214,7 +214,7 @@ test("refuses unsupported syntax, with the position", () => {
     ['start[suffix="b", stop="c"]: "a"', "malformed", "a rule with both suffix and stop", "position 27"],
     ['start[lazy]: a\na: "a"', "malformed", "the rule a in a terminal", "position 13"],
     ['start: A\nA[lazy]: "a"', "not-exact", "a terminal with attributes", "position 10"],
-    ['%override A: "a"\nstart: A', "malformed", "a change of A, which is not defined before", "position 10"],
+    ['%override A: "a"\nstart: A', "malformed", "a change of A, which is not yet defined", "position 10"],
     ["start: A\n%declare A", "not-exact", "the directive %declare", "position 9"],
     ["start: A\n%import python.A", "not-exact", "an import of python.A", "position 9"],
     ["start: A\n%import common.A", "not-exact", "an import of common.A", "position 9"],

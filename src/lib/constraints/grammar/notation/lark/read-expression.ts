@@ -111,7 +111,7 @@ function unknownTerm(reader: Reader): Error {
     return reader.notExact(
       "a token by name",
       reader.position,
-      "Constraints here are on texts: write the token's text as a string, if it has one in answers",
+      "Constraints apply to text: write the token's text as a string, if it has text in answers",
     );
   if (reader.sees("@")) return reader.notExact("another grammar");
   const directive = reader.match(/%\w+/y)?.[0];

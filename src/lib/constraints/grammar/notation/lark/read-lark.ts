@@ -82,7 +82,7 @@ class LarkReader {
     hasNode(node, (inner) => {
       if (inner.kind !== "rule") return false;
       if (this.#checking.has(inner.name))
-        throw this.#reader.malformed(`a terminal ${name} that leads to itself`, inner.position);
+        throw this.#reader.malformed(`a recursive terminal ${name}`, inner.position);
       this.#checkTerminal(inner.name);
       return false;
     });
@@ -128,7 +128,7 @@ class LarkReader {
     const { name, body } = this.#readBody();
     const before = this.#rules.get(name);
     if (before === undefined)
-      throw reader.malformed(`a change of ${name}, which is not defined before`, position);
+      throw reader.malformed(`a change of ${name}, which is not yet defined`, position);
     this.#rules.set(name, how === "override" ? body : { kind: "choice", parts: [before, body] });
   }
 

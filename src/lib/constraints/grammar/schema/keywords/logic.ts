@@ -21,7 +21,7 @@ export const logicKeywords: Readonly<Record<string, ReadKeyword>> = {
   $dynamicRef(context, value, { place, pointer, keyword }) {
     if (typeof value !== "string") throw malformed(pointer, "a reference", value);
     const target = context.document.resolveDynamic(place, value);
-    if (target === null) throw refused(keyword, pointer, "has several anchors to choose from");
+    if (target === null) throw refused(keyword, pointer, "is ambiguous between several anchors");
     return referring(context, target, pointer);
   },
   allOf(context, value, { pointer }) {

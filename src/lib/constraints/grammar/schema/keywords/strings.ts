@@ -58,7 +58,7 @@ function unknownFormat(
     compilation.notices.addUnknownFormat(format, pointer);
     return null;
   }
-  const why = `has the value ${quoted(format)}, which is not known; leave it out, or describe the texts with pattern (constraints.strictFormats refuses what is not known)`;
+  const why = `has the value ${quoted(format)}, which is unknown; leave it out, or describe the texts with pattern (constraints.strictFormats refuses unknown formats)`;
   throw refused(keyword, pointer, why);
 }
 

@@ -42,7 +42,7 @@ export function checkNegation(place: SchemaPlace): void {
       throw refused(
         keyword,
         `${place.pointer}/${keyword}`,
-        "would have to be ruled out, which cannot be expressed exactly",
+        "would have to be negated, which cannot be expressed exactly",
       );
   }
 }

@@ -86,12 +86,12 @@ function checkItems(plans: Plans, plan: ArrayPlan, pointer: string): void {
       throw refused(
         "uniqueItems",
         pointer,
-        "compares arrays and objects whose texts, numbers and names are listed, or are many; some here are neither",
+        "requires that the texts, numbers and names in arrays and objects are either listed or too many to run out; some here are neither",
       );
     for (const inner of plans.goalsWithin(goal)) seen.add(inner);
   }
   if (plan.min > 1 && !items.some((goal) => hasValues(plans, goal, plan.min)))
-    throw refused("uniqueItems", pointer, "asks for more items that differ than there surely are");
+    throw refused("uniqueItems", pointer, "requires more unique items than are known to exist");
 }
 
 function namesOf({ texts }: Meanings, plan: Plan): readonly Expression[] {

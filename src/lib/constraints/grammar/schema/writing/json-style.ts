@@ -79,6 +79,6 @@ function matchingBlanks(pattern: string, blanks: Expression, compilation: Compil
     kind: "malformed",
     subject: place,
     place,
-    message: `The whitespace_pattern ${quoted(pattern)} matches no text of blanks, tabs and line ends; nothing else may stand between the tokens of JSON.`,
+    message: `The whitespace_pattern ${quoted(pattern)} matches no text of spaces, tabs and line breaks, and JSON allows nothing else between its tokens.`,
   });
 }

@@ -69,7 +69,7 @@ function differing(meanings: Meanings, shape: ArrayShape): Pick<ArrayPlan, "dist
     throw refused(
       "uniqueItems",
       pointer,
-      "cannot be combined with contains or with first items of their own",
+      "cannot be combined with contains or with schemas for the first items",
     );
   const items = meanings.shapes(shape.rest);
   if (items.some(({ type }) => type === "array" || type === "object"))

@@ -172,11 +172,7 @@ function wantedNames(
     const possible = doing.filter(({ names, goal }) => goal !== noValue && !automaton.isEmpty(names));
     const isScarce = ({ names }: WantedName) => !automaton.hasTexts(automaton.start(names), many);
     if (wants.length > 1 && possible.some(isScarce))
-      throw refused(
-        "not",
-        need.pointer,
-        "asks for several names that are not declared, of which there are few",
-      );
+      throw refused("not", need.pointer, "requires several undeclared names, of which there are only few");
     found = [...found, ...possible];
     if (found.length > limits.alternatives) throw limitExceeded("alternatives", limits.alternatives);
   }
