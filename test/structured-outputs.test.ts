@@ -20,7 +20,6 @@ import { readConstraint } from "../src/api/wire/chat/chat-constraint.ts";
 import { call, serverOfFile } from "./running-server.ts";
 
 const page = readFileSync("docs/guides/structured-outputs.md", "utf8");
-const readme = readFileSync("README.md", "utf8");
 const trie = vocabularyOf([]);
 const server = serverOfFile();
 
@@ -41,8 +40,8 @@ function tableUnder(head: string): readonly (readonly string[])[] {
 const codeIn = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code);
 
 /** The blocks of code in a language. */
-function blocks(language: string, text = page): readonly string[] {
-  return [...text.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].flatMap(([, name, code]) =>
+function blocks(language: string): readonly string[] {
+  return [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].flatMap(([, name, code]) =>
     name === language ? [code] : [],
   );
 }
@@ -184,13 +183,8 @@ function written(lines: string): Promise<string> {
 }
 
 test("the examples in TypeScript run as they stand", async () => {
-  const shown = "console.log(capital.choices[0].finish_reason, capital.choices[0].message.content);";
-  // Those of the project's own client are checked with the pages about it.
-  const ofOpenai = blocks("ts", readme).filter((block) => !block.includes("hone-server/client"));
-  const answered = await written([...ofOpenai, shown].join(""));
-  assert.match(answered, /^stop \s*\{\s*"city"\s*:\s*"[^]{0,20}"\s*\}\n$/);
   const answer = await written(blocks("ts").join(""));
-  assert.match(answer, /^\{ direction: '(left|right)' \}\n$/);
+  assert.match(answer, /^\{ direction: '(left|right)' \}\n/);
 });
 
 test("the command says what the page says", async (t) => {
