@@ -1,68 +1,214 @@
-// Blocks of pages other than the recipes, run as somebody would who copies them, one after the other, beside a server.
+// Every code block of README.md, the tutorials and the guides runs as a reader would run it, or is declared here with a reason.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { putHoneInto } from "./hone-command.ts";
-import { serverOfFile } from "./running-server.ts";
+import { anchorsIn, linksIn, pages, readBlocks, savedAs } from "./docs/page-blocks.ts";
+import { PageRunner } from "./docs/page-runner.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "hone-blocks-"));
-const bin = putHoneInto(join(folder, "bin"));
-writeFileSync(join(bin, "npx"), '#!/bin/sh\nexec "$@"\n');
-chmodSync(join(bin, "npx"), 0o755);
-after(() => rmSync(folder, { recursive: true }));
-const server = serverOfFile({
-  onStart: ({ dataFolder }) => symlinkSync(resolve(dataFolder), join(folder, ".hone")),
+const runner = new PageRunner();
+after(() => runner.close());
+
+/** Output that shows that a page did what it is for. */
+const says: Readonly<Record<string, RegExp>> = {
+  "README.md": /Paris/,
+  "docs/guides/annotation-queues.md": /tone/,
+  "docs/guides/anthropic.md": /Paris/,
+  "docs/guides/backup.md": /verified|restored|backup/i,
+  "docs/guides/checkpoints.md": /adapter/,
+  "docs/guides/clients.md": /Paris[\s\S]*Paris[\s\S]*nearest: What is the capital of France/,
+  "docs/guides/feedback.md": /rating[\s\S]*stars/,
+  "docs/guides/fine-tune.md": /^I am the lookup agent\.$/m,
+  "docs/guides/keys.md": /^changed reports$[\s\S]*"object":"list"/m,
+  "docs/guides/logits-processors.md": /chatcmpl-/,
+  "docs/guides/model-memory.md": /perplexity/,
+  "docs/guides/models.md": /small/,
+  "docs/guides/observability.md": /request answered|listening/,
+  "docs/guides/recorded-chats.md": /Paris/,
+  "docs/guides/retention.md": /recordings/,
+  "docs/guides/rl-loop.md": /version \d+, as/,
+  "docs/guides/structured-outputs.md": /isLarge: (true|false)[\s\S]*person\.json: served exactly/,
+  "docs/guides/tools.md": /weather \{\s*"city":/,
+  "docs/guides/webhooks.md": /whsec_/,
+  "docs/tutorials/first-hour.md": /Paris/,
+  "docs/tutorials/from-feedback-to-a-better-model.md": /👍/,
+  "docs/tutorials/teach-your-task.md": /mean reward[\s\S]*version 1; best/,
+};
+
+const gguf = "test/fixtures/gguf/qwen2.gguf";
+
+/** Files that a page's reader has. */
+const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "docs/tutorials/first-hour.md": { "model.gguf": gguf },
+  "docs/guides/models.md": { "model.gguf": gguf },
+  "docs/guides/model-memory.md": { "model.gguf": gguf },
+};
+
+/**
+ * Blocks of `console`, which do not run here: the start of each, with the reason and, if there is one, the test that covers it.
+ */
+const declared: Readonly<Record<string, readonly (readonly [start: string, reason: string])[]>> = {
+  "README.md": [
+    ["npm run pack", "takes minutes and asks the registry; test/npm.test.ts and test/package.test.ts"],
+    ["npx hone demo", "takes long; test/demo.test.ts"],
+    ["npx hone models add", "asks the Hugging Face hub; src/inference/models/library/add-from-hub.test.ts"],
+  ],
+  "docs/guides/annotation-queues.md": [
+    ["npx hone annotate", "needs a terminal; src/apps/cli/annotate/annotate.test.ts"],
+  ],
+  "docs/guides/anthropic.md": [
+    ["export ANTHROPIC_BASE_URL", "starts another program; test/messages.test.ts"],
+  ],
+  "docs/guides/backup.md": [["npx hone export", "needs PostgreSQL; test/postgres.test.ts"]],
+  "docs/guides/dashboard.md": [["npx hone open", "opens a browser"]],
+  "docs/guides/deploy.md": [
+    ["docker compose up", "needs Docker; test/image.test.ts and test/deploy.test.ts"],
+    ["docker compose exec hone hone models add", "needs Docker; test/deploy.test.ts"],
+    ["docker build", "needs Docker; test/image.test.ts and test/deploy.test.ts"],
+    ["sudo useradd", "needs systemd and root; test/deploy.test.ts"],
+    ["sudo -u hone", "needs systemd and root; test/deploy.test.ts"],
+  ],
+  "docs/guides/distributed.md": [["export POSTGRES_PASSWORD", "needs Docker; test/deploy.test.ts"]],
+  "docs/guides/model-memory.md": [
+    ["npx hone serve --model qwen", "needs large files; test/models-on-demand.test.ts"],
+  ],
+  "docs/guides/models.md": [
+    ["npx hone models add HuggingFaceTB", "asks the hub; src/inference/models/library/add-from-hub.test.ts"],
+  ],
+  "docs/guides/postgres.md": [["createdb", "needs PostgreSQL; test/postgres.test.ts"]],
+  "docs/guides/prefill-and-decode.md": [
+    ["HONE_TRANSFER_SECRET", "needs two servers; test/passed-prompts.test.ts"],
+    ["node dist/examples/prefill-decode-proxy.js", "needs two servers; test/passed-prompts.test.ts"],
+  ],
+  "docs/guides/servers.md": [
+    ["export HONE_DATABASE_URL", "needs PostgreSQL; test/many-servers.test.ts"],
+    ["export HONE_BLOBS", "needs a bucket; test/bucket-servers.test.ts"],
+    ["HONE_ROLES=serve", "needs PostgreSQL; test/trained-fleet.test.ts"],
+  ],
+  "docs/guides/tinker.md": [
+    ["npx hone serve", "needs a trainer elsewhere; src/train/trainer/tinker/contract.test.ts"],
+    ["npx hone models move", "needs a trainer elsewhere; src/apps/cli/migrate/move-command.test.ts"],
+  ],
+  "docs/guides/train-on-feedback.md": [
+    ["npx hone rules preview", "docs/tutorials/from-feedback-to-a-better-model.md runs these commands"],
+    ["npx hone jobs preference", "needs feedback; test/preference-training.test.ts"],
+  ],
+  "docs/guides/vllm.md": [
+    ["VLLM_ALLOW_RUNTIME_LORA_UPDATING", "needs a GPU; tools/conformance/vllm/run.py"],
+    ["HONE_REMOTE_API_KEY", "needs vLLM; test/vllm-models.test.ts"],
+  ],
+  "docs/guides/webhooks.md": [["WEBHOOK_SECRET", "waits for events; test/webhooks.test.ts runs it"]],
+  "docs/tutorials/first-hour.md": [["npx hone demo", "takes long; test/demo.test.ts"]],
+  "docs/tutorials/two-machines.md": [
+    ["export HONE_DATABASE_URL", "needs PostgreSQL; test/many-servers.test.ts"],
+    ["export HONE_DATABASE_URL", "needs PostgreSQL; test/many-servers.test.ts"],
+    ["export HONE_URL", "needs PostgreSQL and npm; test/trained-fleet.test.ts"],
+  ],
+};
+
+const running = ["sh", "ts", "js"];
+const shown = ["console", "json", "text", "yaml", "nginx", "mermaid"];
+
+for (const page of pages)
+  if (readBlocks(page).some(({ language }) => running.includes(language)))
+    test(`${page}: its code runs`, async () => {
+      assert.match(await runner.run(page, files[page]), says[page] ?? /(?:)/);
+    });
+
+test("each block names a language that says whether it runs", () => {
+  for (const page of pages)
+    for (const { line, language, code } of readBlocks(page)) {
+      assert.ok([...running, ...shown].includes(language), `${page}:${line}: ${language}`);
+      if (language === "json") JSON.parse(code);
+      if (language === "text")
+        assert.doesNotMatch(code, /^(?:\$ |npx |hone |curl |npm |import )/m, `${page}:${line}: use console`);
+    }
 });
 
-/** How many blocks of each page run, from its first on, and what they say at least once. */
-const pages = {
-  "docs/guides/keys.md": { language: "sh", count: 5, says: /^changed reports$[\s\S]*"object":"list"/m },
-  "docs/guides/weave.md": { language: "sh", count: 1, says: /^$/ },
-  "docs/reference/client.md": { language: "ts", count: 1, says: /c-a-t/ },
-} as const;
-
-function blocksOf(page: string, language: string): readonly string[] {
-  const found = readFileSync(page, "utf8").matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"));
-  return [...found].map(([, code = ""]) => code);
-}
-
-/** @returns what it printed */
-function run(program: string, words: readonly string[]): string {
-  const { url, apiKey } = server();
-  const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}`, HONE_URL: url, HONE_API_KEY: apiKey };
-  const { status, stdout, stderr } = spawnSync(program, words, { cwd: folder, env, encoding: "utf8" });
-  assert.equal(status, 0, `${words.join(" ")}:\n${stdout}${stderr}`);
-  return stdout;
-}
-
-function runBlock(code: string, language: string): string {
-  const own = code.replaceAll("http://127.0.0.1:8000", server().url);
-  if (language === "sh") return run("bash", ["-euc", own.replaceAll("curl ", "curl --fail-with-body -sS ")]);
-  const client = pathToFileURL(resolve("dist/src/apps/client/index.js")).href;
-  writeFileSync(join(folder, "block.mjs"), own.replace("hone-server/client", client));
-  return run(process.execPath, ["block.mjs"]);
-}
-
-for (const [page, { language, count, says }] of Object.entries(pages))
-  test(`the first ${count} blocks of ${page} run as they stand`, () => {
-    const blocks = blocksOf(page, language).slice(0, count);
-    assert.equal(blocks.length, count);
-    assert.match(blocks.map((block) => runBlock(block, language)).join("\n"), says);
-  });
-
-test("the block of docs/guides/structured-outputs.md that checks a schema runs as it stands", () => {
-  const block = blocksOf("docs/guides/structured-outputs.md", "sh").find((code) =>
-    code.includes("schemas check"),
+test("each block that does not run is declared with a reason", () => {
+  for (const page of pages) {
+    const left = [...(declared[page] ?? [])];
+    for (const { line, language, code } of readBlocks(page)) {
+      if (language !== "console") continue;
+      const index = left.findIndex(([start]) => code.startsWith(start));
+      assert.ok(index >= 0, `${page}:${line} neither runs nor is declared`);
+      left.splice(index, 1);
+    }
+    assert.deepEqual(left, [], `${page}: declared, but not there`);
+  }
+  assert.deepEqual(
+    Object.keys(declared).filter((page) => !pages.includes(page)),
+    [],
   );
-  assert.match(runBlock(block ?? "", "sh"), /person\.json: .*/);
 });
 
-test("no block of these pages has something left to fill in", () => {
-  for (const page of [...Object.keys(pages), "docs/guides/structured-outputs.md"])
-    for (const code of blocksOf(page, "(?:sh|ts|js)"))
-      assert.doesNotMatch(code, /=<|hone_\.\.\.|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-/, page);
+test("each file that a reason names exists", () => {
+  for (const [page, blocks] of Object.entries(declared))
+    for (const [start, reason] of blocks)
+      for (const [name] of reason.matchAll(/\b(?:test|src|docs|tools)\/[\w/.-]+\w/g))
+        assert.ok(existsSync(name), `${page}, ${start}: ${name}`);
+});
+
+test("each file that a block is saved as is used by another block of its page", () => {
+  for (const page of pages)
+    for (const block of readBlocks(page)) {
+      const name = savedAs(block);
+      const others = readBlocks(page).filter(({ line }) => line !== block.line);
+      if (name !== null)
+        assert.ok(
+          others.some(({ code }) => code.includes(name)),
+          `${page}: ${name}`,
+        );
+    }
+});
+
+test("each command and flag in a block that does not run is in the reference", () => {
+  const reference = readFileSync("docs/reference/command-line.md", "utf8");
+  const settings = readFileSync("docs/reference/configuration.md", "utf8");
+  const sections = new Map(
+    reference
+      .split(/^### hone /m)
+      .slice(1)
+      .map((section): [string, string] => [section.split("\n", 1)[0] ?? "", section]),
+  );
+  for (const page of pages)
+    for (const { line, language, code } of readBlocks(page)) {
+      if (language !== "console") continue;
+      const commands = code.replaceAll("\\\n", " ").matchAll(/(?:^|[\s/])hone ((?:[a-z-]+ ?)+)([^\n|#]*)/g);
+      for (const [whole, words = "", rest = ""] of commands) {
+        const name = [...sections.keys()]
+          .filter((command) => `${words.trim()} `.startsWith(`${command} `))
+          .sort((a, b) => b.length - a.length)[0];
+        if (name === undefined) continue;
+        const known = sections.get(name) + (name === "serve" || name === "doctor" ? settings : "");
+        for (const [flag] of `${words}${rest}`.matchAll(/--[a-z][a-z-]*/g))
+          assert.ok(known.includes(flag), `${page}:${line}: ${whole.trim()}: ${flag}`);
+      }
+    }
+});
+
+test("no block has something left to fill in", () => {
+  for (const page of pages)
+    for (const { line, language, code } of readBlocks(page))
+      if (running.includes(language))
+        assert.doesNotMatch(
+          code,
+          /=<|<[a-z ]+>(?=\s|$)|hone_\.\.\.|…|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-/m,
+          `${page}:${line}`,
+        );
+});
+
+test("each link of these pages leads to a file and a heading that exist", () => {
+  for (const page of pages)
+    for (const target of linksIn(page)) {
+      const [path = "", anchor] = target.split("#");
+      const file = path === "" ? page : join(dirname(page), path);
+      assert.ok(existsSync(file), `${page}: ${target}`);
+      if (anchor !== undefined) assert.ok(anchorsIn(file).has(anchor), `${page}: ${target}`);
+    }
+});
+
+test("no page is longer than 250 lines", () => {
+  for (const page of pages)
+    assert.ok(readFileSync(page, "utf8").split("\n").length <= 251, `${page} is too long`);
 });

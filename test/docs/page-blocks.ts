@@ -1,0 +1,62 @@
+// Code blocks and links of the Markdown pages: README.md, the tutorials and the guides.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Block {
+  readonly line: number;
+  readonly language: string;
+  readonly code: string;
+}
+
+/** The README, tutorials and guides, by path. */
+export const pages: readonly string[] = [
+  "README.md",
+  ...pagesIn("docs/tutorials"),
+  ...pagesIn("docs/guides"),
+];
+
+function pagesIn(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".md"))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+/** Returns the fenced blocks of a page in order, without the indentation of their fences. */
+export function readBlocks(page: string): readonly Block[] {
+  const text = readFileSync(page, "utf8");
+  return [...text.matchAll(/^( *)```([^\n]*)\n(.*?)^\1```$/gms)].map(
+    ({ 1: indent = "", 2: language = "", 3: code = "", index }) => ({
+      line: text.slice(0, index).split("\n").length,
+      language,
+      code: code.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+    }),
+  );
+}
+
+/** Returns the name that a block's first line, such as `// learn.mjs`, gives it; null if it has none. */
+export function savedAs({ code }: Block): string | null {
+  return /^\/\/ ([\w-]+\.m?js)\b/.exec(code)?.[1] ?? null;
+}
+
+/** Returns the anchors of a page's headings, as GitHub makes them. */
+export function anchorsIn(page: string): ReadonlySet<string> {
+  const prose = readFileSync(page, "utf8").replaceAll(/^( *)```.*?^\1```$/gms, "");
+  const anchors = new Set<string>();
+  for (const [, heading = ""] of prose.matchAll(/^#+ (.*)$/gm)) {
+    const slug = heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-");
+    let anchor = slug;
+    for (let count = 1; anchors.has(anchor); count++) anchor = `${slug}-${count}`;
+    anchors.add(anchor);
+  }
+  return anchors;
+}
+
+/** Returns the targets of a page's links to files and headings of this repository. */
+export function linksIn(page: string): readonly string[] {
+  const prose = readFileSync(page, "utf8").replaceAll(/^( *)```.*?^\1```$/gms, "");
+  return [...prose.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = ""]) => target);
+}
