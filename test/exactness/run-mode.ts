@@ -90,7 +90,7 @@ export async function runMode(
   return {
     answers: requests.map((request, index) => answerOf(transcript(last + index), request)),
     stepCount,
-    keptCount: loop.keptPrefixes.hits,
+    keptCount: loop.cachedPrefixes.hits,
     draftedCount: loop.draftCounts.accepted,
     heldBytes: loop.kvCacheBytes,
   };

@@ -1,6 +1,6 @@
 // What rows of other lengths, and of other adapters, cost a step of the model runner, turn about in one process.
 import { systemClock } from "../../src/base/domain/clock.ts";
-import { feedsOf } from "../../src/inference/engine/adapters/read-adapter.ts";
+import { toAdapterFeeds } from "../../src/inference/engine/adapters/read-adapter.ts";
 import { KvLane } from "../../src/inference/engine/cache/kv-lane.ts";
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
 import type { DecodingRows, LoadedAdapter, ModelRunner } from "../../src/inference/engine/model-runner.ts";
@@ -37,7 +37,7 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
   const adapterOf = (seed: number): LoadedAdapter => ({
     id: `${seed}`,
     revision: `${seed}`,
-    ...feedsOf(config, createLoraAdapter(config, { rank: 8, seed })),
+    ...toAdapterFeeds(config, createLoraAdapter(config, { rank: 8, seed })),
   });
   const [one, other] = [adapterOf(1), adapterOf(2)];
   const rows = (

@@ -33,8 +33,8 @@ export class TimedRunner implements ModelRunner {
     return this.#runner.prepareAdapter(reference);
   }
 
-  makeReady(adapter: LoadedAdapter): Promise<void> {
-    return this.#runner.makeReady(adapter);
+  warmUp(adapter: LoadedAdapter): Promise<void> {
+    return this.#runner.warmUp(adapter);
   }
 
   dropAdapter(id: string): void {

@@ -4,7 +4,7 @@ import { appendFileSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, r
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { ensureGgufFolder, keptGgufFolder } from "../../lib/model-files/gguf/gguf-model.ts";
+import { ensureGgufFolder, findGgufFolder } from "../../lib/model-files/gguf/gguf-model.ts";
 import { readGguf } from "../../lib/model-files/gguf/gguf-file.ts";
 import { readFloats, type StoredTensor, type StoredType } from "../../lib/model-files/stored-tensor.ts";
 import { type WrittenValue, writeGguf } from "../../lib/model-files/testing/write-gguf.ts";
@@ -112,9 +112,9 @@ test("a folder is made once per file, and again when the file has changed", asyn
   const cache = join(scratch, "cache");
   const file = join(scratch, "changing.gguf");
   copyFileSync(join(fixtures, "qwen2.gguf"), file);
-  assert.equal(keptGgufFolder(file, cache), null);
+  assert.equal(findGgufFolder(file, cache), null);
   const first = ensureGgufFolder(file, cache);
-  assert.equal(keptGgufFolder(file, cache), first);
+  assert.equal(findGgufFolder(file, cache), first);
   const hashes = await baseHashes(first, join(scratch, "hashes"));
   assert.equal(ensureGgufFolder(file, cache), first);
   appendFileSync(file, Buffer.alloc(32));

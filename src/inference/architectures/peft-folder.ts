@@ -14,8 +14,8 @@ import { loraNames, loraProjections } from "./parameters.ts";
 import {
   blockOf,
   blockStarts,
-  moduleNamesOf,
-  readUnfused,
+  lastNamesOf,
+  readSplitProjections,
   stackedAdapter,
   unfusedField,
   type StackedAdapter,
@@ -56,7 +56,7 @@ export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapte
       continue;
     }
     const [rows, columns] = [readFloats(storedA), readFloats(storedB)];
-    matrices.set(a, module.rank === rank ? rows : withZeros(rows, rank * inputSize));
+    matrices.set(a, module.rank === rank ? rows : zeroPad(rows, rank * inputSize));
     const isAlike = module.rank === rank && module.scale === scale;
     matrices.set(b, isAlike ? columns : widened(columns, module, { rank, scale }));
   }
@@ -74,7 +74,7 @@ export function readBlock(
 ): Float32Array {
   const block = blockOf(readFloats(b), { stackedRank: b.shape[1], start, rank });
   if (block !== null) return block;
-  throw unlikeParts(`rows of ${b.name} hold numbers outside their ${rank} columns from ${start} on`);
+  throw notStackedError(`rows of ${b.name} hold numbers outside their ${rank} columns from ${start} on`);
 }
 
 /** An adapter whose matrices are still in their file. */
@@ -95,10 +95,10 @@ export type StoredLoraAdapter = Omit<LoraAdapter, "matrices"> & {
 /** Like {@link readLoraAdapter}, without reading the matrices. */
 export function openLoraAdapter(folder: string, config: ModelConfig): StoredLoraAdapter {
   const reader = new ConfigReader(readAdapterConfig(folder), "adapter_config.json");
-  refuseWhatIsNotApplied(reader);
+  refuseUnsupportedOptions(reader);
   const stored = readMatrices(folder);
   const { alpha, isStabilised, modules } = adaptedModules(reader, config, new Set(stored.keys()));
-  const unfused = readUnfused(reader, config);
+  const unfused = readSplitProjections(reader, config);
   if (reader.hasFaults) throw reader.error(`The adapter in ${folder} cannot be applied.`);
 
   const adapted = storedProjections(config).filter(({ path }) => modules.has(path));
@@ -116,7 +116,7 @@ export function openLoraAdapter(folder: string, config: ModelConfig): StoredLora
     throw invalid(`The adapter in ${folder} does not fit the model: ${faults}.`);
   }
   const parts = partsOf(adapted, { stored, modules });
-  const moduleNames = moduleNamesOf([...modules.keys()]);
+  const moduleNames = lastNamesOf([...modules.keys()]);
   if (unfused !== null) {
     requireStacked(adapted, modules, unfused);
     return { ...unfused, ...parts, moduleNames, unfused };
@@ -165,21 +165,21 @@ function requireStacked(
     const module = present(modules.get(path), path);
     const isStack = module.rank >= parts.length * rank;
     if (!isStack || Math.abs(module.scale / scale - 1) > 1e-9) {
-      throw unlikeParts(
+      throw notStackedError(
         `${path} has rank ${module.rank} and scale ${module.scale}, its parts ${rank} and ${scale}`,
       );
     }
   }
 }
 
-function unlikeParts(fault: string): ServiceError {
+function notStackedError(fault: string): ServiceError {
   return invalid(
     `The adapter does not consist of the parts that ${unfusedField} in its adapter_config.json describes: ${fault}. Remove that field to use it unsplit.`,
   );
 }
 
 /** Returns the values, followed by zeros. */
-function withZeros(values: Float32Array, length: number): Float32Array {
+function zeroPad(values: Float32Array, length: number): Float32Array {
   const filled = new Float32Array(length);
   filled.set(values);
   return filled;
@@ -236,7 +236,7 @@ export function baseWeightsOf(folder: string): string | null {
   return typeof said === "string" ? said : null;
 }
 
-function refuseWhatIsNotApplied(reader: ConfigReader): void {
+function refuseUnsupportedOptions(reader: ConfigReader): void {
   const unless = (field: string, harmless: readonly unknown[], cure: string): void => {
     const value = reader.get(field) ?? null;
     const isEmpty = value !== null && typeof value === "object" && Object.keys(value).length === 0;

@@ -122,9 +122,9 @@ function yarnShare(
   { originalContextLength, turnsMin, turnsMax, isTruncated }: RotaryScaling & { readonly kind: "yarn" },
   { pair, theta, rotarySize }: Pair,
 ): number {
-  const pairThatTurns = (times: number): number =>
+  const pairThatRotates = (times: number): number =>
     (rotarySize * Math.log(originalContextLength / (times * 2 * Math.PI))) / (2 * Math.log(theta));
-  const [first, last] = [pairThatTurns(turnsMin), pairThatTurns(turnsMax)];
+  const [first, last] = [pairThatRotates(turnsMin), pairThatRotates(turnsMax)];
   const low = Math.max(isTruncated ? Math.floor(first) : first, 0);
   const high = Math.min(isTruncated ? Math.ceil(last) : last, rotarySize - 1);
   return Math.min(Math.max((pair - low) / (high === low ? 0.001 : high - low), 0), 1);

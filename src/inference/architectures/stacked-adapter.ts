@@ -44,7 +44,7 @@ export function stackedAdapter(config: ModelConfig, adapter: LoraAdapter): Stack
   return {
     rank: partCount * adapter.rank,
     alpha: alpha * (isStabilised ? Math.sqrt(partCount) : partCount),
-    moduleNames: moduleNamesOf(modules.map(({ path }) => path)),
+    moduleNames: lastNamesOf(modules.map(({ path }) => path)),
     tensors: modules.flatMap((module) => stackedMatrices(module, adapter, partCount * adapter.rank)),
     unfused:
       partCount === 1
@@ -54,7 +54,7 @@ export function stackedAdapter(config: ModelConfig, adapter: LoraAdapter): Stack
 }
 
 /** Returns the last names in paths, once each. */
-export function moduleNamesOf(paths: readonly string[]): readonly string[] {
+export function lastNamesOf(paths: readonly string[]): readonly string[] {
   return [...new Set(paths.map((path) => path.slice(path.lastIndexOf(".") + 1)))];
 }
 
@@ -88,7 +88,7 @@ function stackedMatrices(
 }
 
 /** Reads {@link unfusedField} of adapter_config.json; adds faults to `reader`. Null without the field. */
-export function readUnfused(reader: ConfigReader, config: ModelConfig): UnfusedAdapter | null {
+export function readSplitProjections(reader: ConfigReader, config: ModelConfig): UnfusedAdapter | null {
   const fields = config.hasFusedProjections ? reader.object(unfusedField) : null;
   if (fields === null) return null;
   const named = fields.get("target_modules");

@@ -15,7 +15,7 @@ import { interpret } from "../../lib/graph/testing/interpret.ts";
 import { byteLengthOf, bytesOf, type WeightSource } from "../../lib/graph/weight-source.ts";
 import { createSession } from "../onnx/session.ts";
 import { rotated } from "./quantized/rotation.ts";
-import { keptParts, partNames, useOf, weightParts } from "./quantized/weight-forms.ts";
+import { keptParts, partNames, weightUseFor, weightParts } from "./quantized/weight-forms.ts";
 import { buildDecodeGraph, buildPrefillGraph, cacheNames } from "./serving-graphs.ts";
 import {
   type ModelWeights,
@@ -166,7 +166,7 @@ test("quantizes weights once per model, and again for other bits", () => {
     assert.deepEqual(forms, inMemory.forms);
     assert.deepEqual([...sources.keys()].sort(), [...inMemory.sources.keys()].sort());
     const parts = modelParameters(config).flatMap((parameter) =>
-      keptParts(parameter, forms.get(parameter.name) ?? "float32", useOf(parameter.name, config)),
+      keptParts(parameter, forms.get(parameter.name) ?? "float32", weightUseFor(parameter.name, config)),
     );
     for (const part of parts) {
       const [source, expected] = [sources.get(part.name)!, inMemory.sources.get(part.name)!];

@@ -13,7 +13,13 @@ import { readFloats, type StoredTensor } from "../../lib/model-files/stored-tens
 import { float32Bytes, isNormWeight, modelParameters } from "./parameters.ts";
 import { chooseForms, precisionLabel, type FormChoice } from "./quantized/choose-forms.ts";
 import { codeGradientParts, quantizedParts } from "./quantized/quantized-parts.ts";
-import { gradientParts, isCodes, keptParts, useOf, type WeightForms } from "./quantized/weight-forms.ts";
+import {
+  gradientParts,
+  isCodes,
+  keptParts,
+  weightUseFor,
+  type WeightForms,
+} from "./quantized/weight-forms.ts";
 import { rotaryTables } from "./rotary.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
 import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
@@ -56,7 +62,7 @@ export function readQuantizedWeights(
   const entries = modelParameters(config).map((parameter): CacheEntry => {
     const tensor = present(byName.get(parameter.name), parameter.name);
     const form = forms.get(parameter.name) ?? "float32";
-    const use = useOf(parameter.name, config);
+    const use = weightUseFor(parameter.name, config);
     const make =
       form === "float32" ? () => [converted(tensor, config)] : () => quantizedParts(tensor, form, use);
     return { parts: keptParts(parameter, form, use), make };
@@ -81,7 +87,7 @@ export function readInt8TrainingWeights(
   const stored = checkedTensors(folder, config);
   const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
   const entries = modelParameters(config).flatMap((parameter): readonly CacheEntry[] => {
-    const use = useOf(parameter.name, config);
+    const use = weightUseFor(parameter.name, config);
     const form = forms.get(parameter.name) ?? "float32";
     const parts = gradientParts(parameter, form, use);
     if (parts.length === 0 || !isCodes(form)) return [];

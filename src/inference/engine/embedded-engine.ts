@@ -10,7 +10,7 @@ import { endAhead, startAhead } from "../../base/processes/child.ts";
 import type { Logger, LogStyle } from "../../base/telemetry/logger.ts";
 import { ProcessEngine } from "./ipc/process-engine.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
-import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
+import { loopCapabilities, loopGauges } from "./loop-capabilities.ts";
 import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
 import type { EngineSettings } from "./settings.ts";
 

@@ -6,14 +6,14 @@ import { createLogger } from "../../base/telemetry/logger.ts";
 import { serveEngine } from "./ipc/serve-engine.ts";
 import type { EmbeddedLoad } from "./embedded-engine.ts";
 import { LoopEngine } from "./loop-engine.ts";
-import { ModelAhead } from "./opening/model-ahead.ts";
+import { PreopenedModel } from "./opening/preopened-model.ts";
 import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
-import { garbageCollector, QuietCollection } from "./idle-work.ts";
+import { garbageCollector, IdleGc } from "./idle-work.ts";
 
-let ahead: ModelAhead | null = null;
+let ahead: PreopenedModel | null = null;
 const prepare = (hint: unknown): void => {
   // Safe cast: only `startEngineAhead` sends it.
-  ahead = new ModelAhead(hint as ModelOpening);
+  ahead = new PreopenedModel(hint as ModelOpening);
 };
 
 serveEngine((given, progress, supplement) => {
@@ -22,14 +22,14 @@ serveEngine((given, progress, supplement) => {
   // The server adds these lines to its log.
   const logger = createLogger({ level: load.log.level, format: "json" }).child({ component: "engine" });
   const collect = garbageCollector();
-  const collection = new QuietCollection(systemClock, () => {
+  const collection = new IdleGc(systemClock, () => {
     engine.releaseSpares();
     collect();
   });
   const engine = new LoopEngine({
     ...load,
     vocabulary: supplement as Promise<TokenVocabulary>,
-    openModel: () => ModelAhead.open(ahead, openingOf(load), logger),
+    openModel: () => PreopenedModel.open(ahead, openingOf(load), logger),
     logger,
     clock: systemClock,
     onStep: () => {

@@ -115,7 +115,7 @@ function checkRequest(
     "a request asks for at least one token, or for an embedding",
   );
   assert(choiceCountOf(request) >= 1, "a request asks for at least one choice");
-  assert(!isEmbedded || asksForNothingElse(request), "an embedding is all that a request asks for");
+  assert(!isEmbedded || asksOnlyForEmbedding(request), "an embedding is all that a request asks for");
   assert(tokenIds.length + maxTokens <= contextLength, "prompt and answer fit the context length");
   const isToken = (id: number): boolean => Number.isInteger(id) && id >= 0 && id < vocabularySize;
   assert(tokenIds.every(isToken), "prompt tokens are in the vocabulary");
@@ -163,7 +163,7 @@ function unsupported(message: string): ServiceError {
  * True if the request asks for nothing that is incompatible with an embedding. A prompt has one embedding, and no
  * scores follow it.
  */
-function asksForNothingElse({ choices, constraint, outputs, prompt }: GenerationRequest): boolean {
+function asksOnlyForEmbedding({ choices, constraint, outputs, prompt }: GenerationRequest): boolean {
   const isOne = choices.kind === "sample" && choices.count === 1;
   const passes = prompt.hold !== undefined || prompt.received !== undefined;
   return isOne && constraint === null && outputs.promptLogprobCount === null && !passes;

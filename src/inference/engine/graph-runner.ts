@@ -10,7 +10,7 @@ import { loraFormOf, type LoraForm } from "../architectures/lora.ts";
 import { keptBytes } from "../architectures/quantized/weight-forms.ts";
 import { cacheNames, laterPartCount } from "../architectures/serving-graphs.ts";
 import { groupName, pairedGroups } from "../architectures/serving/paired-graph.ts";
-import { feedsOf } from "./adapters/read-adapter.ts";
+import { toAdapterFeeds } from "./adapters/read-adapter.ts";
 import { AdapterCache, AdapterThread } from "./adapters/adapter-cache.ts";
 import { type ArrangedCache, arrangedForSessions } from "./sessions/arranged-cache.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
@@ -133,7 +133,7 @@ class GraphRunner implements ModelRunner {
     return this.#adapters.prepare(reference);
   }
 
-  async makeReady({ rank }: LoadedAdapter): Promise<void> {
+  async warmUp({ rank }: LoadedAdapter): Promise<void> {
     for (const task of this.#sessions.tasksOf(loraFormOf(rank))) await task();
   }
 
@@ -216,7 +216,7 @@ class GraphRunner implements ModelRunner {
 
   /** Zero adapter: adds nothing, for rows of the base model that share a call with others. */
   #noAdapter(): LoadedAdapter["feeds"] {
-    this.#zeros ??= feedsOf(this.#config, null).feeds;
+    this.#zeros ??= toAdapterFeeds(this.#config, null).feeds;
     return this.#zeros;
   }
 

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
-import { garbageCollector, QuietCollection } from "./idle-work.ts";
+import { garbageCollector, IdleGc } from "./idle-work.ts";
 
 test("collects once after each stretch of work, and not during it", async () => {
   const clock = new FakeClock();
   let count = 0;
-  const collection = new QuietCollection(clock, () => (count += 1));
+  const collection = new IdleGc(clock, () => (count += 1));
   for (let step = 0; step < 20; step++) {
     collection.postpone();
     await clock.advance(500);

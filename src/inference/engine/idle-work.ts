@@ -4,9 +4,9 @@ import type { Clock } from "../../base/domain/clock.ts";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-const quietMs = 100;
+const idleMs = 100;
 /** Idle time before the first task. A start mostly loads several engines, and the others' loading takes precedence. */
-const firstQuietMs = 1000;
+const firstIdleMs = 1000;
 
 type Task = () => Promise<unknown>;
 
@@ -22,13 +22,13 @@ export class IdleWork {
   constructor(clock: Clock, tasks: readonly Task[]) {
     this.#clock = clock;
     this.#tasks = [...tasks];
-    this.#finished = this.#run(firstQuietMs);
+    this.#finished = this.#run(firstIdleMs);
   }
 
   /** Adds a task to the end of the queue. */
   add(task: Task): void {
     this.#tasks.push(task);
-    if (!this.#isRunning) this.#finished = this.#run(quietMs);
+    if (!this.#isRunning) this.#finished = this.#run(idleMs);
   }
 
   /** Postpones the next task: a call runs. */
@@ -44,8 +44,8 @@ export class IdleWork {
 
   async #run(firstMs: number): Promise<void> {
     this.#isRunning = true;
-    for (let ms = firstMs; this.#tasks.length > 0; ms = quietMs) {
-      await this.#quietMoment(ms);
+    for (let ms = firstMs; this.#tasks.length > 0; ms = idleMs) {
+      await this.#idleMoment(ms);
       if (this.#abort.signal.aborted) break;
       await this.#tasks
         .shift()?.()
@@ -55,7 +55,7 @@ export class IdleWork {
   }
 
   /** Waits for a stretch of time without postponement; ends early when the work is stopped. */
-  async #quietMoment(ms: number): Promise<void> {
+  async #idleMoment(ms: number): Promise<void> {
     do {
       this.#wasBusy = false;
       await this.#clock.sleep(ms, { signal: this.#abort.signal }).catch(() => undefined);
@@ -67,10 +67,10 @@ export class IdleWork {
 // small objects: without new allocations it may keep hundreds of megabytes of them indefinitely.
 
 /** Longer than the gaps between requests of a busy server: a collection takes about ten milliseconds. */
-const collectionQuietMs = 1000;
+const collectionIdleMs = 1000;
 
 /** Collects garbage once after each stretch of work. */
-export class QuietCollection {
+export class IdleGc {
   readonly #clock: Clock;
   readonly #collect: () => void;
   #isWaiting = false;
@@ -85,14 +85,14 @@ export class QuietCollection {
   /** Notes that work is in progress. Called at each step. */
   postpone(): void {
     this.#wasBusy = true;
-    if (!this.#isWaiting) void this.#collectWhenQuiet();
+    if (!this.#isWaiting) void this.#collectWhenIdle();
   }
 
-  async #collectWhenQuiet(): Promise<void> {
+  async #collectWhenIdle(): Promise<void> {
     this.#isWaiting = true;
     while (this.#wasBusy) {
       this.#wasBusy = false;
-      await this.#clock.sleep(collectionQuietMs);
+      await this.#clock.sleep(collectionIdleMs);
     }
     this.#isWaiting = false;
     this.#collect();

@@ -19,7 +19,7 @@ import { BlockSession } from "./logits/blocks/block-session.ts";
 import { PromptDrafter } from "./drafts/prompt-drafter.ts";
 import { unavailable } from "./generations.ts";
 import { IdleWork } from "./idle-work.ts";
-import { loopGauges } from "./loop-abilities.ts";
+import { loopGauges } from "./loop-capabilities.ts";
 import { EngineLoop, type Submission } from "./loop/engine-loop.ts";
 import type { GenerationOutput } from "./loop/sequence.ts";
 import type { ModelRunner } from "./model-runner.ts";
@@ -116,7 +116,7 @@ export class LoopEngine implements Service {
     return loopGauges(this.#options, {
       kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
       lanes: this.#loop?.laneCounts,
-      prefixes: this.#loop?.keptPrefixes,
+      prefixes: this.#loop?.cachedPrefixes,
       drafts: this.#loop?.draftCounts,
       constraintCache: this.#constraints?.kept,
       transfers: this.#transfers,
@@ -150,7 +150,7 @@ export class LoopEngine implements Service {
     const transfers = new TransferStore(runner.shape, {
       bytesMax: settings.transferBytesMax,
       clock: systemClock,
-      ...(onStep && { onLetGo: onStep }),
+      ...(onStep && { onExpired: onStep }),
     });
     this.#transfers = transfers;
     const { draftTokensMax } = settings;

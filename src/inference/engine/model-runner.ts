@@ -53,7 +53,7 @@ export interface ModelRunner {
    */
   prepareAdapter(reference: AdapterReference): Promise<void> | null;
   /** Prepares everything that the first call with the adapter would wait for; other calls wait meanwhile. */
-  makeReady(adapter: LoadedAdapter): Promise<void>;
+  warmUp(adapter: LoadedAdapter): Promise<void>;
   /** Drops an adapter from memory; the next use reads it again. */
   dropAdapter(id: string): void;
   /**

@@ -29,7 +29,7 @@ export function layOutFirstParts(parts: readonly PromptPart[]): PartLayout {
   parts.forEach(({ tokenIds }, row) => {
     tokenIds.forEach((id, position) => (tokens_BT[row * positionCount + position] = BigInt(id)));
   });
-  const places = parts.map((part, row) => wantedPlaces(part, row * positionCount));
+  const places = parts.map((part, row) => wantedIndices(part, row * positionCount));
   return {
     feeds: { tokens: int64Tensor([parts.length, positionCount], tokens_BT), places: wantedRows(places) },
     ranges: parts.map(({ tokenIds }, row) => ({ row, start: 0, count: tokenIds.length })),
@@ -60,7 +60,7 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], par
     feeds[names.rows] = row(Array.from({ length }, (_, place) => start + Math.min(place, last)));
     feeds[names.pastLength] = vector([pastLength]);
     ranges.push({ row: 0, start, count: tokenIds.length });
-    places.push(wantedPlaces(part, start));
+    places.push(wantedIndices(part, start));
     rowCount += length;
   }
   for (let index = parts.length; index < partCount; index++) {
@@ -97,7 +97,7 @@ export function laterPartCaches(
 }
 
 /** Positions of a part's tokens whose results are wanted, counted from the start of the tensor. */
-function wantedPlaces({ tokenIds, logits }: PromptPart, start: number): readonly number[] {
+function wantedIndices({ tokenIds, logits }: PromptPart, start: number): readonly number[] {
   if (logits === "all") return tokenIds.map((_, token) => start + token);
   return logits === "none" ? [] : [start + tokenIds.length - 1];
 }

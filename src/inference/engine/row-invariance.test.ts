@@ -12,7 +12,7 @@ import { createRandomAdapter } from "../architectures/testing/random-adapter.ts"
 import { createRandomWeights, writeModelWeights } from "../architectures/testing/random-weights.ts";
 import { readQuantizedWeights } from "../architectures/weights.ts";
 import { weightsInMemory } from "../architectures/testing/weights-in-memory.ts";
-import { feedsOf } from "./adapters/read-adapter.ts";
+import { toAdapterFeeds } from "./adapters/read-adapter.ts";
 import { KvLane } from "./cache/kv-lane.ts";
 import { createGraphRunner } from "./graph-runner.ts";
 import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
@@ -39,7 +39,7 @@ function wideConfig(): ModelConfig {
 
 function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
   const adapter = createRandomAdapter(config, { rank, alpha: 2 * rank, seed: rank });
-  return { id: `rank ${rank}`, revision: `rank ${rank}`, ...feedsOf(config, adapter) };
+  return { id: `rank ${rank}`, revision: `rank ${rank}`, ...toAdapterFeeds(config, adapter) };
 }
 
 function laneOf(runner: ModelRunner, slotCount: number): KvLane {

@@ -28,7 +28,7 @@ export const arrangedFormat = `hone-arranged-1 onnxruntime-${env.versions.common
 type Weights = SessionOptions["weights"];
 
 /** Offsets count from the end of the index. */
-interface Places {
+interface ArrangedIndex {
   /**
    * A parameter whose bytes are also in the file: arranged weights are declared to the runtime next to one that is in
    * the same file.
@@ -83,7 +83,7 @@ function putInPlace(whole: string, file: string): void {
  * Weights of other values or kernels than the file's are arranged in memory.
  */
 export function withArrangedWeights(file: string, weights: Weights): Weights | null {
-  const found = readPlaces(file);
+  const found = readIndex(file);
   if (found === null) return null;
   const { start, places } = found;
   const moved = ({ offset, byteLength }: FilePiece): FilePiece => ({ offset: start + offset, byteLength });
@@ -95,7 +95,7 @@ export function withArrangedWeights(file: string, weights: Weights): Weights | n
   return new Map(weights).set(places.carrier.name, source);
 }
 
-function readPlaces(file: string): { readonly start: number; readonly places: Places } | null {
+function readIndex(file: string): { readonly start: number; readonly places: ArrangedIndex } | null {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size < lengthBytes) return null;
   const descriptor = openSync(file, "r");
@@ -106,7 +106,7 @@ function readPlaces(file: string): { readonly start: number; readonly places: Pl
     };
     const length = Math.min(read(lengthBytes, 0).readUInt32LE(0), size);
     // Safe cast: `writePieces` wrote it.
-    const places = JSON.parse(read(length, lengthBytes).toString()) as Places;
+    const places = JSON.parse(read(length, lengthBytes).toString()) as ArrangedIndex;
     const start = padded(lengthBytes + length);
     return size === start + places.byteLength ? { start, places } : null;
   } catch {
@@ -123,7 +123,7 @@ function writePieces(
   dataFile: string,
   weights: Weights,
 ): void {
-  const others = new Map([...weights].map(([name, source]) => [name, arrangedBeside(source)]));
+  const others = new Map([...weights].map(([name, source]) => [name, arrangedIn(source)]));
   const bySize = parameters
     .filter(({ name }) => others.get(name)?.length === 0)
     .toSorted((one, other) => one.byteLength - other.byteLength);
@@ -142,7 +142,7 @@ function writePieces(
     byteLength += padded(piece.byteLength);
     return placed;
   };
-  const places: Places = {
+  const places: ArrangedIndex = {
     carrier: { name: carrier.name, offset: place(carrier).offset },
     arranged: [...arranged.values()].map(({ key, pieces: some }) => ({ key, pieces: some.map(place) })),
     byteLength,
@@ -163,7 +163,7 @@ function writePieces(
 }
 
 /** Returns the arranged weights in a weight's file. */
-function arrangedBeside(source: WeightSource): readonly ArrangedWeight[] {
+function arrangedIn(source: WeightSource): readonly ArrangedWeight[] {
   return "file" in source ? (source.arranged ?? []) : [];
 }
 

@@ -8,7 +8,7 @@ import { seededRandom } from "../../base/domain/random.ts";
 import { GraphBuilder } from "../../lib/graph/builder.ts";
 import { float32Data, float32Tensor } from "../../lib/graph/tensor.ts";
 import { hasExactSums, integerKernels, isRowSame, measureKernels } from "./integer-kernels.ts";
-import { runtimeVersion } from "./kept-kernels.ts";
+import { runtimeVersion } from "./saved-kernels.ts";
 import { createSession } from "./session.ts";
 
 test("the chosen codes have exact sums, unsigned ones on every processor, and 4 bits are used only if rows do not depend on their batch", async () => {

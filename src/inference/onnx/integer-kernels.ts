@@ -12,7 +12,7 @@ import { GraphBuilder } from "../../lib/graph/builder.ts";
 import type { Value } from "../../lib/graph/graph.ts";
 import { float32Data, float32Tensor } from "../../lib/graph/tensor.ts";
 import type { WeightSource } from "../../lib/graph/weight-source.ts";
-import { keepKernels, readKeptKernels } from "./kept-kernels.ts";
+import { saveKernels, readSavedKernels } from "./saved-kernels.ts";
 import { createSession, type Session } from "./session.ts";
 
 type Form = KernelRate["form"];
@@ -30,11 +30,11 @@ export async function integerKernels(
   cacheFolder: string | null,
   { isReadOnly = false }: { readonly isReadOnly?: boolean } = {},
 ): Promise<KernelMeasurement> {
-  const kept = cacheFolder === null ? null : readKeptKernels(cacheFolder);
+  const kept = cacheFolder === null ? null : readSavedKernels(cacheFolder);
   if (kept !== null) return kept;
   measured ??= measureKernels();
   const measurement = await measured;
-  if (cacheFolder !== null && !isReadOnly) keepKernels(cacheFolder, measurement);
+  if (cacheFolder !== null && !isReadOnly) saveKernels(cacheFolder, measurement);
   return measurement;
 }
 

@@ -68,7 +68,7 @@ export class ArchiveBytes {
 async function* unzipped(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const pieces = archive[Symbol.asyncIterator]();
   try {
-    const beginning = await beginningOf(pieces);
+    const beginning = await readPrefix(pieces);
     const whole = joined(beginning, pieces);
     if (beginning.subarray(0, gzipMagic.length).equals(gzipMagic)) yield* gunzipped(whole);
     else yield* whole;
@@ -78,7 +78,7 @@ async function* unzipped(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
 }
 
 /** Reads enough to detect gzip. */
-async function beginningOf(pieces: AsyncIterator<Uint8Array>): Promise<Buffer> {
+async function readPrefix(pieces: AsyncIterator<Uint8Array>): Promise<Buffer> {
   let beginning = Buffer.alloc(0);
   while (beginning.length < gzipMagic.length) {
     const next = await pieces.next();

@@ -91,7 +91,7 @@ export function readFloats(tensor: StoredTensor): Float32Array {
     case "plus-one":
       return values.map((value) => value - 1);
     case "paired-rows":
-      return withHalvesApart(values, tensor.shape, tensor.rearranged.headCount);
+      return separateHalves(values, tensor.shape, tensor.rearranged.headCount);
     default:
       return unreachable(tensor.rearranged);
   }
@@ -113,7 +113,7 @@ function widened({ name, type, file, ...place }: StoredTensor): Float32Array {
   }
 }
 
-function withHalvesApart(values: Float32Array, shape: readonly number[], headCount: number): Float32Array {
+function separateHalves(values: Float32Array, shape: readonly number[], headCount: number): Float32Array {
   const [rowCount, width = 1] = shape;
   const result = new Float32Array(values.length);
   for (let row = 0; row < rowCount; row++) {

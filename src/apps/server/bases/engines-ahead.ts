@@ -5,7 +5,7 @@ import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
 import { startEngineAhead } from "../../../inference/engine/embedded-engine.ts";
 import { openingOf, type ModelOpening } from "../../../inference/engine/opening/model-opening.ts";
 import { engineSettings, type EngineSettings } from "../../../inference/engine/settings.ts";
-import { keptGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
+import { findGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
 import { computeEnvironment } from "../../../inference/onnx/environment.ts";
 import { requireServed } from "../../../inference/onnx/served-platform.ts";
@@ -48,7 +48,7 @@ function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): reado
   const added = addedBases(data);
   const untaken = new Error("This file was not taken apart yet; the server does that.");
   const folderOfFile = (file: string): string => {
-    const kept = keptGgufFolder(file, folder.cacheOf(file));
+    const kept = findGgufFolder(file, folder.cacheOf(file));
     if (kept === null) throw untaken;
     return kept;
   };

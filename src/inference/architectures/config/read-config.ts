@@ -49,7 +49,7 @@ function parse({
   const architecture = readArchitecture(reader);
   if (architecture === null) throw reader.error(consequence);
   const family = families[architecture];
-  refuseWhatIsNotComputed(reader, family);
+  refuseUnsupportedOptions(reader, family);
 
   const width = reader.count("hidden_size");
   const { usualSizes } = family;
@@ -118,7 +118,7 @@ function readArchitecture(reader: ConfigReader): Architecture | null {
   return null;
 }
 
-function refuseWhatIsNotComputed(reader: ConfigReader, family: FamilyRule): void {
+function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): void {
   const unless = (field: string, harmless: readonly unknown[], cure: string): void => {
     if (![undefined, null, ...harmless].includes(reader.get(field))) reader.refuse(field, cure);
   };

@@ -9,7 +9,7 @@ import { modelParameters, type ParameterSpec } from "../parameters.ts";
 import {
   blockSize,
   promptCodes,
-  useOf,
+  weightUseFor,
   type Precision,
   type WeightForm,
   type WeightForms,
@@ -39,20 +39,20 @@ export function chooseForms(
     modelParameters(config).flatMap((parameter) => {
       const tensor = stored.get(parameter.name);
       if (parameter.shape.length !== 2 || tensor === undefined) return [];
-      const form = formOf(parameter, tensor, { config, quantization, kernels });
+      const form = weightFormFor(parameter, tensor, { config, quantization, kernels });
       return form === "float32" ? [] : [[parameter.name, form] as const];
     }),
   );
 }
 
-function formOf(
+function weightFormFor(
   { name, shape }: ParameterSpec,
   tensor: StoredTensor,
   { config, quantization, kernels }: FormChoice & { readonly config: ModelConfig },
 ): WeightForm {
   if (quantization === "off" || kernels.codes === null) return "float32";
   if (quantization === "as-stored" && isPlainType(tensor.type)) return "float32";
-  const use = useOf(name, config);
+  const use = weightUseFor(name, config);
   const isOutput = use.isLookedUp || name === "lm_head.weight";
   const isExact = hasFourBitBlocks(tensor);
   const wantsFour = quantization === "4" || (quantization === "as-stored" && isExact);
@@ -74,7 +74,7 @@ const precisionOfForm: Readonly<Record<WeightForm, Precision>> = {
 export function precisionOf(config: ModelConfig, forms: WeightForms): Precision {
   const counts: Record<Precision, number> = { float32: 0, int8: 0, int4: 0 };
   for (const { name, shape } of modelParameters(config)) {
-    if (shape.length !== 2 || useOf(name, config).isLookedUp) continue;
+    if (shape.length !== 2 || weightUseFor(name, config).isLookedUp) continue;
     const form = forms.get(name) ?? "float32";
     counts[precisionOfForm[form]] += shape[0] * shape[1];
   }

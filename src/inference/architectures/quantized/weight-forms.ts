@@ -73,7 +73,7 @@ export interface WeightUse {
 }
 
 /** Returns the use of a model's weight. */
-export function useOf(name: string, config: ModelConfig): WeightUse {
+export function weightUseFor(name: string, config: ModelConfig): WeightUse {
   const isOutput = name === `${outputProjection(config).path}.weight`;
   return { isLookedUp: name === embeddingName, isMultiplied: name !== embeddingName || isOutput, isOutput };
 }
@@ -158,7 +158,7 @@ export function weightParts(
 ): readonly WeightPart[] {
   return modelParameters(config).flatMap((parameter) => {
     const form = forms.get(parameter.name) ?? "float32";
-    const use = useOf(parameter.name, config);
+    const use = weightUseFor(parameter.name, config);
     const parts = partsOf(parameter, form, use);
     return hasGradients ? [...parts, ...gradientParts(parameter, form, use)] : parts;
   });
@@ -177,7 +177,7 @@ export function keptParts(parameter: ParameterSpec, form: WeightForm, use: Weigh
 export function keptBytes(config: ModelConfig, forms: WeightForms): number {
   return modelParameters(config)
     .flatMap((parameter) =>
-      keptParts(parameter, forms.get(parameter.name) ?? "float32", useOf(parameter.name, config)),
+      keptParts(parameter, forms.get(parameter.name) ?? "float32", weightUseFor(parameter.name, config)),
     )
     .reduce((sum, part) => sum + byteLengthOf(part), 0);
 }

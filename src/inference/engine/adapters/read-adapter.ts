@@ -18,7 +18,7 @@ export function readAdapter(
 ): AdapterFeeds {
   requireAdapter(folder, hash ?? null);
   try {
-    return feedsOf(config, readLoraAdapter(folder, config));
+    return toAdapterFeeds(config, readLoraAdapter(folder, config));
   } catch (cause) {
     throw unreadableAdapter("it cannot be read; the server's log says why", cause);
   }
@@ -28,7 +28,7 @@ export function readAdapter(
  * Converts an adapter of a model to the inputs of its serving graphs; null gives inputs that add nothing to the base
  * model.
  */
-export function feedsOf(config: ModelConfig, adapter: LoraAdapter | null): AdapterFeeds {
+export function toAdapterFeeds(config: ModelConfig, adapter: LoraAdapter | null): AdapterFeeds {
   const inputs = [...servingLoraInputs(config, adapter)];
   const feeds = inputs.map(([name, { shape, data }]) => [name, float32Tensor(shape, data)] as const);
   return { rank: adapter?.rank ?? 1, feeds: Object.fromEntries(feeds) };

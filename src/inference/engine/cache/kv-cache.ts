@@ -7,7 +7,7 @@ import { KvLane, roundUpPositions } from "./kv-lane.ts";
 import { positionBytes, SpareSlabs } from "./slab.ts";
 
 /** Short answers leave and enter a lane within a few steps. */
-const patienceSteps = 64;
+const shrinkAfterSteps = 64;
 
 /** Time limit for copying in one step while lanes are resized. */
 const copyMsPerStep = 6;
@@ -158,8 +158,8 @@ export class KvCache {
   #hasTooManySlots(lane: KvLane): boolean {
     const hasFew = Math.max(1, lane.usedCount) <= lane.slotCapacity / 4;
     const stepCount = hasFew ? (this.#lanes.get(lane) ?? 0) + 1 : 0;
-    this.#lanes.set(lane, stepCount % patienceSteps);
-    return stepCount === patienceSteps;
+    this.#lanes.set(lane, stepCount % shrinkAfterSteps);
+    return stepCount === shrinkAfterSteps;
   }
 
   /** True if the lane can have this size in addition to all others. */

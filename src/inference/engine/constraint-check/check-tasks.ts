@@ -10,7 +10,7 @@ import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 
 /** Start parameters of the thread. */
-export interface CheckMeans {
+export interface CheckThreadData {
   readonly limits: GrammarLimits;
 }
 
@@ -31,7 +31,7 @@ export interface CheckTasks {
 /** Number of vocabularies kept ready; a large one takes about 60 MB. */
 const readyTries = 2;
 
-export function openTasks({ limits }: CheckMeans): TaskHandlers<CheckTasks> {
+export function openTasks({ limits }: CheckThreadData): TaskHandlers<CheckTasks> {
   // Before the first check, whose time is measured.
   ground();
   /** The most recently used last. */

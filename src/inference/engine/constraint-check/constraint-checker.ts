@@ -6,7 +6,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import { WorkerPool, type TaskOptions } from "../../../base/processes/worker-pool.ts";
 import { TaskTimeout } from "../../../base/processes/worker-thread.ts";
-import type { CheckMeans, CheckTasks } from "./check-tasks.ts";
+import type { CheckThreadData, CheckTasks } from "./check-tasks.ts";
 
 export interface ConstraintChecker extends Service {
   /**
@@ -23,13 +23,13 @@ export interface ConstraintChecker extends Service {
   ): Promise<ConstraintCheck>;
 }
 
-export interface CheckerOptions extends CheckMeans {
+export interface CheckerOptions extends CheckThreadData {
   readonly seconds: number;
 }
 
 export function createConstraintChecker(options: CheckerOptions): ConstraintChecker {
   const { limits } = options;
-  const pool = new WorkerPool<CheckTasks, CheckMeans>({
+  const pool = new WorkerPool<CheckTasks, CheckThreadData>({
     module: new URL("./check-tasks.js", import.meta.url),
     data: { limits },
     workerCount: 1,

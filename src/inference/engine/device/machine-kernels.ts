@@ -1,6 +1,6 @@
 // The kernels that this machine may use, for processes that load no native code.
 import type { KernelMeasurement } from "../../../base/domain/kernels/integer-kernels.ts";
-import { readKeptKernels } from "../../onnx/kept-kernels.ts";
+import { readSavedKernels } from "../../onnx/saved-kernels.ts";
 import { inDeviceProcess } from "./device-process.ts";
 
 /** A measurement takes less than a second; loading native code from a slow disk takes longer. */
@@ -14,7 +14,7 @@ const memoryMebibytes = 512;
  * @throws ServiceError the error of that process
  */
 export async function machineKernels(cacheFolder: string | null): Promise<KernelMeasurement> {
-  const kept = cacheFolder === null ? null : readKeptKernels(cacheFolder);
+  const kept = cacheFolder === null ? null : readSavedKernels(cacheFolder);
   if (kept !== null) return kept;
   return inDeviceProcess("measureKernels", { cacheFolder }, { deadlineMs: measureMs, memoryMebibytes });
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { modelFolder } from "../contract/engine-under-test.ts";
-import { loopCapabilities } from "../loop-abilities.ts";
+import { loopCapabilities } from "../loop-capabilities.ts";
 import { engineSettings } from "../settings.ts";
 import { deviceFault, differenceOf } from "./compare-devices.ts";
 import { usableDevice } from "./usable-device.ts";

@@ -14,7 +14,7 @@ const classes = [
 /** The prior weighs as much as this many compared guesses. */
 const priorWeight = 4;
 /** Decay of earlier observations with each guess of the class: some places of an answer are copies, others not. */
-const fading = 0.97;
+const decay = 0.97;
 
 export class Acceptance {
   readonly #right = classes.map(({ prior }) => prior * priorWeight);
@@ -22,8 +22,8 @@ export class Acceptance {
 
   note(matchLength: number, isRight: boolean): void {
     const place = classOf(matchLength);
-    this.#right[place] = this.#right[place] * fading + (isRight ? 1 : 0);
-    this.#all[place] = this.#all[place] * fading + 1;
+    this.#right[place] = this.#right[place] * decay + (isRight ? 1 : 0);
+    this.#all[place] = this.#all[place] * decay + 1;
   }
 
   /** Returns the expected number of tokens of a step by draft length: 1 for no drafts, and so on up to `draftsMax`. */

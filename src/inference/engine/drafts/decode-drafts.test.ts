@@ -12,7 +12,7 @@ import { parseModelConfig, readModelConfig } from "../../architectures/config/re
 import { createRandomAdapter } from "../../architectures/testing/random-adapter.ts";
 import { createRandomWeights, writeModelWeights } from "../../architectures/testing/random-weights.ts";
 import { readQuantizedWeights } from "../../architectures/weights.ts";
-import { feedsOf } from "../adapters/read-adapter.ts";
+import { toAdapterFeeds } from "../adapters/read-adapter.ts";
 import { KvLane } from "../cache/kv-lane.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
@@ -20,7 +20,7 @@ import { integerKernels } from "../../onnx/integer-kernels.ts";
 
 function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
   const adapter = createRandomAdapter(config, { rank, alpha: 2 * rank, seed: rank });
-  return { id: `rank ${rank}`, revision: `rank ${rank}`, ...feedsOf(config, adapter) };
+  return { id: `rank ${rank}`, revision: `rank ${rank}`, ...toAdapterFeeds(config, adapter) };
 }
 
 /** Creates a lane with a prompt in each slot; lengths differ and come near a capacity's end. */

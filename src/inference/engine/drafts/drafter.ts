@@ -26,7 +26,7 @@ export interface DraftedRow {
 const draftedRowsMax = 2;
 
 /** True if drafts may pay with this many decoding rows. */
-export function mayPay(decodingCount: number): boolean {
+export function draftsMayPay(decodingCount: number): boolean {
   return decodingCount <= draftedRowsMax;
 }
 
@@ -34,7 +34,10 @@ export function mayPay(decodingCount: number): boolean {
  * Returns the draft tokens to verify for each row; nothing if a row does not draw from its scores, or shares its
  * draws.
  */
-export function draftsOf(drafter: Drafter | null, rows: readonly Sequence[]): readonly (readonly number[])[] {
+export function collectDrafts(
+  drafter: Drafter | null,
+  rows: readonly Sequence[],
+): readonly (readonly number[])[] {
   return drafter !== null && rows.every(drawsNext) ? drafter.draftsFor(rows) : rows.map(() => []);
 }
 

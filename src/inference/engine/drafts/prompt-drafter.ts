@@ -6,7 +6,7 @@ import type { Drafter } from "./drafter.ts";
 import { PromptLookup } from "./prompt-lookup.ts";
 
 /** Minimum expected gain of a step with drafts, because expectations are uncertain. */
-const leastGain = 1.05;
+const gainMin = 1.05;
 
 /** Lookup and acceptance of one choice. */
 interface Guesses {
@@ -33,7 +33,7 @@ export class PromptDrafter implements Drafter {
       const countMax = matchLength === 0 ? 0 : Math.min(this.#tokensMax, furtherTokensMax(row));
       return { lookup, countMax, expected: acceptance.expectedTokens(matchLength, countMax) };
     });
-    let [best, bestCount] = [leastGain * rows.length, 0];
+    let [best, bestCount] = [gainMin * rows.length, 0];
     for (let count = 1; count <= Math.max(...states.map(({ countMax }) => countMax)); count++) {
       const expected = states.reduce(
         (sum, state) => sum + state.expected[Math.min(count, state.countMax)],
@@ -74,7 +74,7 @@ function furtherTokensMax({ answerTokenIds, running }: Sequence): number {
 // with those shortly before, because contexts grow and a machine's load changes.
 
 /** Before the first measurement: share of a step's time that a further row adds. */
-const rowCostBefore = 0.1;
+const defaultRowCost = 0.1;
 /** Bounds of a measured cost: a row costs something, and no more than a separate step. */
 const rowCostLimits = { min: 0.01, max: 1 } as const;
 /** Weight of a new measurement. */
@@ -84,18 +84,18 @@ const longestFactor = 3;
 /**
  * Decay of the estimate with each step without drafts: a wrong high estimate would otherwise prevent new measurements.
  */
-const fading = 1 / 512;
+const decay = 1 / 512;
 
 export class StepCosts {
   /** Times of steps without drafts, by their rows. */
   readonly #plainMs: number[] = [];
-  #rowCost = rowCostBefore;
+  #rowCost = defaultRowCost;
 
   /** @param ms of a step of so many rows, one for each sequence */
   notePlain(rowCount: number, ms: number): void {
     const before = this.#plainMs[rowCount] ?? ms;
     this.#plainMs[rowCount] = before + newWeight * (Math.min(ms, longestFactor * before) - before);
-    this.#rowCost += fading * (rowCostBefore - this.#rowCost);
+    this.#rowCost += decay * (defaultRowCost - this.#rowCost);
   }
 
   /** @param ms of a step that computed `furtherCount` rows more than one for each of the sequences */

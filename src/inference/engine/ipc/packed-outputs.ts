@@ -4,7 +4,7 @@
 import { present } from "../../../base/domain/assert.ts";
 import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../../base/domain/generation.ts";
 import type { Failure } from "../../../base/processes/carried-error.ts";
-import type { TransferAnswer } from "./carried-transfers.ts";
+import type { TransferAnswer } from "./ipc-transfers.ts";
 
 /** An output of a call. */
 export type CallOutput =
@@ -84,14 +84,14 @@ export function* unpackOutputs(packed: PackedOutputs): Generator<CallOutput> {
     const token =
       alternativeAt === end
         ? { id, logprob, alternatives: [] }
-        : new JudgedToken(id, logprob, packed.alternatives.subarray(alternativeAt, end));
+        : new UnpackedToken(id, logprob, packed.alternatives.subarray(alternativeAt, end));
     alternativeAt = end;
     yield { kind: "event", call, event: { kind: "tokens", choice, tokens: [token] } };
   }
 }
 
 /** A token whose alternatives become objects when they are asked for. */
-class JudgedToken implements GeneratedToken {
+class UnpackedToken implements GeneratedToken {
   readonly id: number;
   readonly logprob: number;
   readonly #columns: Float64Array;

@@ -23,9 +23,9 @@ import { errorOf } from "../../../base/processes/carried-error.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import { Generations, unavailable } from "../generations.ts";
 import type { EngineSettings } from "../settings.ts";
-import { CarriedTransfers, type TransferAnswer } from "./carried-transfers.ts";
+import { IpcTransfers, type TransferAnswer } from "./ipc-transfers.ts";
 import { unpackOutputs } from "./packed-outputs.ts";
-import type { CarrierEvents, CarrierProtocol, CarrierRequest } from "./protocol.ts";
+import type { IpcEvents, IpcProtocol, IpcRequest } from "./protocol.ts";
 import { restartDelayMs } from "./restart-policy.ts";
 
 export interface ProcessEngineOptions {
@@ -70,7 +70,7 @@ export class ProcessEngine implements Engine {
   readonly #calls = new Map<number, Call>();
   readonly #restartedAtMs: number[] = [];
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
-  #process: Child<CarrierProtocol> | null = null;
+  #process: Child<IpcProtocol> | null = null;
   #lastCall = 0;
   /** Values of the engine's gauges; empty while it is down. */
   #gauges: readonly number[] = [];
@@ -85,7 +85,7 @@ export class ProcessEngine implements Engine {
   constructor(options: ProcessEngineOptions) {
     this.#options = options;
     this.capabilities = options.capabilities;
-    this.transfers = new CarriedTransfers((ask) => this.#ask((call) => ({ kind: "transfer", call, ask })));
+    this.transfers = new IpcTransfers((ask) => this.#ask((call) => ({ kind: "transfer", call, ask })));
     this.#generations = new Generations(options.capabilities, options.settings.waitingCountMax);
     this.#logger = options.logger.child({ component: "engine" });
   }
@@ -146,7 +146,7 @@ export class ProcessEngine implements Engine {
   }
 
   /** Makes a call that generates nothing. */
-  async #ask(request: (call: number) => CarrierRequest): Promise<TransferAnswer> {
+  async #ask(request: (call: number) => IpcRequest): Promise<TransferAnswer> {
     if (this.#state.kind !== "ready") throw unavailable(this.#state.reason);
     const call = ++this.#lastCall;
     return new Promise<TransferAnswer>((resolve, reject) => {
@@ -155,7 +155,7 @@ export class ProcessEngine implements Engine {
     }).finally(() => this.#end(call));
   }
 
-  #begin(number: number, call: Call, request: CarrierRequest): void {
+  #begin(number: number, call: Call, request: IpcRequest): void {
     const child = present(this.#process, "the process of an engine that is ready");
     this.#calls.set(number, call);
     child.setWorking(true);
@@ -171,7 +171,7 @@ export class ProcessEngine implements Engine {
     for (const call of this.#calls.values()) call.fail(unavailable(message));
   }
 
-  #receive({ outputs, gauges }: CarrierEvents): void {
+  #receive({ outputs, gauges }: IpcEvents): void {
     this.#gauges = gauges;
     for (const output of unpackOutputs(outputs)) {
       const call = this.#calls.get(output.call);
@@ -193,7 +193,7 @@ export class ProcessEngine implements Engine {
 
   async #launch(signal: AbortSignal): Promise<void> {
     const { clock, module, load, hint, supplement, settings } = this.#options;
-    const launched = await startChild<CarrierProtocol>(
+    const launched = await startChild<IpcProtocol>(
       {
         module,
         name: "engine's process",

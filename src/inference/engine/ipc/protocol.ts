@@ -1,10 +1,10 @@
 // Messages between an engine's process and its parent. Each call has a number, because a request's id may be reused as
 // soon as it has ended on one side.
 import type { AdapterReference, EngineState, GenerationRequest } from "../../../base/domain/generation.ts";
-import type { TransferAsk } from "./carried-transfers.ts";
+import type { TransferAsk } from "./ipc-transfers.ts";
 import type { PackedOutputs } from "./packed-outputs.ts";
 
-export type CarrierRequest =
+export type IpcRequest =
   | { readonly kind: "submit"; readonly call: number; readonly request: GenerationRequest }
   | { readonly kind: "abort"; readonly call: number }
   | { readonly kind: "stop-choice"; readonly call: number; readonly choice: number }
@@ -13,13 +13,13 @@ export type CarrierRequest =
   | { readonly kind: "transfer"; readonly call: number; readonly ask: TransferAsk };
 
 /** Outputs of one or several steps; see `EventOutbox`. */
-export interface CarrierEvents {
+export interface IpcEvents {
   readonly outputs: PackedOutputs;
   /** The values of the engine's gauges, in their order. */
   readonly gauges: readonly number[];
 }
 
-export interface CarrierProtocol {
+export interface IpcProtocol {
   /** Parameters of the engine, known to its maker in the process. */
   readonly load: unknown;
   readonly ready: {
@@ -27,6 +27,6 @@ export interface CarrierProtocol {
     /** Results of `roomFor`: for one choice, and for as many beams as the index. */
     readonly rooms: readonly number[];
   };
-  readonly request: CarrierRequest;
-  readonly event: CarrierEvents;
+  readonly request: IpcRequest;
+  readonly event: IpcEvents;
 }

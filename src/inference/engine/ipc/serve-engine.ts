@@ -7,12 +7,12 @@ import { failureOf } from "../../../base/processes/carried-error.ts";
 import { serveParent } from "../../../base/processes/serve-parent.ts";
 import type { Submission } from "../loop/engine-loop.ts";
 import type { LoopEngine } from "../loop-engine.ts";
-import { answerTransfer } from "./carried-transfers.ts";
+import { answerTransfer } from "./ipc-transfers.ts";
 import { packOutputs, type CallOutput } from "./packed-outputs.ts";
-import type { CarrierProtocol, CarrierRequest } from "./protocol.ts";
+import type { IpcProtocol, IpcRequest } from "./protocol.ts";
 
 /** An engine to serve, with its sending interval. */
-export interface Carried {
+export interface ServedEngine {
   readonly engine: LoopEngine;
   /** See {@link EventOutbox}. */
   readonly intervalMs: number;
@@ -33,10 +33,10 @@ export interface EngineProgress {
  * @param prepare takes the parent's hint, if any, before the engine is made
  */
 export function serveEngine(
-  make: (load: unknown, progress: EngineProgress, supplement: Promise<unknown>) => Carried,
+  make: (load: unknown, progress: EngineProgress, supplement: Promise<unknown>) => ServedEngine,
   prepare?: (hint: unknown) => void,
 ): void {
-  serveParent<CarrierProtocol>(async (load, emit, supplement) => {
+  serveParent<IpcProtocol>(async (load, emit, supplement) => {
     const progress = { onStep: () => calls.put(), onBreakdown: () => process.exit(1) };
     const { engine, intervalMs } = make(load, progress, supplement);
     const outbox = new EventOutbox({
@@ -84,7 +84,7 @@ class Calls {
     this.#outbox = outbox;
   }
 
-  receive(request: CarrierRequest): void {
+  receive(request: IpcRequest): void {
     switch (request.kind) {
       case "submit":
         void this.#follow(request.call, async () => this.#submit(request));
@@ -125,7 +125,7 @@ class Calls {
     });
   }
 
-  #submit({ call, request }: Extract<CarrierRequest, { readonly kind: "submit" }>): void {
+  #submit({ call, request }: Extract<IpcRequest, { readonly kind: "submit" }>): void {
     // A refused request ends before there is a submission.
     this.#running.set(call, null);
     const submission = this.#engine.submit(request, {

@@ -7,13 +7,13 @@ const context = createContext(holder);
 const script = new Script("call()");
 
 /** Error of a stopped function. */
-export class OverdueCall extends Error {}
+export class CallTimeout extends Error {}
 
 /**
  * Returns the function's result. Stops a function that never ends wherever it is, also in `Atomics.wait` and in a
  * `try`. A system call that does not return, and work left to later tasks, cannot be stopped.
  *
- * @throws OverdueCall if it was stopped; errors of the function
+ * @throws CallTimeout if it was stopped; errors of the function
  */
 export function callWithin(ms: number, call: () => unknown): unknown {
   let hasEnded = false;
@@ -28,7 +28,7 @@ export function callWithin(ms: number, call: () => unknown): unknown {
   try {
     return script.runInContext(context, { timeout: ms });
   } catch (error) {
-    throw hasEnded ? error : new OverdueCall(`It took longer than ${ms} ms.`, { cause: error });
+    throw hasEnded ? error : new CallTimeout(`It took longer than ${ms} ms.`, { cause: error });
   } finally {
     holder.call = null;
   }

@@ -10,7 +10,7 @@ import { cut, quoted, ServiceError } from "../../../base/domain/service-error.ts
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { ScoreProcessor, TokenHistory } from "../logits/draw-input.ts";
 import * as noRepeatNgram from "./no-repeat-ngram.ts";
-import { callWithin, OverdueCall } from "./call-within.ts";
+import { callWithin, CallTimeout } from "./call-within.ts";
 import { modelOf, type ProcessorModel } from "./processor-model.ts";
 import type { ProcessorModule, TokenProcessor } from "./processor.ts";
 import type { includedNames, Registration } from "./registrations.ts";
@@ -107,7 +107,7 @@ export class ProcessorRegistry {
       const call = { ...structuredClone({ args, kwargs, extra }), model: this.#model };
       process = run(() => createProcessor(call));
     } catch (cause) {
-      if (cause instanceof OverdueCall) throw refusal(`${overdue} at these arguments`, cause);
+      if (cause instanceof CallTimeout) throw refusal(`${overdue} at these arguments`, cause);
       throw refusal(`does not take these arguments: ${reasonOf(cause)}`, cause);
     }
     if (isDropped(process)) throw refusal("is broken: createProcessor is asynchronous");
@@ -154,7 +154,7 @@ class OpenProcessor implements ScoreProcessor {
       const context = { promptTokenIds, answerTokenIds: answerIds.slice(), logits: given_V };
       result = this.#run(() => this.#process(context));
     } catch (cause) {
-      if (cause instanceof OverdueCall) {
+      if (cause instanceof CallTimeout) {
         this.#stopped = this.#refusal(`${overdue} at the answer's token ${answerIds.length}`, cause);
         throw this.#stopped;
       }

@@ -18,7 +18,7 @@ export interface ScoresLeft {
 }
 
 /** Buffers for the remaining scores of a vocabulary; one row uses them at a time. */
-export class RowRoom {
+export class RowBuffers {
   readonly ids_V: Int32Array;
   readonly logits_V: Float32Array;
   readonly weights_V: Float64Array;
@@ -40,11 +40,11 @@ export class LogitsRow {
   readonly max: number;
   /** Divisor of scores before they become weights. */
   temperature = 1;
-  /** Sum of the remaining weights in the order of the ids; NaN if a score is NaN. See {@link weigh}. */
+  /** Sum of the remaining weights in the order of the ids; NaN if a score is NaN. See {@link computeWeights}. */
   total = 0;
   /** The token, once it is chosen. */
   chosenId = -1;
-  readonly #room: RowRoom;
+  readonly #room: RowBuffers;
   #left: ScoresLeft;
   #weighedAt: number | null = null;
   /** Blocks of the remaining scores. */
@@ -54,7 +54,7 @@ export class LogitsRow {
    * @param left not modified, unless it is in the room
    * @param blocks blocks of these scores, if known: they save passes
    */
-  constructor(left: ScoresLeft, room: RowRoom, options: RowOptions, blocks: ScoreBlocks | null = null) {
+  constructor(left: ScoresLeft, room: RowBuffers, options: RowOptions, blocks: ScoreBlocks | null = null) {
     const place = greatestIndex(left.logits, blocks?.maxima);
     this.#left = left;
     this.#room = room;
@@ -69,7 +69,7 @@ export class LogitsRow {
     return this.#left.logits;
   }
 
-  /** Weight of each in the draw, 1 for the greatest score; see {@link weigh}. */
+  /** Weight of each in the draw, 1 for the greatest score; see {@link computeWeights}. */
   get weights(): Float64Array {
     return this.#room.weights_V.subarray(0, this.logits.length);
   }
@@ -87,7 +87,7 @@ export class LogitsRow {
   /** Blocks of the remaining scores, at the temperature. */
   get blocks(): ScoreBlocks {
     if (this.#blocks?.temperature !== this.temperature) {
-      this.weigh();
+      this.computeWeights();
       this.#blocks = blocksOf(this.logits, this.weights, this.temperature);
     }
     return this.#blocks;
@@ -99,7 +99,7 @@ export class LogitsRow {
   }
 
   /** Computes weights and total for the temperature, unless they are up to date. */
-  weigh(): void {
+  computeWeights(): void {
     const { temperature, logits, max } = this;
     if (temperature === this.#weighedAt) return;
     this.total = exponentials(this.weights, logits, { max, temperature });
@@ -208,7 +208,7 @@ export function exponentials(
 // the indices.
 
 /** Takes one number of the row's random stream; -1 if a score is NaN. */
-export function drawnPlace(row: LogitsRow): number {
+export function drawIndex(row: LogitsRow): number {
   const { masses } = row.blocks;
   const total = totalMass(row.blocks);
   if (Number.isNaN(total)) return -1;
@@ -223,11 +223,11 @@ export function drawnPlace(row: LogitsRow): number {
     end += masses[block];
     if (aim < end) break;
   }
-  return chosen * blockSize + placeIn(row.weightsOf(chosen), (aim - start) / (end - start));
+  return chosen * blockSize + indexOfPart(row.weightsOf(chosen), (aim - start) / (end - start));
 }
 
 /** @param part in [0, 1), a fraction of the total weight; an entry of weight 0 is never taken */
-function placeIn(weights: Float64Array, part: number): number {
+function indexOfPart(weights: Float64Array, part: number): number {
   let left = part * sumOf(weights);
   let chosen = 0;
   for (let place = 0; place < weights.length; place++) {
@@ -245,7 +245,7 @@ export function totalMass({ masses }: ScoreBlocks): number {
 }
 
 /** Returns the weight of the greatest score, in the unit of the blocks. */
-export function unitOf(row: LogitsRow): number {
+export function maxScoreMass(row: LogitsRow): number {
   const { masses, maxima } = row.blocks;
   const block = maxima.indexOf(row.max);
   return masses[block] / sumOf(row.weightsOf(block));

@@ -3,7 +3,7 @@
 import type { GeneratedToken, TokenAlternative } from "../../../base/domain/generation.ts";
 import { blockSize, type ScoreBlocks } from "./blocks/score-blocks.ts";
 import type { DrawInput, DrawRules } from "./draw-input.ts";
-import { totalMass, unitOf, LogitsRow, RowRoom, type ScoresLeft } from "./logits-row.ts";
+import { totalMass, maxScoreMass, LogitsRow, RowBuffers, type ScoresLeft } from "./logits-row.ts";
 import { choosingSteps, drawsFromRawScores, forbiddingSteps, isGreedy, shiftingSteps } from "./steps.ts";
 import { TokenSet } from "./token-set.ts";
 
@@ -36,12 +36,12 @@ const noBlocks: DrawBlocks = { raw: null, tempered: null };
 export class Sampler {
   readonly #shifted_V: Float32Array;
   readonly #allowed: TokenSet;
-  readonly #room: RowRoom;
+  readonly #room: RowBuffers;
 
   constructor(vocabularySize: number) {
     this.#shifted_V = new Float32Array(vocabularySize);
     this.#allowed = new TokenSet(vocabularySize);
-    this.#room = new RowRoom(vocabularySize);
+    this.#room = new RowBuffers(vocabularySize);
   }
 
   /**
@@ -139,7 +139,7 @@ export class Sampler {
 /** Returns the logarithm of the sum of a raw row's exponentials; NaN if no score is finite or one is NaN. */
 function logTotalOf(row: LogitsRow): number {
   if (!Number.isFinite(row.max)) return NaN;
-  return row.max + Math.log(totalMass(row.blocks) / unitOf(row));
+  return row.max + Math.log(totalMass(row.blocks) / maxScoreMass(row));
 }
 
 /** Returns the token that the steps of a row choose; null if no score is finite or one is NaN. */
@@ -208,7 +208,7 @@ function forbid(scores_V: Float32Array, { words }: TokenSet): void {
  * @param logits_V of the whole vocabulary; not modified
  * @param room buffers that hold the result
  */
-function gather(logits_V: Float32Array, { words }: TokenSet, room: RowRoom): ScoresLeft {
+function gather(logits_V: Float32Array, { words }: TokenSet, room: RowBuffers): ScoresLeft {
   const ids_V = room.ids_V;
   const left_V = room.logits_V;
   let count = 0;

@@ -1,7 +1,7 @@
 // The steps from a row of scores to a token, in this order: forbid tokens, shift scores, and draw one of the remaining
 // tokens. Steps that a request does not need are left out. Raw log-probabilities are those before the first step.
 import type { DrawInput, DrawRules } from "./draw-input.ts";
-import { drawnPlace, type LogitsRow } from "./logits-row.ts";
+import { drawIndex, type LogitsRow } from "./logits-row.ts";
 import {
   addBias,
   applyProcessors,
@@ -76,7 +76,7 @@ export function isGreedy({ sampling }: DrawRules): boolean {
 /** Draws among the remaining tokens unless one is already chosen. */
 function draw(row: LogitsRow): void {
   if (row.chosenId >= 0) return;
-  const place = drawnPlace(row);
+  const place = drawIndex(row);
   if (place >= 0) row.chosenId = row.idAt(place);
 }
 

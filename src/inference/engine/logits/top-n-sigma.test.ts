@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { plainSampling } from "../../../base/domain/sampling.ts";
-import { LogitsRow, RowRoom } from "./logits-row.ts";
+import { LogitsRow, RowBuffers } from "./logits-row.ts";
 import { keepTopNSigma } from "./top-n-sigma.ts";
 
 /** Returns the remaining ids. */
 function kept(logits: readonly number[], topNSigma: number, temperature = 1): readonly number[] {
   const options = { sampling: { ...plainSampling, topNSigma, seed: 1 }, random: seededRandom("unused") };
   const left = { logits: Float32Array.from(logits), ids: null };
-  const row = new LogitsRow(left, new RowRoom(logits.length), options);
+  const row = new LogitsRow(left, new RowBuffers(logits.length), options);
   row.temperature = temperature;
   keepTopNSigma(row);
   return Array.from(row.logits, (_, place) => row.idAt(place));

@@ -4,14 +4,14 @@
 // computes the kept set.
 import { blockSize } from "./blocks/score-blocks.ts";
 import { ascending, bucketCount, bucketOf, leastOf } from "./buckets.ts";
-import { drawnPlace, totalMass, unitOf, exponentialOf, type LogitsRow } from "./logits-row.ts";
+import { drawIndex, totalMass, maxScoreMass, exponentialOf, type LogitsRow } from "./logits-row.ts";
 
 /** Draws from all tokens before the kept set is computed. */
 export const topPDrawCount = 8;
 
 export function drawTopP(row: LogitsRow): void {
   for (let draw = 0; draw < topPDrawCount; draw++) {
-    const place = drawnPlace(row);
+    const place = drawIndex(row);
     if (place < 0) return;
     if (staysUnderTopP(row, place)) {
       row.chosenId = row.idAt(place);
@@ -29,7 +29,7 @@ function staysUnderTopP(row: LogitsRow, place: number): boolean {
   const goesMax = (1 - row.options.sampling.topP) * total;
   const own = logits[place];
   const scale = 1 / temperature;
-  const unit = unitOf(row);
+  const unit = maxScoreMass(row);
   /** Weight of unexamined blocks that may hold more probable tokens. */
   let open = 0;
   for (let block = 0; block < maxima.length; block++) if (maxima[block] >= own) open += masses[block];
@@ -50,7 +50,7 @@ function staysUnderTopP(row: LogitsRow, place: number): boolean {
 }
 
 function keepTopP(row: LogitsRow): void {
-  row.weigh();
+  row.computeWeights();
   if (Number.isNaN(row.total)) return;
   const { max } = row;
   const masses = massesOf(row);

@@ -66,17 +66,17 @@ function reassign(
     }
     const target = present(free.shift(), "a row for every beam");
     lane.copyRow(row, target);
-    goOn(target, survivor);
+    continueRow(target, survivor);
     target.cursor = running.constraint?.open(target.answerTokenIds) ?? null;
   }
   // Last, because others start with copies of these rows' earlier state.
   for (const { row, survivor } of staying) {
-    goOn(row, survivor);
+    continueRow(row, survivor);
     row.cursor?.accept(row.answerTokenIds[row.answerTokenIds.length - 1]);
   }
 }
 
-function goOn(row: Sequence, { hypothesis }: Survivor): void {
+function continueRow(row: Sequence, { hypothesis }: Survivor): void {
   assert(hypothesis.token !== null, "what lives on has a token more");
   row.answerTokenIds.push(hypothesis.token.id);
   row.hypothesis = hypothesis;

@@ -99,7 +99,7 @@ export interface OwnerLoad {
 const promptTimes = 1.5;
 
 /** If an owner has more pending choices per row than this, its rows wait longer. */
-const burstPart = 0.25;
+const burstShare = 0.25;
 
 /**
  * Returns the time that prompts may take: {@link promptTimes}, or more if every owner with rows has many choices in
@@ -113,5 +113,5 @@ export function promptMsMax(decodeMs: number, owners: Iterable<OwnerLoad>): numb
   let least = Infinity;
   for (const { rowCount, promptedCount } of owners)
     if (rowCount > 0) least = Math.min(least, promptedCount / rowCount);
-  return least === Infinity ? Infinity : promptTimes * Math.max(1, (least / burstPart) ** 2) * decodeMs;
+  return least === Infinity ? Infinity : promptTimes * Math.max(1, (least / burstShare) ** 2) * decodeMs;
 }

@@ -40,7 +40,7 @@ test("a text whose scores and prefix are cached is still embedded", async () => 
   while (loop.hasWork) await loop.step();
   loop.submit(1, embeddingOf(requestOf(idsFrom(0, 64))));
   while (loop.hasWork) await loop.step();
-  assert.ok(loop.keptPrefixes.hits > 0);
+  assert.ok(loop.cachedPrefixes.hits > 0);
   assert.deepEqual(transcript(1).embedding(), [...fakeLogits(idsFrom(0, 64), null)]);
   // The next chat uses the prefix that the embedding left in the cache.
   loop.submit(2, requestOf(idsFrom(0, 64), { maxTokens: 2 }));

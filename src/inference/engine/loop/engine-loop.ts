@@ -11,7 +11,7 @@ import { positionBytes } from "../cache/slab.ts";
 import type { ConstraintBackend, PreparedConstraint } from "../token-masks/constraint-backend.ts";
 import type { BlockSession } from "../logits/blocks/block-session.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
-import { mayPay, type DraftedRow, type Drafter } from "../drafts/drafter.ts";
+import { draftsMayPay, type DraftedRow, type Drafter } from "../drafts/drafter.ts";
 import { settleDraft } from "../drafts/settle-draft.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { advanceBeams, isReadyToAdvance, isSearched } from "./beams.ts";
@@ -141,8 +141,8 @@ export class EngineLoop {
     return this.#lanes.counts;
   }
 
-  get keptPrefixes(): PrefixCounts {
-    return this.#lanes.keptPrefixes;
+  get cachedPrefixes(): PrefixCounts {
+    return this.#lanes.cachedPrefixes;
   }
 
   get draftCounts(): DraftCounts {
@@ -229,7 +229,7 @@ export class EngineLoop {
       submittedMs,
     });
     this.#arrivalCount += running.sequences.length;
-    running.received = this.#receivedOf(request);
+    running.received = this.#findReceived(request);
     submitted.running = running;
     this.#requests.add(running);
     this.#waiting = [...this.#waiting, ...leaders].sort(compareRanks);
@@ -237,10 +237,10 @@ export class EngineLoop {
   }
 
   /** A prompt whose log-probabilities are wanted must be computed. */
-  #receivedOf({ prompt, outputs }: GenerationRequest): ReceivedPrompt | null {
+  #findReceived({ prompt, outputs }: GenerationRequest): ReceivedPrompt | null {
     const { received, tokenIds } = prompt;
     if (received === undefined || this.#transfers === undefined) return null;
-    if (outputs.promptLogprobCount === null) return this.#transfers.receivedOf(received, tokenIds);
+    if (outputs.promptLogprobCount === null) return this.#transfers.findReceived(received, tokenIds);
     void this.#transfers.drop(received);
     return null;
   }
@@ -260,7 +260,7 @@ export class EngineLoop {
     await this.#runner.prepareAdapter(reference);
     const adapter = this.#runner.loadAdapter(reference);
     // It would stall everything that runs; in that case idle work or the first request does it.
-    if (!this.hasWork) await this.#runner.makeReady(adapter);
+    if (!this.hasWork) await this.#runner.warmUp(adapter);
   }
 
   /** Frees spare memory that is kept only to speed up the next burst of work. */
@@ -310,7 +310,7 @@ export class EngineLoop {
   /** True if few rows decode and nothing else waits for the step's end. */
   #mayDraft(calls: readonly PlannedCall<Sequence>[]): boolean {
     const decodingCount = [...this.#lanes].reduce((sum, { load }) => sum + load.decodingCount, 0);
-    return calls.every(({ kind }) => kind === "decode") && mayPay(decodingCount);
+    return calls.every(({ kind }) => kind === "decode") && draftsMayPay(decodingCount);
   }
 
   /** Settles draws of sequences whose late masks have arrived. */
@@ -340,7 +340,7 @@ export class EngineLoop {
       this.#waiting = [...left, ...preempted].sort(compareRanks);
     }
     for (const sequence of admitted) this.#admit(sequence);
-    await this.#readKept();
+    await this.#readCached();
     const { calls, turns } = planCalls(
       this.#prompts().filter(({ running }) => running.received === null),
       [...this.#lanes].map(({ load }) => load),
@@ -360,9 +360,9 @@ export class EngineLoop {
   }
 
   /** Continues prompts from their cached prefixes; prompts that were cached whole begin decoding. */
-  async #readKept(): Promise<void> {
+  async #readCached(): Promise<void> {
     const whole = this.#prompts().flatMap((sequence) => {
-      const logits_V = this.#lanes.readKept(sequence);
+      const logits_V = this.#lanes.readCached(sequence);
       return logits_V === null ? [] : [{ sequence, logits_V }];
     });
     if (whole.length === 0) return;

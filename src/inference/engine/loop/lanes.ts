@@ -16,7 +16,7 @@ import {
   placeSequence,
   type LaneCosts,
   type LaneState,
-  type PlacedNeed,
+  type SlotRequest,
 } from "../schedule/place-sequence.ts";
 import type { PlannedCall } from "../schedule/plan-calls.ts";
 import { Lane, slotOf } from "./lane.ts";
@@ -50,7 +50,7 @@ export interface PrefixCounts {
 }
 
 /** A row that fills this share of its slot will soon need more room. */
-const longPart = 0.8;
+const longShare = 0.8;
 
 /** Copying this much takes about ten milliseconds. */
 const copiedBytesMax = 2 ** 25;
@@ -94,7 +94,7 @@ export class Lanes implements Iterable<Lane> {
     return { laneCount: lanes.length, slotCount: lanes.reduce((sum, { kv }) => sum + kv.usedCount, 0) };
   }
 
-  get keptPrefixes(): PrefixCounts {
+  get cachedPrefixes(): PrefixCounts {
     return { bytes: this.#prefixes.bytes, queries: this.#queries, hits: this.#hits };
   }
 
@@ -133,7 +133,7 @@ export class Lanes implements Iterable<Lane> {
   admit(sequence: Sequence): void {
     const wanted = sequence.tokenCount + sequence.answerTokenIds.length + 1;
     const positionCount = Math.min(wanted, sequence.positionCountMax);
-    const lane = this.#laneFor(sequence, { positionCount, slotCount: sequence.slotCount });
+    const lane = this.#chooseLane(sequence, { positionCount, slotCount: sequence.slotCount });
     this.#ensure(lane, { slotCount: lane.kv.usedCount + 1, positionCount, also: sequence });
     for (const each of [sequence, ...sequence.followers]) each.placedIn = lane.id;
     lane.addPrompt(sequence);
@@ -148,12 +148,12 @@ export class Lanes implements Iterable<Lane> {
    *
    * @returns scores after the prompt if it was cached whole; else null
    */
-  readKept(prompt: Sequence): Float32Array | null {
+  readCached(prompt: Sequence): Float32Array | null {
     const { prefixScope, tokenIds, tokenCount, computedCount, running } = prompt;
     if (running.received !== null) return this.#readReceived(prompt, running.received);
     if (prefixScope === null) return null;
     const kept = { scope: prefixScope, tokenIds };
-    const found = this.#prefixes.countKept(kept, tokenCount);
+    const found = this.#prefixes.countCached(kept, tokenCount);
     const isWhole = found === tokenCount && !prompt.wantsEmbedding;
     const scores_V = isWhole ? this.#prefixes.scoresAfter(kept) : null;
     // Without cached scores the last token must be computed; an embedding always needs it computed.
@@ -170,7 +170,7 @@ export class Lanes implements Iterable<Lane> {
     return scores_V;
   }
 
-  /** Continues a prompt from another engine's keys and values, like {@link readKept}; the next step computes the rest. */
+  /** Continues a prompt from another engine's keys and values, like {@link readCached}; the next step computes the rest. */
   #readReceived(prompt: Sequence, received: ReceivedPrompt): Float32Array | null {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
     this.makeRoom(lane, received.tokenCount);
@@ -180,7 +180,7 @@ export class Lanes implements Iterable<Lane> {
     const scores_V = isOver ? received.scores_V : null;
     if (scores_V === null)
       this.#prefixes.keep({ scope: scopeOf(prompt), tokenIds: prompt.tokenIds }, prompt.computedCount, place);
-    else this.keepPrompt(prompt, scores_V);
+    else this.cachePrompt(prompt, scores_V);
     if (!isOver) return null;
     prompt.running.received = null;
     received.release();
@@ -208,13 +208,13 @@ export class Lanes implements Iterable<Lane> {
    *
    * @param logits_V scores after its last computed token; not modified. Null if it has none
    */
-  keepPrompt(prompt: Sequence, logits_V: Float32Array | null): void {
+  cachePrompt(prompt: Sequence, logits_V: Float32Array | null): void {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
     const { tokenIds, computedCount } = prompt;
     const kept = { scope: scopeOf(prompt), tokenIds };
     this.#prefixes.keep(kept, computedCount, { lane: lane.kv, slot: slotOf(prompt) });
     if (computedCount < tokenIds.length || logits_V === null) return;
-    this.#prefixes.keepScores(kept, logits_V);
+    this.#prefixes.cacheScores(kept, logits_V);
     this.#hold(prompt, logits_V);
   }
 
@@ -279,9 +279,9 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /** Returns the best lane of its adapter for a sequence, or a new one if that is better. */
-  #laneFor(
+  #chooseLane(
     { adapterKey, running, positionCountMax }: Sequence,
-    need: Pick<PlacedNeed, "positionCount" | "slotCount">,
+    need: Pick<SlotRequest, "positionCount" | "slotCount">,
   ): Lane {
     const lanes = this.#lanesOf(adapterKey);
     const place = placeSequence({ ...need, positionCountMax }, lanes.map(stateOf), this.#costs);
@@ -313,7 +313,7 @@ export class Lanes implements Iterable<Lane> {
    */
   #moveLongRows(): void {
     for (const lane of this.#lanes.values()) {
-      const row = this.#longRowOf(lane);
+      const row = this.#findLongRow(lane);
       if (row === undefined) continue;
       const { positionCountMax, computedCount } = row;
       const positionCount = lane.kv.capacity + 1;
@@ -328,9 +328,9 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /** Returns the one row of a lane that will soon need more room than the lane has; undefined if several do. */
-  #longRowOf({ rows, prompts, kv }: Lane): Sequence | undefined {
+  #findLongRow({ rows, prompts, kv }: Lane): Sequence | undefined {
     if (prompts.length > 0 || rows.length < 2) return undefined;
-    const long = rows.filter(({ computedCount }) => computedCount > longPart * kv.capacity);
+    const long = rows.filter(({ computedCount }) => computedCount > longShare * kv.capacity);
     const [row] = long;
     const mayMove =
       long.length === 1 &&

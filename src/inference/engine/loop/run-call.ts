@@ -5,7 +5,7 @@
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { PromptLogprob } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { draftsOf, type DraftedRow, type Drafter } from "../drafts/drafter.ts";
+import { collectDrafts, type DraftedRow, type Drafter } from "../drafts/drafter.ts";
 import type { DecodingRows, ModelRunner, PromptPart } from "../model-runner.ts";
 import { scoreTokens } from "./prompt-logprobs.ts";
 import { slotOf, type Lane } from "./lane.ts";
@@ -77,7 +77,7 @@ async function decodeRows(
 ): Promise<CallResult> {
   const rows = lane.rows.slice(0, lane.arrangeRows());
   if (rows.length === 0) return nothing;
-  const drafts = draftsOf(runner.isReadyForDrafts(lane.adapter) ? drafter : null, rows);
+  const drafts = collectDrafts(runner.isReadyForDrafts(lane.adapter) ? drafter : null, rows);
   lanes.makeRoom(
     lane,
     Math.max(...rows.map(({ computedCount }, row) => computedCount + 1 + drafts[row].length)),
@@ -172,7 +172,7 @@ async function prefillChunks(
     prompt.computedCount += count;
     if (!prompt.running.isPromptComputed) prompt.running.computedPromptCount += count;
     const logits_V = prompt.wantsEmbedding ? null : results[index].subarray(-vocabularySize);
-    lanes.keepPrompt(prompt, logits_V);
+    lanes.cachePrompt(prompt, logits_V);
     if (!prompt.isComputed) continue;
     if (logits_V === null) embedded.push({ sequence: prompt, hidden_D: results[index] });
     else scored.push({ sequence: prompt, logits_V });

@@ -30,8 +30,8 @@ export function settleDraws(draws: readonly Draw[]): void {
       failRequest(sequence.running, outcome.error);
       continue;
     }
-    sayPromptComputed(sequence);
-    takeEffect(sequence, outcome);
+    emitPromptComputed(sequence);
+    applyOutcome(sequence, outcome);
   }
 }
 
@@ -53,7 +53,7 @@ export function settleEmbeddings(embedded: readonly EmbeddedPrompt[]): void {
       failRequest(running, brokenModel());
       continue;
     }
-    sayPromptComputed(sequence);
+    emitPromptComputed(sequence);
     running.output.push({ kind: "embedding", values: hidden_D.slice() });
     sequence.isFinished = true;
   }
@@ -69,7 +69,7 @@ export function failRequest(running: RunningRequest, error: ServiceError): void 
  * Emits `prompt-computed`, before any event of a choice. Tokens that were computed for it, lost and computed
  * again do not count as cached.
  */
-function sayPromptComputed({ running }: Sequence): void {
+function emitPromptComputed({ running }: Sequence): void {
   if (running.isPromptComputed) return;
   running.isPromptComputed = true;
   const { computedPromptCount, request, isHeld, waitedMs } = running;
@@ -82,7 +82,7 @@ function sayPromptComputed({ running }: Sequence): void {
   });
 }
 
-function takeEffect(sequence: Sequence, outcome: Exclude<DrawOutcome, { readonly kind: "failed" }>): void {
+function applyOutcome(sequence: Sequence, outcome: Exclude<DrawOutcome, { readonly kind: "failed" }>): void {
   switch (outcome.kind) {
     case "token":
       takeToken(sequence, outcome.token);

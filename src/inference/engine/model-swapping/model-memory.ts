@@ -4,7 +4,7 @@ import { assert } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
-import { planRoom, type RoomLimits, type Tenant } from "./plan-room.ts";
+import { planRoom, type RoomLimits, type PlannedBase } from "./plan-room.ts";
 
 export interface MemoryOptions {
   readonly limits: RoomLimits;
@@ -56,7 +56,7 @@ const backOffMaxMs = 60_000;
 
 export class ModelMemory {
   readonly #options: MemoryOptions;
-  readonly #places: Place[] = [];
+  readonly #places: MemorySlot[] = [];
   #claimCount = 0;
   #waking = new AbortController();
 
@@ -83,7 +83,7 @@ export class ModelMemory {
    *
    * @throws ServiceError `invalid` for a base that can never fit
    */
-  add(loadable: Loadable): Place {
+  add(loadable: Loadable): MemorySlot {
     const { bytesMax } = this;
     if (loadable.bytes > bytesMax) {
       const message =
@@ -91,7 +91,7 @@ export class ModelMemory {
         "raise it, or lower `engine.kvCacheBytesMax` or `engine.contextLengthMax`.";
       throw invalid(message);
     }
-    const place = new Place(loadable, {
+    const place = new MemorySlot(loadable, {
       ...this.#options,
       claim: () => ++this.#claimCount,
       waitingCount: () => this.waitingCount,
@@ -148,13 +148,13 @@ interface PlaceOptions extends Omit<MemoryOptions, "limits"> {
 }
 
 /** One base's place in the shared memory. */
-export class Place {
+export class MemorySlot {
   readonly #loadable: Loadable;
   readonly #options: PlaceOptions;
   readonly #waiters = new Set<Waiter>();
   /** Number of running requests by the signal that ends them. */
   readonly #running = new Map<AbortSignal, number>();
-  #state: Tenant["state"] = "unloaded";
+  #state: PlannedBase["state"] = "unloaded";
   #useCount = 0;
   #isClosed = false;
   #isOver = false;
@@ -195,7 +195,7 @@ export class Place {
     return this.#claim;
   }
 
-  get tenant(): Tenant {
+  get tenant(): PlannedBase {
     return {
       name: this.name,
       bytes: this.bytes,

@@ -15,7 +15,7 @@ import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { PromptTransfers } from "../../../base/domain/prompt-transfer.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
-import type { ModelMemory, Place } from "./model-memory.ts";
+import type { ModelMemory, MemorySlot } from "./model-memory.ts";
 
 export interface OnDemandOptions {
   /** Name of the base model. */
@@ -45,7 +45,7 @@ const preparedCountMax = 16;
 export class OnDemandEngine implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly #options: OnDemandOptions;
-  readonly #place: Place;
+  readonly #place: MemorySlot;
   /** Adapters of versions that were published while it was not loaded. */
   readonly #unprepared = new Map<string, AdapterReference>();
   /** The engine that is loaded, or will be. */
@@ -105,7 +105,7 @@ export class OnDemandEngine implements Engine {
    * Resolves once it accepts requests, which it does until the returned function is called; callers of submit must
    * hold it.
    *
-   * @throws ServiceError as `Place.hold`; `unavailable` while its start loads it
+   * @throws ServiceError as `MemorySlot.hold`; `unavailable` while its start loads it
    */
   async hold(options: { readonly signal: AbortSignal }): Promise<() => void> {
     if (this.#phase !== "up" && this.#phase !== "stopped") throw loading(this.#options.name);

@@ -5,11 +5,11 @@ import { test } from "node:test";
 import { present } from "../../../base/domain/assert.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
-import { planRoom, readyAtStart, type RoomLimits, type Tenant } from "./plan-room.ts";
+import { planRoom, readyAtStart, type RoomLimits, type PlannedBase } from "./plan-room.ts";
 
 const limits: RoomLimits = { bytesMax: 10, keepAliveMs: 100_000, turnMs: 10_000, pauseMs: 250 };
 
-const tenant = (name: string, more: Partial<Tenant> = {}): Tenant => ({
+const tenant = (name: string, more: Partial<PlannedBase> = {}): PlannedBase => ({
   name,
   bytes: 5,
   state: "unloaded",
@@ -20,11 +20,11 @@ const tenant = (name: string, more: Partial<Tenant> = {}): Tenant => ({
   usedAtMs: 0,
   ...more,
 });
-const loaded = (name: string, more: Partial<Tenant> = {}): Tenant =>
+const loaded = (name: string, more: Partial<PlannedBase> = {}): PlannedBase =>
   tenant(name, { state: "loaded", ...more });
 
 function check(
-  tenants: readonly Tenant[],
+  tenants: readonly PlannedBase[],
   waiting: readonly string[],
   expected: {
     readonly load?: readonly string[];
@@ -119,7 +119,7 @@ interface SimulatedBase {
   readonly isKept: boolean;
   /** Probability of a request in a tick. */
   readonly rate: number;
-  state: Tenant["state"];
+  state: PlannedBase["state"];
   isClosed: boolean;
   loadedAtMs: number;
   usedAtMs: number;

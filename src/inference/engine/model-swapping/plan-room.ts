@@ -3,7 +3,7 @@
 // A base that others wait for is unloaded once idle, or accepts no new requests once its turn is over.
 
 /** A base model from the view of memory planning. */
-export interface Tenant {
+export interface PlannedBase {
   readonly name: string;
   /** Estimated memory while it is not `unloaded`. */
   readonly bytes: number;
@@ -47,7 +47,7 @@ export interface RoomPlan {
  * @param waiting the bases that requests wait for, the longest wait first; each fits `bytesMax` without others
  */
 export function planRoom(
-  tenants: readonly Tenant[],
+  tenants: readonly PlannedBase[],
   waiting: readonly string[],
   { limits, nowMs }: { readonly limits: RoomLimits; readonly nowMs: number },
 ): RoomPlan {
@@ -63,7 +63,7 @@ export function planRoom(
     load.push(name);
     free -= tenant.bytes;
   }
-  return { load, ...letGoIdle(tenants, waiting, { limits, nowMs }) };
+  return { load, ...planIdleUnloads(tenants, waiting, { limits, nowMs }) };
 }
 
 type Rest = Omit<RoomPlan, "load">;
@@ -78,11 +78,11 @@ const nothing: Rest = { unload: [], closed: new Set(), wakeAtMs: Infinity };
  * Makes room for one base: from idle ones if they suffice, else from bases whose turn is over, which finish their
  * requests.
  */
-function makeRoom(tenants: readonly Tenant[], needed: number, now: Now): Rest {
+function makeRoom(tenants: readonly PlannedBase[], needed: number, now: Now): Rest {
   const rest = needed - bytesOf(tenants.filter(({ state }) => state === "unloading"));
   if (rest <= 0) return nothing;
   const loaded = tenants.filter(({ state }) => state === "loaded");
-  const idle = enough(
+  const idle = chooseEnoughToFree(
     loaded.filter((tenant) => !tenant.isBusy && mayGo(tenant, now)).sort(longestUnused),
     rest,
   );
@@ -90,7 +90,7 @@ function makeRoom(tenants: readonly Tenant[], needed: number, now: Now): Rest {
     return { ...nothing, unload: idle.map(({ name }) => ({ name, why: "room" })) };
   }
   // Closed bases stay closed: their requests finish, and none is added.
-  const closing = enough(
+  const closing = chooseEnoughToFree(
     loaded.filter((tenant) => tenant.isClosed || mayClose(tenant, now)).sort(closedFirst),
     rest,
   );
@@ -104,21 +104,21 @@ function makeRoom(tenants: readonly Tenant[], needed: number, now: Now): Rest {
   };
 }
 
-function hadItsTurn({ loadedAtMs }: Tenant, { limits, nowMs }: Now): boolean {
+function isTurnOver({ loadedAtMs }: PlannedBase, { limits, nowMs }: Now): boolean {
   return nowMs - loadedAtMs >= limits.turnMs;
 }
 
-function mayGo(tenant: Tenant, now: Now): boolean {
-  return tenant.isClosed || hadItsTurn(tenant, now) || now.nowMs - tenant.usedAtMs >= now.limits.pauseMs;
+function mayGo(tenant: PlannedBase, now: Now): boolean {
+  return tenant.isClosed || isTurnOver(tenant, now) || now.nowMs - tenant.usedAtMs >= now.limits.pauseMs;
 }
 
-function mayClose(tenant: Tenant, now: Now): boolean {
-  return hadItsTurn(tenant, now) || (!tenant.isBusy && mayGo(tenant, now));
+function mayClose(tenant: PlannedBase, now: Now): boolean {
+  return isTurnOver(tenant, now) || (!tenant.isBusy && mayGo(tenant, now));
 }
 
 /** Returns the first of these that free enough; null if all together do not. */
-function enough(tenants: readonly Tenant[], bytes: number): readonly Tenant[] | null {
-  const taken: Tenant[] = [];
+function chooseEnoughToFree(tenants: readonly PlannedBase[], bytes: number): readonly PlannedBase[] | null {
+  const taken: PlannedBase[] = [];
   let freed = 0;
   for (const tenant of tenants) {
     if (freed >= bytes) break;
@@ -128,11 +128,11 @@ function enough(tenants: readonly Tenant[], bytes: number): readonly Tenant[] | 
   return freed >= bytes ? taken : null;
 }
 
-function longestUnused(one: Tenant, other: Tenant): number {
+function longestUnused(one: PlannedBase, other: PlannedBase): number {
   return Number(one.isKept) - Number(other.isKept) || one.usedAtMs - other.usedAtMs;
 }
 
-function closedFirst(one: Tenant, other: Tenant): number {
+function closedFirst(one: PlannedBase, other: PlannedBase): number {
   return (
     Number(other.isClosed) - Number(one.isClosed) ||
     Number(one.isKept) - Number(other.isKept) ||
@@ -141,11 +141,15 @@ function closedFirst(one: Tenant, other: Tenant): number {
 }
 
 /** Without requests for room: unloads bases whose idle time is over. */
-function letGoIdle(tenants: readonly Tenant[], waiting: readonly string[], { limits, nowMs }: Now): Rest {
+function planIdleUnloads(
+  tenants: readonly PlannedBase[],
+  waiting: readonly string[],
+  { limits, nowMs }: Now,
+): Rest {
   const idle = tenants.filter(
     ({ name, state, isBusy, isKept }) => state === "loaded" && !isBusy && !isKept && !waiting.includes(name),
   );
-  const isDue = ({ usedAtMs }: Tenant): boolean => nowMs - usedAtMs >= limits.keepAliveMs;
+  const isDue = ({ usedAtMs }: PlannedBase): boolean => nowMs - usedAtMs >= limits.keepAliveMs;
   const later = idle.filter((tenant) => !isDue(tenant)).map(({ usedAtMs }) => usedAtMs + limits.keepAliveMs);
   return {
     ...nothing,
@@ -169,6 +173,6 @@ export function readyAtStart(
   return ready;
 }
 
-function bytesOf(tenants: readonly Tenant[]): number {
+function bytesOf(tenants: readonly PlannedBase[]): number {
   return tenants.reduce((sum, { bytes }) => sum + bytes, 0);
 }

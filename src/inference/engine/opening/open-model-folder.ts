@@ -16,7 +16,7 @@ import type { ModelOpening } from "./model-opening.ts";
  * Like {@link openModelFolder}, using only cached data; null if something would have to be written, or cannot be
  * opened.
  */
-export async function openKeptModel(opening: ModelOpening): Promise<OpenModel | null> {
+export async function openCachedModel(opening: ModelOpening): Promise<OpenModel | null> {
   return open(opening, { isReadOnly: true }).catch(() => null);
 }
 

@@ -13,14 +13,14 @@ import { PrefixTree } from "./prefix-tree.ts";
 const blockPositions = 32;
 
 /** A prompt with everything that its keys and values depend on. */
-export interface KeptPrompt {
+export interface CachedPrompt {
   /** Identifies the weights and the owners that may share: nothing is shared between scopes. */
   readonly scope: string;
   readonly tokenIds: readonly number[];
 }
 
 /** Location of a running prompt's keys and values. */
-export interface SlotPlace {
+export interface SlotRef {
   readonly lane: KvLane;
   readonly slot: number;
 }
@@ -62,19 +62,19 @@ export class PrefixCache {
   }
 
   /** Returns the scores after the last token of a prompt that is cached whole; null if they are missing. */
-  scoresAfter({ scope, tokenIds }: KeptPrompt): Float32Array | null {
+  scoresAfter({ scope, tokenIds }: CachedPrompt): Float32Array | null {
     return this.#endScores.find(scope, tokenIds);
   }
 
   /** @param scores_V copied */
-  keepScores({ scope, tokenIds }: KeptPrompt, scores_V: Float32Array): void {
+  cacheScores({ scope, tokenIds }: CachedPrompt, scores_V: Float32Array): void {
     if (this.#endScores.bytes + scores_V.byteLength + this.#blockBytes > this.#bytesAllowed) return;
     this.#endScores.keep(scope, tokenIds, scores_V);
     this.#limitBlocks();
   }
 
   /** Returns how many of the first `countMax` tokens of a prompt are cached, and marks them as used. */
-  countKept({ scope, tokenIds }: KeptPrompt, countMax: number): number {
+  countCached({ scope, tokenIds }: CachedPrompt, countMax: number): number {
     return this.#tree.find(scope, tokenIds, countMax).reduce((sum, { count }) => sum + count, 0);
   }
 
@@ -83,7 +83,7 @@ export class PrefixCache {
    *
    * @returns number of copied tokens
    */
-  read({ scope, tokenIds }: KeptPrompt, countMax: number, { lane, slot }: SlotPlace): number {
+  read({ scope, tokenIds }: CachedPrompt, countMax: number, { lane, slot }: SlotRef): number {
     const length = lane.lengths[slot];
     let copied = 0;
     for (const { block, place, start, count } of this.#tree.find(scope, tokenIds, countMax)) {
@@ -97,7 +97,7 @@ export class PrefixCache {
   }
 
   /** Caches a slot's first `count` tokens of a prompt, as far as there is memory. */
-  keep({ scope, tokenIds }: KeptPrompt, count: number, { lane, slot }: SlotPlace): void {
+  keep({ scope, tokenIds }: CachedPrompt, count: number, { lane, slot }: SlotRef): void {
     for (const { block, place, start, count: added } of this.#tree.add(scope, tokenIds, count)) {
       if (place === 0) this.#leaveLent(block);
       lane.copyToBlock(slot, { position: start, place, count: added }, this.#block(block));
@@ -108,7 +108,7 @@ export class PrefixCache {
    * Returns the full blocks of a prompt themselves, from the first token on. The reader may use them indefinitely;
    * eviction does not change them.
    */
-  lend({ scope, tokenIds }: KeptPrompt): readonly Float32Array[] {
+  lend({ scope, tokenIds }: CachedPrompt): readonly Float32Array[] {
     const lent: Float32Array[] = [];
     for (const { block: number, count } of this.#tree.find(scope, tokenIds, tokenIds.length)) {
       if (count < blockPositions) break;

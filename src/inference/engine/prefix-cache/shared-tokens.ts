@@ -7,7 +7,7 @@
 export const sharedCountMin = 32;
 
 /** A prompt in prefill, with everything that its keys and values depend on. */
-export interface PromptOnItsWay {
+export interface PrefillingPrompt {
   /** Scope in the prefix cache; null if it shares nothing. */
   readonly prefixScope: string | null;
   readonly tokenIds: readonly number[];
@@ -19,7 +19,7 @@ export interface PromptOnItsWay {
  * True if one prompt's next tokens are also the other's, and enough of them that the other had better wait. The first
  * may be slightly ahead: the other then reads that difference together with the new tokens.
  */
-export function computesForOther(one: PromptOnItsWay, other: PromptOnItsWay): boolean {
+export function computesForOther(one: PrefillingPrompt, other: PrefillingPrompt): boolean {
   if (one.prefixScope === null || one.prefixScope !== other.prefixScope) return false;
   const ahead = one.computedCount - other.computedCount;
   if (ahead < 0 || ahead >= sharedCountMin) return false;

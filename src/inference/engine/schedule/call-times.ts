@@ -33,7 +33,7 @@ const pairsPerToken = 2048;
 /** Share of an error that one call corrects: occasional other load on the machine must not upset the estimate. */
 const learningRate = 0.3;
 /** Maximum correction as a share of the expected time: a longer delay says more about the machine than about the call. */
-const errorPartMax = 0.5;
+const errorShareMax = 0.5;
 
 /** @returns expected milliseconds of a call */
 export function expectedMs({ callMs, tokenMs, pairMs }: CallCost, work: CallWork): number {
@@ -63,14 +63,14 @@ export class CallTimes {
       return;
     }
     const expected = expectedMs(known, { tokenCount, pairCount });
-    if (ms < errorPartMax * expected && this.#callCounts[kind] <= firstCalls) {
+    if (ms < errorShareMax * expected && this.#callCounts[kind] <= firstCalls) {
       // The estimate comes from delayed calls, such as the first of their kind.
       const part = ms / expected;
       const { callMs, tokenMs, pairMs } = known;
       this.#costs[kind] = { callMs: part * callMs, tokenMs: part * tokenMs, pairMs: part * pairMs };
       return;
     }
-    const error = Math.min(ms - expected, errorPartMax * expected);
+    const error = Math.min(ms - expected, errorShareMax * expected);
     const norm = features.reduce((sum, feature) => sum + feature * feature, 0);
     const weights = [known.callMs / tokensPerCall, known.tokenMs, known.pairMs * pairsPerToken];
     const learned = weights.map((weight, place) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { placeSequence, type LaneState, type PlacedNeed } from "./place-sequence.ts";
+import { placeSequence, type LaneState, type SlotRequest } from "./place-sequence.ts";
 
 const costs = { second: 1000, call: 8000, copiedCountMax: 600 };
 
@@ -16,7 +16,7 @@ const check = (
   positionCount: number,
   lanes: readonly LaneState[],
   place: number | null,
-  more: Partial<PlacedNeed> = {},
+  more: Partial<SlotRequest> = {},
 ) =>
   assert.equal(
     placeSequence({ slotCount: 1, positionCount, positionCountMax: 2048, ...more }, lanes, costs),

@@ -15,7 +15,7 @@ export interface LaneState {
   readonly positionCountMax: number;
 }
 
-export interface PlacedNeed {
+export interface SlotRequest {
   readonly slotCount: number;
   /** Positions that it will soon hold in each slot. */
   readonly positionCount: number;
@@ -36,7 +36,7 @@ export interface LaneCosts {
  * Assumed number of sequences that will share a new lane. Few coming ones are known yet, so the first one need not pay
  * for the whole lane.
  */
-const sequencesToCome = 4;
+const expectedSequenceCount = 4;
 
 /**
  * Chooses the best lane for a sequence among those that take no more memory, with all reservations, than the first
@@ -47,10 +47,10 @@ const sequencesToCome = 4;
  * @returns its index in `lanes`; null for a new lane
  */
 export function placeSequence(
-  need: PlacedNeed,
+  need: SlotRequest,
   lanes: readonly LaneState[],
   costs: LaneCosts,
-  sequenceCount = sequencesToCome,
+  sequenceCount = expectedSequenceCount,
 ): number | null {
   const newCapacity = grownCapacity(need.positionCount, need.positionCountMax);
   const share = lanes.length === 1 ? costs.second : costs.call;
@@ -71,7 +71,7 @@ export function placeSequence(
 /** Returns the additional cost and memory of a lane if the sequence joins it. */
 function joining(
   { slotCount, capacity, heldCount, positionCountMax }: LaneState,
-  need: PlacedNeed,
+  need: SlotRequest,
   { copiedCountMax }: LaneCosts,
 ): { readonly cost: number; readonly bytes: number } {
   const longest = Math.max(positionCountMax, need.positionCountMax);

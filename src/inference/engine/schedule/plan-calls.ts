@@ -2,14 +2,14 @@
 // times. Rows always continue. Prompts take turns and get as much of each step as the time allows: any cut of a prompt
 // gives the same bits, so parts can be any size.
 import { laterPartCount } from "../../architectures/serving-graphs.ts";
-import { computesForOther, type PromptOnItsWay } from "../prefix-cache/shared-tokens.ts";
+import { computesForOther, type PrefillingPrompt } from "../prefix-cache/shared-tokens.ts";
 import { expectedMs, type CallCosts, type CallWork } from "./call-times.ts";
-import { inTurn, turnsAfter, type Turns, type TurnTaker } from "./prompt-turns.ts";
+import { sortByTurns, nextTurns, type Turns, type TurnTaker } from "./prompt-turns.ts";
 import { pairLanes, type PairGain } from "./pair-lanes.ts";
 import type { LaneLoad, StepBudget } from "./slot-holder.ts";
 
 /** The planner's view of a prompt. The caller passes its own objects and gets them back in the plan. */
-export interface PlannedPrompt extends TurnTaker, PromptOnItsWay {
+export interface PlannedPrompt extends TurnTaker, PrefillingPrompt {
   readonly laneId: string;
   /**
    * True if log-probabilities of its tokens are wanted: then scores are needed after each token, not only after the
@@ -53,7 +53,7 @@ export interface StepPlan<Prompt> {
 }
 
 /** First parts share a call while at least this share of the padded tokens is real. */
-const leastRealPart = 0.75;
+const realTokenShareMin = 0.75;
 
 /** Minimum tokens of a part, however little time there is: below it most of the time would be the call's fixed cost. */
 const partTokensMin = 16;
@@ -68,7 +68,7 @@ const smallestPartTimes = 1.3;
 const partGranule = 8;
 
 /** Minimum size of a rest that becomes a separate part, as a share of the part before it. */
-const leastRestPart = 0.25;
+const restShareMin = 0.25;
 
 /**
  * @param prompts that have slots and are not computed yet
@@ -91,10 +91,10 @@ export function planCalls<Prompt extends PlannedPrompt>(
     ([laneId, pairedId]) =>
       ({ kind: "decode", laneId, ...(pairedId !== undefined && { pairedId }) }) as const,
   );
-  const chunks = chooseChunks(withoutWaiting(inTurn(prompts, turns)), decodingCount, budget, time);
+  const chunks = chooseChunks(dropWaiting(sortByTurns(prompts, turns)), decodingCount, budget, time);
   return {
     calls: [...decodes, ...groupChunks(chunks)],
-    turns: turnsAfter(prompts, turns, chunks),
+    turns: nextTurns(prompts, turns, chunks),
   };
 }
 
@@ -110,7 +110,7 @@ export function prefillWork({ chunks }: Pick<PrefillCall<unknown>, "chunks">): C
 }
 
 /** Drops prompts that had better wait for another, earlier or further advanced, which computes their shared prefix. */
-function withoutWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): readonly Prompt[] {
+function dropWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): readonly Prompt[] {
   return prompts.filter(
     (prompt, place) =>
       !prompts.some(
@@ -141,7 +141,7 @@ function chooseChunks<Prompt extends PlannedPrompt>(
     const { tokenIds, computedCount, needsLogprobs } = prompt;
     const rest = tokenIds.length - computedCount;
     const countMax = needsLogprobs ? Math.min(promptChunkTokens, logprobTokensPerStepMax) : promptChunkTokens;
-    const wanted = withoutLoneToken(Math.min(countMax, rest), rest);
+    const wanted = avoidLoneToken(Math.min(countMax, rest), rest);
     if (needsLogprobs && wanted > logprobsLeft) continue;
     if (wanted > left && chunks.length > 0) break;
     const count = countInTime({ prompt, start: computedCount, count: wanted }, chunks, time);
@@ -162,7 +162,7 @@ function countInTime<Prompt extends PlannedPrompt>(
 ): number {
   const { prompt, start, count: wanted } = chunk;
   const smallest = Math.min(partTokensMin, wanted);
-  const msWith = (count: number): number => msOf([...others, { prompt, start, count }], time);
+  const msWith = (count: number): number => estimateMs([...others, { prompt, start, count }], time);
   // Without estimates no time is long enough, and the smallest part is computed.
   const msMax = others.length > 0 ? time.msMax : Math.max(time.msMax, smallestPartTimes * msWith(smallest));
   const fits = (count: number): boolean => msWith(count) <= msMax && msWith(count) < Infinity;
@@ -177,11 +177,11 @@ function countInTime<Prompt extends PlannedPrompt>(
   if (fitting < smallest && others.length > 0) return 0;
   const count = Math.max(fitting, smallest);
   const rest = prompt.tokenIds.length - start;
-  return rest === wanted && rest - count <= leastRestPart * count ? rest : withoutLoneToken(count, rest);
+  return rest === wanted && rest - count <= restShareMin * count ? rest : avoidLoneToken(count, rest);
 }
 
 /** Returns the expected time of calls with these parts; Infinity if there is no estimate of calls with prompts. */
-function msOf<Prompt extends PlannedPrompt>(
+function estimateMs<Prompt extends PlannedPrompt>(
   chunks: readonly PromptChunk<Prompt>[],
   { msMax, costs }: PromptTime,
 ): number {
@@ -194,7 +194,7 @@ function msOf<Prompt extends PlannedPrompt>(
 }
 
 /** Avoids leaving a single last token, which would cost as much as a part. */
-function withoutLoneToken(count: number, rest: number): number {
+function avoidLoneToken(count: number, rest: number): number {
   return rest - count === 1 && count > 2 ? count - 1 : count;
 }
 
@@ -227,7 +227,7 @@ function groupByLength<Prompt>(
   for (const chunk of chunks.toSorted((a, b) => b.count - a.count)) {
     const group = groups.at(-1);
     const paddedTokens = group === undefined ? 0 : (group.length + 1) * group[0].count;
-    if (group !== undefined && realTokens + chunk.count >= leastRealPart * paddedTokens) {
+    if (group !== undefined && realTokens + chunk.count >= realTokenShareMin * paddedTokens) {
       group.push(chunk);
       realTokens += chunk.count;
     } else {

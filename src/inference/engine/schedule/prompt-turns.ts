@@ -25,7 +25,7 @@ export interface Turns {
 export const noTurns: Turns = { servedCounts: new Map(), owedCount: 0 };
 
 /** @returns the prompts, the one whose turn it is first */
-export function inTurn<Prompt extends TurnTaker>(
+export function sortByTurns<Prompt extends TurnTaker>(
   prompts: readonly Prompt[],
   turns: Turns,
 ): readonly Prompt[] {
@@ -33,7 +33,7 @@ export function inTurn<Prompt extends TurnTaker>(
 }
 
 /** Returns the state after a step that computed the given numbers of tokens of some prompts. */
-export function turnsAfter<Prompt extends TurnTaker>(
+export function nextTurns<Prompt extends TurnTaker>(
   prompts: readonly Prompt[],
   turns: Turns,
   computed: readonly { readonly prompt: Prompt; readonly count: number }[],
@@ -44,10 +44,10 @@ export function turnsAfter<Prompt extends TurnTaker>(
   );
   for (const { prompt, count } of computed)
     servedCounts.set(prompt.owner, (servedCounts.get(prompt.owner) ?? 0) + count);
-  return { servedCounts, owedCount: owedAfter(prompts, turns, computed) };
+  return { servedCounts, owedCount: nextOwedCount(prompts, turns, computed) };
 }
 
-function owedAfter<Prompt extends TurnTaker>(
+function nextOwedCount<Prompt extends TurnTaker>(
   prompts: readonly Prompt[],
   turns: Turns,
   computed: readonly { readonly prompt: Prompt; readonly count: number }[],

@@ -51,8 +51,8 @@ export function choosePreempted<Holder extends SlotHolder>(
   let held: readonly SlotHolder[] = running;
   for (const prompt of inStartOrder(waiting, shares)) {
     if (!fits([...held, prompt], budget)) {
-      const stoppable = running.filter((holder) => !preempted.has(holder));
-      const chosen = roomFor(prompt, { held, stoppable }, budget);
+      const preemptible = running.filter((holder) => !preempted.has(holder));
+      const chosen = choosePreemptedFor(prompt, { held, preemptible }, budget);
       if (chosen === null) break;
       for (const holder of chosen) {
         preempted.add(holder);
@@ -70,18 +70,21 @@ export function choosePreempted<Holder extends SlotHolder>(
  * Returns the holders whose preemption makes the prompt fit; null if it does not fit even without all that may be
  * preempted.
  */
-function roomFor(
+function choosePreemptedFor(
   prompt: SlotHolder,
-  { held, stoppable }: { readonly held: readonly SlotHolder[]; readonly stoppable: readonly SlotHolder[] },
+  {
+    held,
+    preemptible,
+  }: { readonly held: readonly SlotHolder[]; readonly preemptible: readonly SlotHolder[] },
   budget: StepBudget,
 ): ReadonlySet<SlotHolder> | null {
-  const lastFirst = stoppable.toSorted((one, other) => compareRanks(other, one));
-  const together = enoughOf(lastFirst, prompt, held, budget);
+  const lastFirst = preemptible.toSorted((one, other) => compareRanks(other, one));
+  const together = chooseEnough(lastFirst, prompt, held, budget);
   if (together !== null) return together;
   // A large holder may be enough on its own, although preempting a small one of the same owner first would use up what
   // that owner may give.
   for (const holder of lastFirst) {
-    const alone = enoughOf([holder], prompt, held, budget);
+    const alone = chooseEnough([holder], prompt, held, budget);
     if (alone !== null) return alone;
   }
   return null;
@@ -91,7 +94,7 @@ function roomFor(
  * Returns those of the holders, in their order, whose preemption is allowed and makes the prompt fit; null if it does
  * not fit.
  */
-function enoughOf(
+function chooseEnough(
   holders: readonly SlotHolder[],
   prompt: SlotHolder,
   held: readonly SlotHolder[],
@@ -101,7 +104,7 @@ function enoughOf(
   const shares = new Shares(held, budget);
   const isEnough = (): boolean => fits([...held.filter((holder) => !chosen.has(holder)), prompt], budget);
   for (const holder of holders) {
-    if (!mayStop(holder, prompt, shares)) continue;
+    if (!mayPreempt(holder, prompt, shares)) continue;
     chosen.add(holder);
     shares.remove(holder);
     if (isEnough()) break;
@@ -115,7 +118,7 @@ function enoughOf(
   return chosen;
 }
 
-function mayStop(holder: SlotHolder, prompt: SlotHolder, shares: Shares): boolean {
+function mayPreempt(holder: SlotHolder, prompt: SlotHolder, shares: Shares): boolean {
   if (holder.priority !== prompt.priority) return holder.priority > prompt.priority;
   return shares.mayReplace(prompt, holder);
 }

@@ -48,7 +48,7 @@ export class FakeRunner implements ModelRunner {
     return null;
   }
 
-  makeReady({ id }: LoadedAdapter): Promise<void> {
+  warmUp({ id }: LoadedAdapter): Promise<void> {
     this.readyIds.push(id);
     return Promise.resolve();
   }

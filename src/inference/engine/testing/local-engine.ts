@@ -10,7 +10,7 @@ import type {
 } from "../../../base/domain/generation.ts";
 import { Generations } from "../generations.ts";
 import type { Submission } from "../loop/engine-loop.ts";
-import { loopCapabilities } from "../loop-abilities.ts";
+import { loopCapabilities } from "../loop-capabilities.ts";
 import { LoopEngine, type LoopEngineOptions } from "../loop-engine.ts";
 import type { TransferStore } from "../transfers/transfer-store.ts";
 

@@ -22,7 +22,7 @@ export interface PlainAllowance {
 }
 
 /** A token with its weight in the draw, 1 for the most probable one. */
-export interface WeighedId {
+export interface WeightedId {
   readonly id: number;
   readonly weight: number;
 }
@@ -57,7 +57,7 @@ function withoutTopP(place: PlainPlace): PlainPlace {
 }
 
 /** @param part in [0, 1), of the total weight */
-function pick(weighed: readonly WeighedId[], part: number): number | null {
+function pick(weighed: readonly WeightedId[], part: number): number | null {
   let left = part * sumOf(weighed);
   for (const { id, weight } of weighed) {
     left -= weight;
@@ -70,7 +70,7 @@ function pick(weighed: readonly WeighedId[], part: number): number | null {
  * Returns the remaining tokens with their weights, in the order of the ids: one for a greedy choice, none if no token
  * is allowed.
  */
-export function plainDistribution(logits: readonly number[], place: PlainPlace): readonly WeighedId[] {
+export function plainDistribution(logits: readonly number[], place: PlainPlace): readonly WeightedId[] {
   const allowed = new Set(allowedIds(logits, place));
   const scores = shiftedScores(
     logits.map((logit, id) => (allowed.has(id) ? logit : -Infinity)),
@@ -79,7 +79,7 @@ export function plainDistribution(logits: readonly number[], place: PlainPlace):
   const ranked = rankedIds(scores).filter((id) => allowed.has(id) && scores[id] > -Infinity);
   const { temperature } = place.request.sampling;
   if (temperature === 0) return ranked.slice(0, 1).map((id) => ({ id, weight: 1 }));
-  return inOrder(weighedIds(scores, ranked, place.request.sampling));
+  return inOrder(weightedIds(scores, ranked, place.request.sampling));
 }
 
 /** Returns the ids that the constraint, the allowed ids, the bad words and the minimum length leave. */
@@ -131,11 +131,11 @@ function shiftedScores(
 const float32Max = (2 - 2 ** -23) * 2 ** 127;
 
 /** Returns the ids that top-n-sigma, min-p, top-k and top-p keep, with their weights. */
-function weighedIds(
+function weightedIds(
   scores: readonly number[],
   ranked: readonly number[],
   { temperature, topNSigma, minP, topK, topP }: GenerationRequest["sampling"],
-): readonly WeighedId[] {
+): readonly WeightedId[] {
   const least =
     topNSigma > 0 ? scores[ranked[0]] - topNSigma * deviationOf(inRising(ranked, scores)) : -Infinity;
   const near = ranked.filter((id) => scores[id] >= least);
@@ -163,11 +163,11 @@ function deviationOf(values: readonly number[]): number {
   return Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)));
 }
 
-function inOrder(weighed: readonly WeighedId[]): readonly WeighedId[] {
+function inOrder(weighed: readonly WeightedId[]): readonly WeightedId[] {
   return weighed.toSorted((a, b) => a.id - b.id);
 }
 
-function sumOf(weighed: readonly WeighedId[]): number {
+function sumOf(weighed: readonly WeightedId[]): number {
   return weighed.reduce((sum, { weight }) => sum + weight, 0);
 }
 

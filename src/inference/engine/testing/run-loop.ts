@@ -137,8 +137,8 @@ export class ObservedLoop {
     return this.#loop.hasWork;
   }
 
-  get keptPrefixes(): PrefixCounts {
-    return this.#loop.keptPrefixes;
+  get cachedPrefixes(): PrefixCounts {
+    return this.#loop.cachedPrefixes;
   }
 
   get draftCounts(): DraftCounts {

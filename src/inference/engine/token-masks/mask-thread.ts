@@ -14,7 +14,7 @@ import { ConstraintRefusal } from "../../../lib/constraints/regex/limits.ts";
 import { ConstraintCache, type CachedConstraint } from "./constraint-cache.ts";
 import { MaskBoard } from "./mask-board.ts";
 import type { MaskAnswer, MaskRequest, MaskThreadData, Refusal } from "./mask-protocol.ts";
-import { ThreadSignals } from "./shared-signals.ts";
+import { SharedSignals } from "./shared-signals.ts";
 
 /** A choice under a constraint. */
 interface Place {
@@ -32,7 +32,7 @@ const data = workerData as MaskThreadData;
 if (process.platform === "linux") setPriority(data.niceness);
 const trie = buildTokenTrie({ bytes: unpackVocabulary(data.vocabulary) });
 const board = new MaskBoard(data.placeCount, Math.ceil(trie.tokenCount / 32), data.board);
-const signals = new ThreadSignals(data.signals);
+const signals = new SharedSignals(data.signals);
 const cache = new ConstraintCache(data.cacheBytesMax / data.threadCount);
 const waiting = new Map<number, Constraint>();
 const prepared = new Map<number, CachedConstraint>();
@@ -40,7 +40,7 @@ const places = new Map<number, Place>();
 
 // No request waits for it if the thread was started before the first one.
 ground();
-tryOne();
+warmUp();
 
 for (;;) {
   const { ringCount } = signals;
@@ -50,7 +50,7 @@ for (;;) {
 }
 
 /** Warms up the code that every constraint needs; keeps nothing. */
-function tryOne(): void {
+function warmUp(): void {
   const options = { allowsAnyWhitespace: true, whitespacePattern: null, allowsAdditionalProperties: true };
   refusalOf(() => {
     const language = readLanguage({ kind: "json-object", ...options }, data.limits);

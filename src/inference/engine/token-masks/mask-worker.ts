@@ -8,7 +8,7 @@ import type { CacheCounts } from "./constraint-cache.ts";
 import type { TokenMask } from "./constraint-backend.ts";
 import { MaskBoard } from "./mask-board.ts";
 import type { MaskAnswer, MaskRequest, MaskThreadData, Preparation, Refusal } from "./mask-protocol.ts";
-import { ThreadSignals } from "./shared-signals.ts";
+import { SharedSignals } from "./shared-signals.ts";
 
 export interface MaskWorkerOptions {
   /** Name for people. */
@@ -55,7 +55,7 @@ const looksPerDeadline = 10;
 export class MaskWorker {
   readonly #options: MaskWorkerOptions;
   readonly #worker: Worker;
-  readonly #signals = new ThreadSignals();
+  readonly #signals = new SharedSignals();
   readonly #board: MaskBoard;
   readonly #freePlaces: number[];
   /** By place; numbering continues when a place gets another owner. */

@@ -19,7 +19,7 @@ export interface Compiled {
 /** Compiles a constraint in another thread after a refusal; null if that would refuse it too. */
 type Recompile = (refusal: Refusal, options: { readonly signal: AbortSignal }) => Promise<Compiled> | null;
 
-export class HeldConstraint implements PreparedConstraint {
+export class MigratingConstraint implements PreparedConstraint {
   readonly #recompile: Recompile;
   readonly #released = new AbortController();
   readonly #first: Compiled;
@@ -35,7 +35,7 @@ export class HeldConstraint implements PreparedConstraint {
   }
 
   open(tokenIds: readonly number[] = []): ConstraintCursor {
-    return new HeldCursor(this.#first, tokenIds, (refusal) => this.#moved(refusal));
+    return new MigratingCursor(this.#first, tokenIds, (refusal) => this.#moved(refusal));
   }
 
   release(): void {
@@ -54,7 +54,7 @@ export class HeldConstraint implements PreparedConstraint {
   }
 }
 
-class HeldCursor implements ConstraintCursor {
+class MigratingCursor implements ConstraintCursor {
   readonly #move: (refusal: Refusal) => Promise<Compiled> | null;
   readonly #tokenIds: number[];
   /** Null while it moves to another thread, and once it is closed. */

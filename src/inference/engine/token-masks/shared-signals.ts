@@ -4,7 +4,7 @@ import type { CacheCounts } from "./constraint-cache.ts";
 
 const [bell, finished, hits, misses, kibibytes, size] = [0, 1, 2, 3, 4, 5];
 
-export class ThreadSignals {
+export class SharedSignals {
   /** Memory from which the other thread creates its signals. */
   readonly memory: SharedArrayBuffer;
   readonly #words: Int32Array;

@@ -6,7 +6,7 @@ import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 import type { CacheCounts } from "./constraint-cache.ts";
 import type { ConstraintBackend, PreparedConstraint } from "./constraint-backend.ts";
-import { HeldConstraint, refused, type Compiled } from "./migrating-constraint.ts";
+import { MigratingConstraint, refused, type Compiled } from "./migrating-constraint.ts";
 import type { Refusal } from "./mask-protocol.ts";
 import { MaskWorker } from "./mask-worker.ts";
 import type { ConstraintSettings } from "./settings.ts";
@@ -64,10 +64,10 @@ export class ThreadedConstraints implements ConstraintBackend {
   ): Promise<PreparedConstraint> {
     const quick = await this.#compile("quick", constraint, options);
     if ("worker" in quick)
-      return new HeldConstraint(quick, (refusal, more) => this.#retry(refusal, constraint, more));
+      return new MigratingConstraint(quick, (refusal, more) => this.#retry(refusal, constraint, more));
     const slow = this.#retry(quick, constraint, options);
     if (slow === null) throw refused(quick);
-    return new HeldConstraint(await slow, () => null);
+    return new MigratingConstraint(await slow, () => null);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 // Snapshots a computed prompt as immutable blocks: the cached ones it already has, and copies of the rest.
 import { blockValues } from "../../../base/domain/prompt-transfer.ts";
-import type { SlotPlace } from "../prefix-cache/prefix-cache.ts";
+import type { SlotRef } from "../prefix-cache/prefix-cache.ts";
 import type { HeldArrays } from "./transfer-store.ts";
 
 /** Positions of each copied block. */
@@ -13,7 +13,7 @@ const copiedPositions = 32;
 export function heldArrays(
   lent: readonly Float32Array[],
   tokenCount: number,
-  { lane, slot }: SlotPlace,
+  { lane, slot }: SlotRef,
 ): Omit<HeldArrays, "scores_V"> {
   const positionValues = blockValues(lane.shape, 1);
   const blocks = [...lent];

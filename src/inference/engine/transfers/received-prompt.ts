@@ -2,7 +2,7 @@
 // step takes long, and then released.
 import { present } from "../../../base/domain/assert.ts";
 import type { HeldPrompt } from "../../../base/domain/prompt-transfer.ts";
-import type { SlotPlace } from "../prefix-cache/prefix-cache.ts";
+import type { SlotRef } from "../prefix-cache/prefix-cache.ts";
 import { sharedCountMin } from "../prefix-cache/shared-tokens.ts";
 
 /** Maximum size copied in one step, unless the last block is larger: a few milliseconds. */
@@ -47,7 +47,7 @@ export class ReceivedPrompt {
    * @param start number of prompt tokens that the slot holds
    * @returns number of added tokens; 0 if the slot holds all usable ones
    */
-  copyTo({ lane, slot }: SlotPlace, start: number): number {
+  copyTo({ lane, slot }: SlotRef, start: number): number {
     let end = 0;
     let filled = start;
     let left = copiedBytesPerStep;

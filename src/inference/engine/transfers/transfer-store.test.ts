@@ -92,7 +92,7 @@ test("refuses data that does not fit the model, or is inconsistent", async () =>
 test("a request that shares too little with a received prompt is computed, and the received prompt is released", async () => {
   const { store } = storeOf(4);
   await store.expect("r", await taken(store));
-  assert.equal(store.receivedOf("r", [1, 9]), null);
+  assert.equal(store.findReceived("r", [1, 9]), null);
   assert.equal(store.bytes, 0);
 });
 

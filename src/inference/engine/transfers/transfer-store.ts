@@ -41,26 +41,26 @@ interface TransferStoreOptions {
   readonly bytesMax: number;
   readonly clock: Clock;
   /** Called when a prompt has expired. */
-  readonly onLetGo?: () => void;
+  readonly onExpired?: () => void;
 }
 
 export class TransferStore implements PromptTransfers {
   readonly #shape: PromptShape;
   readonly #bytesMax: number;
   readonly #clock: Clock;
-  readonly #onLetGo: () => void;
+  readonly #onExpired: () => void;
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
   /** @param shape dimensions of the engine's model */
   constructor(
     { layerCount, kvHeadCount, headSize, vocabularySize }: PromptShape,
-    { bytesMax, clock, onLetGo = () => undefined }: TransferStoreOptions,
+    { bytesMax, clock, onExpired = () => undefined }: TransferStoreOptions,
   ) {
     this.#shape = { layerCount, kvHeadCount, headSize, vocabularySize };
     this.#bytesMax = bytesMax;
     this.#clock = clock;
-    this.#onLetGo = onLetGo;
+    this.#onExpired = onExpired;
   }
 
   get bytes(): number {
@@ -84,7 +84,7 @@ export class TransferStore implements PromptTransfers {
     const prompt = { origin: hold.origin, tokenIds, shape: this.#shape, blockPositions, byteLength };
     const entry = this.#add(hold.handle, prompt, [...blocks, scores_V]);
     entry.owner = owner;
-    void this.#letGoAfter(hold, entry);
+    void this.#expireAfter(hold, entry);
     return true;
   }
 
@@ -127,7 +127,7 @@ export class TransferStore implements PromptTransfers {
    * Returns the prompt received under an id, for the request with these tokens; null if there is none, or nothing
    * shared.
    */
-  receivedOf(id: string, tokenIds: readonly number[]): ReceivedPrompt | null {
+  findReceived(id: string, tokenIds: readonly number[]): ReceivedPrompt | null {
     const entry = this.#entries.get(id);
     if (entry === undefined) return null;
     const received = new ReceivedPrompt(entry, tokenIds, () => this.#remove(id, entry));
@@ -161,13 +161,13 @@ export class TransferStore implements PromptTransfers {
   }
 
   /** Expires a prompt after its time; one that is being read then gets the same time once more. */
-  async #letGoAfter({ handle, seconds }: PromptHold, entry: Entry): Promise<void> {
+  async #expireAfter({ handle, seconds }: PromptHold, entry: Entry): Promise<void> {
     const { signal } = entry.end;
     try {
       await this.#clock.sleep(seconds * 1000, { signal });
       if (entry.owner === null) await this.#clock.sleep(seconds * 1000, { signal });
       this.#remove(handle, entry);
-      this.#onLetGo();
+      this.#onExpired();
     } catch {
       // It was released before.
     }

@@ -15,25 +15,25 @@ export interface FourBitBlocks {
 }
 
 /** Copies the block of 32 with number `block` that begins at byte `from`. */
-type BlockTaker = (bytes: Uint8Array, from: number, block: number, into: Taken) => void;
+type BlockCopier = (bytes: Uint8Array, from: number, block: number, into: BlockArrays) => void;
 
-interface Taken {
+interface BlockArrays {
   readonly codes: Uint8Array;
   readonly scales: Float32Array;
   readonly offsets: Float32Array;
 }
 
-const takers = {
-  Q4_0: { groups: 1, bytes: 18, take: takeQ4_0 },
-  Q4_1: { groups: 1, bytes: 20, take: takeQ4_1 },
-  Q4_K: { groups: 8, bytes: 144, take: takeQ4K },
+const copiers = {
+  Q4_0: { groups: 1, bytes: 18, take: copyQ4_0 },
+  Q4_1: { groups: 1, bytes: 20, take: copyQ4_1 },
+  Q4_K: { groups: 8, bytes: 144, take: copyQ4K },
 } as const;
 
-type FourBitType = keyof typeof takers;
+type FourBitType = keyof typeof copiers;
 
 /** True if {@link readFourBitBlocks} reads a tensor. */
 export function hasFourBitBlocks(tensor: StoredTensor): tensor is StoredTensor<FourBitType> {
-  return Object.hasOwn(takers, tensor.type);
+  return Object.hasOwn(copiers, tensor.type);
 }
 
 /** Reads the blocks of a tensor of rank 2, in the same order of rows as `readFloats`. */
@@ -42,22 +42,25 @@ export function readFourBitBlocks(tensor: StoredTensor<FourBitType>): FourBitBlo
     groups,
     bytes: size,
     take,
-  }: { groups: number; bytes: number; take: BlockTaker } = takers[tensor.type];
+  }: { groups: number; bytes: number; take: BlockCopier } = copiers[tensor.type];
   const bytes = readTensorBytes(tensor);
   const [rowCount, width] = tensor.shape;
   const blockCount = (rowCount * width) / 32;
-  const taken: Taken = {
+  const taken: BlockArrays = {
     codes: new Uint8Array(16 * blockCount),
     scales: new Float32Array(blockCount),
     offsets: new Float32Array(blockCount),
   };
   for (let index = 0; index * groups < blockCount; index++) take(bytes, index * size, index * groups, taken);
-  const { codes, scales, offsets } = inRowOrder(taken, tensor);
+  const { codes, scales, offsets } = restoreRowOrder(taken, tensor);
   return { codes, scales, offsets: tensor.type === "Q4_0" ? null : offsets };
 }
 
 /** Restores the order of rows that the converter changed; blocks do not cross rows. */
-function inRowOrder(taken: Taken, { rearranged, shape: [rowCount, width] }: StoredTensor): Taken {
+function restoreRowOrder(
+  taken: BlockArrays,
+  { rearranged, shape: [rowCount, width] }: StoredTensor,
+): BlockArrays {
   if (rearranged?.kind !== "paired-rows") return taken;
   const blocks = width / 32;
   const headSize = rowCount / rearranged.headCount;
@@ -76,20 +79,20 @@ function inRowOrder(taken: Taken, { rearranged, shape: [rowCount, width] }: Stor
   };
 }
 
-function takeQ4_0(bytes: Uint8Array, from: number, block: number, into: Taken): void {
+function copyQ4_0(bytes: Uint8Array, from: number, block: number, into: BlockArrays): void {
   into.scales[block] = half(bytes, from);
-  takeHalves(bytes, from + 2, block, into);
+  copyHalves(bytes, from + 2, block, into);
 }
 
-function takeQ4_1(bytes: Uint8Array, from: number, block: number, into: Taken): void {
+function copyQ4_1(bytes: Uint8Array, from: number, block: number, into: BlockArrays): void {
   const scale = half(bytes, from);
   into.scales[block] = scale;
   into.offsets[block] = half(bytes, from + 2) + 8 * scale;
-  takeHalves(bytes, from + 4, block, into);
+  copyHalves(bytes, from + 4, block, into);
 }
 
 /** Sixteen bytes hold the first 16 weights in their lower halves and the others in their upper ones. */
-function takeHalves(bytes: Uint8Array, from: number, block: number, { codes }: Taken): void {
+function copyHalves(bytes: Uint8Array, from: number, block: number, { codes }: BlockArrays): void {
   for (let index = 0; index < 8; index++) {
     const [first, second] = [bytes[from + 2 * index], bytes[from + 2 * index + 1]];
     codes[16 * block + index] = (first & 15) | ((second & 15) << 4);
@@ -98,7 +101,7 @@ function takeHalves(bytes: Uint8Array, from: number, block: number, { codes }: T
 }
 
 /** Eight groups of 32, of which two share 32 bytes. */
-function takeQ4K(bytes: Uint8Array, from: number, block: number, into: Taken): void {
+function copyQ4K(bytes: Uint8Array, from: number, block: number, into: BlockArrays): void {
   const [scale, least] = [half(bytes, from), half(bytes, from + 2)];
   for (let group = 0; group < 8; group++) {
     const groupScale = scale * sixBitScale(bytes, from + 4, group);

@@ -5,7 +5,7 @@ import { checkArchitectureKeys } from "./architecture-keys.ts";
 import type { GgufFile } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
 import { ropeScaling, type RopeScalingFields } from "./rope-scaling.ts";
-import { asWritten } from "./shortest-decimal.ts";
+import { shortestDecimal } from "./shortest-decimal.ts";
 
 interface GgufArchitecture {
   /** The class and type in config.json. */
@@ -165,7 +165,7 @@ const mistral: GgufArchitecture = {
 function ministral3RopeFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
   const beta = metadata.number(`${prefix}.attention.temperature_scale`) ?? 0;
   return {
-    llama_4_scaling_beta: asWritten(beta),
+    llama_4_scaling_beta: shortestDecimal(beta),
     original_max_position_embeddings:
       metadata.number(`${prefix}.rope.scaling.original_context_length`) ??
       metadata.number(`${prefix}.context_length`),
@@ -182,7 +182,7 @@ function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<
   // Absent and 0 both mean the usual factor.
   const written = (name: string, usual: number): number => {
     const value = metadata.number(`${prefix}.${name}`) ?? 0;
-    return value === 0 ? usual : asWritten(value);
+    return value === 0 ? usual : shortestDecimal(value);
   };
   const [width, heads] = [metadata.number(`${prefix}.embedding_length`), headCount(metadata, prefix)];
   const headSize = metadata.number(`${prefix}.attention.key_length`) ?? (width ?? 1) / heads;
@@ -321,9 +321,9 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
     num_key_value_heads: uniform("attention.head_count_kv") ?? heads,
     head_dim: headSize,
     max_position_embeddings: contextLength,
-    rms_norm_eps: asWritten(normEpsilon),
+    rms_norm_eps: shortestDecimal(normEpsilon),
     tie_word_embeddings: !tensors.has("output.weight"),
-    rope_theta: asWritten(rotaryBase),
+    rope_theta: shortestDecimal(rotaryBase),
     ...biasFields(tensors, known),
     ...withRopeFields(
       ropeScaling({ ...scaling, tensors: onlyRopeTensors(tensors, known) }),

@@ -99,7 +99,7 @@ const folderFormat = "hone-gguf-5";
  * @throws ServiceError as {@link writeGgufFolder}
  */
 export function ensureGgufFolder(file: string, cacheFolder: string): string {
-  const kept = keptGgufFolder(file, cacheFolder);
+  const kept = findGgufFolder(file, cacheFolder);
   if (kept !== null) return kept;
   const { first, place, name } = namesOf(file);
   const folder = join(cacheFolder, name);
@@ -112,7 +112,7 @@ export function ensureGgufFolder(file: string, cacheFolder: string): string {
 }
 
 /** Returns the folder that {@link ensureGgufFolder} created from the unchanged file; null if there is none. */
-export function keptGgufFolder(file: string, cacheFolder: string): string | null {
+export function findGgufFolder(file: string, cacheFolder: string): string | null {
   const folder = join(cacheFolder, namesOf(file).name);
   return isDerivedFromGguf(folder) ? folder : null;
 }

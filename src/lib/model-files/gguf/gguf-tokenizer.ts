@@ -249,7 +249,7 @@ function repeatedTokens({ tokens, kinds }: Vocabulary): Readonly<Record<string, 
 const blank = "\u2581";
 
 function sentencePiece(metadata: GgufMetadata, written: Vocabulary): Readonly<Record<string, unknown>> {
-  const vocabulary = withSpelledBlanks(written);
+  const vocabulary = spellBlanks(written);
   const { tokens, kinds } = vocabulary;
   const blanks = { type: "Replace", pattern: { String: " " }, content: blank };
   const beginsWithBlank = metadata.flag("tokenizer.ggml.add_space_prefix") ?? true;
@@ -282,7 +282,7 @@ function sentencePiece(metadata: GgufMetadata, written: Vocabulary): Readonly<Re
 }
 
 /** Converters write blanks as such in user-defined tokens; this spells them as in all other tokens. */
-function withSpelledBlanks({ tokens, kinds }: Vocabulary): Vocabulary {
+function spellBlanks({ tokens, kinds }: Vocabulary): Vocabulary {
   const taken = new Set(tokens);
   const spelled = (token: string, id: number): string => {
     const other = token.replaceAll(" ", blank);

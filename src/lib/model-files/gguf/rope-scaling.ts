@@ -3,7 +3,7 @@
 import { readFloats, type StoredTensor } from "../stored-tensor.ts";
 import type { GgufFile } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
-import { asWritten } from "./shortest-decimal.ts";
+import { shortestDecimal } from "./shortest-decimal.ts";
 
 export interface RopeScalingSource {
   readonly metadata: GgufMetadata;
@@ -74,7 +74,7 @@ function readSettings(source: RopeScalingSource): Settings {
     numberOf(source, "factor") === null ? `${architecture}.rope.scale_linear` : keyOf(source, "factor");
   const written = metadata.number(key) ?? 0;
   if (!(written >= 0)) throw metadata.refused(key, "a number above 0 is needed");
-  const factor = written === 0 ? 1 : asWritten(written);
+  const factor = written === 0 ? 1 : shortestDecimal(written);
   const type = metadata.text(keyOf(source, "type")) ?? "linear";
   switch (type) {
     case "none":
@@ -127,8 +127,8 @@ function listedTwice(
   return {
     rope_scaling: {
       rope_type: "longrope",
-      short_factor: factorsOf(source, short).map(asWritten),
-      long_factor: factorsOf(source, long).map(asWritten),
+      short_factor: factorsOf(source, short).map(shortestDecimal),
+      long_factor: factorsOf(source, long).map(shortestDecimal),
       attention_factor: attentionFactor,
     },
   };
@@ -168,8 +168,8 @@ function yarn(source: RopeScalingSource, { factor, attentionFactor }: Settings):
       rope_type: "yarn",
       factor,
       original_max_position_embeddings: original,
-      beta_fast: asWritten(numberOf(source, "yarn_beta_fast") ?? usualYarn.beta_fast),
-      beta_slow: asWritten(numberOf(source, "yarn_beta_slow") ?? usualYarn.beta_slow),
+      beta_fast: shortestDecimal(numberOf(source, "yarn_beta_fast") ?? usualYarn.beta_fast),
+      beta_slow: shortestDecimal(numberOf(source, "yarn_beta_slow") ?? usualYarn.beta_slow),
       attention_factor: base * attentionFactor,
     },
   };

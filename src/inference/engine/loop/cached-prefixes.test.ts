@@ -172,7 +172,7 @@ test("running sequences take memory back from the cache", async () => {
   }
   const scoreBytes = 4 * fakeShape.vocabularySize;
   assert.equal(
-    loop.keptPrefixes.bytes,
+    loop.cachedPrefixes.bytes,
     3 * (4 * 32 * bytes + scoreBytes),
     "four blocks of 32 each, and scores",
   );
@@ -180,9 +180,9 @@ test("running sequences take memory back from the cache", async () => {
   loop.submit(3, requestOf([9, 9, 9], { maxTokens: 250, choiceCount: 2, sampling: { temperature: 1 } }));
   while (loop.hasWork) {
     await loop.step();
-    assert.ok(loop.kvCacheBytes + loop.keptPrefixes.bytes <= limits.kvCacheBytesMax);
+    assert.ok(loop.kvCacheBytes + loop.cachedPrefixes.bytes <= limits.kvCacheBytesMax);
   }
-  const { queries, hits } = loop.keptPrefixes;
+  const { queries, hits } = loop.cachedPrefixes;
   assert.deepEqual([queries, hits], [306, 0]);
 });
 
@@ -251,7 +251,7 @@ const checkSchedule = async (runner: ModelRunner, seed: number): Promise<number>
     const actual = numbersOf(transcript(key));
     if (abortedAt === null) assert.deepEqual(actual, numbersOf(alone), `seed ${seed}, request ${key}`);
   }
-  return loop.keptPrefixes.hits;
+  return loop.cachedPrefixes.hits;
 };
 
 const cases = [

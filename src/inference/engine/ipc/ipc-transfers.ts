@@ -15,7 +15,7 @@ export type TransferAsk = {
 /** Result of any of them; null for calls without a result. */
 export type TransferAnswer = HeldPrompt | Uint8Array | null;
 
-export class CarriedTransfers implements PromptTransfers {
+export class IpcTransfers implements PromptTransfers {
   readonly #ask: (ask: TransferAsk) => Promise<TransferAnswer>;
 
   constructor(ask: (ask: TransferAsk) => Promise<TransferAnswer>) {

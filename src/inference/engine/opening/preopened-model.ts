@@ -4,16 +4,16 @@ import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import type { OpenModel } from "../loop-engine.ts";
 import type { ModelOpening } from "./model-opening.ts";
-import { openKeptModel, openModelFolder } from "./open-model-folder.ts";
+import { openCachedModel, openModelFolder } from "./open-model-folder.ts";
 
-export class ModelAhead {
+export class PreopenedModel {
   readonly #opening: ModelOpening;
   /** Null once it was taken, or if it could not be opened. */
   #model: Promise<OpenModel | null>;
 
   constructor(opening: ModelOpening) {
     this.#opening = opening;
-    this.#model = openKeptModel(opening);
+    this.#model = openCachedModel(opening);
   }
 
   /**
@@ -21,7 +21,7 @@ export class ModelAhead {
    *
    * @throws ServiceError as `openModelFolder`
    */
-  static async open(ahead: ModelAhead | null, opening: ModelOpening, logger: Logger): Promise<OpenModel> {
+  static async open(ahead: PreopenedModel | null, opening: ModelOpening, logger: Logger): Promise<OpenModel> {
     const taken = ahead === null ? null : await ahead.#take(opening);
     return taken ?? openModelFolder(opening, logger);
   }

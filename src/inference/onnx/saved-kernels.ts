@@ -12,9 +12,9 @@ export const runtimeVersion = "1.30.0";
 const format = `hone-kernels-1 onnxruntime-${runtimeVersion}`;
 
 /** Returns the saved measurement of a processor of this kind; null if it is missing or incomplete. */
-export function readKeptKernels(cacheFolder: string): KernelMeasurement | null {
+export function readSavedKernels(cacheFolder: string): KernelMeasurement | null {
   try {
-    // Safe cast: `keepKernels` wrote it, under a name with its format.
+    // Safe cast: `saveKernels` wrote it, under a name with its format.
     return JSON.parse(readFileSync(fileIn(cacheFolder), "utf8")) as KernelMeasurement;
   } catch {
     // Missing or incomplete: it is measured again.
@@ -23,7 +23,7 @@ export function readKeptKernels(cacheFolder: string): KernelMeasurement | null {
 }
 
 /** Saves a measurement. Ignores failures, such as a full disk: the next start then measures again. */
-export function keepKernels(cacheFolder: string, measurement: KernelMeasurement): void {
+export function saveKernels(cacheFolder: string, measurement: KernelMeasurement): void {
   const file = fileIn(cacheFolder);
   const partial = `${file}.${process.pid}.partial`;
   try {

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { modelFolder } from "../contract/engine-under-test.ts";
-import { ModelAhead } from "./model-ahead.ts";
+import { PreopenedModel } from "./preopened-model.ts";
 import type { ModelOpening } from "./model-opening.ts";
 
 test("takes the model opened ahead only once, and only if it is the one to load", async (t) => {
@@ -23,21 +23,21 @@ test("takes the model opened ahead only once, and only if it is the one to load"
     draftTokensMax: 0,
     preparesAhead: true,
   };
-  const contextOf = async (ahead: ModelAhead | null, wanted: ModelOpening): Promise<number> => {
-    const { runner } = await ModelAhead.open(ahead, wanted, silentLogger);
+  const contextOf = async (ahead: PreopenedModel | null, wanted: ModelOpening): Promise<number> => {
+    const { runner } = await PreopenedModel.open(ahead, wanted, silentLogger);
     await runner.close();
     return runner.shape.contextLength;
   };
-  const early = new ModelAhead(opening);
+  const early = new PreopenedModel(opening);
   assert.equal(await early.isOpen(), false, "its hashes are not kept yet");
   assert.equal(existsSync(cacheFolder), false);
   assert.equal(await contextOf(early, opening), 32);
 
-  const ahead = new ModelAhead(opening);
+  const ahead = new PreopenedModel(opening);
   assert.equal(await ahead.isOpen(), true);
   assert.equal(await contextOf(ahead, opening), 32);
   assert.equal(await ahead.isOpen(), false, "it was taken");
   assert.equal(await contextOf(ahead, opening), 32);
 
-  assert.equal(await contextOf(new ModelAhead(opening), { ...opening, contextLengthMax: 16 }), 16);
+  assert.equal(await contextOf(new PreopenedModel(opening), { ...opening, contextLengthMax: 16 }), 16);
 });
