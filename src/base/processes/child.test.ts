@@ -137,13 +137,13 @@ test("reports with the heap's size that a process ran out of memory", async (t) 
   });
   const child = await start();
   child.setWorking(true);
-  assert.equal(child.lackedMemory, false);
+  assert.equal(child.ranOutOfMemory, false);
   child.send({ kind: "exhaust" });
   assert.match(
     await child.exited,
     /^ran out of memory \(its JavaScript heap, full at \d\d MB\) and was ended by SIGABRT$/,
   );
-  assert.equal(child.lackedMemory, true);
+  assert.equal(child.ranOutOfMemory, true);
 });
 
 test("describes a death once", async () => {

@@ -10,8 +10,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { forwardOutput } from "../telemetry/logger.ts";
-import { errorOf } from "./carried-error.ts";
-import { lastWordsLength, memoryLack, SilenceWatch } from "./child-signs.ts";
+import { toServiceError } from "./serialized-error.ts";
+import { stderrTailLength, describeOutOfMemory, SilenceWatch } from "./child-health.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 
 export interface ChildOptions<P extends Protocol> {
@@ -41,7 +41,7 @@ export interface Child<P extends Protocol> {
   /** Resolves when it is gone to how it ended, for people: `was ended by SIGKILL`. Never rejects. */
   readonly exited: Promise<string>;
   /** True if it is known to have died for lack of memory. */
-  readonly lackedMemory: boolean;
+  readonly ranOutOfMemory: boolean;
   /** Does nothing when the process is gone. */
   send(request: P["request"]): void;
   /** Starts or ends a period of work: meanwhile its silence is supervised and it keeps this process alive. */
@@ -156,8 +156,8 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   #killedFor: string | null = null;
   #stopped: Promise<void> | null = null;
   /** The end of its standard error, where a process that fails writes the reason. */
-  #lastWords = "";
-  #lackedMemory = false;
+  #stderrTail = "";
+  #ranOutOfMemory = false;
 
   constructor(options: ChildOptions<P>) {
     const { module, hint, clock, silenceDeadlineMs: deadlineMs } = options;
@@ -165,7 +165,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     this.#process = takenOrForked(module, hint);
     forwardLines(this.#process.stdout);
     forwardLines(this.#process.stderr, (text) => {
-      this.#lastWords = `${this.#lastWords}${text}`.slice(-lastWordsLength);
+      this.#stderrTail = `${this.#stderrTail}${text}`.slice(-stderrTailLength);
     });
     this.#silence = new SilenceWatch({
       clock,
@@ -183,8 +183,8 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     return this.#ready.answer;
   }
 
-  get lackedMemory(): boolean {
-    return this.#lackedMemory;
+  get ranOutOfMemory(): boolean {
+    return this.#ranOutOfMemory;
   }
 
   get id(): number | null {
@@ -223,8 +223,8 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     this.#isAlive = false;
     this.#silence.setWorking(false);
     if (this.#killedFor !== null) return this.#killedFor;
-    const lack = memoryLack(how, this.#lastWords);
-    this.#lackedMemory = lack !== null;
+    const lack = describeOutOfMemory(how, this.#stderrTail);
+    this.#ranOutOfMemory = lack !== null;
     return lack ?? how;
   }
 
@@ -242,7 +242,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
             this.#ready = { answer: message.ready };
             return resolve();
           case "refused":
-            return reject(errorOf(message.failure));
+            return reject(toServiceError(message.failure));
           case "event":
             return this.#options.onEvent(message.event);
         }

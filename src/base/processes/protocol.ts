@@ -1,6 +1,6 @@
 // Messages between a parent and its child process: a common frame around messages that the using folder defines.
 // Everything must survive structured cloning.
-import type { Failure } from "./carried-error.ts";
+import type { Failure } from "./serialized-error.ts";
 
 /** The messages of one kind of child. */
 export interface Protocol {

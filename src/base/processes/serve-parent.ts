@@ -1,7 +1,7 @@
 // A child process from the child's side: loads the parent's first message, then serves its requests until the parent
 // stops it or is gone. The using folder defines the requests.
 import { present } from "../domain/assert.ts";
-import { failureOf } from "./carried-error.ts";
+import { failureOf } from "./serialized-error.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 import { ServiceError } from "../domain/service-error.ts";
 

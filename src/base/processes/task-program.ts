@@ -1,7 +1,7 @@
 // Program of every worker of a pool: opens the tasks of its module, reports when it is ready, and answers each task,
 // one at a time, with its result or error.
 import { parentPort, workerData } from "node:worker_threads";
-import { carried } from "./carried-error.ts";
+import { serializeError } from "./serialized-error.ts";
 import { buffersOf, type TaskMessage, type WorkerMessage, type WorkerStart } from "./tasks.ts";
 
 /** Called by name; the pool's own types describe inputs and results. */
@@ -23,7 +23,7 @@ async function answer({ kind, task }: TaskMessage): Promise<void> {
     const result = await handlers[kind](task, () => post({ kind: "stage" }));
     post({ kind: "done", result });
   } catch (thrown) {
-    post({ kind: "failed", error: carried(thrown) });
+    post({ kind: "failed", error: serializeError(thrown) });
   }
 }
 

@@ -1,5 +1,5 @@
 // Messages between a pool and its workers. The using folder defines the tasks, with their inputs and results.
-import type { CarriedError } from "./carried-error.ts";
+import type { SerializedError } from "./serialized-error.ts";
 
 /** The tasks of one kind of worker, by name. Inputs and results must survive structured cloning. */
 export type TaskTypes<Tasks> = {
@@ -37,7 +37,7 @@ export type WorkerMessage =
 
 export type TaskOutcome =
   | { readonly kind: "done"; readonly result: unknown }
-  | { readonly kind: "failed"; readonly error: CarriedError };
+  | { readonly kind: "failed"; readonly error: SerializedError };
 
 /** Returns the buffers of all bytes in a value, each once, at any depth. */
 export function buffersOf(value: unknown): readonly ArrayBuffer[] {

@@ -2,7 +2,7 @@
 // for the next task. Knows nothing of the queue.
 import type { Transferable } from "node:worker_threads";
 import { ServiceError } from "../domain/service-error.ts";
-import { revived } from "./carried-error.ts";
+import { deserializeError } from "./serialized-error.ts";
 import { startWorker, type TaskWorker, type WorkerOptions } from "./task-worker.ts";
 import type { TaskMessage, TaskOutcome, WorkerMessage } from "./tasks.ts";
 
@@ -135,7 +135,7 @@ export class WorkerThread {
 
 function answer(job: Job | null, outcome: TaskOutcome): void {
   if (outcome.kind === "done") job?.resolve(outcome.result);
-  else job?.reject(revived(outcome.error));
+  else job?.reject(deserializeError(outcome.error));
 }
 
 function tookTooMuch(cause: Error): ServiceError {

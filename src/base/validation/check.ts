@@ -3,7 +3,7 @@
 import { assert } from "../domain/assert.ts";
 import { isUuid } from "../domain/random.ts";
 import { ignore, isAtFaultLimit, isObject, report, type Findings } from "./findings.ts";
-import { got, listed, mismatch, plural } from "./mismatch.ts";
+import { joinAlternatives, mismatch, plural, receivedClause } from "./mismatch.ts";
 import type { SchemaNode } from "./schema.ts";
 
 /** Adds the value's faults to the findings; returns true if there were none. */
@@ -53,7 +53,7 @@ function resembles(node: SchemaNode, value: unknown): boolean {
 }
 
 function visitUnion(branches: readonly SchemaNode[], value: unknown, findings: Findings): void {
-  const real = realBranches(branches);
+  const real = nonNullBranches(branches);
   if (value === null && real.length < branches.length) return;
   const only = real.length === 1 ? real : real.filter((branch) => resembles(branch, value));
   if (only.length === 1 && only[0] !== undefined) return visit(only[0], value, findings);
@@ -65,7 +65,7 @@ function visitUnion(branches: readonly SchemaNode[], value: unknown, findings: F
 }
 
 /** Returns the branches of a union except null, cached since every checked value needs them. */
-function realBranches(branches: readonly SchemaNode[]): readonly SchemaNode[] {
+function nonNullBranches(branches: readonly SchemaNode[]): readonly SchemaNode[] {
   let real = knownBranches.get(branches);
   if (real === undefined) {
     real = branches.filter((branch) => branch.type !== "null");
@@ -78,7 +78,7 @@ const knownBranches = new WeakMap<readonly SchemaNode[], readonly SchemaNode[]>(
 
 function visitEnum(values: readonly string[], value: unknown, findings: Findings): void {
   if (typeof value === "string" && values.includes(value)) return;
-  report(findings, "literal_error", `Input should be ${listed(values)}${got(value)}`);
+  report(findings, "literal_error", `Input should be ${joinAlternatives(values)}${receivedClause(value)}`);
 }
 
 /** Accepts anything except numbers that JSON cannot write. */
@@ -106,25 +106,37 @@ function visitNumber(node: SchemaNode, value: number, findings: Findings): void 
     report(
       findings,
       "greater_than_equal",
-      `Input should be greater than or equal to ${minimum}${got(value)}`,
+      `Input should be greater than or equal to ${minimum}${receivedClause(value)}`,
     );
   }
   if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) {
-    report(findings, "greater_than", `Input should be greater than ${exclusiveMinimum}${got(value)}`);
+    report(
+      findings,
+      "greater_than",
+      `Input should be greater than ${exclusiveMinimum}${receivedClause(value)}`,
+    );
   }
   if (maximum !== undefined && value > maximum) {
-    report(findings, "less_than_equal", `Input should be less than or equal to ${maximum}${got(value)}`);
+    report(
+      findings,
+      "less_than_equal",
+      `Input should be less than or equal to ${maximum}${receivedClause(value)}`,
+    );
   }
 }
 
 function visitString(node: SchemaNode, value: string, findings: Findings): void {
   const { minLength, maxLength, format } = node;
   if (format === "uuid" && !isUuid(value))
-    report(findings, "uuid_parsing", `Input should be a valid UUID${got(value)}`);
+    report(findings, "uuid_parsing", `Input should be a valid UUID${receivedClause(value)}`);
   if (format === "date-time" && !isDateTime(value)) {
-    report(findings, "datetime_parsing", `Input should be a valid datetime in ISO 8601${got(value)}`);
+    report(
+      findings,
+      "datetime_parsing",
+      `Input should be a valid datetime in ISO 8601${receivedClause(value)}`,
+    );
   }
-  if (isSurelyBetween(value, minLength, maxLength)) return;
+  if (isLengthSurelyBetween(value, minLength, maxLength)) return;
   const length = codePointCount(value);
   if (minLength !== undefined && length < minLength) {
     report(findings, "string_too_short", `String should have at least ${plural(minLength, "character")}`);
@@ -135,7 +147,7 @@ function visitString(node: SchemaNode, value: string, findings: Findings): void 
 }
 
 /** A text has between half as many and as many characters as UTF-16 units: most texts need no counting. */
-function isSurelyBetween({ length }: string, minLength = 0, maxLength = Infinity): boolean {
+function isLengthSurelyBetween({ length }: string, minLength = 0, maxLength = Infinity): boolean {
   return length <= maxLength && length >= 2 * minLength - 1;
 }
 

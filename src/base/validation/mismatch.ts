@@ -10,7 +10,10 @@ interface FaultText {
 /** Returns the error for a value that is not of the node's type. */
 export function mismatch(node: SchemaNode, value: unknown): FaultText {
   if (node.enum !== undefined) {
-    return { type: "literal_error", message: `Input should be ${listed(node.enum)}${got(value)}` };
+    return {
+      type: "literal_error",
+      message: `Input should be ${joinAlternatives(node.enum)}${receivedClause(value)}`,
+    };
   }
   switch (node.type) {
     case "number":
@@ -20,18 +23,18 @@ export function mismatch(node: SchemaNode, value: unknown): FaultText {
     case "boolean":
       return booleanMismatch(value);
     case "string":
-      return { type: "string_type", message: `Input should be a valid string${got(value)}` };
+      return { type: "string_type", message: `Input should be a valid string${receivedClause(value)}` };
     case "array":
-      return { type: "list_type", message: `Input should be a valid list${got(value)}` };
+      return { type: "list_type", message: `Input should be a valid list${receivedClause(value)}` };
     case "object":
       return objectMismatch(node, value);
     default:
-      return { type: "none_required", message: `Input should be None${got(value)}` };
+      return { type: "none_required", message: `Input should be None${receivedClause(value)}` };
   }
 }
 
 /** Formats the value as the end of a message: truncated if long, and only the kind for lists and objects. */
-export function got(value: unknown): string {
+export function receivedClause(value: unknown): string {
   if (Array.isArray(value)) return ", got a list";
   if (typeof value === "object" && value !== null) return ", got an object";
   return `, got ${JSON.stringify(typeof value === "string" ? cut(value, shownLengthMax) : value) ?? "nothing"}`;
@@ -42,20 +45,23 @@ const shownLengthMax = 60;
 function numberMismatch(value: unknown): FaultText {
   const message = "Input should be a valid number";
   if (typeof value === "number") return { type: "finite_number", message: "Input should be a finite number" };
-  if (typeof value !== "string") return { type: "float_type", message: `${message}${got(value)}` };
+  if (typeof value !== "string") return { type: "float_type", message: `${message}${receivedClause(value)}` };
   if (isNumeric(value)) return { type: "float_type", message: unquote(message, value) };
   return {
     type: "float_parsing",
-    message: `${message}, unable to parse string as a number${got(value)}`,
+    message: `${message}, unable to parse string as a number${receivedClause(value)}`,
   };
 }
 
 function integerMismatch(value: unknown): FaultText {
   const message = "Input should be a valid integer";
   if (typeof value === "number") return integerFromNumber(message, value);
-  if (typeof value !== "string") return { type: "int_type", message: `${message}${got(value)}` };
+  if (typeof value !== "string") return { type: "int_type", message: `${message}${receivedClause(value)}` };
   if (isNumeric(value)) return { type: "int_type", message: unquote(message, value) };
-  return { type: "int_parsing", message: `${message}, unable to parse string as an integer${got(value)}` };
+  return {
+    type: "int_parsing",
+    message: `${message}, unable to parse string as an integer${receivedClause(value)}`,
+  };
 }
 
 function integerFromNumber(message: string, value: number): FaultText {
@@ -68,13 +74,13 @@ function integerFromNumber(message: string, value: number): FaultText {
   }
   return {
     type: "int_parsing_size",
-    message: `Unable to parse input string as an integer, exceeded maximum size${got(value)}`,
+    message: `Unable to parse input string as an integer, exceeded maximum size${receivedClause(value)}`,
   };
 }
 
 /** For a number written as a text, a common mistake of clients. */
 function unquote(message: string, value: string): string {
-  return `${message}${got(value)}; send it without quotation marks`;
+  return `${message}${receivedClause(value)}; send it without quotation marks`;
 }
 
 function booleanMismatch(value: unknown): FaultText {
@@ -84,14 +90,14 @@ function booleanMismatch(value: unknown): FaultText {
   }
   const isOtherNumber = typeof value === "number" && value !== 0 && value !== 1;
   return typeof value === "string" || isOtherNumber
-    ? { type: "bool_parsing", message: `${message}, unable to interpret input${got(value)}` }
-    : { type: "bool_type", message: `${message}${got(value)}` };
+    ? { type: "bool_parsing", message: `${message}, unable to interpret input${receivedClause(value)}` }
+    : { type: "bool_type", message: `${message}${receivedClause(value)}` };
 }
 
 function objectMismatch(node: SchemaNode, value: unknown): FaultText {
   const message = "Input should be a valid dictionary";
-  if (node.title === undefined) return { type: "dict_type", message: `${message}${got(value)}` };
-  return { type: "model_type", message: `${message} or instance of ${node.title}${got(value)}` };
+  if (node.title === undefined) return { type: "dict_type", message: `${message}${receivedClause(value)}` };
+  return { type: "model_type", message: `${message} or instance of ${node.title}${receivedClause(value)}` };
 }
 
 function isNumeric(text: string): boolean {
@@ -99,7 +105,7 @@ function isNumeric(text: string): boolean {
 }
 
 /** `'a', 'b' or 'c'` */
-export function listed(values: readonly string[]): string {
+export function joinAlternatives(values: readonly string[]): string {
   const quoted = values.map((value) => `'${value}'`);
   const last = quoted.pop() ?? "";
   return quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`;

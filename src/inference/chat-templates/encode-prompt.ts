@@ -38,7 +38,7 @@ export function encodePrompt(
     readonly addSpecialTokens: boolean;
   },
 ): readonly number[] {
-  requireLeast(tokenizer.leastTokenCount(text), kind, fit);
+  requireMinimumFits(tokenizer.leastTokenCount(text), kind, fit);
   return fitPrompt(tokenizer.encode(text, { addSpecialTokens }), kind, fit);
 }
 
@@ -58,18 +58,18 @@ export function fitPrompt(tokenIds: readonly number[], kind: PromptKind, fit: Pr
   const isAnswered = fit.purpose === "answer";
   const kept = isAnswered && fit.keepLast !== null ? tokenIds.slice(-fit.keepLast) : tokenIds;
   if (fit.purpose !== "count" && kept.length === 0) throw emptyRefusal(kind, emptyPrompt[kind]);
-  requireLength(kept.length, kind, fit);
+  requireFits(kept.length, kind, fit);
   return kept;
 }
 
 /** Refuses a prompt with at least this number of tokens if that is too long, unless it is truncated. */
-export function requireLeast(count: number, kind: PromptKind, fit: PromptFit): void {
+export function requireMinimumFits(count: number, kind: PromptKind, fit: PromptFit): void {
   const isCut = fit.purpose === "answer" && fit.keepLast !== null;
-  if (!isCut) requireLength(count, kind, fit, "at least ");
+  if (!isCut) requireFits(count, kind, fit, "at least ");
 }
 
 /** Refuses this number of tokens if that is too long; `atLeast` qualifies it in the message. */
-export function requireLength(count: number, kind: PromptKind, fit: PromptFit, atLeast = ""): void {
+export function requireFits(count: number, kind: PromptKind, fit: PromptFit, atLeast = ""): void {
   if (fit.purpose === "answer") {
     if (count >= fit.contextLength) throw promptTooLong(kind, fit.contextLength, `${atLeast}${count}`);
   } else if (count > fit.countMax) {

@@ -3,7 +3,13 @@
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";
-import { encodePrompt, fitPrompt, requireLeast, unlimitedFit, type PromptFit } from "./encode-prompt.ts";
+import {
+  encodePrompt,
+  fitPrompt,
+  requireMinimumFits,
+  unlimitedFit,
+  type PromptFit,
+} from "./encode-prompt.ts";
 import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import type { Json } from "../../base/domain/text/json.ts";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
@@ -45,11 +51,11 @@ export function renderPrompt(
   const { fit = unlimitedFit, addSpecialTokens = false } = options;
   const kind = options.isRequests === true ? "rendered" : "conversation";
   // Each message renders to at least one token, and rendering takes time for each.
-  requireLeast(conversation.messages.length, kind, fit);
-  const { sampled, messages } = withoutSampled(conversation.messages);
+  requireMinimumFits(conversation.messages.length, kind, fit);
+  const { sampled, messages } = removeSampled(conversation.messages);
   const text = renderConversation(template, { ...conversation, messages }, options.limits);
   options.onRendered?.();
-  const known = addSpecialTokens || sampled === null ? null : behindSampled(tokenizer, text, sampled);
+  const known = addSpecialTokens || sampled === null ? null : continueFromSampled(tokenizer, text, sampled);
   return known === null
     ? encodePrompt(tokenizer, text, { kind, fit, addSpecialTokens })
     : fitPrompt(known, kind, fit);
@@ -64,20 +70,20 @@ export function renderConversation(
   if (limits === undefined) return template.render(conversation);
   return template.render(conversation, {
     ...limits,
-    onTimeUp: () => renderedTooSlowly(limits),
-    onTooLong: () => renderedTooLong(limits),
+    onTimeUp: () => renderTimeoutError(limits),
+    onTooLong: () => renderTooLongError(limits),
   });
 }
 
 /** Returns the refusal of messages that the template has not rendered in time. */
-export function renderedTooSlowly({ timeMs }: RenderLimits): RenderLimitError {
+export function renderTimeoutError({ timeMs }: RenderLimits): RenderLimitError {
   const message =
     `The chat template has not rendered these messages within ${timeMs / 1000} s. ` +
     "Send fewer or shorter messages; a template that never ends must be corrected.";
   return new RenderLimitError({ code: "unsupported", faults: [messagesFault(message)] });
 }
 
-function renderedTooLong({ lengthMax }: RenderLimits): RenderLimitError {
+function renderTooLongError({ lengthMax }: RenderLimits): RenderLimitError {
   const message =
     `The chat template makes more than ${lengthMax} characters or list items of these messages. ` +
     "Send fewer or shorter messages.";
@@ -97,7 +103,7 @@ function messagesFault(message: string): Fault {
  *
  * @returns the tokens of the last answer that has its own tokens and its prompt's; null if none does
  */
-export function withoutSampled(messages: readonly MessageRecord[]): {
+export function removeSampled(messages: readonly MessageRecord[]): {
   readonly messages: readonly MessageRecord[];
   readonly sampled: readonly number[] | null;
 } {
@@ -117,7 +123,7 @@ export function withoutSampled(messages: readonly MessageRecord[]): {
  * @returns null if the prompt does not begin with the text of those tokens: the template drops something, or a message
  * was changed
  */
-export function behindSampled(
+export function continueFromSampled(
   tokenizer: Pick<Tokenizer, "decode" | "encode" | "vocabularySize">,
   text: string,
   sampled: readonly number[],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MessageRecord } from "../../base/domain/trajectory.ts";
-import { behindSampled, withoutSampled } from "./render-prompt.ts";
+import { continueFromSampled, removeSampled } from "./render-prompt.ts";
 
 const texts = ["a", "b", "ab", "<end>", " "];
 
@@ -24,16 +24,16 @@ const tokenizer = {
 };
 
 test("begins a prompt with sampled tokens if they are its text, and tokenizes the rest", () => {
-  assert.deepEqual(behindSampled(tokenizer, "ab<end>ab", [0, 1, 3]), [0, 1, 3, 2]);
+  assert.deepEqual(continueFromSampled(tokenizer, "ab<end>ab", [0, 1, 3]), [0, 1, 3, 2]);
   assert.deepEqual(tokenizer.encode("ab<end>ab"), [2, 3, 2]);
 });
 
 test("tokenizes normally a prompt with another text, no further text, or invalid ids", () => {
-  assert.equal(behindSampled(tokenizer, "ba<end>ab", [0, 1, 3]), null);
-  assert.equal(behindSampled(tokenizer, "ab<end>", [0, 1, 3]), null);
-  assert.equal(behindSampled(tokenizer, "ab<end>ab", [0, 9]), null);
+  assert.equal(continueFromSampled(tokenizer, "ba<end>ab", [0, 1, 3]), null);
+  assert.equal(continueFromSampled(tokenizer, "ab<end>", [0, 1, 3]), null);
+  assert.equal(continueFromSampled(tokenizer, "ab<end>ab", [0, 9]), null);
   const blankFirst = { ...tokenizer, encode: (text: string) => [4, ...tokenizer.encode(text)] };
-  assert.equal(behindSampled(blankFirst, "ab<end>ab", [0, 1, 3]), null);
+  assert.equal(continueFromSampled(blankFirst, "ab<end>ab", [0, 1, 3]), null);
 });
 
 test("uses the last answer with its tokens and its prompt's, and hides the tokens from templates", () => {
@@ -41,7 +41,7 @@ test("uses the last answer with its tokens and its prompt's, and hides the token
     ({ role: "assistant", content: "x", token_ids: ids, prompt_token_ids: prompt }) as MessageRecord;
   const user: MessageRecord = { role: "user", content: "y" };
   const given = [user, answer([1], [0]), user, answer([3], [0, 1, 2]), user, answer(null, null), user];
-  const { messages, sampled } = withoutSampled(given);
+  const { messages, sampled } = removeSampled(given);
   assert.deepEqual(sampled, [0, 1, 2, 3]);
   assert.deepEqual(messages[1], { role: "assistant", content: "x" });
   assert.equal(messages[0], user);
@@ -51,5 +51,5 @@ test("uses the last answer with its tokens and its prompt's, and hides the token
     answer(["1"], [1]),
     { ...answer([1], [1]), role: "user" },
   ])
-    assert.equal(withoutSampled([wrong]).sampled, null);
+    assert.equal(removeSampled([wrong]).sampled, null);
 });

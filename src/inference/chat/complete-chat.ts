@@ -33,16 +33,16 @@ import { genAiRequestOf, traceChat } from "./measures/trace-chat.ts";
 import { AdaptersInUse } from "../models/registry/version-uses.ts";
 import type { ModelDirectory, ResolvedModel } from "../models/registry/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
-import { passOn, passPrompt, refusedPassing, type PassedPrompt } from "./passed-prompt.ts";
+import { forwardParameters, passPrompt, findPassingFaults, type PassedPrompt } from "./passed-prompt.ts";
 import type { PromptExchange } from "../kv-transfer/prompt-exchange.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
-import { reachModel, type ReachedModel, type ServedBase, type ServedBases } from "./served-base.ts";
+import { acquireModel, type AcquiredModel, type ServedBase, type ServedBases } from "./served-base.ts";
 import { beginRecording, isRecorded } from "./recorded-answer.ts";
 import { DeltaReader, usageAtStart } from "./reply/delta-reader.ts";
-import { portionsOf } from "./reply/chunks.ts";
-import type { WaitingPlaces } from "./waiting-places.ts";
+import { splitIntoChunks } from "./reply/chunks.ts";
+import type { WaitingSlots } from "./waiting-slots.ts";
 
 export interface ChatService {
   /**
@@ -92,7 +92,7 @@ export interface ChatDependencies {
   /** Absent if nothing is recorded. */
   readonly recorder?: ChatRecorder | null;
   /** Shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
-  readonly places?: WaitingPlaces;
+  readonly waitingSlots?: WaitingSlots;
   /** Counts the requests that use each adapter, for the deletion of versions. */
   readonly adapters?: AdaptersInUse;
   /** Counts usage per key; absent if nothing does. */
@@ -199,7 +199,7 @@ class Completion implements ChatCompletion {
       const reader = new DeltaReader(generation, plan, { base, request: this.#asked.request });
       const logprobCount = 1 + (plan.generation.outputs.topLogprobCount ?? 0);
       for await (const batch of generation.events) {
-        for (const portion of portionsOf(batch, logprobCount)) {
+        for (const portion of splitIntoChunks(batch, logprobCount)) {
           if (portion[0] !== batch[0]) await loopTurns.next(this.#asked.caller.entity);
           const deltas = reader.read(portion);
           if (deltas === null) continue;
@@ -237,7 +237,7 @@ class Completion implements ChatCompletion {
       timeline.outcome = error instanceof ServiceError ? error.code : "internal";
       throw this.#asked.located?.(error) ?? error;
     } finally {
-      if (timeline.outcome !== "completed") this.#passed?.letGo();
+      if (timeline.outcome !== "completed") this.#passed?.releaseHeld();
       for (const end of this.#ends.toReversed()) end();
       timelines.delete(timeline);
       timeline.endedMs = clock.monotonicMs();
@@ -268,7 +268,7 @@ class Completion implements ChatCompletion {
     throwIfAborted(signal);
     running.add(id);
     this.#ends.push(() => running.delete(id));
-    const { model, base } = await this.#reachModel();
+    const { model, base } = await this.#acquireModel();
     [timeline.model, timeline.reachedMs] = [model, clock.monotonicMs()];
     const { keyId: client, entity } = caller;
     const recorded = isRecorded(this.#shared.recorder ?? null, request, model);
@@ -300,12 +300,12 @@ class Completion implements ChatCompletion {
   /** Reserves what the request may need of the caller's limits, until it ends. */
   #reserve({ generation }: GenerationPlan, base: ServedBase): void {
     const { request, caller, allowance = null } = this.#asked;
-    const leavePlace = this.#shared.places?.enter(caller.entity);
-    this.#stopWaiting = () => leavePlace?.();
+    const leaveSlot = this.#shared.waitingSlots?.enter(caller.entity);
+    this.#stopWaiting = () => leaveSlot?.();
     this.#ends.push(() => this.#stopWaiting());
     if (allowance === null) return;
     const leaveQueue = allowance.wait(base.model.name, base.engine.status().waitingCountMax);
-    this.#stopWaiting = () => (leaveQueue(), leavePlace?.());
+    this.#stopWaiting = () => (leaveQueue(), leaveSlot?.());
     // Without a bound in the request, a few words would reserve a whole context.
     const { maxTokens } = generation.stopping;
     const isBounded = Number.isFinite(request.stopping.maxTokens ?? Infinity);
@@ -326,7 +326,7 @@ class Completion implements ChatCompletion {
     const { transfers, capabilities } = base.engine;
     if (request.passing === null || exchange === null) return null;
     if (capabilities.passesPrompts === true) {
-      this.#passed = passOn(request.passing, { exchange, entity: caller.entity });
+      this.#passed = forwardParameters(request.passing, { exchange, entity: caller.entity });
       return this.#passed.asked;
     }
     if (transfers === undefined) return null;
@@ -338,18 +338,18 @@ class Completion implements ChatCompletion {
   }
 
   /** Returns the model and its base, whose engine is loaded and stays loaded until the end. */
-  #reachModel(): Promise<ReachedModel> {
+  #acquireModel(): Promise<AcquiredModel> {
     const { request, caller, signal } = this.#asked;
     const refuse = (base: ServedBase): void => {
       refuseCalls(request, base);
       refuseMissingFeatures(
         request,
         base.engine.capabilities,
-        refusedPassing(request, base, { exchange: this.#shared.exchange ?? null, entity: caller.entity }),
+        findPassingFaults(request, base, { exchange: this.#shared.exchange ?? null, entity: caller.entity }),
       );
     };
     const asked = { name: request.identity.model, caller, signal, refuse, ends: this.#ends };
-    return reachModel(this.#shared, asked);
+    return acquireModel(this.#shared, asked);
   }
 
   #record(plan: GenerationPlan, choiceCount: number, startedAt: Date): ChatRecording | null {

@@ -41,7 +41,7 @@ export function refuseMissingFeatures(
     .flatMap((feature) => fieldsOf(feature, sampling))
     .map((field) => chatFault(field, { message: messageOf(request, field), type: "unsupported" }));
   const unknown = features.has("logits-processors") ? unknownProcessors(request, capabilities) : [];
-  const held = missingOf(constraint, capabilities).length === 0 ? [] : [constraintFault(capabilities)];
+  const held = describeMissing(constraint, capabilities).length === 0 ? [] : [constraintFault(capabilities)];
   const all = [...request.unserved, ...faults, ...held, ...unknown, ...others];
   if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
 }
@@ -66,28 +66,28 @@ export function refuseMissingConstraint(
   constraint: Constraint | null,
   capabilities: EngineCapabilities,
 ): void {
-  if (missingOf(constraint, capabilities).length === 0) return;
+  if (describeMissing(constraint, capabilities).length === 0) return;
   const fault = request.constraint === null ? calledFault(request) : constraintFault(capabilities);
   throw new ServiceError({ code: "unsupported", faults: [fault] });
 }
 
 /** Describes the parts of a constraint that an engine does not offer; empty if it offers all. */
-export function missingOf(
+export function describeMissing(
   constraint: Constraint | null,
   { features }: Pick<EngineCapabilities, "features">,
 ): readonly string[] {
   return constraintFeaturesOf(constraint)
     .filter((feature) => !features.has(feature))
-    .map(wordsOf);
+    .map(describeFeature);
 }
 
 /** Describes the constraints that an engine offers. */
-export function offeredConstraints({ features }: Pick<EngineCapabilities, "features">): string {
-  return [...features].filter(isOfConstraint).map(wordsOf).join(", ");
+export function describeOffered({ features }: Pick<EngineCapabilities, "features">): string {
+  return [...features].filter(isOfConstraint).map(describeFeature).join(", ");
 }
 
 function constraintFault(capabilities: EngineCapabilities): Fault {
-  const offered = offeredConstraints(capabilities);
+  const offered = describeOffered(capabilities);
   const message =
     offered === ""
       ? "`constraint` is not supported by this server; leave it out or at its default."
@@ -99,7 +99,7 @@ function isOfConstraint(feature: EngineFeature): feature is ConstraintFeature {
   return feature.startsWith("constraint-");
 }
 
-function wordsOf(feature: ConstraintFeature): string {
+function describeFeature(feature: ConstraintFeature): string {
   return feature.slice("constraint-".length).replaceAll("-", " ");
 }
 

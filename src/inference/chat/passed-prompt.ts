@@ -17,7 +17,7 @@ import type { GenerationPlan } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 
 /** Returns the faults of a request's passing that this server cannot fulfil. */
-export function refusedPassing(
+export function findPassingFaults(
   { passing }: ChatRequest,
   { engine }: ServedBase,
   { exchange, entity }: { readonly exchange: PromptExchange | null; readonly entity: string },
@@ -46,7 +46,7 @@ export interface PassedPrompt {
   /** Makes the engine forget the received prompt. */
   readonly forget: () => void;
   /** Releases a held prompt that will not be fetched. */
-  readonly letGo: () => void;
+  readonly releaseHeld: () => void;
 }
 
 export interface PassingContext {
@@ -74,7 +74,7 @@ export async function passPrompt(
   const { exchange, transfers } = context;
   const origin = originOf(context);
   const notices: string[] = [];
-  const hold = isHeld && origin !== null ? exchange.holdOf(origin) : undefined;
+  const hold = isHeld && origin !== null ? exchange.createHold(origin) : undefined;
   if (isHeld && origin === null) notices.push(cannotBeTold);
   const received = from === null ? undefined : await fetched(from, { generation, origin, notices }, context);
   const drop = (id: string | undefined): void =>
@@ -84,7 +84,7 @@ export async function passPrompt(
     notices,
     place: hold === undefined ? null : exchange.placeOf(hold),
     forget: () => drop(received),
-    letGo: () => drop(hold?.handle),
+    releaseHeld: () => drop(hold?.handle),
   };
 }
 
@@ -94,7 +94,7 @@ export async function passPrompt(
  * @param passing asks for nothing that is refused
  * @throws ServiceError `unsupported` if another request has sent them meanwhile
  */
-export function passOn(
+export function forwardParameters(
   { parameters }: PromptPassing,
   { exchange, entity }: Pick<PassingContext, "exchange" | "entity">,
 ): PassedPrompt {
@@ -105,7 +105,7 @@ export function passOn(
     place: null,
     seal: (answered) => exchange.seals.seal(answered, entity),
     forget: nothing,
-    letGo: nothing,
+    releaseHeld: nothing,
   };
 }
 

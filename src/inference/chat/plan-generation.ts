@@ -16,7 +16,7 @@ import type { ResolvedModel } from "../models/registry/model-directory.ts";
 import { namedTokens } from "./reply/named-tokens.ts";
 import { promptName, promptRefusal } from "../chat-templates/prompt-faults.ts";
 import { planReply, type ReplyPlan } from "./tools/reply-plan.ts";
-import { resolveSampling, resolveStopping, refuseStrangeTokens } from "./resolve-sampling.ts";
+import { resolveSampling, resolveStopping, refuseUnknownTokens } from "./resolve-sampling.ts";
 import { noticeOf } from "./tools/tool-use.ts";
 import { servedLimits } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
@@ -69,7 +69,7 @@ export async function planGeneration(
   const room = roomLeft(request.prompt, promptTokenIds.length, limits);
   const { stopping, endOfTextId } = resolveStopping(request, base, room);
   const resolved = { badWordIds: prompt.badWordIds, vocabularySize: limits.vocabularySize };
-  refuseStrangeTokens(request, resolved);
+  refuseUnknownTokens(request, resolved);
   const reply = planReply(request, base, promptTokenIds);
   refuseMissingConstraint(request, reply.constraint, base.engine.capabilities);
   const logprobs = logprobMode(request, model);

@@ -32,7 +32,7 @@ function faultOf(message: string, { thought = "none", format = "hermes", ...chan
           format: callFormats[format],
           functions: new Map(),
           areParallel: true,
-          isHeld: true,
+          isConstrained: true,
           texts: new Set<string>(),
         };
   const constraint = constrainedReply(request, choice, {

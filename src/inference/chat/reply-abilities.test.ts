@@ -7,7 +7,7 @@ import { loadTokenizer } from "../../lib/tokenizer/tokenizer.ts";
 import {
   withMarkIds,
   readReplyAbilities,
-  refuseStrangeModels,
+  refuseUnknownModels,
   type ReplyAbilities,
 } from "./reply-abilities.ts";
 import { callFormats } from "./tools/call-formats.ts";
@@ -78,8 +78,8 @@ test("gives the reason why calls and thoughts are read as they are", async () =>
 });
 
 test("refuses a setting for a model that is not served", () => {
-  refuseStrangeModels(["a", "b=c"], { toolCalls: ["b=c=off"], reasoning: ["a=on"] });
-  assert.throws(() => refuseStrangeModels(["a", "b"], { toolCalls: [], reasoning: ["a=on", "c=on"] }), {
+  refuseUnknownModels(["a", "b=c"], { toolCalls: ["b=c=off"], reasoning: ["a=on"] });
+  assert.throws(() => refuseUnknownModels(["a", "b"], { toolCalls: [], reasoning: ["a=on", "c=on"] }), {
     code: "invalid",
     message: 'chat.reasoning has "c=on", but the base models are a, b.',
   });

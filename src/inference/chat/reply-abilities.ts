@@ -95,7 +95,7 @@ function thinksOf(
 }
 
 /** @throws ServiceError `invalid` for a setting of a model that is not in `names` */
-export function refuseStrangeModels(
+export function refuseUnknownModels(
   names: readonly string[],
   { toolCalls, reasoning }: Pick<ChatSettings, "toolCalls" | "reasoning">,
 ): void {

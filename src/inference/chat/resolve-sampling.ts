@@ -101,7 +101,7 @@ export function resolveStopping(
  * @param resolved.badWordIds the tokens of the request's bad words
  * @throws ServiceError `unsupported` naming every field that holds such ids
  */
-export function refuseStrangeTokens(
+export function refuseUnknownTokens(
   { sampling, stopping }: ChatRequest,
   resolved: { readonly badWordIds: readonly (readonly number[])[]; readonly vocabularySize: number },
 ): void {

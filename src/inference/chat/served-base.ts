@@ -1,5 +1,5 @@
 // A base model as served: its engine, and the tokenizer and prompts that translate between text and tokens. The
-// composition of the server builds it; chat only uses it. `reachModel` loads the base of a request's model.
+// composition of the server builds it; chat only uses it. `acquireModel` loads the base of a request's model.
 import { join } from "node:path";
 import type { Engine, EngineLimits } from "../../base/domain/generation.ts";
 import type { BaseModel } from "../../base/domain/model.ts";
@@ -195,7 +195,7 @@ interface ModelReach {
   readonly adapters: AdaptersInUse;
 }
 
-export interface ReachedModel {
+export interface AcquiredModel {
   readonly model: ResolvedModel;
   readonly base: ServedBase;
 }
@@ -207,7 +207,7 @@ export interface ReachedModel {
  * @param asked.ends receives the release functions, also if this throws
  * @throws ServiceError as {@link ModelDirectory.resolve}, and as `hold` of the base
  */
-export async function reachModel(
+export async function acquireModel(
   reach: ModelReach,
   asked: {
     readonly name: string | null;
@@ -216,7 +216,7 @@ export async function reachModel(
     readonly refuse: (base: ServedBase) => void;
     readonly ends: (() => void)[];
   },
-): Promise<ReachedModel> {
+): Promise<AcquiredModel> {
   const { directory, adapters, bases } = reach;
   const { name, caller, signal, refuse, ends } = asked;
   const model = await directory.resolve(name, caller);
@@ -227,5 +227,5 @@ export async function reachModel(
   const { kind } = base.engine.status().state;
   if (base.hold !== undefined) ends.push(await base.hold({ signal }));
   // Its weights, and so its abilities, are certain only once it is loaded: checks again.
-  return kind === "unloaded" || kind === "loading" ? reachModel(reach, asked) : { model, base };
+  return kind === "unloaded" || kind === "loading" ? acquireModel(reach, asked) : { model, base };
 }

@@ -3,7 +3,7 @@
 import type { Caller } from "../../base/domain/access.ts";
 import type { DetokenizeRequest, Tokenized, TokenizeRequest } from "../../base/domain/chat.ts";
 import type { ModelDirectory } from "../models/registry/model-directory.ts";
-import { requireLength } from "../chat-templates/encode-prompt.ts";
+import { requireFits } from "../chat-templates/encode-prompt.ts";
 import { promptRefusal } from "../chat-templates/prompt-faults.ts";
 import { servedContextLength, type ServedBase, type ServedBases } from "./served-base.ts";
 
@@ -59,7 +59,7 @@ export function createTokenizationService({ directory, bases }: Dependencies): T
       }),
     detokenize: ({ model, tokenIds }, caller, { signal }) =>
       withBase(model, caller, async (base) => {
-        requireLength(tokenIds.length, "tokens", fit);
+        requireFits(tokenIds.length, "tokens", fit);
         const vocabularySize = vocabularySizeOf(base);
         const strange = tokenIds.find((id) => id >= vocabularySize);
         if (strange !== undefined) {

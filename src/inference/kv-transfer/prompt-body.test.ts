@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { heldBytes, type HeldPrompt } from "../../base/domain/prompt-transfer.ts";
 import { seededRandom } from "../../base/domain/random.ts";
 import { searchSeeds } from "../../base/domain/testing/search.ts";
-import { pieceBytes, readBody, bodyOf } from "./prompt-body.ts";
+import { pieceBytes, readBody, encodePromptBody } from "./prompt-body.ts";
 import { isSigned, signatureOf } from "./signature.ts";
 import { TransferFailure } from "./transfer-failure.ts";
 
@@ -21,7 +21,11 @@ const prompt: HeldPrompt = {
 const values = Buffer.from(Uint8Array.from({ length: prompt.byteLength }, (_, index) => index * 7));
 
 const written = async (): Promise<Buffer> => {
-  const body = bodyOf(prompt, async (offset, count) => values.subarray(offset, offset + count), signing);
+  const body = encodePromptBody(
+    prompt,
+    async (offset, count) => values.subarray(offset, offset + count),
+    signing,
+  );
   const pieces: Uint8Array[] = [];
   for await (const piece of body.pieces) {
     assert.ok(piece.length <= pieceBytes);

@@ -26,7 +26,7 @@ export interface PromptBody {
 }
 
 /** @param read returns a copy of `count` bytes of the prompt from `offset` on */
-export function bodyOf(
+export function encodePromptBody(
   prompt: HeldPrompt,
   read: (offset: number, count: number) => Promise<Uint8Array>,
   signing: Signing,

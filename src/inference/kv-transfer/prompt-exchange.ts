@@ -16,7 +16,7 @@ import type { Metrics } from "../../base/telemetry/metrics.ts";
 import { fetchPrompt, type WantedPrompt } from "./fetch-prompt.ts";
 import { ParameterSeals } from "./parameter-seals.ts";
 import { findPeer, readAddress, readPeers, type Address, type Peer } from "./peers.ts";
-import { bodyOf, type PromptBody } from "./prompt-body.ts";
+import { encodePromptBody, type PromptBody } from "./prompt-body.ts";
 import type { TransferSettings } from "./settings.ts";
 import { isSigned, type TransferRequest } from "./signature.ts";
 import { TransferFailure } from "./transfer-failure.ts";
@@ -89,7 +89,7 @@ export class PromptExchange {
   }
 
   /** Returns the request to hold a prompt, under an unguessable handle. */
-  holdOf(origin: PromptOrigin): PromptHold {
+  createHold(origin: PromptOrigin): PromptHold {
     const handle = Buffer.from(secureBytes(32)).toString("base64url");
     return { handle, seconds: this.#dependencies.settings.holdSeconds, origin };
   }
@@ -167,15 +167,15 @@ export class PromptExchange {
     for (const engine of this.#dependencies.engines()) {
       // An engine that is not up holds nothing.
       const prompt = await engine.take(request.handle, request.entity).catch(() => null);
-      if (prompt !== null) return this.#bodyOf(prompt, request.handle, engine);
+      if (prompt !== null) return this.#encodePromptBody(prompt, request.handle, engine);
     }
     this.#metrics.ended("sent", "gone");
     return null;
   }
 
-  #bodyOf(prompt: HeldPrompt, handle: string, engine: PromptTransfers): PromptBody {
+  #encodePromptBody(prompt: HeldPrompt, handle: string, engine: PromptTransfers): PromptBody {
     const read = (offset: number, count: number): Promise<Uint8Array> => engine.read(handle, offset, count);
-    const { byteLength, pieces } = bodyOf(prompt, read, { secret: this.#secret, handle });
+    const { byteLength, pieces } = encodePromptBody(prompt, read, { secret: this.#secret, handle });
     return { byteLength, pieces: this.#watched(pieces, () => engine.drop(handle)) };
   }
 

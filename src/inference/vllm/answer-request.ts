@@ -11,7 +11,7 @@ import { AnswerReader, failureOf } from "./client/answer-reader.ts";
 import { completionBody, promptBody } from "./client/completion-body.ts";
 import { masksLogprobs, ScoredAnswer } from "./client/scored-answer.ts";
 import type { ServerFacts } from "./client/server-facts.ts";
-import { strangeAnswer } from "./client/vllm-errors.ts";
+import { malformedAnswer } from "./client/vllm-errors.ts";
 
 export interface AnswerPlace {
   readonly replica: Pick<Replica, "server" | "adapters">;
@@ -146,9 +146,9 @@ async function scoresOf(
   );
   const { tokenIds } = request.prompt;
   if (promptTokenIds.length !== tokenIds.length || promptTokenIds.some((id, index) => id !== tokenIds[index]))
-    throw strangeAnswer("the prompt that was asked about");
+    throw malformedAnswer("the prompt that was asked about");
   if (promptLogprobs.some((token) => token?.alternatives.some(({ id }) => id >= vocabularySize)))
-    throw strangeAnswer("alternatives of the model");
+    throw malformedAnswer("alternatives of the model");
   // vLLM adds the token itself if it is not among them.
   return promptLogprobs.map(
     (token) => token && { ...token, alternatives: token.alternatives.slice(0, count) },

@@ -11,7 +11,7 @@ import { openingOf } from "../engine/opening/model-opening.ts";
 import { engineSettings } from "../engine/settings.ts";
 import { constraintSettings } from "../engine/token-masks/settings.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
-import { refusedTogether } from "./client/refuse-unserved.ts";
+import { isUnsupportedCombination } from "./client/refuse-unsupported.ts";
 import { StubVllm } from "./testing/stub-vllm.ts";
 import { remoteEngine, StubbedEngine } from "./testing/stubbed-engine.ts";
 
@@ -55,5 +55,5 @@ checkEngine({
   name: "engine on vLLM",
   make: ({ waitingCountMax }) => stubbed(waitingCountMax),
   failing: { code: "unsupported", make: () => stubbed(1, "0.31.2") },
-  refuses: refusedTogether,
+  refuses: isUnsupportedCombination,
 });

@@ -17,13 +17,13 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import type { GenerationStream } from "../engine/generation-stream.ts";
 import { Generations, unavailable } from "../engine/generations.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
-import { createAdapterPlace, type AdapterPlace } from "./adapters/adapter-place.ts";
+import { createAdapterFolders, type AdapterFolders } from "./adapters/adapter-folders.ts";
 import { answerRequest } from "./answer-request.ts";
 import { Replica } from "./replicas/replica.ts";
 import { replicaGauges } from "./replicas/replica-gauges.ts";
 import { ReplicaSet } from "./replicas/replica-set.ts";
-import { copiesOf, waitsOf, type RemoteSettings } from "./settings.ts";
-import { refuseUnserved } from "./client/refuse-unserved.ts";
+import { copyFolderOf, timeoutsOf, type RemoteSettings } from "./settings.ts";
+import { refuseUnsupported } from "./client/refuse-unsupported.ts";
 import { VllmServer } from "./client/vllm-server.ts";
 import { vllmFeatures } from "./client/vllm-versions.ts";
 
@@ -42,7 +42,7 @@ export class RemoteEngine implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly #options: RemoteEngineOptions;
   readonly #generations: Generations;
-  readonly #place: AdapterPlace;
+  readonly #place: AdapterFolders;
   readonly #replicas: ReplicaSet;
   #requestCount = 0;
   #phase: "new" | "up" | "failed" | "stopped" = "new";
@@ -68,10 +68,10 @@ export class RemoteEngine implements Engine {
     this.#options = options;
     this.capabilities = { features: vllmFeatures(settings.scheduling), isExact: false, passesPrompts: true };
     this.#generations = new Generations(this.capabilities, waitingCountMax);
-    this.#place = createAdapterPlace(copiesOf(settings));
+    this.#place = createAdapterFolders(copyFolderOf(settings));
     this.#replicas = new ReplicaSet({
       replicas: urls.map((url) => this.#replica(url)),
-      turns: { sequenceCountMax: settings.sequencesMax, waitMs: settings.turnSeconds * 1000, clock },
+      queue: { sequenceCountMax: settings.sequencesMax, waitMs: settings.turnSeconds * 1000, clock },
       startMs: settings.startSeconds * 1000,
       lookMs: settings.lookSeconds * 1000,
       clock,
@@ -89,7 +89,7 @@ export class RemoteEngine implements Engine {
 
   submit(request: GenerationRequest): Generation {
     const state = this.#state();
-    if (state.kind === "ready") refuseUnserved(request, state.limits);
+    if (state.kind === "ready") refuseUnsupported(request, state.limits);
     const abort = new AbortController();
     const stream = this.#generations.open(
       request,
@@ -229,7 +229,7 @@ export class RemoteEngine implements Engine {
   #replica(url: string): Replica {
     const { settings, vocabularySize, logger } = this.#options;
     return new Replica({
-      server: new VllmServer({ url: new URL(url), key: settings.apiKey, waits: waitsOf(settings) }),
+      server: new VllmServer({ url: new URL(url), key: settings.apiKey, waits: timeoutsOf(settings) }),
       place: this.#place,
       adaptersMax: settings.adaptersMax,
       vocabularySize,

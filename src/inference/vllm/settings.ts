@@ -1,7 +1,7 @@
 // Settings of the connections to vLLM servers, and their timeouts.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
-import type { CopiesPlace } from "./adapters/adapter-place.ts";
-import type { VllmWaits } from "./client/vllm-server.ts";
+import type { CopyFolder } from "./adapters/adapter-folders.ts";
+import type { VllmTimeouts } from "./client/vllm-server.ts";
 
 const schema = {
   apiKey: {
@@ -60,7 +60,7 @@ export const remoteSettings = section(schema, fixed);
 export type RemoteSettings = SettingsIn<typeof remoteSettings>;
 
 /** Returns the servers' timeouts from the settings, in milliseconds. */
-export function waitsOf(settings: RemoteSettings): VllmWaits {
+export function timeoutsOf(settings: RemoteSettings): VllmTimeouts {
   return {
     connectMs: settings.connectSeconds * 1000,
     answerMs: settings.answerSeconds * 1000,
@@ -71,9 +71,9 @@ export function waitsOf(settings: RemoteSettings): VllmWaits {
 }
 
 /** Returns the folder of adapter copies for servers; null if they see this server's files. */
-export function copiesOf({ adapterFolder }: RemoteSettings): CopiesPlace | null {
+export function copyFolderOf({ adapterFolder }: RemoteSettings): CopyFolder | null {
   if (adapterFolder === null) return null;
   const split = adapterFolder.indexOf("=");
-  if (split < 0) return { folder: adapterFolder, folderThere: adapterFolder };
-  return { folder: adapterFolder.slice(0, split), folderThere: adapterFolder.slice(split + 1) };
+  if (split < 0) return { folder: adapterFolder, folderAtServer: adapterFolder };
+  return { folder: adapterFolder.slice(0, split), folderAtServer: adapterFolder.slice(split + 1) };
 }

@@ -7,7 +7,7 @@ import { openArtifacts } from "../../store/artifacts/open-artifacts.ts";
 import { systemClock } from "../../base/domain/clock.ts";
 import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
 import { readModelConfig } from "../../inference/architectures/config/read-config.ts";
-import { failureOf } from "../../base/processes/carried-error.ts";
+import { failureOf } from "../../base/processes/serialized-error.ts";
 import { refuseOrphan, serveParent } from "../../base/processes/serve-parent.ts";
 import { privateBytes } from "../../base/processes/private-memory.ts";
 import { loadChatTemplate } from "../../inference/chat-templates/load-chat-template.ts";

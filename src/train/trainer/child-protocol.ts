@@ -1,7 +1,7 @@
 // Messages between a training process and its parent. Trajectories go through a file, since large messages are slow.
 import type { PlacedArtifacts } from "../../store/artifacts/artifact-place.ts";
 import type { AttemptEvent, JobOutcome } from "../../base/domain/job.ts";
-import type { Failure } from "../../base/processes/carried-error.ts";
+import type { Failure } from "../../base/processes/serialized-error.ts";
 import type { JobSettings } from "./settings.ts";
 import type { TrainerElsewhere } from "./tinker/trainer-address.ts";
 import type { TrainerProvider } from "./trainer.ts";

@@ -10,7 +10,7 @@ import { searchedOf } from "../../base/domain/testing/search.ts";
 import type { JobOutcome } from "../../base/domain/job.ts";
 import { projectionNames } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { errorOf, failureOf } from "../../base/processes/carried-error.ts";
+import { toServiceError, failureOf } from "../../base/processes/serialized-error.ts";
 import { stateOf } from "../../base/domain/trainer/profile.ts";
 import { readModelConfig } from "../../inference/architectures/config/read-config.ts";
 import { readModelWeights } from "../../inference/architectures/weights.ts";
@@ -228,5 +228,5 @@ test("a full disk is a transient error, both for the job's trajectories and for 
     error instanceof ServiceError && error.code === "unavailable" && error.obstacle === "full-disk";
   const bench = new Bench(t);
   await assert.rejects(bench.run(1, {}, { on: { started: () => Promise.reject(full) } }), isObstacle);
-  assert.ok(isObstacle(errorOf(failureOf(full, "internal"))));
+  assert.ok(isObstacle(toServiceError(failureOf(full, "internal"))));
 });

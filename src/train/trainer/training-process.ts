@@ -5,7 +5,7 @@ import type { Clock } from "../../base/domain/clock.ts";
 import type { JobOutcome, JobReport } from "../../base/domain/job.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { startChild, type Child } from "../../base/processes/child.ts";
-import { errorOf } from "../../base/processes/carried-error.ts";
+import { toServiceError } from "../../base/processes/serialized-error.ts";
 import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
 
 /** Deadline for an idle process, which has nothing to finish. */
@@ -98,7 +98,7 @@ export class TrainingProcess {
       child.setWorking(true);
       return await Promise.race([
         this.#listen(child, request, report),
-        child.exited.then((how) => Promise.reject(lost(how, child.lackedMemory, this.#heldBytes))),
+        child.exited.then((how) => Promise.reject(lost(how, child.ranOutOfMemory, this.#heldBytes))),
       ]);
     } catch (error) {
       await child.kill();
@@ -141,7 +141,7 @@ export class TrainingProcess {
           case "finished":
             return pass(async () => resolve(event.outcome));
           case "failed":
-            return pass(() => Promise.reject(errorOf(event.failure)));
+            return pass(() => Promise.reject(toServiceError(event.failure)));
           case "asks-for-job":
             return pass(async () => {
               await report(event);
@@ -165,15 +165,15 @@ function cancelled(signal: AbortSignal): ServiceError {
 }
 
 /** Returns the error for a process that ended: how it ended, its memory, and advice if that ran out. */
-function lost(how: string, lackedMemory: boolean, heldBytes: number | null): ServiceError {
+function lost(how: string, ranOutOfMemory: boolean, heldBytes: number | null): ServiceError {
   // The signal came from outside: processes that this server kills say so, or were not asked for a result.
   const wasTaken = how === "was ended by SIGKILL";
   const may = wasTaken ? ", as the operating system does when memory runs out" : "";
   const held =
-    heldBytes !== null && (wasTaken || lackedMemory)
+    heldBytes !== null && (wasTaken || ranOutOfMemory)
       ? ` It used ${(heldBytes / 1e9).toFixed(2)} GB shortly before.`
       : "";
-  const message = `The training process ${how}${may}.${held}${wasTaken || lackedMemory ? ` ${cure}` : ""}`;
+  const message = `The training process ${how}${may}.${held}${wasTaken || ranOutOfMemory ? ` ${cure}` : ""}`;
   return new ServiceError({ code: "unavailable", message });
 }
 

@@ -1,7 +1,7 @@
 // The contract of engines, asked of vLLM itself: `run.py` starts it and says where.
 import { checkEngine } from "../../../dist/src/inference/engine/contract/check-engine.js";
 import { remoteEngine } from "../../../dist/src/inference/vllm/testing/stubbed-engine.js";
-import { refusedTogether } from "../../../dist/src/inference/vllm/client/refuse-unserved.js";
+import { isUnsupportedCombination } from "../../../dist/src/inference/vllm/client/refuse-unsupported.js";
 
 const { VLLM_URL: url, VLLM_KEY: apiKey } = process.env;
 
@@ -19,5 +19,5 @@ checkEngine({
   make: ({ waitingCountMax }) => engineOf(waitingCountMax, 512),
   // A model of another vocabulary than its files say is another model.
   failing: { code: "conflict", make: () => engineOf(1, 511) },
-  refuses: (request) => refusedTogether(request) || hasUnknownFormat(request),
+  refuses: (request) => isUnsupportedCombination(request) || hasUnknownFormat(request),
 });

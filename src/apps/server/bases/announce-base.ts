@@ -1,6 +1,6 @@
 // Describes how a base model answers, from the files in its folder: for the log at the start, and for lists.
 import type { TemplateReplies } from "../../../inference/chat/reply-abilities.ts";
-import type { Unshown } from "../../../inference/chat/template-abilities.ts";
+import type { TemplateGap } from "../../../inference/chat/template-gaps.ts";
 import type { BaseModel, ComputingPlace } from "../../../base/domain/model.ts";
 import type { ListedBase } from "../../../api/wire/models/served-model.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
@@ -21,7 +21,7 @@ export function announceBase(
     readonly device: ComputingPlace;
     readonly replies: TemplateReplies;
     readonly notApplied: readonly string[];
-    readonly unshown: readonly Unshown[];
+    readonly unshown: readonly TemplateGap[];
   },
   logger: Logger,
 ): void {
@@ -44,7 +44,7 @@ export function announceBase(
 }
 
 /** Logs tools that a template refuses as warnings; many templates support none, which is not logged. */
-function logUnshown(unshown: readonly Unshown[], model: string, logger: Logger): void {
+function logUnshown(unshown: readonly TemplateGap[], model: string, logger: Logger): void {
   if (unshown.length === 0) return;
   const level = unshown.some(({ isRefused }) => isRefused) ? "warn" : "info";
   const text = unshown.map(({ what }) => what).join("; ");

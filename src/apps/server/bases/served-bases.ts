@@ -21,7 +21,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { createPromptThreads } from "../../../inference/chat/prompts/prompt-threads.ts";
 import {
   readReplyAbilities,
-  refuseStrangeModels,
+  refuseUnknownModels,
   withMarkIds,
   type TemplateReplies,
 } from "../../../inference/chat/reply-abilities.ts";
@@ -33,7 +33,7 @@ import {
 } from "../../../inference/chat/served-base.ts";
 import type { CallFormat } from "../../../inference/chat/tools/call-format.ts";
 import { loadCallFormats } from "../../../inference/chat/tools/call-formats.ts";
-import { unshownBy } from "../../../inference/chat/template-abilities.ts";
+import { findTemplateGaps } from "../../../inference/chat/template-gaps.ts";
 import type { ChatSettings } from "../../../inference/chat/settings.ts";
 import type { ConstraintSettings } from "../../../inference/engine/token-masks/settings.ts";
 import type { EngineSettings } from "../../../inference/engine/settings.ts";
@@ -121,7 +121,7 @@ export async function createServedBases(
   models: readonly NamedBase[],
   options: Options,
 ): Promise<EngineBases> {
-  refuseStrangeModels(
+  refuseUnknownModels(
     models.map(({ name }) => name),
     options.settings.chat,
   );
@@ -219,7 +219,7 @@ function baseMaker(
     const { weights, device } = kindOf(model).computing(model, options);
     // Like a precision, another device gives different numbers.
     const precision = device.device === "cpu" ? weights : device.device;
-    const unshown = unshownBy(shown);
+    const unshown = findTemplateGaps(shown);
     announceBase(model, { contextLength, precision, device, replies, notApplied, unshown }, logger);
     const texts = createBaseTexts({
       open: async () => {

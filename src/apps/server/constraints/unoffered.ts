@@ -1,17 +1,17 @@
 // Result of checking a constraint that the model's engine does not support; the constraint itself is not parsed.
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import type { Engine } from "../../../base/domain/generation.ts";
-import { missingOf, offeredConstraints } from "../../../inference/chat/missing-features.ts";
+import { describeMissing, describeOffered } from "../../../inference/chat/missing-features.ts";
 
 /** Null if the engine supports it, or there is none. */
 export function unofferedConstraint(
   constraint: Constraint,
   engine: Pick<Engine, "capabilities"> | undefined,
 ): ConstraintCheck | null {
-  const missing = engine === undefined ? [] : missingOf(constraint, engine.capabilities);
+  const missing = engine === undefined ? [] : describeMissing(constraint, engine.capabilities);
   if (engine === undefined || missing.length === 0) return null;
   const subject = missing.join(", ");
-  const offered = offeredConstraints(engine.capabilities) || "none";
+  const offered = describeOffered(engine.capabilities) || "none";
   const message = `The engine of this model does not offer ${subject}; it offers ${offered}.`;
   const refusal = { kind: "not-offered", subject, place: "", message } as const;
   return { refusal, instances: [], notices: [], compileMs: 0 };

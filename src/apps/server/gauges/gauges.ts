@@ -1,7 +1,7 @@
 // Gauges of the server's parts at each scrape: queues and caches with their limits.
 import type { Engine, EngineGauge, EngineStatus } from "../../../base/domain/generation.ts";
 import type { BaseModel } from "../../../base/domain/model.ts";
-import { childrenUsage, type ProcessUsage } from "../../../base/processes/family-usage.ts";
+import { childrenUsage, type ProcessUsage } from "../../../base/processes/children-usage.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
 
 interface Base {

@@ -4,7 +4,7 @@ import { createChatService } from "../../../inference/chat/complete-chat.ts";
 import { createEmbeddingService } from "../../../inference/chat/embeddings/embedding-service.ts";
 import { createRecorder } from "../../../inference/chat/recordings/recorder.ts";
 import { createTokenizationService } from "../../../inference/chat/tokenization.ts";
-import { WaitingPlaces } from "../../../inference/chat/waiting-places.ts";
+import { WaitingSlots } from "../../../inference/chat/waiting-slots.ts";
 import { createConstraintChecker } from "../../../inference/engine/constraint-check/constraint-checker.ts";
 import { endEnginesAhead } from "../../../inference/engine/embedded-engine.ts";
 import { createPromptExchange } from "../../../inference/kv-transfer/prompt-exchange.ts";
@@ -47,8 +47,8 @@ export async function buildServing(ground: Ground, models: Models, { usage, room
     room,
   });
   await start(recorder);
-  const places = new WaitingPlaces(settings.engine.waitingCountMax);
-  const shared = { ...tools, places, directory, bases: shelf, adapters, usage };
+  const waitingSlots = new WaitingSlots(settings.engine.waitingCountMax);
+  const shared = { ...tools, waitingSlots, directory, bases: shelf, adapters, usage };
   const chat = createChatService({ ...shared, exchange, recorder, genAi: telemetry.genAi });
   const embeddings = createEmbeddingService(shared);
   return {

@@ -50,7 +50,7 @@ class CountingEngine implements Engine {
   readonly capabilities;
   readonly requests: GenerationRequest[] = [];
   underWay = 0;
-  underWayMax = 0;
+  concurrencyMax = 0;
   /** Failure of the request with this index. */
   failure: { readonly index: number; readonly error: ServiceError } | null = null;
   hangs = false;
@@ -73,7 +73,7 @@ class CountingEngine implements Engine {
   submit(request: GenerationRequest): ReturnType<Engine["submit"]> {
     const index = this.requests.push(request) - 1;
     this.underWay += 1;
-    this.underWayMax = Math.max(this.underWayMax, this.underWay);
+    this.concurrencyMax = Math.max(this.concurrencyMax, this.underWay);
     let reject: (reason: Error) => void = () => undefined;
     const aborted = new Promise<never>((_, rejectPromise) => (reject = rejectPromise));
     aborted.catch(() => undefined);
@@ -180,7 +180,7 @@ test("runs only a few inputs at a time", async () => {
   const inputs = Array.from({ length: 100 }, (_, index) => tokens(index + 1));
   const { embeddings } = await embed(serviceOver(engine), { inputs });
   assert.equal(embeddings.length, 100);
-  assert.deepEqual([engine.underWayMax, engine.underWay], [16, 0]);
+  assert.deepEqual([engine.concurrencyMax, engine.underWay], [16, 0]);
 });
 
 test("reports a fault in one input before any is computed", async () => {

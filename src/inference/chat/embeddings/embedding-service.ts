@@ -15,16 +15,16 @@ import type { Allowance } from "../../../base/domain/keys/limits.ts";
 import type { UsageCounter } from "../../../base/domain/keys/usage.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
 import {
-  reachModel,
-  type ReachedModel,
+  acquireModel,
+  type AcquiredModel,
   servedContextLength,
   servedLimits,
   type ServedBase,
   type ServedBases,
 } from "../served-base.ts";
-import { eachOf } from "./each-of.ts";
+import { mapConcurrently } from "./map-concurrently.ts";
 import { unitVector } from "./unit-vector.ts";
-import type { WaitingPlaces } from "../waiting-places.ts";
+import type { WaitingSlots } from "../waiting-slots.ts";
 
 export interface EmbeddingService {
   /**
@@ -60,21 +60,21 @@ interface Dependencies {
   /** Counts usage per key; absent if nothing does. */
   readonly usage?: UsageCounter | null;
   /** Shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
-  readonly places?: WaitingPlaces;
+  readonly waitingSlots?: WaitingSlots;
 }
 
 /** OpenAI's limit per request. */
 export const inputTokensMax = 300_000;
 
 /** Enough to fill a batch of the engine, and a small part of its queue. */
-const underWayMax = 16;
+const concurrencyMax = 16;
 
 export function createEmbeddingService({
   directory,
   bases,
   metrics,
   usage = null,
-  places,
+  waitingSlots,
   adapters = new AdaptersInUse(),
 }: Dependencies): EmbeddingService {
   let runningCount = 0;
@@ -92,20 +92,29 @@ export function createEmbeddingService({
     const ends: (() => void)[] = [];
     try {
       const asked = { name: request.model, caller, signal, refuse: refuseWithout, ends };
-      const reached = await reachModel({ directory, bases, adapters }, asked);
+      const reached = await acquireModel({ directory, bases, adapters }, asked);
       const size = sizeOf(request, reached.base);
       const prompts = await writeAll(request.inputs, reached.base, { caller, signal, located });
       const tokenCount = countOf(prompts);
       const reservation = allowance?.reserve(tokenCount);
       ends.push(() => reservation?.settle());
-      const embeddings = await eachOf(prompts, { underWayMax, signal }, async (tokenIds, index, own) => {
-        try {
-          const values = await embedOne(tokenIds, reached, { caller, allowance, places, signal: own });
-          return unitVector(values.subarray(0, size));
-        } catch (error) {
-          throw located(await faultOf(error, reached, directory), index);
-        }
-      });
+      const embeddings = await mapConcurrently(
+        prompts,
+        { concurrencyMax, signal },
+        async (tokenIds, index, own) => {
+          try {
+            const values = await embedOne(tokenIds, reached, {
+              caller,
+              allowance,
+              waitingSlots,
+              signal: own,
+            });
+            return unitVector(values.subarray(0, size));
+          } catch (error) {
+            throw located(await faultOf(error, reached, directory), index);
+          }
+        },
+      );
       reservation?.use(tokenCount);
       tokens.increase({ base: reached.base.model.name }, tokenCount);
       const { keyId, entity } = caller;
@@ -173,7 +182,7 @@ async function writeAll(
   const { vocabularySize } = servedLimits(base);
   const fit = { purpose: "embed", countMax: servedContextLength(base) } as const;
   const rest = { fit, wantsTexts: false, badWords: [], modelName: base.model.name, vocabularySize };
-  return eachOf(inputs, { underWayMax, signal }, async (input, index, own) => {
+  return mapConcurrently(inputs, { concurrencyMax, signal }, async (input, index, own) => {
     const prompt = { ...input, addSpecialTokens: true, truncation: null, echo: false };
     try {
       const { tokenIds } = await base.prompts.write(
@@ -196,20 +205,20 @@ function countOf(prompts: readonly (readonly number[])[]): number {
 
 async function embedOne(
   tokenIds: readonly number[],
-  { model, base }: ReachedModel,
+  { model, base }: AcquiredModel,
   {
     caller,
     allowance,
-    places,
+    waitingSlots,
     signal,
   }: {
     readonly caller: Caller;
     readonly allowance: Allowance | null;
-    readonly places: WaitingPlaces | undefined;
+    readonly waitingSlots: WaitingSlots | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<Float32Array> {
-  const leavePlace = places?.enter(caller.entity);
+  const leaveSlot = waitingSlots?.enter(caller.entity);
   let leaveQueue: (() => void) | undefined;
   try {
     leaveQueue = allowance?.wait(base.model.name, base.engine.status().waitingCountMax);
@@ -222,7 +231,7 @@ async function embedOne(
     });
   } finally {
     leaveQueue?.();
-    leavePlace?.();
+    leaveSlot?.();
   }
 }
 
@@ -255,7 +264,7 @@ function embeddingRequest(
 /** Translates an engine's refusal: for an adapter or a broken model, the error names the model. */
 async function faultOf(
   error: unknown,
-  { model }: ReachedModel,
+  { model }: AcquiredModel,
   directory: Pick<ModelDirectory, "adapterFault">,
 ): Promise<unknown> {
   if (isBrokenModel(error)) return brokenModel(model.name, error);

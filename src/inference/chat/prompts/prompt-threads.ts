@@ -7,13 +7,13 @@ import type { ServiceError } from "../../../base/domain/service-error.ts";
 import { WorkerPool, type TaskOptions } from "../../../base/processes/worker-pool.ts";
 import { TaskTimeout } from "../../../base/processes/worker-thread.ts";
 import { promptName, promptRefusal } from "../../chat-templates/prompt-faults.ts";
-import { renderedTooSlowly, type RenderLimits } from "../../chat-templates/render-prompt.ts";
-import { graceMs, hasBrokenWorker } from "./broken-worker.ts";
+import { renderTimeoutError, type RenderLimits } from "../../chat-templates/render-prompt.ts";
+import { graceMs, exceededWorkerLimit } from "./worker-limits.ts";
 import { promptLimits, type PromptLimits } from "./prompt-limits.ts";
 import type { PromptModel, PromptTasks } from "./prompt-tasks.ts";
 import { createRequestTemplates, type TemplatedPrompt } from "./request-templates.ts";
 import {
-  askedKind,
+  requestedKind,
   writeTokenIds,
   type PromptTask,
   type PromptWriter,
@@ -69,7 +69,7 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     try {
       return await run(small, { asked: task, limits: smallLimits, isTrial: true }, options);
     } catch (error) {
-      if (hasBrokenWorker(error)) return null;
+      if (exceededWorkerLimit(error)) return null;
       throw error;
     }
   };
@@ -77,7 +77,7 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     try {
       return await run(large, { asked: task, limits, isTrial: false }, options);
     } catch (error) {
-      throw hasBrokenWorker(error) ? refusal(error, task, limits, encodeMs) : error;
+      throw exceededWorkerLimit(error) ? refusal(error, task, limits, encodeMs) : error;
     }
   };
   const life = serviceOf("prompt threads", {
@@ -118,7 +118,7 @@ function bringsTemplate(prompt: PromptTask["prompt"]): prompt is TemplatedPrompt
 function requireCuttable(task: PromptTask, { cutCharacters }: Pick<PromptLimits, "cutCharacters">): void {
   const { fit, prompt } = task;
   if (fit.purpose !== "answer" || fit.keepLast === null || isWithin(cutCharacters, task)) return;
-  const kind = askedKind(prompt);
+  const kind = requestedKind(prompt);
   const message = `The ${promptName(kind)} cannot be truncated: more than ${cutCharacters} characters are too long for that. Send less text.`;
   throw promptRefusal(kind, message);
 }
@@ -138,12 +138,12 @@ function refusal(
   limits: RenderLimits,
   encodeMs: number,
 ): ServiceError {
-  if (error instanceof TaskTimeout && error.stage === 0) return renderedTooSlowly(limits);
+  if (error instanceof TaskTimeout && error.stage === 0) return renderTimeoutError(limits);
   const what =
     error instanceof TaskTimeout
       ? `tokenized within ${encodeMs / 1000} s`
       : `rendered in ${memoryMebibytes} MiB of memory`;
-  const kind = askedKind(prompt);
+  const kind = requestedKind(prompt);
   const message = `The ${promptName(kind)} cannot be ${what}. Send less text, and no word of many thousand letters.`;
   return promptRefusal(kind, message);
 }

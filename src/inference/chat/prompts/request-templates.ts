@@ -4,9 +4,9 @@
 import { chatFault, type ConversationPrompt } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../../base/processes/worker-pool.ts";
-import { renderedTooSlowly, type RenderLimits } from "../../chat-templates/render-prompt.ts";
+import { renderTimeoutError, type RenderLimits } from "../../chat-templates/render-prompt.ts";
 import type { PromptLimits } from "./prompt-limits.ts";
-import { graceMs, hasBrokenWorker, trialWallMs } from "./broken-worker.ts";
+import { graceMs, exceededWorkerLimit, trialWallMs } from "./worker-limits.ts";
 import type { PromptModel } from "./prompt-tasks.ts";
 import type { TemplateTask, TemplateTasks } from "./template-tasks.ts";
 import type { RenderedPrompt } from "./write-prompt.ts";
@@ -54,7 +54,7 @@ export function createRequestTemplates(
       return await pool.run("render", task, options);
     } catch (error) {
       // Starts a process now, so that the next template need not wait for it.
-      if (hasBrokenWorker(error)) pool.prepare();
+      if (exceededWorkerLimit(error)) pool.prepare();
       throw error;
     }
   };
@@ -62,7 +62,7 @@ export function createRequestTemplates(
     try {
       return await run(quick, { ...task, limits: trialLimits, isTrial: true }, options);
     } catch (error) {
-      if (hasBrokenWorker(error)) return null;
+      if (exceededWorkerLimit(error)) return null;
       throw error;
     }
   };
@@ -77,7 +77,7 @@ export function createRequestTemplates(
       try {
         return rendered((await run(slow, { ...task, limits, isTrial: false }, options)) ?? "");
       } catch (error) {
-        throw hasBrokenWorker(error) ? tookTooMuch(error, limits) : error;
+        throw exceededWorkerLimit(error) ? tookTooMuch(error, limits) : error;
       }
     },
     close: async () => {
@@ -95,7 +95,7 @@ function tooLong(length: number, max: number): ServiceError {
 
 function tookTooMuch({ code }: ServiceError, limits: RenderLimits): ServiceError {
   return code === "timeout"
-    ? refusal(renderedTooSlowly(limits).message)
+    ? refusal(renderTimeoutError(limits).message)
     : refusal(`The chat template needs more than ${memoryMebibytes} MiB of memory; correct it.`);
 }
 

@@ -7,12 +7,12 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
-import { trialWallMs } from "./broken-worker.ts";
+import { trialWallMs } from "./worker-limits.ts";
 import type { PromptModel } from "./prompt-tasks.ts";
 import {
   RenderLimitError,
   renderConversation,
-  renderedTooSlowly,
+  renderTimeoutError,
   type RenderLimits,
 } from "../../chat-templates/render-prompt.ts";
 
@@ -80,7 +80,7 @@ function withinTime({ limits, isTrial }: TemplateTask, work: () => string): stri
       error !== null &&
       "code" in error &&
       error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
-    throw isTimeUp ? renderedTooSlowly(limits) : error;
+    throw isTimeUp ? renderTimeoutError(limits) : error;
   }
 }
 

@@ -113,12 +113,12 @@ function promptTokens(
 }
 
 /** Returns the kind of prompt in the request. */
-export function askedKind({ kind }: PromptTask["prompt"]): ChatPrompt["kind"] {
+export function requestedKind({ kind }: PromptTask["prompt"]): ChatPrompt["kind"] {
   return kind === "rendered" ? "conversation" : kind;
 }
 
 function unknownToken(id: number, tokenizer: Tokenizer, task: PromptTask): ServiceError {
-  const kind = askedKind(task.prompt);
+  const kind = requestedKind(task.prompt);
   const token = JSON.stringify(tokenizer.tokenText(id));
   const message = `The ${promptName(kind)} cannot hold the token ${token} (id ${id}); the model ${task.modelName} knows ids below ${task.vocabularySize}.`;
   return promptRefusal(kind, message);

@@ -140,7 +140,7 @@ class Recording implements ChatRecording {
       promptHash: hashOf(promptTokenIds),
       finishReasons: this.#answer.finishReasons,
       hasLogprobs: this.#answer.hasLogprobs,
-      promptText: beginningOf(prompt),
+      promptText: excerptOf(prompt),
       answerText: cut(this.#answer.beginning),
       metadata: request.recording.metadata,
       content: choices && { prompt, promptTokenIds, sampling, choices },
@@ -154,7 +154,7 @@ function recordedPrompt(prompt: ChatPrompt): RecordedPrompt {
   return rest;
 }
 
-function beginningOf(prompt: RecordedPrompt): string {
+function excerptOf(prompt: RecordedPrompt): string {
   if (prompt.kind === "tokens") return "";
   if (prompt.kind === "text") return cut(prompt.text);
   const asked = prompt.messages.findLast(({ role }) => role === "user");

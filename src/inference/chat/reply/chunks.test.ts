@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationEvent } from "../../../base/domain/generation.ts";
-import { portionsOf } from "./chunks.ts";
+import { splitIntoChunks } from "./chunks.ts";
 
 const tokens = (choice: number, count: number): GenerationEvent => ({
   kind: "tokens",
@@ -18,7 +18,7 @@ const many = (count: number, events: (choice: number) => readonly GenerationEven
   Array.from({ length: count }, (_, choice) => events(choice)).flat();
 
 function check(batch: readonly GenerationEvent[], logprobCount: number, sizes: readonly number[]): void {
-  const portions = [...portionsOf(batch, logprobCount)];
+  const portions = [...splitIntoChunks(batch, logprobCount)];
   assert.deepEqual(portions.flat(), batch);
   assert.deepEqual(
     portions.map(({ length }) => length),

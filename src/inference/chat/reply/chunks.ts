@@ -11,7 +11,7 @@ const logprobsMax = 512;
  *
  * @param logprobCount log-probabilities of each token, including its alternatives
  */
-export function* portionsOf(
+export function* splitIntoChunks(
   batch: readonly GenerationEvent[],
   logprobCount: number,
 ): Generator<readonly GenerationEvent[], void> {

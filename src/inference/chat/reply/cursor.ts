@@ -96,7 +96,7 @@ export const isBlank = (character: string): boolean => /\s/.test(character);
 export const isNewline = (character: string): boolean => character === "\n";
 
 /** Reads the given text if it comes next, optionally after blanks, else nothing. No other position may be kept. */
-export function* takesBehindBlanks(cursor: Cursor, text: string): Reading<boolean> {
+export function* takesAfterBlanks(cursor: Cursor, text: string): Reading<boolean> {
   cursor.keep();
   yield* cursor.skip(isBlank);
   const isTaken = yield* cursor.takes(text);

@@ -1,6 +1,6 @@
 // Reads a model's thought between `<think>` and `</think>`. Line breaks around it, and before the answer, are layout
 // and belong to neither.
-import { isNewline, readUntil, takesBehindBlanks, type Cursor, type Reading } from "./cursor.ts";
+import { isNewline, readUntil, takesAfterBlanks, type Cursor, type Reading } from "./cursor.ts";
 import type { ReplyPieces } from "./reply-pieces.ts";
 
 export const thoughtMarks = { begin: "<think>", end: "</think>" } as const;
@@ -13,7 +13,7 @@ export type ThoughtStart = "none" | "possible" | "open";
 
 export function* readThought(cursor: Cursor, pieces: ReplyPieces, start: ThoughtStart): Reading {
   if (start === "none") return;
-  if (start === "possible" && !(yield* takesBehindBlanks(cursor, thoughtMarks.begin))) return;
+  if (start === "possible" && !(yield* takesAfterBlanks(cursor, thoughtMarks.begin))) return;
   yield* cursor.skip(isNewline);
   const limits = { marks: [thoughtMarks.end], isPadding: isNewline };
   if (!(yield* readUntil(cursor, limits, pieces.addReasoning))) {

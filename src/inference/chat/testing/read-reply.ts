@@ -29,7 +29,7 @@ export function readReply(
     names = [],
     functions = new Map(names.map((name) => [name, anyArguments])),
     areParallel = true,
-    isHeld = false,
+    isConstrained = false,
     textTools = new Set(),
   }: {
     readonly thought?: ThoughtStart;
@@ -37,11 +37,11 @@ export function readReply(
     readonly names?: readonly string[];
     readonly functions?: KnownTools["functions"];
     readonly areParallel?: boolean;
-    readonly isHeld?: boolean;
+    readonly isConstrained?: boolean;
     readonly textTools?: ReadonlySet<string>;
   } = {},
 ): ReadReply {
-  const calls = format === null ? null : { format, functions, areParallel, isHeld, texts: textTools };
+  const calls = format === null ? null : { format, functions, areParallel, isConstrained, texts: textTools };
   const reader = createReplyReader({ thought, calls });
   assert.ok(reader !== null);
   const pieces: ReplyPiece[] = [];

@@ -12,7 +12,7 @@ export interface KnownTools {
   /** True if several calls are allowed; otherwise reading ends behind the first. */
   readonly areParallel: boolean;
   /** True if a constraint enforces the answer's form. Text that the form cannot produce is then no call. */
-  readonly isHeld: boolean;
+  readonly isConstrained: boolean;
 }
 
 /** A tool as a constraint needs it. */
@@ -56,7 +56,7 @@ export interface CallFormat {
 }
 
 /** True if a function can be called without naming arguments. */
-export function takesNothing({ functions }: KnownTools, name: string): boolean {
+export function needsNoArguments({ functions }: KnownTools, name: string): boolean {
   const schema = functions.get(name);
   if (schema === undefined) return false;
   const { properties, required } = schema ?? {};

@@ -66,7 +66,7 @@ export function detectCallFormat(
 
 function readsProbe(format: CallFormat, turn: string): boolean {
   const functions = new Map([[probe.name, parameters]]);
-  const calls = { format, functions, areParallel: true, isHeld: false, texts: new Set<string>() };
+  const calls = { format, functions, areParallel: true, isConstrained: false, texts: new Set<string>() };
   const reader = createReplyReader({ thought: "none", calls });
   const pieces = reader === null ? [] : [reader.push(turn), reader.end()];
   const deltas = pieces.flatMap(({ toolCalls }) => toolCalls);

@@ -12,7 +12,7 @@ export interface CallMembers {
   readonly arguments: readonly string[];
   readonly isFunction: (name: string) => boolean;
   /** True if the function may be called without arguments. */
-  readonly takesNothing: (name: string) => boolean;
+  readonly needsNoArguments: (name: string) => boolean;
 }
 
 /**
@@ -87,7 +87,7 @@ class HalfReadCall {
   /** A call that ends without arguments is a call if the function needs none. */
   endWithoutArguments(): void {
     const name = this.#name;
-    if (!this.isBegun && this.#early === null && name !== null && this.#members.takesNothing(name))
+    if (!this.isBegun && this.#early === null && name !== null && this.#members.needsNoArguments(name))
       this.#begin(name, "{}");
   }
 

@@ -51,7 +51,7 @@ test("reads calls if tools may be called, and one call of a named function", () 
     format: callFormats.hermes,
     functions: new Map([["f", null]]),
     areParallel: true,
-    isHeld: false,
+    isConstrained: false,
     texts: new Set(),
   });
   assert.equal(callsOf({ areParallel: false })?.areParallel, false);
@@ -65,7 +65,7 @@ test("constrains an answer that may call tools if only the prompt teaches the fo
   const heldBy = (callFormat: CallFormat, served = engine): boolean => {
     const base = { replies: { ...plainReplies, callFormat }, tokenizer, engine: served };
     const plan = planReply(chatRequest({ prompt: { tools } }), base, []);
-    assert.equal(plan.form.calls?.isHeld, plan.constraint !== null);
+    assert.equal(plan.form.calls?.isConstrained, plan.constraint !== null);
     return plan.constraint !== null;
   };
   assert.deepEqual([heldBy(callFormats.hermes), heldBy(callFormats.generic)], [false, true]);

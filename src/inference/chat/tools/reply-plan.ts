@@ -55,7 +55,7 @@ export function planReply(
   });
   const readCalls = calls ?? silent;
   return {
-    form: { thought, calls: readCalls && { ...readCalls, isHeld: constraint !== null, texts } },
+    form: { thought, calls: readCalls && { ...readCalls, isConstrained: constraint !== null, texts } },
     constraint,
     // As in vLLM: the model did not choose to call a named function.
     finishOfCalls: choice.kind === "named" ? "stop" : "tool_calls",
@@ -89,7 +89,7 @@ type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
 
 interface HeldCalls extends WrittenCalls {
   /** True if the engine can constrain calls that the client did not ask to constrain. */
-  readonly mayHold: boolean;
+  readonly canConstrain: boolean;
   readonly asText: (format: ExactJson) => ExactJson;
 }
 
@@ -111,9 +111,10 @@ export function constrainedReply(
   },
 ): Constraint | null {
   const { constraint } = request;
-  const mayHold = features.has("constraint-structural-tag");
+  const canConstrain = features.has("constraint-structural-tag");
   const asText = answer ?? ((format: ExactJson): ExactJson => format);
-  const withCalls = calls === null ? null : formatWithCalls(request, choice, { ...calls, mayHold, asText });
+  const withCalls =
+    calls === null ? null : formatWithCalls(request, choice, { ...calls, canConstrain, asText });
   const isPlain = thought === "none" && answer === null;
   if (withCalls === null && (constraint === null || isPlain)) return constraint;
   const format = withCalls ?? (constraint === null ? null : asText(formatOf(constraint)));
@@ -148,7 +149,7 @@ function isForced({ kind }: ToolChoice): boolean {
  * applies unchanged.
  */
 function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCalls): ExactJson {
-  const { format, areParallel, mayHold, asText } = calls;
+  const { format, areParallel, canConstrain, asText } = calls;
   const tools = toolsOf(request);
   const keepingSchema = (tool: JsonObject): CallableTool => callableTool(request, tool);
   const mayBeCalled = (tool: JsonObject): boolean => allows(choice, functionOf(tool).name);
@@ -165,8 +166,9 @@ function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCa
         const text = asText(formatOf(request.constraint));
         return { type: "or", elements: [format.calls(callable, areParallel), text] };
       }
-      const isHeld = (format.isTaught && mayHold) || allowed.length < tools.length || allowed.some(isKept);
-      return isHeld ? format.textWithCalls(callable, areParallel) : null;
+      const isConstrained =
+        (format.isTaught && canConstrain) || allowed.length < tools.length || allowed.some(isKept);
+      return isConstrained ? format.textWithCalls(callable, areParallel) : null;
     }
   }
 }

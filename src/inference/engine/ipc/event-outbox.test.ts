@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import type { GenerationEvent } from "../../../base/domain/generation.ts";
-import { failureOf } from "../../../base/processes/carried-error.ts";
+import { failureOf } from "../../../base/processes/serialized-error.ts";
 import { EventOutbox } from "./serve-engine.ts";
 import type { CallOutput } from "./packed-outputs.ts";
 

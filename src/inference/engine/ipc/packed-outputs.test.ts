@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deserialize, serialize } from "node:v8";
 import type { GeneratedToken, GenerationEvent } from "../../../base/domain/generation.ts";
-import { failureOf } from "../../../base/processes/carried-error.ts";
+import { failureOf } from "../../../base/processes/serialized-error.ts";
 import type { CallOutput } from "./packed-outputs.ts";
 import { packOutputs, unpackOutputs } from "./packed-outputs.ts";
 

@@ -3,7 +3,7 @@
 // because a long answer has millions.
 import { present } from "../../../base/domain/assert.ts";
 import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../../base/domain/generation.ts";
-import type { Failure } from "../../../base/processes/carried-error.ts";
+import type { Failure } from "../../../base/processes/serialized-error.ts";
 import type { TransferAnswer } from "./ipc-transfers.ts";
 
 /** An output of a call. */

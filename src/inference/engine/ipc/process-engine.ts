@@ -19,7 +19,7 @@ import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import type { PromptTransfers } from "../../../base/domain/prompt-transfer.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 import { startChild, type Child } from "../../../base/processes/child.ts";
-import { errorOf } from "../../../base/processes/carried-error.ts";
+import { toServiceError } from "../../../base/processes/serialized-error.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import { Generations, unavailable } from "../generations.ts";
 import type { EngineSettings } from "../settings.ts";
@@ -176,7 +176,7 @@ export class ProcessEngine implements Engine {
     for (const output of unpackOutputs(outputs)) {
       const call = this.#calls.get(output.call);
       if (output.kind === "event") call?.push(output.event);
-      else if (output.kind === "failed") call?.fail(errorOf(output.failure));
+      else if (output.kind === "failed") call?.fail(toServiceError(output.failure));
       else call?.end?.(output.kind === "transferred" ? output.answer : null);
     }
   }

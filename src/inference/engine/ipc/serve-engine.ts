@@ -3,7 +3,7 @@
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import { choiceCountMax } from "../../../base/domain/generation.ts";
-import { failureOf } from "../../../base/processes/carried-error.ts";
+import { failureOf } from "../../../base/processes/serialized-error.ts";
 import { serveParent } from "../../../base/processes/serve-parent.ts";
 import type { Submission } from "../loop/engine-loop.ts";
 import type { LoopEngine } from "../loop-engine.ts";

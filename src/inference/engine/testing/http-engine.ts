@@ -19,7 +19,7 @@ import type {
 } from "../../../base/domain/generation.ts";
 import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { errorOf, failureOf, type Failure } from "../../../base/processes/carried-error.ts";
+import { toServiceError, failureOf, type Failure } from "../../../base/processes/serialized-error.ts";
 import type { GenerationStream } from "../generation-stream.ts";
 import { Generations, unavailable } from "../generations.ts";
 
@@ -118,7 +118,7 @@ export class HttpEngine implements Engine {
       const body = JSON.stringify({ ...request, prompt: { ...request.prompt, adapter: named } });
       const answer = await fetch(`${this.#url}/generate`, { method: "POST", body, signal });
       for await (const line of linesOf(answer)) {
-        if ("failure" in line) throw errorOf(line.failure);
+        if ("failure" in line) throw toServiceError(line.failure);
         for (const event of line.events) stream.push(withNumbers(event));
       }
     } catch (error) {
@@ -130,7 +130,7 @@ export class HttpEngine implements Engine {
   async #post(path: string, body: unknown): Promise<unknown> {
     const answer = await fetch(`${this.#url}${path}`, { method: "POST", body: JSON.stringify(body) });
     const said = (await answer.json()) as Partial<Failure>;
-    if (!answer.ok) throw errorOf(said as Failure);
+    if (!answer.ok) throw toServiceError(said as Failure);
     return said;
   }
 }

@@ -107,7 +107,7 @@ interface Rows {
 function* finiteRows(matrix: StoredTensor): Generator<Rows, void> {
   const { name, type } = matrix;
   if (type === "I64") throw invalid(`${name} holds integers (I64); F32, F16 or BF16 is needed.`);
-  for (const rows of rowsInTurn(matrix)) {
+  for (const rows of rowChunks(matrix)) {
     const values = readFloats(rows);
     if (!values.every(Number.isFinite))
       throw invalid(`${name} holds a number that is not finite; such an adapter answers nothing.`);
@@ -116,7 +116,7 @@ function* finiteRows(matrix: StoredTensor): Generator<Rows, void> {
 }
 
 /** Yields the rows of a matrix in chunks. */
-export function* rowsInTurn(matrix: StoredTensor): Generator<StoredTensor, void> {
+export function* rowChunks(matrix: StoredTensor): Generator<StoredTensor, void> {
   const [rowCount, width] = matrix.shape;
   const rowsAtOnce = Math.max(1, Math.floor(valuesAtOnce / width));
   for (let from = 0; from < rowCount; from += rowsAtOnce)

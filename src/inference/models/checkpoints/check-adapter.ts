@@ -16,7 +16,7 @@ import {
   type StoredLoraAdapter,
 } from "../../architectures/peft-folder.ts";
 import { blockStarts } from "../../architectures/stacked-adapter.ts";
-import { refuseUnusableNumbers, rowsInTurn } from "./adapter-numbers.ts";
+import { refuseUnusableNumbers, rowChunks } from "./adapter-numbers.ts";
 
 /** An adapter that can be served. */
 export interface CheckedAdapter {
@@ -100,7 +100,7 @@ function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, confi
     const isTarget = unfused.targets.some((name) => path.endsWith(`.${name}`));
     const start = present(starts.get(path), path);
     const b = present(stored.get(loraNames(path).b), path);
-    for (const rows of rowsInTurn(b)) readBlock(rows, { start, rank: isTarget ? unfused.rank : 0 });
+    for (const rows of rowChunks(b)) readBlock(rows, { start, rank: isTarget ? unfused.rank : 0 });
   }
 }
 

@@ -13,7 +13,7 @@ import { safetensorsFilesIn } from "../../../lib/model-files/safetensors.ts";
 import { isPlainName, type AddedModel } from "./added-model.ts";
 import type { AddOptions } from "./add-from-hub.ts";
 import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
-import { isDescription, isNoModel, onlyWithWeights, refused } from "./choose-files.ts";
+import { isDescription, isAuxiliaryGguf, onlyWithWeights, refused } from "./choose-files.ts";
 import { requireDiskRoom } from "./disk-room.ts";
 import { licenseOfFolder, licenseOfGguf } from "./licenses.ts";
 import { checkModelName, type ModelLibrary } from "./model-library.ts";
@@ -102,7 +102,7 @@ function ggufModel(path: string): FoundModel {
 
 function onlyGguf(path: string, names: readonly string[]): FoundModel {
   const ofGguf = names.filter((name) => ggufEnd.test(name)).toSorted();
-  const ofModels = ofGguf.filter((name) => !isNoModel(name));
+  const ofModels = ofGguf.filter((name) => !isAuxiliaryGguf(name));
   // A projector without a model is left for the reader to refuse by name.
   const files = ofModels.length === 0 ? ofGguf : ofModels;
   const models = new Map(files.map((name) => [name.replace(ggufEnd, ""), name]));

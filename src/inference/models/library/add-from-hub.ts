@@ -5,7 +5,7 @@ import { ggufFileOf, type AddedModel, type HubSource } from "./added-model.ts";
 import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
 import { chooseDescriptions, chooseFiles, type ChosenFiles, type RepositoryFile } from "./choose-files.ts";
 import { requireDiskRoom } from "./disk-room.ts";
-import { fetchedBytes, fetchFile } from "./hub/fetch-file.ts";
+import { countFetchedBytes, fetchFile } from "./hub/fetch-file.ts";
 import { Hub, type Repository } from "./hub/hub.ts";
 import type { HubAccess, Pause } from "./hub/access.ts";
 import { licenseOfGguf } from "./licenses.ts";
@@ -100,7 +100,7 @@ async function collect(hub: Hub, collection: Collection): Promise<Pick<AddedMode
   const { descriptions, weights } = chosen;
   const all = [...descriptions, ...weights];
   const bytesInAll = sumOf(all.map(({ bytes }) => bytes));
-  const present = await Promise.all(all.map((file) => fetchedBytes(folder, file)));
+  const present = await Promise.all(all.map((file) => countFetchedBytes(folder, file)));
   await requireDiskRoom(folder, bytesInAll - sumOf(present));
   report({
     kind: "begun",

@@ -113,7 +113,7 @@ function ggufModels(files: readonly RepositoryFile[]): ReadonlyMap<string, GgufM
   const models = new Map<string, GgufModel>();
   for (const file of files) {
     const { stem } = ggufName.exec(file.path)?.groups ?? {};
-    if (stem === undefined || isNoModel(stem)) continue;
+    if (stem === undefined || isAuxiliaryGguf(stem)) continue;
     const named = kindAtEnd.exec(stem)?.groups?.["kind"];
     const kind = (named ?? stem).toUpperCase();
     const before = models.get(kind)?.files ?? [];
@@ -123,7 +123,7 @@ function ggufModels(files: readonly RepositoryFile[]): ReadonlyMap<string, GgufM
 }
 
 /** True if a GGUF file's name says that it is an image projector or an importance matrix. */
-export function isNoModel(name: string): boolean {
+export function isAuxiliaryGguf(name: string): boolean {
   return /(^|[._-])(mmproj|imatrix)([._-]|$)/i.test(name);
 }
 

@@ -5,8 +5,8 @@ import { basename, join, resolve } from "node:path";
 import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
 import type { BaseModel, Quantization } from "../../../base/domain/model.ts";
 import { invalid, type ServiceError } from "../../../base/domain/service-error.ts";
-import { inFolder, type NamedBase } from "./named-base.ts";
-import { isServedElsewhere, joinedServers, readServedElsewhere } from "./vllm-spec.ts";
+import { baseInFolder, type NamedBase } from "./named-base.ts";
+import { isVllmSpec, joinServerUrls, parseVllmSpec } from "./vllm-spec.ts";
 
 /** A base model that was added to the data folder. */
 export interface AddedBase {
@@ -55,8 +55,8 @@ export function listBaseModels(
     return found === undefined ? null : folderAt(found.path, folderOfFile);
   };
   const models = [
-    ...joinedServers(named).map((text) => {
-      if (isServedElsewhere(text)) return readServedElsewhere(text, folderOfAdded);
+    ...joinServerUrls(named).map((text) => {
+      if (isVllmSpec(text)) return parseVllmSpec(text, folderOfAdded);
       const one = addedOf(text, added);
       return own(one === null ? parseNamed(text, folderOfFile) : baseOf(one, folderOfFile));
     }),
@@ -95,7 +95,7 @@ function baseOf(
   { name, path, license, hasWeights }: AddedBase,
   folderOfFile: BaseModelChoice["folderOfFile"],
 ): NamedBase {
-  const base = inFolder({ name, engine: embedded }, path, () => {
+  const base = baseInFolder({ name, engine: embedded }, path, () => {
     if (!hasWeights) throw withoutWeights(name);
     return folderAt(path, folderOfFile);
   });
@@ -116,7 +116,7 @@ function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"])
     throw invalid(
       `${JSON.stringify(name)} is no name for a base model: letters, digits, "_", "-" and "." only, up to 128.`,
     );
-  return inFolder({ name, engine: embedded }, path, () => {
+  return baseInFolder({ name, engine: embedded }, path, () => {
     if (isOfHub) throw notAdded(given, split < 0 ? null : name);
     return folderAt(path, folderOfFile);
   });

@@ -10,7 +10,7 @@ export interface NamedBase extends BaseModel {
 }
 
 /** Returns the base model in the folder that `find` returns, or one at `path` with the error that `find` throws. */
-export function inFolder(base: Omit<BaseModel, "folder">, path: string, find: () => string): NamedBase {
+export function baseInFolder(base: Omit<BaseModel, "folder">, path: string, find: () => string): NamedBase {
   try {
     return { ...base, folder: find() };
   } catch (error) {

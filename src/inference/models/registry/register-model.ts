@@ -61,7 +61,7 @@ export async function registerModel(
   const { entity, project, name, baseModel, adapter, from } = registration;
   refuseBadNames({ entity, project, name });
   // An administrator creates entities by naming them; existing names are accepted unchecked.
-  if (entity !== caller.entity && mayReach(caller, { entity, project })) refuseStrangeEntity(entity);
+  if (entity !== caller.entity && mayReach(caller, { entity, project })) refuseInvalidEntity(entity);
   const field = caller.entity === entity ? "project" : "entity";
   refuseOtherOwner(caller, { entity, project }, `The project ${quoted(`${entity}/${project}`)}`, field);
   refuseUnknownBase(bases, baseModel);
@@ -111,7 +111,7 @@ function refuseBadNames(names: Readonly<Record<string, string>>): void {
   throw new ServiceError({ code: "invalid", message, faults });
 }
 
-function refuseStrangeEntity(entity: string): void {
+function refuseInvalidEntity(entity: string): void {
   if (isPlainPart(entity)) return;
   const message = `Value error, entity is ${quoted(entity)}; it may not be only dots, or contain percent-encoding such as "%2f".`;
   throw new ServiceError({

@@ -4,21 +4,21 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
-import { inFolder, type NamedBase } from "./named-base.ts";
+import { baseInFolder, type NamedBase } from "./named-base.ts";
 
 /** Returns the named models, with the URLs of one model joined again after a list was split at commas. */
-export function joinedServers(named: readonly string[]): readonly string[] {
+export function joinServerUrls(named: readonly string[]): readonly string[] {
   const joined: string[] = [];
   for (const text of named) {
     const before = joined.at(-1);
-    if (/^https?:\/\//.test(text) && before !== undefined && isServedElsewhere(before))
+    if (/^https?:\/\//.test(text) && before !== undefined && isVllmSpec(before))
       joined[joined.length - 1] = `${before},${text}`;
     else joined.push(text);
   }
   return joined;
 }
 
-export function isServedElsewhere(text: string): boolean {
+export function isVllmSpec(text: string): boolean {
   return /^(?:[^=/]*=)?vllm\+https?:\/\//.test(text);
 }
 
@@ -28,7 +28,7 @@ export function isServedElsewhere(text: string): boolean {
  * @param folderOf returns the folder of a model that was added under a name; null if there is none
  * @throws ServiceError `invalid`, naming the fault and the cure
  */
-export function readServedElsewhere(text: string, folderOf: (name: string) => string | null): NamedBase {
+export function parseVllmSpec(text: string, folderOf: (name: string) => string | null): NamedBase {
   const split = text.indexOf("=vllm+");
   if (split < 1)
     throw invalid(`${text} has no name; use --model name=${text}, with the name that requests will use.`);
@@ -50,7 +50,7 @@ export function readServedElsewhere(text: string, folderOf: (name: string) => st
   if (twice !== undefined) throw invalid(`${name} names the vLLM server ${twice} twice; name it once.`);
   if (given.length > 1) throw invalid(`${name} names several folders: ${given.join(", ")}; name one.`);
   const base = { name, engine: { kind: "vllm", urls: places } } as const;
-  return inFolder(base, given[0] ?? "", () => folderNamed(name, given[0], folderOf));
+  return baseInFolder(base, given[0] ?? "", () => folderNamed(name, given[0], folderOf));
 }
 
 function readUrl(text: string, name: string): URL {

@@ -5,12 +5,12 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { unlessAborted } from "../../../base/domain/waiting/unless-aborted.ts";
 import type { VllmServer } from "../client/vllm-server.ts";
 import { adapterName, isAdapterName, isNameOf } from "./adapter-names.ts";
-import type { AdapterPlace } from "./adapter-place.ts";
+import type { AdapterFolders } from "./adapter-folders.ts";
 import { loadFailure } from "./load-failure.ts";
 
 export interface LoadedAdaptersOptions {
   readonly server: Pick<VllmServer, "loadAdapter" | "unloadAdapter">;
-  readonly place: AdapterPlace;
+  readonly place: AdapterFolders;
   /** Maximum loaded adapters, unless more are in use. */
   readonly countMax: number;
   /** Receives the error of an adapter that could not be unloaded; it stays loaded, which blocks nothing. */

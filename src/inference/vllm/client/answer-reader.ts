@@ -7,7 +7,7 @@ import type { GeneratedToken, GenerationEvent, GenerationRequest } from "../../.
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ChoiceChunk, CompletionChunk } from "./read-completion.ts";
-import { strangeAnswer, VllmRefusal } from "./vllm-errors.ts";
+import { malformedAnswer, VllmRefusal } from "./vllm-errors.ts";
 
 export class AnswerReader {
   readonly #request: GenerationRequest;
@@ -50,7 +50,7 @@ export class AnswerReader {
   read(chunk: CompletionChunk): readonly GenerationEvent[] {
     // A piece of a different answer, mixed in by a proxy, is refused.
     if (chunk.answerId !== null && this.#answerId !== null && chunk.answerId !== this.#answerId)
-      throw strangeAnswer("an answer to only this request");
+      throw malformedAnswer("an answer to only this request");
     this.#answerId ??= chunk.answerId;
     if (chunk.kind === "choice") return this.#readChoice(chunk);
     this.#cachedTokenCount = chunk.cachedTokenCount ?? 0;
@@ -63,7 +63,7 @@ export class AnswerReader {
    * @throws ServiceError `unavailable` if a choice did not end
    */
   end(): readonly GenerationEvent[] {
-    if (!this.isWhole) throw strangeAnswer("the end of a choice");
+    if (!this.isWhole) throw malformedAnswer("the end of a choice");
     const { prompt, outputs } = this.#request;
     const cachedTokenCount = Math.min(this.#cachedTokenCount, prompt.tokenIds.length);
     // If its log-probabilities were wanted, the request for them has filled the cache.
@@ -73,14 +73,14 @@ export class AnswerReader {
 
   #readChoice({ choice, tokens, finish }: ChoiceChunk): readonly GenerationEvent[] {
     const before = this.#tokenCounts.get(choice);
-    if (before === undefined) throw strangeAnswer("a requested, unfinished choice");
+    if (before === undefined) throw malformedAnswer("a requested, unfinished choice");
     const last = tokens.at(-1);
     const isStopped = finish === "stop" && last !== undefined && this.#stopTokenIds.has(last.id);
     // Under a constraint, the model's end token shows that the answer is complete, and is not part of it.
     const isOwnEnd = finish === "stop" && !isStopped && this.#request.constraint !== null;
     const kept = (isOwnEnd ? tokens.slice(0, -1) : tokens).map((token) => this.#checked(token));
     const count = before + kept.length;
-    if (count > this.#request.stopping.maxTokens) throw strangeAnswer("an end after the last token");
+    if (count > this.#request.stopping.maxTokens) throw malformedAnswer("an end after the last token");
     const finished = finish === null ? null : finishOf(finish, isStopped ? (last?.id ?? null) : null);
     if (finished === null) this.#tokenCounts.set(choice, count);
     else this.#tokenCounts.delete(choice);
@@ -95,9 +95,9 @@ export class AnswerReader {
   }
 
   #checked(token: GeneratedToken): GeneratedToken {
-    if (token.id >= this.#vocabularySize) throw strangeAnswer("a token of the model");
+    if (token.id >= this.#vocabularySize) throw malformedAnswer("a token of the model");
     if (token.alternatives.some(({ id }) => id >= this.#vocabularySize))
-      throw strangeAnswer("alternatives of the model");
+      throw malformedAnswer("alternatives of the model");
     if (this.#allowedTokenIds?.has(token.id) === false) throw nothingLeft();
     const { topLogprobCount } = this.#request.outputs;
     // vLLM adds the token itself if it is not among them; it is the least probable then.

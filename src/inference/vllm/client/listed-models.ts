@@ -1,5 +1,5 @@
 // Reads vLLM's answer to `GET /v1/models`: its model under each of its names, and the loaded adapters.
-import { strangeAnswer } from "./vllm-errors.ts";
+import { malformedAnswer } from "./vllm-errors.ts";
 
 export interface ListedModel {
   /** Name in requests. */
@@ -13,10 +13,10 @@ export interface ListedModel {
 /** @throws ServiceError `unavailable` for another answer */
 export function listedModels(answer: unknown): readonly ListedModel[] {
   const data = answer !== null && typeof answer === "object" && "data" in answer ? answer.data : null;
-  if (!Array.isArray(data)) throw strangeAnswer("its models");
+  if (!Array.isArray(data)) throw malformedAnswer("its models");
   return data.map((item: unknown) => {
     if (item === null || typeof item !== "object" || !("id" in item) || typeof item.id !== "string")
-      throw strangeAnswer("the name of a model");
+      throw malformedAnswer("the name of a model");
     const length = "max_model_len" in item ? item.max_model_len : null;
     const parent = "parent" in item ? item.parent : null;
     return {

@@ -8,7 +8,7 @@ import {
   type TokenAlternative,
 } from "../../../base/domain/generation.ts";
 import type { PassedParameters } from "../../../base/domain/prompt-transfer.ts";
-import { refusalInStream, strangeAnswer } from "./vllm-errors.ts";
+import { refusalInStream, malformedAnswer } from "./vllm-errors.ts";
 
 /** An event of a stream. */
 export type CompletionChunk = ChoiceChunk | UsageChunk;
@@ -59,7 +59,7 @@ export function readChunk(value: unknown): CompletionChunk | null {
   if (fields["error"] !== undefined) throw refusalInStream(fields["error"]);
   const choices = listOf(fields["choices"], "its choices");
   const answerId = idIn(fields);
-  if (choices.length > 1) throw strangeAnswer("one choice an event");
+  if (choices.length > 1) throw malformedAnswer("one choice an event");
   return choices.length === 0 ? readUsage(fields["usage"], answerId) : readChoice(choices[0], answerId);
 }
 
@@ -118,7 +118,7 @@ export function readCompletion(value: unknown): Completion {
   );
   const logprobs = listOf(choice["prompt_logprobs"], "the prompt's log-probabilities");
   if (logprobs.length !== tokenIds.length)
-    throw strangeAnswer("a log-probability for each token of the prompt");
+    throw malformedAnswer("a log-probability for each token of the prompt");
   return {
     promptTokenIds: tokenIds,
     promptLogprobs: logprobs.map((entry, index) =>
@@ -151,7 +151,7 @@ function readPromptToken(id: number, entry: Fields): PromptLogprob {
     })
     .sort(byProbability);
   const own = ranked.find((token) => token.id === id);
-  if (own === undefined) throw strangeAnswer("a token of the prompt");
+  if (own === undefined) throw malformedAnswer("a token of the prompt");
   return { ...own, alternatives: ranked };
 }
 
@@ -163,7 +163,7 @@ function byProbability(one: TokenAlternative, other: TokenAlternative): number {
 /** Parses `token_id:394`, vLLM's notation for tokens when requested. */
 function idOf(name: string): number {
   const id = /^token_id:(\d+)$/.exec(name)?.[1];
-  if (id === undefined) throw strangeAnswer("the id of an alternative");
+  if (id === undefined) throw malformedAnswer("the id of an alternative");
   return Number(id);
 }
 
@@ -175,28 +175,28 @@ function logprobOf(value: unknown): number {
   if (value === null) return logprobMin;
   const logprob = numberOf(value, "a log-probability");
   // `1e999` in JSON is read as infinity.
-  if (logprob > roundedMax) throw strangeAnswer("a log-probability of at most 0");
+  if (logprob > roundedMax) throw malformedAnswer("a log-probability of at most 0");
   return Math.min(0, Math.max(logprobMin, logprob));
 }
 
 function fieldsOf(value: unknown, what: string): Fields {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) throw strangeAnswer(what);
+  if (value === null || typeof value !== "object" || Array.isArray(value)) throw malformedAnswer(what);
   return value as Fields;
 }
 
 function listOf(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw strangeAnswer(what);
+  if (!Array.isArray(value)) throw malformedAnswer(what);
   return value;
 }
 
 /** An integer of at least 0. */
 function countOf(value: unknown, what: string): number {
   const count = numberOf(value, what);
-  if (!Number.isSafeInteger(count) || count < 0) throw strangeAnswer(what);
+  if (!Number.isSafeInteger(count) || count < 0) throw malformedAnswer(what);
   return count;
 }
 
 function numberOf(value: unknown, what: string): number {
-  if (typeof value !== "number" || Number.isNaN(value)) throw strangeAnswer(what);
+  if (typeof value !== "number" || Number.isNaN(value)) throw malformedAnswer(what);
   return value;
 }

@@ -8,7 +8,7 @@ import type {
   GenerationRequest,
   PromptLogprob,
 } from "../../../base/domain/generation.ts";
-import { strangeAnswer } from "./vllm-errors.ts";
+import { malformedAnswer } from "./vllm-errors.ts";
 
 /** True if vLLM's log-probabilities of the answer are not the model's. */
 export function masksLogprobs({ constraint, outputs }: GenerationRequest): boolean {
@@ -73,10 +73,10 @@ export class ScoredAnswer {
     scores: readonly (PromptLogprob | null)[],
   ): readonly GenerationEvent[] {
     const own = scores.slice(this.#request.prompt.tokenIds.length);
-    if (own.length !== tokens.length) throw strangeAnswer("the log-probabilities of an answer");
+    if (own.length !== tokens.length) throw malformedAnswer("the log-probabilities of an answer");
     const scored = tokens.map(({ id }, index) => {
       const score = own[index];
-      if (score?.id !== id) throw strangeAnswer("the log-probability of a token");
+      if (score?.id !== id) throw malformedAnswer("the log-probability of a token");
       const alternatives = score.alternatives.map((other) => ({ id: other.id, logprob: other.logprob }));
       return { id, logprob: score.logprob, alternatives };
     });

@@ -32,7 +32,7 @@ export function refusalOf(
 }
 
 /** Returns the error for an answer with unexpected content. */
-export function strangeAnswer(what: string, cause?: unknown): ServiceError {
+export function malformedAnswer(what: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
     message: "The server that computes this model sent an invalid answer; try again later.",
@@ -46,7 +46,7 @@ export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw strangeAnswer("JSON", cause);
+    throw malformedAnswer("JSON", cause);
   }
 }
 

@@ -22,18 +22,18 @@ import {
   type WholeAnswer,
 } from "./read-completion.ts";
 import { listedModels, type ListedModel } from "./listed-models.ts";
-import { parsed, refusalOf, strangeAnswer } from "./vllm-errors.ts";
+import { parsed, refusalOf, malformedAnswer } from "./vllm-errors.ts";
 
 export interface VllmServerOptions {
   /** `http` or `https`; servers may be below a path. */
   readonly url: URL;
   /** Sent as a bearer token; null if it needs none. */
   readonly key: string | null;
-  readonly waits: VllmWaits;
+  readonly waits: VllmTimeouts;
 }
 
 /** Timeouts in milliseconds. */
-export interface VllmWaits {
+export interface VllmTimeouts {
   readonly connectMs: number;
   /** For calls that compute nothing. */
   readonly answerMs: number;
@@ -69,7 +69,7 @@ export class VllmServer {
   readonly name: string;
   readonly #client = new HttpClient();
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #waits: VllmWaits;
+  readonly #waits: VllmTimeouts;
 
   constructor({ url, key, waits }: VllmServerOptions) {
     this.name = `${url.protocol}//${url.host}${url.pathname.replace(/\/$/, "")}`;
@@ -87,7 +87,7 @@ export class VllmServer {
     const answer = await this.#ask({ method: "GET", path: "/version", ...options });
     const said = answer !== null && typeof answer === "object" && "version" in answer ? answer.version : null;
     if (typeof said === "string") return said;
-    throw strangeAnswer("its version");
+    throw malformedAnswer("its version");
   }
 
   /** The model that it serves, under each of its names, and the loaded adapters. */
@@ -130,7 +130,7 @@ export class VllmServer {
     } catch (error) {
       throw unreachable(error);
     }
-    throw strangeAnswer("the end of its answer");
+    throw malformedAnswer("the end of its answer");
   }
 
   /** The log-probabilities of a prompt. */
@@ -241,7 +241,7 @@ const waitedFor: Readonly<Record<HttpTimeout["waitedFor"], string>> = {
 
 /** Translates failures of the connection; other errors stay unchanged. */
 function unreachable(error: unknown): unknown {
-  if (error instanceof AnswerTooLarge) return strangeAnswer("a size within the limits", error);
+  if (error instanceof AnswerTooLarge) return malformedAnswer("a size within the limits", error);
   if (!(error instanceof HttpFailure)) return error;
   if (error instanceof HttpTimeout) {
     const late = `${waitedFor[error.waitedFor]} did not come within ${error.durationMs / 1000} s.`;

@@ -2,7 +2,7 @@
 import type { EngineGauge } from "../../../base/domain/generation.ts";
 import type { RemoteSettings } from "../settings.ts";
 import type { Replica } from "./replica.ts";
-import type { PlaceCounts } from "./turns.ts";
+import type { PlaceCounts } from "./admission-queue.ts";
 
 type Shown = Pick<Replica, "server" | "facts" | "failureTotal" | "adapters">;
 

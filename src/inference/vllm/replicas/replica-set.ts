@@ -9,15 +9,15 @@ import type { Logger } from "../../../base/telemetry/logger.ts";
 import { sequenceCountOf } from "../client/completion-body.ts";
 import type { ServerFacts } from "../client/server-facts.ts";
 import { chooseReplica, prefixOf } from "./choose-replica.ts";
-import { addedPauseMs } from "./look-pause.ts";
+import { extraBackOffMs } from "./back-off.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import type { Replica } from "./replica.ts";
-import { Turns, type PlaceCounts, type TurnsOptions } from "./turns.ts";
+import { AdmissionQueue, type PlaceCounts, type AdmissionQueueOptions } from "./admission-queue.ts";
 
 export interface ReplicaSetOptions {
   /** At least one. */
   readonly replicas: readonly Replica[];
-  readonly turns: TurnsOptions;
+  readonly queue: AdmissionQueueOptions;
   /** How long a start waits for the first server to answer. */
   readonly startMs: number;
   /** Interval of each server's health probes. */
@@ -55,7 +55,7 @@ const retryMs = 500;
 export class ReplicaSet {
   readonly replicas: readonly Replica[];
   readonly #options: ReplicaSetOptions;
-  readonly #turns: Turns<Replica>;
+  readonly #queue: AdmissionQueue<Replica>;
   readonly #stopping = new AbortController();
   readonly #watches: Promise<void>[] = [];
   readonly #recent: RecentRequests<Replica>;
@@ -64,9 +64,9 @@ export class ReplicaSet {
     this.#options = options;
     this.replicas = options.replicas;
     this.#recent = new RecentRequests(options.replicas);
-    this.#turns = new Turns(options.turns);
+    this.#queue = new AdmissionQueue(options.queue);
     for (const replica of this.replicas)
-      replica.onLeft = () => this.#turns.refuseBut(this.replicas, this.#noneLeft());
+      replica.onLeft = () => this.#queue.refuseBut(this.replicas, this.#noneLeft());
   }
 
   /** Returns the replicas that answer. */
@@ -106,9 +106,9 @@ export class ReplicaSet {
    */
   choose(request: GenerationRequest, tried: ReadonlySet<Replica> = new Set()): ReadyReplica {
     const ready = this.ready().filter(({ replica }) => !tried.has(replica));
-    const free = ready.filter(({ replica }) => this.#turns.roomAt(replica) > 0);
+    const free = ready.filter(({ replica }) => this.#queue.roomAt(replica) > 0);
     const candidates = (free.length > 0 ? free : ready).map(({ replica, facts }) => {
-      const { runningSequences, waitingSequences } = this.#turns.countsAt(replica);
+      const { runningSequences, waitingSequences } = this.#queue.countsAt(replica);
       const runningCount = runningSequences + waitingSequences;
       const recentCount = this.#recent.countOf(replica);
       return { hash: replica.hash, runningCount, recentCount, chosen: { replica, facts } };
@@ -129,11 +129,11 @@ export class ReplicaSet {
     for (;;) {
       const { replica: home } = this.choose(request, tried);
       const turn = { owner, priority, arrival, slotCount, home, mayUse };
-      const admission = await this.#turns.take(turn, { signal });
+      const admission = await this.#queue.take(turn, { signal });
       const { place: replica } = admission;
       const leave = (): void => {
         admission.leave();
-        this.#turns.offer(replica);
+        this.#queue.offer(replica);
       };
       const { facts } = replica;
       if (facts !== null) {
@@ -147,7 +147,7 @@ export class ReplicaSet {
 
   /** Returns a replica's current load. */
   countsAt(replica: Replica): PlaceCounts {
-    return this.#turns.countsAt(replica);
+    return this.#queue.countsAt(replica);
   }
 
   #noneLeft(): ServiceError {
@@ -194,7 +194,7 @@ export class ReplicaSet {
       const isReady = replica.facts !== null;
       // Requests detected the failure.
       if (wasReady && !isReady && !signal.aborted) tellLeft(new Error(replica.fault));
-      if (!isReady) await pause(addedPauseMs(lookMs, replica.absenceCount, secureBytes(1)[0] / 255));
+      if (!isReady) await pause(extraBackOffMs(lookMs, replica.absenceCount, secureBytes(1)[0] / 255));
       if (signal.aborted) return;
       try {
         if (isReady) await replica.server.health({ signal });
@@ -203,7 +203,7 @@ export class ReplicaSet {
           const { version } = await replica.join({ signal });
           this.#recent.join(replica, others);
           logger.info({ server: name, version }, "a vLLM server answers");
-          this.#turns.offer(replica);
+          this.#queue.offer(replica);
         }
       } catch (error) {
         if (signal.aborted || !isReady) continue;

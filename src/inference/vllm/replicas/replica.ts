@@ -1,5 +1,5 @@
 // One of the servers that compute a base: its facts, its reachability, and its adapters.
-import type { AdapterPlace } from "../adapters/adapter-place.ts";
+import type { AdapterFolders } from "../adapters/adapter-folders.ts";
 import { LoadedAdapters } from "../adapters/loaded-adapters.ts";
 import { probeBody } from "../client/completion-body.ts";
 import { readServerFacts, type ServerFacts } from "../client/server-facts.ts";
@@ -8,7 +8,7 @@ import { hashOf } from "./choose-replica.ts";
 
 export interface ReplicaOptions {
   readonly server: VllmServer;
-  readonly place: AdapterPlace;
+  readonly place: AdapterFolders;
   readonly adaptersMax: number;
   readonly vocabularySize: number;
   readonly onFault: (error: unknown, name: string) => void;

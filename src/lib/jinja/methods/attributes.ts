@@ -35,7 +35,7 @@ export function attributeOf(value: Value, name: string, run: Run): Value {
   const own = ownAttribute(value, name, run);
   if (own !== undefined) return own;
   const item = memberOf(value, name);
-  return item === undefined ? missing(value, name, run) : item;
+  return item === undefined ? undefinedAttribute(value, name, run) : item;
 }
 
 /** @throws TemplateFault if `value` is undefined */
@@ -44,14 +44,14 @@ export function subscriptOf(value: Value, key: Value, run: Run): Value {
   const item = memberOf(value, key);
   if (item !== undefined) return item;
   const own = typeof key === "string" ? ownAttribute(value, key, run) : undefined;
-  return own === undefined ? missing(value, key, run) : own;
+  return own === undefined ? undefinedAttribute(value, key, run) : own;
 }
 
 function memberOf(value: Value, key: Value): Value | undefined {
   return value instanceof Callable ? (value.parametrized ?? undefined) : itemOf(value, key);
 }
 
-function missing(value: Value, key: Value, { budget }: Run): Undefined {
+function undefinedAttribute(value: Value, key: Value, { budget }: Run): Undefined {
   const name = objectName(value);
   if (typeof key === "string") return new Undefined(`'${name}' has no attribute '${key}'`);
   return new Undefined(`${name} has no element ${reprOf(key, budget)}`);

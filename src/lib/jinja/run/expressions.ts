@@ -13,7 +13,7 @@ import {
   requireDefined,
 } from "../values/compare.ts";
 import { sliceOf } from "../methods/attributes.ts";
-import { markupSum, withoutMarkup, textOf, typeName } from "../values/show.ts";
+import { concatMarkup, withoutMarkup, textOf, typeName } from "../values/show.ts";
 import { Dict, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 import type { Run } from "./run.ts";
 import type { Scope } from "./scope.ts";
@@ -105,7 +105,7 @@ const rules: { readonly [K in Kind]: (node: Of<K>, scope: Scope, run: Expression
     const [first, second] = [evaluateMarked(left, scope, run), evaluateMarked(right, scope, run)];
     run.line = line;
     if (operator === "+") {
-      const sum = markupSum(first, second, run.budget);
+      const sum = concatMarkup(first, second, run.budget);
       if (sum !== null) return sum;
     }
     return combined(withoutMarkup(first), operator, withoutMarkup(second), run);

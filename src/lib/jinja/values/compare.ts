@@ -106,12 +106,12 @@ function orderOf(left: Value, right: Value, budget: Budget): number | null | und
     if (Number.isNaN(leftNumber) || Number.isNaN(rightNumber)) return null;
     return leftNumber < rightNumber ? -1 : leftNumber > rightNumber ? 1 : 0;
   }
-  if (isList(left) && isList(right)) return listOrder(left, right, budget);
-  if (left instanceof Tuple && right instanceof Tuple) return listOrder(left.items, right.items, budget);
+  if (isList(left) && isList(right)) return compareLists(left, right, budget);
+  if (left instanceof Tuple && right instanceof Tuple) return compareLists(left.items, right.items, budget);
   return undefined;
 }
 
-function listOrder(
+function compareLists(
   left: readonly Value[],
   right: readonly Value[],
   budget: Budget,

@@ -188,7 +188,7 @@ export function toMarkup(value: Value, text: string): Markup {
 }
 
 /** Concatenates HTML and a text in either order; null for other values. */
-export function markupSum(left: Value, right: Value, budget: Budget): Markup | null {
+export function concatMarkup(left: Value, right: Value, budget: Budget): Markup | null {
   if (!(left instanceof Markup) && !(right instanceof Markup)) return null;
   const [before, after] = [htmlOf(left), htmlOf(right)];
   return before === null || after === null ? null : new Markup(budget.text(before + after));

@@ -80,27 +80,27 @@ export function piecesOf(text: string): readonly Piece[] {
   return text.split(slotPattern).flatMap((part, index): readonly Piece[] => {
     const slot = index % 2 === 1 ? slots.find((one) => one === part) : undefined;
     if (slot !== undefined) return [{ kind: slot }];
-    return part === "" ? [] : [{ kind: "text", text: part, words: wordsOf(part) }];
+    return part === "" ? [] : [{ kind: "text", text: part, words: requiredWords(part) }];
   });
 }
 
 /** Splits a text into the words that a reader requires; blanks are optional layout. */
-export function wordsOf(text: string): readonly string[] {
+export function requiredWords(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== "");
 }
 
 /** Returns the text around the calls of a block. */
-export function aroundCalls({ calls }: CallLayout): { readonly open: string; readonly close: string } {
+export function callFrame({ calls }: CallLayout): { readonly open: string; readonly close: string } {
   const [open = "", close = ""] = calls.split("{calls}");
   return { open, close };
 }
 
 /** Returns the word that announces calls to a reader; empty if it is only the brace or bracket of JSON. */
 export function markOf(layout: CallLayout): string {
-  const { open } = aroundCalls(layout);
+  const { open } = callFrame(layout);
   const [first] = piecesOf(layout.call);
   const prefix = first?.kind === "text" ? first.text : "";
-  return wordsOf(open)[0] ?? wordsOf(prefix)[0] ?? "";
+  return requiredWords(open)[0] ?? requiredWords(prefix)[0] ?? "";
 }
 
 /** Returns the marks of some layouts, without those that begin with another mark. */

@@ -23,7 +23,7 @@ export function describedFormat({
   const written = layouts.filter(({ isWritten }) => isWritten);
 
   function* read(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Reading {
-    const readable = readers.filter(({ layout }) => layout.isWritten || !tools.isHeld);
+    const readable = readers.filter(({ layout }) => layout.isWritten || !tools.isConstrained);
     const place = { cursor, pieces, tools };
     const tryEach = function* (some: typeof readers): Reading<boolean> {
       for (const reader of some) if (yield* tryCall(cursor, () => reader.read(place))) return true;

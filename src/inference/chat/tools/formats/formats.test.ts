@@ -217,7 +217,7 @@ test("reads common mistakes of models as they were meant", () => {
     ["now", {}],
   ]);
   // A constraint never produces a list without its mark, so it is no call then.
-  assert.equal(readReply(callFormats.mistral, [list], { functions, isHeld: true }).text, list);
+  assert.equal(readReply(callFormats.mistral, [list], { functions, isConstrained: true }).text, list);
   for (const text of ["<tool_call>Hello</tool_call>", "<tool_call>now and then</tool_call>"])
     assert.equal(readReply(callFormats.glm, [text], { functions }).text, text);
 });
@@ -257,7 +257,7 @@ test("ends a parameter without a mark where another parameter or the end of the 
   assert.deepEqual(calls(callFormats.glm, glm, functions), [["f", { a: "x", n: 2 }]]);
   // A constraint that enforced the call allows no missing mark.
   const text = call("<parameter=a>\nx\n<parameter=b>\ny\n</parameter>\n");
-  const { toolCalls } = readReply(qwen, [text], { functions, isHeld: true });
+  const { toolCalls } = readReply(qwen, [text], { functions, isConstrained: true });
   assert.deepEqual(JSON.parse(toolCalls[0].argumentsText), { a: "x\n<parameter=b>\ny" });
 });
 

@@ -9,7 +9,7 @@ import { longCallId } from "../call-ids.ts";
 import { readGivenObject } from "../call-object.ts";
 import { readBrokenArguments } from "./broken-arguments.ts";
 import { jsonTextContent } from "./text-content.ts";
-import { spaced } from "./write-call.ts";
+import { toPythonJson } from "./write-call.ts";
 
 const marks = {
   start: "<|start|>",
@@ -43,7 +43,7 @@ export const harmonyFormat: CallFormat = {
   }),
   tags: (tool) => [callTag(tool), { ...callContent(tool), begin: `to=${headerOf(tool.name)}` }],
   refusal: () => null,
-  written: (name, values) => `${marks.channel}commentary to=${headerOf(name)}${spaced(values)}`,
+  written: (name, values) => `${marks.channel}commentary to=${headerOf(name)}${toPythonJson(values)}`,
   answer: (format) =>
     behindAnalysis({
       type: "sequence",

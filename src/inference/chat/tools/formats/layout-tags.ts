@@ -1,7 +1,7 @@
 // Converts calls of a format's layouts into formats of a structural tag, which constrain an answer.
 import type { Json } from "../../../../base/domain/text/json.ts";
 import type { CallableTool } from "../call-format.ts";
-import { type CallLayout, aroundCalls, markOf, marksOf, piecesOf } from "./call-layout.ts";
+import { type CallLayout, callFrame, markOf, marksOf, piecesOf } from "./call-layout.ts";
 import { keywordsTag } from "./keyword-arguments.ts";
 import { quotedTag } from "./quoted-grammar.ts";
 import { jsonTextContent, plainTextContent } from "./text-content.ts";
@@ -45,12 +45,12 @@ export function textTag(
 }
 
 function isBlock(layout: CallLayout): boolean {
-  const { open, close } = aroundCalls(layout);
+  const { open, close } = callFrame(layout);
   return open !== "" || close !== "";
 }
 
 function blockTag(layout: CallLayout, tools: readonly CallableTool[], areParallel: boolean): Json {
-  const { open, close } = aroundCalls(layout);
+  const { open, close } = callFrame(layout);
   return { type: "tag", begin: open, content: listTag([layout], tools, areParallel), end: close };
 }
 

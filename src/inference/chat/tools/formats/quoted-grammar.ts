@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../../base/domai
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { CallableTool } from "../call-format.ts";
 import { referred } from "../../../../base/domain/parameters/value-form.ts";
-import { quotedOf } from "./quoted-notation.ts";
+import { toQuotedNotation } from "./quoted-notation.ts";
 import { plainTextContent } from "./text-content.ts";
 
 const annotations = [
@@ -27,7 +27,7 @@ const numberKeywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaxi
 
 /** Returns the reason why such arguments cannot be constrained to the schema; null if they can. */
 export function quotedRefusal(schema: JsonObject): { keyword: string; message: string } | null {
-  const keyword = strangeKeyword(schema, schema, 0);
+  const keyword = unsupportedKeyword(schema, schema, 0);
   if (keyword === null) return null;
   const message = `${keyword} cannot be enforced in the notation in which this model writes arguments; leave it out.`;
   return { keyword, message };
@@ -35,12 +35,12 @@ export function quotedRefusal(schema: JsonObject): { keyword: string; message: s
 
 const depthMax = 32;
 
-function strangeKeyword(schema: Json, root: Json, depth: number): string | null {
+function unsupportedKeyword(schema: Json, root: Json, depth: number): string | null {
   if (!isJsonObject(schema)) return schema === false ? "false" : null;
   if (depth > depthMax) return "$ref";
   if ("const" in schema || Array.isArray(schema["enum"])) return null;
   if (typeof schema["$ref"] === "string")
-    return strangeKeyword(referred(schema["$ref"], root), root, depth + 1);
+    return unsupportedKeyword(referred(schema["$ref"], root), root, depth + 1);
   const below: Json[] = [];
   if (isJsonObject(schema["additionalProperties"]) && !("properties" in schema))
     return "additionalProperties";
@@ -52,7 +52,7 @@ function strangeKeyword(schema: Json, root: Json, depth: number): string | null 
     else if (!["required", "additionalProperties", ...numberKeywords].includes(keyword)) return keyword;
   }
   for (const one of below) {
-    const found = strangeKeyword(one, root, depth + 1);
+    const found = unsupportedKeyword(one, root, depth + 1);
     if (found !== null) return found;
   }
   return null;
@@ -101,9 +101,9 @@ class QuotedGrammar {
     const { type, anyOf, oneOf, enum: values } = schema;
     const reference = schema["$ref"];
     if (typeof reference === "string") return this.#referred(reference);
-    if ("const" in schema) return literal(quotedOf(schema["const"], this.#quote));
+    if ("const" in schema) return literal(toQuotedNotation(schema["const"], this.#quote));
     if (Array.isArray(values))
-      return this.#rule(values.map((value) => literal(quotedOf(value, this.#quote))).join(" | "));
+      return this.#rule(values.map((value) => literal(toQuotedNotation(value, this.#quote))).join(" | "));
     const members = anyOf ?? oneOf;
     if (Array.isArray(members)) return this.#rule(members.map((member) => this.#value(member)).join(" | "));
     if (Array.isArray(type))

@@ -9,11 +9,11 @@ export function jsonOfQuoted(text: string, quote: string): string | null {
 }
 
 /** Returns a JSON value in the notation. */
-export function quotedOf(value: unknown, quote: string): string {
+export function toQuotedNotation(value: unknown, quote: string): string {
   if (typeof value === "string") return quote + value + quote;
-  if (Array.isArray(value)) return `[${value.map((item) => quotedOf(item, quote)).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => toQuotedNotation(item, quote)).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([name, member]) => `${name}:${quotedOf(member, quote)}`);
+  const members = Object.entries(value).map(([name, member]) => `${name}:${toQuotedNotation(member, quote)}`);
   return `{${members.join(",")}}`;
 }
 

@@ -1,11 +1,11 @@
 // Reads a block of calls of one layout. Blanks between the words of a layout are optional, and missing words behind a
 // call's arguments are tolerated.
-import { isBlank, readUntil, takesBehindBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
+import { isBlank, readUntil, takesAfterBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
-import { takesNothing, tryCall, type KnownTools } from "../call-format.ts";
+import { needsNoArguments, tryCall, type KnownTools } from "../call-format.ts";
 import { readCallObject, readGivenObject, type CallMembers } from "../call-object.ts";
 import { readBrokenArguments, type BrokenEnd } from "./broken-arguments.ts";
-import { aroundCalls, markOf, piecesOf, wordsOf, type CallLayout, type Piece } from "./call-layout.ts";
+import { callFrame, markOf, piecesOf, requiredWords, type CallLayout, type Piece } from "./call-layout.ts";
 import { jsonOfKeywords, readKeywordText } from "./python-values.ts";
 import { jsonOfQuoted } from "./quoted-notation.ts";
 import { parameterMarks, readParameters } from "./read-parameters.ts";
@@ -19,18 +19,18 @@ interface Place {
 
 /** @returns true if it read a call; otherwise the cursor's position is undefined */
 export function blockReader(layout: CallLayout): (place: Place) => Reading<boolean> {
-  const { open, close } = aroundCalls(layout);
-  const read = callReader(layout, wordsOf(close));
+  const { open, close } = callFrame(layout);
+  const read = callReader(layout, requiredWords(close));
   return function* readBlock(place) {
     const { cursor, tools } = place;
-    if (!(yield* takesAll(cursor, wordsOf(open))) || !(yield* read(place))) return false;
+    if (!(yield* takesAll(cursor, requiredWords(open))) || !(yield* read(place))) return false;
     let isFurther = tools.areParallel;
     while (isFurther)
       isFurther = yield* tryCall(cursor, function* () {
-        for (const word of wordsOf(layout.separator)) yield* cursor.takes(word);
+        for (const word of requiredWords(layout.separator)) yield* cursor.takes(word);
         return yield* read(place);
       });
-    yield* takesSome(cursor, wordsOf(close));
+    yield* takesSome(cursor, requiredWords(close));
     return true;
   };
 }
@@ -71,7 +71,7 @@ function objectReader(layout: CallLayout, all: readonly Piece[], end: BrokenEnd)
       name: layout.object.name,
       arguments: [layout.object.arguments, "arguments", "parameters"],
       isFunction: (name) => (layout.isAtStart ? tools.functions.has(name) : name !== ""),
-      takesNothing: (name) => takesNothing(tools, name),
+      needsNoArguments: (name) => needsNoArguments(tools, name),
     };
     function* readOne(): Reading<boolean> {
       const outcome = yield* readCallObject(cursor, pieces, members);
@@ -92,7 +92,7 @@ function objectReader(layout: CallLayout, all: readonly Piece[], end: BrokenEnd)
         yield* cursor.skip(isBlank);
         return yield* readOne();
       });
-    yield* takesBehindBlanks(cursor, "]");
+    yield* takesAfterBlanks(cursor, "]");
     return true;
   };
 }
@@ -135,12 +135,18 @@ function namedReader(
     } else if (marks !== null) {
       // A name of no known tool counts only if parameters follow it.
       const isKnown = tools.functions.has(name);
-      const follows = [...wordsOf(marks.open).slice(0, 1), ...(isKnown ? after.slice(0, 1) : [])];
+      const follows = [...requiredWords(marks.open).slice(0, 1), ...(isKnown ? after.slice(0, 1) : [])];
       if (!isBetween || (!hasWords(between) && !(yield* seesOneOf(cursor, follows)))) return false;
       begin();
       const schema = tools.functions.get(name) ?? null;
       const next = [...closing.slice(0, 1), markOf(layout)];
-      yield* readParameters(cursor, pieces, { marks, schema, end: after, next, isHeld: tools.isHeld });
+      yield* readParameters(cursor, pieces, {
+        marks,
+        schema,
+        end: after,
+        next,
+        isConstrained: tools.isConstrained,
+      });
     } else if (next === "{") {
       begin();
       if (layout.quote !== null)
@@ -152,7 +158,7 @@ function namedReader(
       }
     } else {
       const isOver = next === "" || (yield* seesOneOf(cursor, after.slice(0, 1)));
-      if (!isBetween || !isOver || next === "" || !takesNothing(tools, name)) return false;
+      if (!isBetween || !isOver || next === "" || !needsNoArguments(tools, name)) return false;
       begin();
       pieces.addArguments("{}");
     }
@@ -212,5 +218,5 @@ function* takesAll(cursor: Cursor, words: readonly string[]): Reading<boolean> {
 
 /** Reads those of these words that come next, with their leading blanks. */
 function* takesSome(cursor: Cursor, words: readonly string[]): Reading {
-  for (const word of words) yield* takesBehindBlanks(cursor, word);
+  for (const word of words) yield* takesAfterBlanks(cursor, word);
 }

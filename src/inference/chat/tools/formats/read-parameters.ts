@@ -2,9 +2,9 @@
 import type { ParameterMarks } from "../../../../base/domain/parameters/parameter-tags.ts";
 import { valueFormOf, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
-import { isBlank, readUntil, takesBehindBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
+import { isBlank, readUntil, takesAfterBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
-import { wordsOf } from "./call-layout.ts";
+import { requiredWords } from "./call-layout.ts";
 import { jsonOfValue, propertyOf } from "./parameter-values.ts";
 
 /** @param layout with `{name}`, `{value}` and optionally `{isText}` between them */
@@ -26,7 +26,7 @@ export interface ParameterReading {
   /** The words of which one follows those, unless the answer ends there. */
   readonly next: readonly string[];
   /** True if a constraint enforces the call's form: no mark is then missing. */
-  readonly isHeld: boolean;
+  readonly isConstrained: boolean;
 }
 
 /** Reads parameters until none follows and emits one JSON object, which stays open if the text ends within them. */
@@ -36,7 +36,7 @@ export function* readParameters(cursor: Cursor, pieces: ReplyPieces, reading: Pa
   let separator = "{";
   while (
     !(yield* endsNext(cursor, reading.end[0] ?? "")) &&
-    (yield* takesWords(cursor, wordsOf(marks.open)))
+    (yield* takesWords(cursor, requiredWords(marks.open)))
   ) {
     const name = yield* readName(cursor, marks);
     if (name === null) break;
@@ -71,7 +71,7 @@ function* takesWords(cursor: Cursor, words: readonly string[]): Reading<boolean>
 }
 
 function* readName(cursor: Cursor, { middle }: ParameterMarks): Reading<string | null> {
-  const words = wordsOf(middle);
+  const words = requiredWords(middle);
   let name = "";
   while (name.length <= nameLengthMax && !(yield* cursor.sees(words[0]))) {
     const character = yield* cursor.peek();
@@ -88,7 +88,7 @@ function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<Valu
   yield* cursor.skip(isBlank);
   const isText = yield* cursor.takes("true");
   if (!isText) yield* cursor.takes("false");
-  yield* takesWords(cursor, wordsOf(behindKind));
+  yield* takesWords(cursor, requiredWords(behindKind));
   return isText ? "text" : "json";
 }
 
@@ -109,7 +109,7 @@ interface ValueReading extends ParameterReading {
 function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading): Reading<boolean> {
   const { marks, form, property, schema } = reading;
   const { middle, behindKind, close } = marks;
-  const [mark] = wordsOf(close);
+  const [mark] = requiredWords(close);
   // One layout blank at either end of a value is not part of it.
   yield* cursor.takes(blanksAtEnd(behindKind ?? middle));
   let value = "";
@@ -118,9 +118,9 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
     ? (text: string): void => pieces.addArguments(inText(text))
     : (text: string): void => void (value += text);
   if (isText) pieces.addArguments('"');
-  const others = reading.isHeld
+  const others = reading.isConstrained
     ? []
-    : [wordsOf(marks.open)[0], reading.end[0] ?? ""].filter((one) => one !== "");
+    : [requiredWords(marks.open)[0], reading.end[0] ?? ""].filter((one) => one !== "");
   let isWhole = false;
   let isMarked = false;
   let padding = "";
@@ -139,7 +139,7 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
     pieces.addArguments(isWhole ? jsonOfValue(value, form, { property, root: schema ?? true }) : value);
   if (!isWhole) return false;
   if (isText) pieces.addArguments('"');
-  for (const word of wordsOf(close)) yield* takesBehindBlanks(cursor, word);
+  for (const word of requiredWords(close)) yield* takesAfterBlanks(cursor, word);
   return true;
 }
 
@@ -152,11 +152,11 @@ function* lacksMark(cursor: Cursor, reading: ValueReading): Reading<boolean> {
 }
 
 function* seesParameter(cursor: Cursor, { marks, schema, named }: ValueReading): Reading<boolean> {
-  for (const word of wordsOf(marks.open)) {
+  for (const word of requiredWords(marks.open)) {
     yield* cursor.skip(isBlank);
     if (!(yield* cursor.takes(word))) return false;
   }
-  const [word] = wordsOf(marks.middle);
+  const [word] = requiredWords(marks.middle);
   let name = "";
   while (name.length <= nameLengthMax && !(yield* cursor.sees(word))) {
     const character = yield* cursor.peek();

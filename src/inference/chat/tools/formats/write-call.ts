@@ -1,7 +1,7 @@
 // Writes a call in a layout, for the detection of formats to compare with templates.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import type { CallLayout } from "./call-layout.ts";
-import { quotedOf } from "./quoted-notation.ts";
+import { toQuotedNotation } from "./quoted-notation.ts";
 
 interface WrittenCall {
   readonly name: string;
@@ -11,11 +11,11 @@ interface WrittenCall {
 
 export function writtenCall(layout: CallLayout, { name, values, index }: WrittenCall): string {
   const { calls, call, object, quote } = layout;
-  const json = spaced(values);
+  const json = toPythonJson(values);
   const filled: Readonly<Record<string, string>> = {
     "{object}": `{"${object.name}": ${JSON.stringify(name)}, "${object.arguments}": ${json}}`,
     "{name}": name,
-    "{arguments}": quote === null ? json : quotedOf(values, quote),
+    "{arguments}": quote === null ? json : toQuotedNotation(values, quote),
     "{parameters}": Object.entries(values)
       .map(([key, value]) => parameterText(layout, key, value))
       .join(""),
@@ -34,7 +34,7 @@ function parameterText({ parameter }: CallLayout, name: string, value: Json): st
   const isText = typeof value === "string";
   const filled: Readonly<Record<string, string>> = {
     "{name}": name,
-    "{value}": isText ? value : spaced(value),
+    "{value}": isText ? value : toPythonJson(value),
     "{isText}": String(isText),
   };
   return (parameter ?? "").replace(/\{(?:name|value|isText)\}/g, (found) => filled[found]);
@@ -44,16 +44,16 @@ function parameterText({ parameter }: CallLayout, name: string, value: Json): st
 function pythonOf(value: Json): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
-  return spaced(value);
+  return toPythonJson(value);
 }
 
 /** JSON as Python writes it, with a blank behind each sign. */
-export function spaced(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
+export function toPythonJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(toPythonJson).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   // Safe cast: neither a list nor a scalar.
   const members = Object.entries(value as JsonObject).map(
-    ([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`,
+    ([name, member]) => `${JSON.stringify(name)}: ${toPythonJson(member)}`,
   );
   return `{${members.join(", ")}}`;
 }

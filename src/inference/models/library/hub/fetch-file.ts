@@ -14,7 +14,7 @@ import { PartialFile } from "./partial-file.ts";
 const partialEnd = ".partial";
 
 /** Returns how many bytes of a file are in a folder already. */
-export async function fetchedBytes(folder: string, { path, bytes }: RepositoryFile): Promise<number> {
+export async function countFetchedBytes(folder: string, { path, bytes }: RepositoryFile): Promise<number> {
   const file = join(folder, basename(path));
   if (existsSync(file)) return bytes;
   const found = await stat(`${file}${partialEnd}`).catch(() => null);
@@ -22,7 +22,7 @@ export async function fetchedBytes(folder: string, { path, bytes }: RepositoryFi
 }
 
 /** A file to be fetched. */
-export interface Fetching {
+export interface FetchFileOptions {
   readonly repository: Repository;
   readonly file: RepositoryFile;
   /** Target folder; the file is named by the last part of its path. */
@@ -35,7 +35,7 @@ export interface Fetching {
  * @throws ServiceError `unavailable` if the content does not match the hub's checksum, after removing it; else as
  * `Hub`
  */
-export async function fetchFile(hub: Hub, fetching: Fetching): Promise<void> {
+export async function fetchFile(hub: Hub, fetching: FetchFileOptions): Promise<void> {
   const { repository, file, folder, onBytes } = fetching;
   const whole = join(folder, basename(file.path));
   if (existsSync(whole)) {
@@ -50,7 +50,7 @@ export async function fetchFile(hub: Hub, fetching: Fetching): Promise<void> {
   } finally {
     await partial.close();
   }
-  if (!partial.isRight()) {
+  if (!partial.matchesChecksum()) {
     await rm(partial.path);
     throw new ServiceError({
       code: "unavailable",
@@ -62,7 +62,7 @@ export async function fetchFile(hub: Hub, fetching: Fetching): Promise<void> {
 
 async function fetchRest(
   hub: Hub,
-  { repository, file, onBytes }: Fetching,
+  { repository, file, onBytes }: FetchFileOptions,
   partial: PartialFile,
 ): Promise<void> {
   let failedCount = 0;
@@ -71,7 +71,7 @@ async function fetchRest(
     const before = partial.length;
     try {
       const { isWhole, body } = await hub.open(repository, file, before);
-      if (isWhole && before > 0) await partial.startAgain();
+      if (isWhole && before > 0) await partial.restart();
       for await (const part of body) {
         if (partial.length + part.length > file.bytes) throw tooLong(repository, file);
         await partial.append(part);

@@ -44,7 +44,7 @@ export class PartialFile {
     this.#count(part);
   }
 
-  async startAgain(): Promise<void> {
+  async restart(): Promise<void> {
     await this.#handle.truncate(0);
     this.#hash = newHash(this.#file);
     this.#length = 0;
@@ -60,7 +60,7 @@ export class PartialFile {
   }
 
   /** True if the content matches the hub's checksum; call once. */
-  isRight(): boolean {
+  matchesChecksum(): boolean {
     return this.#hash.digest("hex") === this.#file.checksum.digest;
   }
 

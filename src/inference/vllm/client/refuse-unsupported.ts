@@ -12,13 +12,13 @@ const temperatureMax = 2;
  *
  * @throws ServiceError `unsupported`, naming the value and the limit
  */
-export function refuseUnserved(request: GenerationRequest, limits: EngineLimits): void {
+export function refuseUnsupported(request: GenerationRequest, limits: EngineLimits): void {
   const fault = faultOf(request) ?? scoringFault(request, limits);
   if (fault !== null) throw new ServiceError({ code: "unsupported", message: fault });
 }
 
 /** True if a request is refused although its features are offered. */
-export function refusedTogether(request: GenerationRequest): boolean {
+export function isUnsupportedCombination(request: GenerationRequest): boolean {
   return faultOf(request) !== null;
 }
 

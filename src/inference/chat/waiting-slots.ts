@@ -1,9 +1,9 @@
-// Shares the waiting places for engines among entities: however many requests one sends, another's next request finds
-// a place. Covers all engines of a server, since they may wait for the same memory.
+// Shares the waiting slots for engines among entities: however many requests one sends, another's next request finds
+// a slot. Covers all engines of a server, since they may wait for the same memory.
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { TenantShares } from "../../base/domain/sharing/tenant-shares.ts";
 
-export class WaitingPlaces {
+export class WaitingSlots {
   readonly #shares: TenantShares;
 
   /** @param countMax maximum waiting requests */
@@ -12,19 +12,19 @@ export class WaitingPlaces {
   }
 
   /**
-   * Takes a place.
+   * Takes a slot.
    *
    * @returns the function to call when the request waits no longer; idempotent
    * @throws ServiceError `overloaded` if the entity has its share
    */
   enter(entity: string): () => void {
     const leave = this.#shares.enter(entity);
-    if (leave === null) throw noPlace(entity, this.#shares.usedBy(entity));
+    if (leave === null) throw noSlot(entity, this.#shares.usedBy(entity));
     return leave;
   }
 }
 
-function noPlace(entity: string, count: number): ServiceError {
+function noSlot(entity: string, count: number): ServiceError {
   const message = `${count} requests of the entity "${entity}" already wait for a model, its share of engine.waitingCountMax. Try again when some have begun.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 2 });
 }

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { childrenUsage } from "./family-usage.ts";
+import { childrenUsage } from "./children-usage.ts";
 
 const skip = existsSync(`/proc/self/task/${process.pid}/children`)
   ? false

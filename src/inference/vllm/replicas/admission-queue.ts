@@ -9,7 +9,10 @@ import { inStartOrder, Shares } from "../../engine/schedule/fair-shares.ts";
 import { compareRanks, type SlotHolder } from "../../engine/schedule/slot-holder.ts";
 
 /** A request with the properties that determine its order. */
-export interface Turn<Place> extends Pick<SlotHolder, "owner" | "priority" | "arrival" | "slotCount"> {
+export interface AdmissionRequest<Place> extends Pick<
+  SlotHolder,
+  "owner" | "priority" | "arrival" | "slotCount"
+> {
   /** Preferred place. */
   readonly home: Place;
   readonly mayUse: (place: Place) => boolean;
@@ -22,7 +25,7 @@ export interface Admission<Place> {
   readonly leave: () => void;
 }
 
-export interface TurnsOptions {
+export interface AdmissionQueueOptions {
   /** Maximum concurrent choices of a server; a larger request runs by itself. */
   readonly sequenceCountMax: number;
   /** Maximum wait of a request. */
@@ -40,7 +43,7 @@ export interface PlaceCounts {
 
 type Counts = { -readonly [Name in keyof PlaceCounts]: PlaceCounts[Name] };
 
-interface Waiter<Place> extends SlotHolder, Turn<Place> {
+interface Waiter<Place> extends SlotHolder, AdmissionRequest<Place> {
   readonly begin: (admission: Admission<Place>) => void;
   readonly refuse: (error: unknown) => void;
 }
@@ -49,14 +52,14 @@ interface Waiter<Place> extends SlotHolder, Turn<Place> {
 const sequencesAlone = { slotCountMax: 1, kvCacheBytesMax: Infinity, bytesPerPosition: 0 };
 const unplaced = { laneId: "", positionCountMax: 0 };
 
-export class Turns<Place> {
-  readonly #options: TurnsOptions;
+export class AdmissionQueue<Place> {
+  readonly #options: AdmissionQueueOptions;
   readonly #counts = new Map<Place, Counts>();
   /** In the order of {@link compareRanks}. */
   readonly #waiting: Waiter<Place>[] = [];
   readonly #shares = new Shares([], sequencesAlone);
 
-  constructor(options: TurnsOptions) {
+  constructor(options: AdmissionQueueOptions) {
     this.#options = options;
   }
 
@@ -74,7 +77,10 @@ export class Turns<Place> {
    *
    * @throws ServiceError `overloaded` if it did not come in time; the signal's reason
    */
-  async take(turn: Turn<Place>, { signal }: { readonly signal: AbortSignal }): Promise<Admission<Place>> {
+  async take(
+    turn: AdmissionRequest<Place>,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<Admission<Place>> {
     const holder = { ...turn, ...unplaced };
     if (this.#waiting.length === 0 && this.#fits(holder, turn.home)) return this.#begin(holder, turn.home);
     signal.throwIfAborted();

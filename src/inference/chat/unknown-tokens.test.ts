@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { refuseStrangeTokens } from "./resolve-sampling.ts";
+import { refuseUnknownTokens } from "./resolve-sampling.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
 
 function faultsOf(
@@ -10,7 +10,7 @@ function faultsOf(
   badWordIds: readonly (readonly number[])[] = [],
 ): readonly (readonly [string, string])[] {
   try {
-    refuseStrangeTokens(chatRequest(changes), { badWordIds, vocabularySize: 512 });
+    refuseUnknownTokens(chatRequest(changes), { badWordIds, vocabularySize: 512 });
   } catch (error) {
     assert.ok(error instanceof ServiceError && error.code === "unsupported", String(error));
     return error.faults.map(({ location, message }) => [location.join("."), message]);

@@ -2,31 +2,31 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
-import { Turns, type Turn } from "./turns.ts";
+import { AdmissionQueue, type AdmissionRequest } from "./admission-queue.ts";
 
 /** Admission with requests identified by name: records who begins, in order, and the refusals of others. */
 function setUp(sequenceCountMax: number) {
   const clock = new FakeClock();
-  const turns = new Turns<string>({ sequenceCountMax, waitMs: 1000, clock });
+  const queue = new AdmissionQueue<string>({ sequenceCountMax, waitMs: 1000, clock });
   const begun: string[] = [];
   const others: Record<string, string> = {};
   const leaves = new Map<string, () => void>();
   let arrival = 0;
   const ask = async (
     name: string,
-    turn: Partial<Turn<string>> = {},
+    turn: Partial<AdmissionRequest<string>> = {},
     signal = new AbortController().signal,
   ) => {
     const usual = { owner: name[0], priority: 0, arrival: arrival++, slotCount: 1 };
     try {
-      const { place, leave } = await turns.take(
+      const { place, leave } = await queue.take(
         { ...usual, home: "x", mayUse: () => true, ...turn },
         { signal },
       );
       begun.push(place === "x" ? name : `${name} at ${place}`);
       leaves.set(name, () => {
         leave();
-        turns.offer(place);
+        queue.offer(place);
       });
     } catch (error) {
       others[name] = error instanceof ServiceError ? error.code : String(error);
@@ -39,21 +39,21 @@ function setUp(sequenceCountMax: number) {
     await settle();
   };
   const counts = () => {
-    const { runningCount, runningSequences, waitingCount, waitingSequences } = turns.countsAt("x");
+    const { runningCount, runningSequences, waitingCount, waitingSequences } = queue.countsAt("x");
     return [runningCount, runningSequences, waitingCount, waitingSequences];
   };
-  return { clock, turns, begun, others, ask, leave, settle, counts };
+  return { clock, queue, begun, others, ask, leave, settle, counts };
 }
 
 test("admits owners with less load first, and each owner's requests in order", async () => {
-  const { turns, begun, ask, leave, settle, counts } = setUp(2);
+  const { queue, begun, ask, leave, settle, counts } = setUp(2);
   for (const name of ["a1", "a2", "a3", "a4", "b1", "b2"]) void ask(name);
   await settle();
   assert.deepEqual(begun, ["a1", "a2"]);
-  assert.deepEqual([...counts(), turns.roomAt("x")], [2, 2, 4, 4, 0]);
+  assert.deepEqual([...counts(), queue.roomAt("x")], [2, 2, 4, 4, 0]);
   for (const name of ["a1", "b1", "a2", "b2", "a3", "a4"]) await leave(name);
   assert.deepEqual(begun, ["a1", "a2", "b1", "b2", "a3", "a4"]);
-  assert.deepEqual([...counts(), turns.roomAt("x")], [0, 0, 0, 0, 2]);
+  assert.deepEqual([...counts(), queue.roomAt("x")], [0, 0, 0, 0, 2]);
 });
 
 test("admits a better priority first, regardless of load", async () => {
@@ -68,7 +68,7 @@ test("admits a better priority first, regardless of load", async () => {
 });
 
 test("counts choices, and admits an oversized request by itself", async () => {
-  const { turns, begun, ask, leave, settle } = setUp(4);
+  const { queue, begun, ask, leave, settle } = setUp(4);
   void ask("a1", { slotCount: 3 });
   void ask("b1", { slotCount: 9 });
   // It would fit, but must not overtake the next in order.
@@ -76,7 +76,7 @@ test("counts choices, and admits an oversized request by itself", async () => {
   await settle();
   assert.deepEqual(begun, ["a1"]);
   await leave("a1");
-  assert.deepEqual([begun, turns.roomAt("x")], [["a1", "b1"], 0]);
+  assert.deepEqual([begun, queue.roomAt("x")], [["a1", "b1"], 0]);
   await leave("b1");
   assert.deepEqual(begun, ["a1", "b1", "c1"]);
 });
@@ -101,7 +101,7 @@ test("refuses a request that waits too long, and drops one whose client leaves",
 });
 
 test("admits the owner with the least load anywhere, preferring requests whose home has room", async () => {
-  const { turns, begun, ask, leave, settle } = setUp(1);
+  const { queue, begun, ask, leave, settle } = setUp(1);
   void ask("a1");
   void ask("a2", { home: "y" });
   void ask("a3");
@@ -118,26 +118,26 @@ test("admits the owner with the least load anywhere, preferring requests whose h
   await leave("a1");
   assert.deepEqual(begun.slice(4), ["b2"]);
   // A returning place has room.
-  turns.offer("z");
+  queue.offer("z");
   await settle();
   assert.deepEqual(begun.slice(5), ["a3 at z"]);
 });
 
 test("refuses requests that no place may serve, and ignores a second leave", async () => {
-  const { turns, begun, others, ask, leave, settle } = setUp(1);
+  const { queue, begun, others, ask, leave, settle } = setUp(1);
   for (const name of ["a1", "a2"]) void ask(name);
   void ask("a3", { mayUse: (place) => place === "y" });
   await settle();
   const gone = new ServiceError({ code: "unavailable", message: "gone" });
-  turns.refuseBut(["x"], gone);
+  queue.refuseBut(["x"], gone);
   await settle();
   assert.deepEqual(others, { a3: "unavailable" });
-  turns.refuseBut([], gone);
+  queue.refuseBut([], gone);
   await settle();
   assert.deepEqual(others, { a2: "unavailable", a3: "unavailable" });
   await leave("a1");
   await leave("a1");
-  assert.equal(turns.roomAt("x"), 1);
+  assert.equal(queue.roomAt("x"), 1);
   void ask("a4");
   await settle();
   assert.deepEqual(begun, ["a1", "a4"]);

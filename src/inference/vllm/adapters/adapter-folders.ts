@@ -7,7 +7,7 @@ import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { adapterFiles, unreadableAdapter } from "../../architectures/hashes/adapter-hash.ts";
 import { hashFile } from "../../architectures/hashes/base-hashes.ts";
 
-export interface AdapterPlace {
+export interface AdapterFolders {
   /**
    * Returns the folder of an adapter as vLLM sees it.
    *
@@ -22,13 +22,13 @@ export interface AdapterPlace {
 const names = Object.values(adapterFiles);
 
 /** Folder of the copies for vLLM, and its path as vLLM sees it. */
-export interface CopiesPlace {
+export interface CopyFolder {
   readonly folder: string;
-  readonly folderThere: string;
+  readonly folderAtServer: string;
 }
 
 /** @param copies null if vLLM sees this server's files, under the same paths */
-export function createAdapterPlace(copies: CopiesPlace | null): AdapterPlace {
+export function createAdapterFolders(copies: CopyFolder | null): AdapterFolders {
   const checked = new Map<string, Promise<void>>();
   const check = async (reference: AdapterReference, name: string): Promise<void> => {
     const checking = checked.get(name) ?? requireFiles(reference);
@@ -43,7 +43,7 @@ export function createAdapterPlace(copies: CopiesPlace | null): AdapterPlace {
       await check(reference, name);
       if (copies === null) return resolve(reference.folder);
       await copy(reference.folder, join(copies.folder, name));
-      return posix.join(copies.folderThere, name);
+      return posix.join(copies.folderAtServer, name);
     },
     remove: async (name) => {
       checked.delete(name);

@@ -3,7 +3,7 @@
 import { fullDiskError } from "../domain/transient-errors/full-disk.ts";
 import { ServiceError, type ServiceErrorOptions } from "../domain/service-error.ts";
 
-export interface CarriedError {
+export interface SerializedError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | undefined;
@@ -11,11 +11,11 @@ export interface CarriedError {
   readonly code: string | null;
   /** Properties of a `ServiceError`, apart from its message. */
   readonly refusal: Omit<ServiceErrorOptions, "message" | "cause"> | null;
-  readonly cause: CarriedError | null;
+  readonly cause: SerializedError | null;
 }
 
 /** Converts an error and its causes to data. */
-export function carried(thrown: unknown): CarriedError {
+export function serializeError(thrown: unknown): SerializedError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const { name, message, stack, cause } = error;
   return {
@@ -24,12 +24,12 @@ export function carried(thrown: unknown): CarriedError {
     stack,
     code: "code" in error && typeof error.code === "string" ? error.code : null,
     refusal: error instanceof ServiceError ? refusalOf(error) : null,
-    cause: cause === undefined ? null : carried(cause),
+    cause: cause === undefined ? null : serializeError(cause),
   };
 }
 
 /** A `ServiceError` as data. */
-export type Failure = CarriedError & { readonly refusal: NonNullable<CarriedError["refusal"]> };
+export type Failure = SerializedError & { readonly refusal: NonNullable<SerializedError["refusal"]> };
 
 /**
  * Returns the error for callers. One that is not meant for them becomes `internal` with `internalMessage`, and is its
@@ -38,19 +38,19 @@ export type Failure = CarriedError & { readonly refusal: NonNullable<CarriedErro
 export function failureOf(error: unknown, internalMessage: string): Failure {
   const known = error instanceof ServiceError ? error : fullDiskError(error);
   const said = known ?? new ServiceError({ code: "internal", message: internalMessage, cause: error });
-  return { ...carried(said), refusal: refusalOf(said) };
+  return { ...serializeError(said), refusal: refusalOf(said) };
 }
 
 /** Restores the error, with its causes. */
-export function errorOf(failure: Failure): ServiceError {
+export function toServiceError(failure: Failure): ServiceError {
   const { refusal, message, stack, cause } = failure;
-  const causes = cause === null ? {} : { cause: revived(cause) };
+  const causes = cause === null ? {} : { cause: deserializeError(cause) };
   return Object.assign(new ServiceError({ ...refusal, ...causes, message }), { stack });
 }
 
 /** Restores the error; one that was no `ServiceError` becomes an `Error` with the original name. */
-export function revived({ name, message, stack, code, refusal, cause }: CarriedError): Error {
-  const causes = cause === null ? {} : { cause: revived(cause) };
+export function deserializeError({ name, message, stack, code, refusal, cause }: SerializedError): Error {
+  const causes = cause === null ? {} : { cause: deserializeError(cause) };
   const error =
     refusal === null ? new Error(message, causes) : new ServiceError({ ...refusal, ...causes, message });
   return Object.assign(error, { name, stack }, code === null ? {} : { code });

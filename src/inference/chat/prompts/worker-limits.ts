@@ -9,6 +9,6 @@ export const graceMs = 100;
 export const trialWallMs = 300;
 
 /** True if a task exceeded its worker's time or memory limit. */
-export function hasBrokenWorker(error: unknown): error is ServiceError {
+export function exceededWorkerLimit(error: unknown): error is ServiceError {
   return error instanceof TaskTimeout || (error instanceof ServiceError && error.code === "too_large");
 }

@@ -2,22 +2,22 @@
 import type { Clock } from "../domain/clock.ts";
 
 /** Length of the tail of standard error that is searched: V8 writes much after the cause of death. */
-export const lastWordsLength = 16_384;
+export const stderrTailLength = 16_384;
 
 /**
  * Describes the end of a process that lacked memory, to follow its name; null without evidence for that.
  *
  * @param how it ended: `was ended by SIGABRT`
- * @param lastWords the end of its standard error
+ * @param stderrTail the end of its standard error
  */
-export function memoryLack(how: string, lastWords: string): string | null {
-  if (lastWords.includes("JavaScript heap out of memory")) {
+export function describeOutOfMemory(how: string, stderrTail: string): string | null {
+  if (stderrTail.includes("JavaScript heap out of memory")) {
     // From the last garbage collection: the live objects that filled the heap.
-    const size = [...lastWords.matchAll(/-> ([\d.]+) \([\d.]+\) MB/g)].at(-1)?.[1];
+    const size = [...stderrTail.matchAll(/-> ([\d.]+) \([\d.]+\) MB/g)].at(-1)?.[1];
     const full = size === undefined ? "" : `, full at ${Math.round(Number(size))} MB`;
     return `ran out of memory (its JavaScript heap${full}) and ${how}`;
   }
-  return lastWords.includes("std::bad_alloc") ? `ran out of memory and ${how}` : null;
+  return stderrTail.includes("std::bad_alloc") ? `ran out of memory and ${how}` : null;
 }
 
 interface SilenceOptions {

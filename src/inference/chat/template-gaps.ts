@@ -39,19 +39,19 @@ const others: readonly Probe[] = [
 ];
 
 /** A feature of conversations that the template does not show, for people. */
-export interface Unshown {
+export interface TemplateGap {
   readonly what: string;
   /** True if such a conversation is refused; else it is rendered silently without the feature. */
   readonly isRefused: boolean;
 }
 
 /** Returns the features that the template refuses or leaves out. If it refuses a user's message, only that is checked. */
-export function unshownBy(template: ChatTemplate): readonly Unshown[] {
+export function findTemplateGaps(template: ChatTemplate): readonly TemplateGap[] {
   const first = faultOf(template, question);
   return first === null ? others.flatMap((probe) => faultOf(template, probe) ?? []) : [first];
 }
 
-function faultOf(template: ChatTemplate, { what, conversation, shown }: Probe): Unshown | null {
+function faultOf(template: ChatTemplate, { what, conversation, shown }: Probe): TemplateGap | null {
   try {
     const prompt = template.render({ ...plainConversation, ...conversation });
     return prompt.includes(shown) ? null : { what: `it does not show ${what}`, isRefused: false };

@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { systemClock } from "../../base/domain/clock.ts";
 import { createChatTemplate } from "../chat-templates/chat-template.ts";
 import { loadChatTemplate } from "../chat-templates/load-chat-template.ts";
-import { unshownBy } from "./template-abilities.ts";
+import { findTemplateGaps } from "./template-gaps.ts";
 
 function check(source: string | null, expected: readonly string[]): void {
   const options = { source, toolUseSource: null, specialTokens: {}, clock: systemClock };
-  const unshown = unshownBy(createChatTemplate(options));
+  const unshown = findTemplateGaps(createChatTemplate(options));
   assert.deepEqual(
     unshown.map(({ what }) => what),
     expected,
@@ -42,5 +42,5 @@ test("reports what a template cannot render, or does not show, and why", () => {
 });
 
 test("finds nothing missing in the built-in model's template", async () => {
-  assert.deepEqual(unshownBy(await loadChatTemplate("models/hone-tiny")), []);
+  assert.deepEqual(findTemplateGaps(await loadChatTemplate("models/hone-tiny")), []);
 });

@@ -6,9 +6,9 @@ import { setMaxListeners } from "node:events";
  * @returns the results in the items' order
  * @throws the first error, once no work is running
  */
-export async function eachOf<Item, Result>(
+export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
-  { underWayMax, signal }: { readonly underWayMax: number; readonly signal: AbortSignal },
+  { concurrencyMax, signal }: { readonly concurrencyMax: number; readonly signal: AbortSignal },
   work: (item: Item, index: number, signal: AbortSignal) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const ending = new AbortController();
@@ -29,7 +29,7 @@ export async function eachOf<Item, Result>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(underWayMax, items.length) }, run));
+  await Promise.all(Array.from({ length: Math.min(concurrencyMax, items.length) }, run));
   if (failures.length > 0) throw failures[0];
   signal.throwIfAborted();
   return results;

@@ -1,7 +1,7 @@
 // Recorded messages of V8 and the C++ library when memory runs out.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memoryLack } from "./child-signs.ts";
+import { describeOutOfMemory } from "./child-health.ts";
 
 const how = "was ended by SIGABRT";
 
@@ -13,17 +13,23 @@ test("reports a full heap with its size", () => {
     "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
   ].join("\n");
   assert.equal(
-    memoryLack(how, words),
+    describeOutOfMemory(how, words),
     "ran out of memory (its JavaScript heap, full at 398 MB) and was ended by SIGABRT",
   );
   const short = "FATAL ERROR: invalid table size Allocation failed - JavaScript heap out of memory";
-  assert.equal(memoryLack(how, short), "ran out of memory (its JavaScript heap) and was ended by SIGABRT");
+  assert.equal(
+    describeOutOfMemory(how, short),
+    "ran out of memory (its JavaScript heap) and was ended by SIGABRT",
+  );
 });
 
 test("reports memory that the system refuses, and nothing else", () => {
   const words =
     "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n";
-  assert.equal(memoryLack(how, words), "ran out of memory and was ended by SIGABRT");
-  assert.equal(memoryLack(how, "terminate called after throwing an instance of 'std::logic_error'"), null);
-  assert.equal(memoryLack("was ended by SIGKILL", ""), null);
+  assert.equal(describeOutOfMemory(how, words), "ran out of memory and was ended by SIGABRT");
+  assert.equal(
+    describeOutOfMemory(how, "terminate called after throwing an instance of 'std::logic_error'"),
+    null,
+  );
+  assert.equal(describeOutOfMemory("was ended by SIGKILL", ""), null);
 });

@@ -11,7 +11,7 @@ const factorMax = 8;
  * @param absenceCount number of failures since it last answered a request; the first adds nothing
  * @param jitter random, 0 to 1: scales the wait by 0.75 to 1.25
  */
-export function addedPauseMs(lookMs: number, absenceCount: number, jitter: number): number {
+export function extraBackOffMs(lookMs: number, absenceCount: number, jitter: number): number {
   const factor = Math.min(factorMax, 2 ** Math.max(0, absenceCount - 1));
   return lookMs * (factor - 1) * (0.75 + jitter / 2);
 }
