@@ -1,4 +1,4 @@
-// Where artifacts are kept, as one process of a server tells another.
+// Location of the artifacts, in the form that one process of a server passes to another.
 import type { ArtifactStore } from "./artifact-store.ts";
 import type { ArtifactCacheOptions } from "./s3/artifact-cache.ts";
 import type { BucketPlace } from "./s3/bucket-place.ts";
@@ -8,11 +8,14 @@ export type ArtifactPlace =
   | {
       readonly kind: "bucket";
       readonly bucket: BucketPlace;
-      /** What was fetched, on this machine, for all processes of a server. */
+      /** Cache of fetched files on this machine, shared by all processes of a server. */
       readonly cache: ArtifactCacheOptions;
     };
 
 export interface PlacedArtifacts extends ArtifactStore {
-  /** What another process of the server needs to open the same; of now, since the server is another after its lease was lost. */
+  /**
+   * Parameters with which another process of the server opens the same store. They may change: the server gets a new
+   * id after it loses its lease.
+   */
   readonly place: ArtifactPlace & { readonly server: string };
 }

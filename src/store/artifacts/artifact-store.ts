@@ -1,79 +1,88 @@
-// What is big, and shared by all servers on one database: adapters, trainers' states, uploaded files. The contract of whoever
-// keeps it. A key is a path such as `adapters/<model>/<step>`; what lies below a key is an artifact of its own as well. Knows
-// nothing of what an artifact means: who needs which, and who may use it, is the database's.
+// Contract of a store of artifacts: large data shared by all servers on one database, such as adapters, trainers'
+// states and uploaded files. A key is a path such as `adapters/<model>/<step>`; keys below it are separate artifacts.
+// The store knows nothing of their meaning: the database records who needs and who may use them.
 import type { Readable } from "node:stream";
 import type { Seal } from "./seal.ts";
 
 export interface ArtifactStore {
-  /** What tells this place from every other: whoever shares artifacts finds the same. Made when it is first asked for. */
+  /** Returns the unique id of this place, equal for all servers that share it; created on the first call. */
   placeId(): Promise<string>;
   /**
-   * Has `write` fill an empty folder, and keeps its files under the key: whole or not at all, also where the power fails, in
-   * place of what is there and below. What `write` throws leaves what was there, so it may check what it wrote.
+   * Calls `write` with an empty folder, then atomically stores its files under the key, even if the power fails. They
+   * replace everything at and below the key. If `write` throws, the old artifact stays, so it may check its own
+   * output.
    *
-   * @param options.mayPut as the writer's
+   * @param options.mayPut like the writer's
    */
   put<Result>(
     key: string,
     write: (folder: string) => Promise<Result>,
     options?: Pick<ArtifactWriter, "mayPut">,
   ): Promise<Result>;
-  /** The same of a single file. */
+  /** As `put`, for a single file. */
   putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result>;
   /**
-   * Where this machine reads the files that were put, or the file: until it is removed, or from a store elsewhere for some
-   * minutes. Whether what lies below the key is there too depends on the store. Nothing is there where there is no such
-   * artifact: who reads it hears of that.
+   * Returns a path on this machine to an artifact's folder or file. It stays valid until removal, or, if fetched from
+   * a remote store, for some minutes; a missing artifact yields a path that does not exist. Artifacts below the key
+   * may or may not be there.
    *
-   * @param seal what it has to be; null asks for nothing, and costs no reading
-   * @throws ServiceError `conflict` for another one than sealed, or none
+   * @param seal expected content; null skips the check and its reading
+   * @throws ServiceError `conflict` if the artifact differs from the seal or is missing
    */
   path(key: string, seal: Seal | null): Promise<string>;
   /**
-   * Puts the files of an artifact at a path of this machine, whose folder exists: they stay as they are now, whatever becomes of
-   * the artifact. Nobody may write to them. Of one that is being removed a part may come: a seal tells.
+   * Copies an artifact's files to a path on this machine, whose folder exists; later changes of the artifact do not
+   * affect them. Nobody may write to the copies. If the artifact is being removed, the copy may be incomplete, which a
+   * seal detects.
    *
-   * @returns false where there is no such artifact
+   * @returns false if there is no such artifact
    */
   copyTo(key: string, path: string): Promise<boolean>;
-  /** The same, where this machine has it already; null where it would have to be fetched. Asks no other machine. */
+  /**
+   * As `path`, if this machine already has the files; null if they would have to be fetched. Contacts no other
+   * machine.
+   */
   localPath(key: string): Promise<string | null>;
-  /** The bytes of a file. @throws ServiceError `not_found` */
+  /** Opens a file for reading. @throws ServiceError `not_found` */
   open(key: string): Promise<Readable>;
   has(key: string): Promise<boolean>;
-  /** The names right below a key. */
+  /** Returns the names directly below a key. */
   names(key: string): Promise<readonly string[]>;
-  /** Removes an artifact with all below it; one that is gone is no error. */
+  /** Removes an artifact with everything below it. A missing one is not an error. */
   remove(key: string): Promise<void>;
-  /** Removes what processes of this server that have died had not finished under a key, and below. */
+  /** Removes the unfinished writes of this server's dead processes at or below a key. */
   removeUnfinished(key: string): Promise<void>;
   /**
-   * Says that what is below a key stays only if it is released: this server is about to remove it, or has not stored yet
-   * whose it is. Should the server die, {@link sweepAbandoned} decides.
+   * Marks everything below a key as held: this server is about to remove it, or has not yet recorded its owner. If the
+   * server dies before `release`, {@link sweepAbandoned} decides.
    */
   hold(key: string): Promise<void>;
   release(key: string): Promise<void>;
   /**
-   * Removes what servers that are gone had not finished, and what they held that nobody knows; returns the keys of that.
+   * Removes the unfinished writes of dead servers, and the artifacts they held that are unknown. Returns the keys of
+   * those artifacts.
    *
-   * @param among.isLive whether a server has a lease
-   * @param among.isKnown whether what was held is somebody's, who keeps it
+   * @param among.isLive true if a server has a lease
+   * @param among.isKnown true if a held artifact has an owner, which keeps it
    */
   sweepAbandoned(among: {
     readonly isLive: (server: string) => Promise<boolean>;
     readonly isKnown: (key: string) => Promise<boolean>;
   }): Promise<readonly string[]>;
-  /** Removes what is right below a key, was put there before a time, and is not known; returns its keys. */
+  /** Removes unknown artifacts directly below a key that are older than a time. Returns their keys. */
   sweep(
     key: string,
     among: { readonly olderThan: Date; readonly isKnown: (key: string) => Promise<boolean> },
   ): Promise<readonly string[]>;
 }
 
-/** Whose artifacts a store puts there. */
+/** The server that writes to a store. */
 export interface ArtifactWriter {
-  /** The server whose lease what is not finished goes by. */
+  /** Id of the server whose lease protects unfinished writes. */
   readonly server: () => string;
-  /** Called before anything is written, and just before it is put in its place; what it throws keeps it from there. */
+  /**
+   * Called before anything is written, and just before the artifact is moved into place. If it throws, nothing is
+   * stored.
+   */
   readonly mayPut?: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-// The contract of artifacts on every store there is, and in which order a folder comes to be.
+// Runs the artifact contract on every store, and tests the order in which a folder reaches the disk.
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -44,7 +44,7 @@ checkArtifacts("bucket", (t) => {
   return (writer) => new BucketArtifacts({ bucket, cache: { folder: newRoot(t), bytesMax: 1e9 }, ...writer });
 });
 
-/** What is synced from now on: its path in the root, and whether what is put had its name by then. */
+/** Records from now on which paths in the root are synced, and whether the stored artifact had its name by then. */
 async function watchSyncs(t: TestContext, root: string, put: string): Promise<string[]> {
   const seen: string[] = [];
   const handle = await open(root, "r");
@@ -63,7 +63,7 @@ async function watchSyncs(t: TestContext, root: string, put: string): Promise<st
   return seen;
 }
 
-test("files and their folder are on disk before the folder has its name, and its name and those above it at last", async (t) => {
+test("syncs files and their folder before renaming the folder, and then its parents", async (t) => {
   if (!existsSync("/proc/self/fd")) return t.skip("what a handle is open on cannot be seen here");
   const root = newRoot(t);
   const seen = await watchSyncs(t, root, join(root, "adapters/m/1"));
@@ -84,7 +84,7 @@ test("files and their folder are on disk before the folder has its name, and its
   assert.deepEqual(readdirSync(join(root, "work/s")), []);
 });
 
-test("folders above an artifact are on disk though another made them and may have died before, and so is a removal", async (t) => {
+test("syncs parent folders that another process may have created before dying, and syncs removals", async (t) => {
   if (!existsSync("/proc/self/fd")) return t.skip("what a handle is open on cannot be seen here");
   const root = newRoot(t);
   mkdirSync(join(root, "adapters/m"), { recursive: true });
@@ -99,7 +99,7 @@ test("folders above an artifact are on disk though another made them and may hav
   assert.equal(seen.at(-1), "adapters", "the folder that was left empty went too");
 });
 
-test("the folder that all lies in is on disk when it is first asked for, whoever made it", async (t) => {
+test("syncs the root folder on first use, including one that another process created", async (t) => {
   if (!existsSync("/proc/self/fd")) return t.skip("what a handle is open on cannot be seen here");
   const parent = newRoot(t);
   const root = join(parent, "data");
@@ -112,7 +112,7 @@ test("the folder that all lies in is on disk when it is first asked for, whoever
   assert.deepEqual(seen, [". after", "data after"]);
 });
 
-test("what a process that died was writing of an artifact is removed for the server that goes on, and nothing else", async (t) => {
+test("removes a dead process's unfinished writes of an artifact for its successor, and nothing else", async (t) => {
   const root = newRoot(t);
   const store = new FolderArtifacts({ root, server: () => "s" });
   const left = ["adapters+m+1.a", "adapters+m+1+state.b", "adapters+m+10.c", "adapters+m+2.d"];
@@ -121,7 +121,7 @@ test("what a process that died was writing of an artifact is removed for the ser
   assert.deepEqual(readdirSync(join(root, "work/s")).toSorted(), left.slice(2));
 });
 
-test("a server's scratch goes with what it is for, and with its lease", async (t) => {
+test("removes a server's scratch folder after its use, and with its lease", async (t) => {
   const root = newRoot(t);
   const [one, two] = ["one", "two"].map((server) => new ServerFolder({ root, server: () => server }));
   const scratch = await one.withScratch(async (folder) => {
@@ -141,7 +141,7 @@ test("a server's scratch goes with what it is for, and with its lease", async (t
   for (const cache of caches) assert.deepEqual(readdirSync(cache), ["weights"]);
 });
 
-test("what is computed of a model that was added is kept in its folder, of all others together", () => {
+test("caches data of an added model in the model's folder, and that of all others together", () => {
   const folder = new ServerFolder({ root: "/data", server: () => "s" });
   for (const path of ["/models/a", "/data", "/data/models", "/data/modelsx/a", "/data/other/models/a"])
     assert.equal(folder.cacheOf(path), "/data/cache", path);

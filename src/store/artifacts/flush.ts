@@ -1,10 +1,10 @@
-// Has what was written survive a loss of power.
+// Flushes files and folders to disk, so that they survive a power loss.
 import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
- * Has the content of a file, or which files there are in a folder, survive a loss of power. Windows flushes only what is open
- * for writing, which a folder cannot be; its file system keeps a journal of names.
+ * Flushes a file's content or a folder's entries to disk. Windows flushes only what is open for writing, which a
+ * folder cannot be; its file system keeps a journal of names.
  */
 export async function flush(path: string): Promise<void> {
   const isWindows = process.platform === "win32";
@@ -18,8 +18,8 @@ export async function flush(path: string): Promise<void> {
 }
 
 /**
- * A folder that lasts, with those above it that were missing, and with all of them up to a root that lasts already: whoever
- * made one that is there may have died before it was on disk.
+ * Creates a folder and its missing parents and flushes them all, up to a root that is already durable. Existing
+ * folders are flushed too, since their creator may have died before it did so.
  */
 export async function makeFolder(folder: string, root = folder): Promise<void> {
   const first = await mkdir(folder, { recursive: true });
@@ -27,10 +27,10 @@ export async function makeFolder(folder: string, root = folder): Promise<void> {
   for (let made = resolve(folder); made.length >= top; made = dirname(made)) await flush(dirname(made));
 }
 
-/** What a system says where a folder above cannot be flushed by this user, or at all. */
+/** Errors of a system where a parent folder cannot be flushed by this user, or at all. */
 const unflushable: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EINVAL", "ENOTSUP", "ENOSYS"]);
 
-/** Has the name of a folder survive a loss of power, whoever made it, as far as this user may see to that. */
+/** Flushes the name of a folder, as far as this user's permissions allow. */
 export async function keepName(folder: string): Promise<void> {
   await flush(dirname(resolve(folder))).catch((error: unknown) => {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";

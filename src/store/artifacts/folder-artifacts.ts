@@ -1,5 +1,5 @@
-// Artifacts in a folder, which several servers may share: each key is its path in it. What is being written, and what is held,
-// lies in `work/<server>` until then, so that what a server leaves behind is known to be its own.
+// Artifacts in a folder, which several servers may share: each key is its path in it. Unfinished writes and holds are
+// in `work/<server>`, so that the remains of a server are recognized as its own.
 import { existsSync } from "node:fs";
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -43,7 +43,7 @@ export class FolderArtifacts implements PlacedArtifacts {
       throw error;
     });
     if (known !== null) {
-      // Who made it may have died before it was on disk.
+      // Another process may have created it and died before flushing it.
       await keepName(root);
       await flush(root);
       return known.trim();
@@ -53,7 +53,7 @@ export class FolderArtifacts implements PlacedArtifacts {
     try {
       await writeFile(unfinished, `${newUuid()}\n`);
       await flush(unfinished);
-      // Of several that make one at once, the first has it.
+      // The first of several concurrent creators wins.
       await link(unfinished, file).catch((error: unknown) => {
         if (!isThere(error)) throw error;
       });
@@ -110,9 +110,9 @@ export class FolderArtifacts implements PlacedArtifacts {
   async remove(key: string): Promise<void> {
     const path = this.#pathOf(key);
     await rm(path, { recursive: true, force: true });
-    // A folder that is empty now is no artifact's.
+    // An empty folder belongs to no artifact.
     const isAlone = dirname(key).includes("/") && (await isRemoved(dirname(path)));
-    // What is gone stays so where the power fails: nobody would know of it any more.
+    // Makes the removal durable, since nobody would know of an artifact that returned after a power failure.
     await flushNearest(dirname(isAlone ? dirname(path) : path), this.#options.root);
   }
 
@@ -143,7 +143,7 @@ export class FolderArtifacts implements PlacedArtifacts {
       for (const key of (await namesIn(folder)).flatMap(heldKeyOf)) {
         if (await isKnown(key)) continue;
         const wasThere = await this.has(key);
-        // Also where it is gone: who held it may have died before that was on the disk.
+        // Removes it even if it is missing: its holder may have died before that removal was durable.
         await this.remove(key);
         if (wasThere) removed.push(key);
       }
@@ -199,7 +199,7 @@ export class FolderArtifacts implements PlacedArtifacts {
   }
 }
 
-/** A file takes the place of another in one step; a folder that is replaced is what a lost attempt left, in nobody's use. */
+/** A file replaces another atomically. A replaced folder is the remains of a lost attempt, which nobody uses. */
 async function place(
   unfinished: string,
   target: string,
@@ -208,14 +208,15 @@ async function place(
   const isFolder = (await stat(unfinished)).isDirectory();
   for (let tried = 1; ; tried++) {
     await makeFolder(dirname(target), root);
-    // As late as can be: whoever sleeps after it for longer than a lease may take the place of a successor's.
+    // Checked as late as possible: a process that then sleeps for longer than a lease may overwrite its successor's
+    // artifact.
     await mayPut();
     if (isFolder) await rm(target, { recursive: true, force: true });
     try {
       return await rename(unfinished, target);
     } catch (error) {
       if (tried === placingTriesMax) throw error;
-      // What was removed beside it just then took the empty folder along.
+      // A concurrent removal deleted the empty parent folder as well.
       if (isMissing(error)) continue;
       if (!isHeldForAMoment(error)) throw error;
       await systemClock.sleep(100 * tried);
@@ -223,7 +224,7 @@ async function place(
   }
 }
 
-/** Flushes a folder; where it is gone, the nearest above it within a root that is there, which has lost its name. */
+/** Flushes a folder; if it is missing, flushes its nearest existing parent within the root, which has lost the entry. */
 async function flushNearest(folder: string, root: string): Promise<void> {
   try {
     await flush(folder);
@@ -233,7 +234,7 @@ async function flushNearest(folder: string, root: string): Promise<void> {
   }
 }
 
-/** Removes a folder where it is empty; returns whether it did. */
+/** Removes a folder if it is empty. Returns true if it did. */
 function isRemoved(folder: string): Promise<boolean> {
   return rmdir(folder).then(
     () => true,
@@ -241,7 +242,7 @@ function isRemoved(folder: string): Promise<boolean> {
   );
 }
 
-/** On Windows nothing is renamed that another program has open, such as a scanner what was just written. */
+/** True for errors on Windows while another program, such as a virus scanner, has the file open. */
 function isHeldForAMoment(error: unknown): boolean {
   const codes = ["EPERM", "EACCES", "EBUSY"];
   return (
@@ -252,7 +253,7 @@ function isHeldForAMoment(error: unknown): boolean {
   );
 }
 
-/** In the root; what lies there under another name is artifacts'. */
+/** Name in the root; every other name there belongs to artifacts. */
 const placeFile = "artifacts-id";
 
 function isThere(error: unknown): boolean {
@@ -261,7 +262,7 @@ function isThere(error: unknown): boolean {
 
 const placingTriesMax = 5;
 
-/** A key as a name, for people who look what is being written. */
+/** Returns a key as a file name that people can read. */
 function nameOf(key: string): string {
   return key.replaceAll("/", "+");
 }

@@ -1,7 +1,7 @@
-// What lies in folders that may not be there.
+// Lists folders that may not exist.
 import { readdir } from "node:fs/promises";
 
-/** The names in a folder; empty when there is no such folder. */
+/** Returns the names in a folder; empty if there is no such folder. */
 export async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);

@@ -1,22 +1,22 @@
-// The files of a folder a second time, which takes no room and no time: hard links, or copies where the file system has none.
-// What is removed at the one place stays at the other, and nobody writes to files of artifacts.
+// Duplicates the files of a folder without using space or time: as hard links, or as copies if the file system has
+// none. Removing one of the two leaves the other, and nobody writes to files of artifacts.
 import { constants } from "node:fs";
 import { copyFile, link, lstat, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isMissing } from "./folder-names.ts";
 
-/** How file systems say that they have no such links, or no more of this file. */
+/** Errors that mean no hard links, or no more for this file. */
 const withoutLinks = ["EPERM", "EXDEV", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EACCES"];
 
 /**
- * Opens nothing but plain files. Named pipes and the like, and symbolic links to folders, are linked as they are where the
- * file system can, for the caller to find them.
+ * Opens only plain files. Named pipes and the like, and symbolic links to folders, are linked themselves if the file
+ * system can, for the caller to find.
  *
- * @returns false where there is nothing; what goes meanwhile is left out
+ * @returns false if `from` does not exist; files that vanish meanwhile are skipped
  */
 export async function linkFiles(from: string, to: string): Promise<boolean> {
   try {
-    // A symbolic link that leads nowhere is an entry, too.
+    // A dangling symbolic link counts as an entry, too.
     const found = await stat(from).catch(() => lstat(from));
     if (found.isDirectory()) await linkFolder(from, to);
     else await linkEntry(from, to);
@@ -40,7 +40,7 @@ async function linkFolder(from: string, to: string): Promise<void> {
 async function linkEntry(from: string, to: string): Promise<void> {
   const isFile = (await stat(from).catch(() => null))?.isFile() === true;
   try {
-    // The target of a symbolic link, which may be relative.
+    // Links the target of a symbolic link, since the link may be relative.
     await link(isFile ? await realpath(from) : from, to);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";

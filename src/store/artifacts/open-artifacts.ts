@@ -1,4 +1,4 @@
-// The store of artifacts at a place, whatever kind of place that is.
+// Opens the store of artifacts at a place of any kind.
 import type { ArtifactPlace, PlacedArtifacts } from "./artifact-place.ts";
 import type { ArtifactWriter } from "./artifact-store.ts";
 import { FolderArtifacts } from "./folder-artifacts.ts";

@@ -1,4 +1,4 @@
-// Opens plain files only: a named pipe would keep its reader waiting.
+// Opens only plain files, since a named pipe would block its reader.
 import { readdirSync, statSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export async function openArtifactFile(path: string, key: string): Promise<Reada
 }
 
 /**
- * Follows symbolic links, as the cache of the Hugging Face hub has them; folders in it are left alone.
+ * Follows symbolic links, which the Hugging Face hub's cache uses; ignores subfolders.
  *
  * @throws ServiceError `invalid` naming the first entry that is neither a plain file nor a folder
  */

@@ -1,5 +1,5 @@
-// What an artifact has to be, as one hash over some of its files: whoever is about to use it notices a byte that changed
-// since it was stored. Reads at once, in the processes and threads that are about to read it anyway.
+// Seals of artifacts: one hash over some of the files, by which a user notices a changed byte. Reads synchronously, in
+// processes and threads that are about to read the files anyway.
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -7,27 +7,27 @@ import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 export interface Seal {
-  /** What is it, for people: "adapter". */
+  /** Kind of the artifact, for people: "adapter". */
   readonly what: string;
-  /** The files that are hashed, in this order; others may lie beside them. */
+  /** Hashed files, in this order; the folder may contain others. */
   readonly files: readonly string[];
-  /** Hex SHA-256, as {@link hashOfFiles} tells it. */
+  /** Hex SHA-256, as {@link hashOfFiles} returns it. */
   readonly hash: string;
 }
 
-/** The hex SHA-256 over the names and contents of files. */
+/** Returns the hex SHA-256 over the names and contents of files. */
 export function hashOfFiles(folder: string, names: readonly string[]): string {
   return hashOfHashes(names.map((name) => [name, hashFile(join(folder, name))]));
 }
 
-/** The same, of files whose hex SHA-256 is known. */
+/** As {@link hashOfFiles}, for files whose hex SHA-256 is known. */
 export function hashOfHashes(files: readonly (readonly [name: string, hash: string])[]): string {
   const hash = createHash("sha256");
   for (const [name, ofFile] of files) hash.update(`${JSON.stringify(name)} ${ofFile}\n`);
   return hash.digest("hex");
 }
 
-/** @throws ServiceError `conflict` when a file of the seal is gone or another one */
+/** @throws ServiceError `conflict` if a file of the seal is missing or changed */
 export function requireSealed(folder: string, { what, files, hash }: Seal): void {
   let now: string;
   try {
@@ -42,7 +42,7 @@ export function requireSealed(folder: string, { what, files, hash }: Seal): void
     );
 }
 
-/** The refusal of what is not there or damaged: nothing of the request, but it can be mended. */
+/** Error for a missing or damaged artifact: not the request's fault, and curable. */
 export function notAsStored(what: string, reason: string, cause?: unknown): ServiceError {
   const message = `The ${what} on disk is not the one that was stored: ${reason}. Put its files back from a copy, or delete the version.`;
   return new ServiceError({ code: "conflict", message, cause });

@@ -1,15 +1,15 @@
-// What a server has in a folder of its own, locked for one server at a time: caches, what attempts at jobs keep for each
-// other, and what it is just working with, in `work/<server>`. Artifacts may lie in the same folder or in another.
+// A server's own folder, locked for one server at a time: caches, work that attempts at jobs keep for each other, and
+// scratch files in `work/<server>`. The artifacts may be in the same folder or in another.
 import { mkdir, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { ArtifactWriter } from "./artifact-store.ts";
 import { newUuid } from "../../base/domain/random.ts";
 import { namesIn } from "./folder-names.ts";
 
-/** In a root, a folder for each server. */
+/** Name in a root: contains a folder for each server. */
 export const workFolder = "work";
 
-/** The folder of the server that writes: what it has not finished, which is of no use without it and goes with its lease. */
+/** Returns the folder of a server's unfinished writes, which are useless to others and expire with its lease. */
 export function workOf({ root, server }: Pick<ArtifactWriter, "server"> & { readonly root: string }): string {
   return join(root, workFolder, server());
 }
@@ -18,16 +18,16 @@ interface ServerFolderOptions extends Pick<ArtifactWriter, "server"> {
   readonly root: string;
 }
 
-/** In a root, a folder for each model that was added. */
+/** Name in a root: contains a folder for each added model. */
 export const modelsFolder = "models";
-/** In a root: what a backup that is being made keeps of its moment. */
+/** Name in a root: the snapshot of a backup in progress. */
 export const backupFolder = "backup";
-/** In a root: what is computed of models, and files of a bucket. */
+/** Name in a root: data computed from models, and cached files of a bucket. */
 export const cacheFolder = "cache";
-/** In the folder of a model: what is computed of it. */
+/** Name in a model's folder: data computed from the model. */
 const ownCache = ".cache";
 
-/** What servers make in their folders; earlier ones made `imports` too. */
+/** Folders that servers create; earlier versions also created `imports`. */
 export const folderNames: readonly string[] = [
   "adapters",
   "files",
@@ -47,10 +47,10 @@ export class ServerFolder {
   }
 
   /**
-   * Of what is computed of a model, and made anew where it is missing: within the model's own folder where that is one that
-   * was added, so that it goes with it.
+   * Returns the cache folder for data computed from a model, which is recomputed if missing. For an added model it is
+   * in the model's own folder, and so is deleted with it.
    *
-   * @param model a path of it
+   * @param model path in or of the model
    */
   cacheOf(model: string): string {
     const { root } = this.#options;
@@ -59,12 +59,12 @@ export class ServerFolder {
     return join(root, cacheFolder);
   }
 
-  /** Where attempts at a job keep what they have done; made by them. */
+  /** Folder in which attempts at a job keep their progress; they create it. */
   jobFolder(jobId: string): string {
     return join(this.#options.root, jobKey(jobId));
   }
 
-  /** The jobs that something is kept of. */
+  /** Returns the jobs that have such a folder. */
   jobIds(): Promise<readonly string[]> {
     return namesIn(join(this.#options.root, "jobs"));
   }
@@ -74,8 +74,8 @@ export class ServerFolder {
   }
 
   /**
-   * Removes what earlier servers were working with, where no artifacts are written beside it that this would take along: see
-   * {@link ArtifactStore.sweepAbandoned}, which comes first.
+   * Removes the scratch files of earlier servers. If artifacts share the folder, call {@link
+   * ArtifactStore.sweepAbandoned} first, since this would remove their unfinished writes too.
    */
   async sweep(isLive: (server: string) => Promise<boolean>): Promise<readonly string[]> {
     const { root } = this.#options;
@@ -90,20 +90,20 @@ export class ServerFolder {
     return left;
   }
 
-  /** Has `work` use an empty folder, which goes when it is done. */
+  /** Calls `work` with an empty folder, which is removed afterwards. */
   async withScratch<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
     const folder = join(workOf(this.#options), newUuid());
     await mkdir(folder, { recursive: true });
     try {
       return await work(folder);
     } finally {
-      // What is broken off may be written to for a moment more.
+      // Interrupted work may continue to write for a moment.
       await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     }
   }
 }
 
-/** The key of what trainers keep for attempts at a job. */
+/** Returns the key of the data that trainers keep for attempts at a job. */
 export function jobKey(jobId: string): string {
   return `jobs/${jobId}`;
 }

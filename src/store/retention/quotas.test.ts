@@ -1,4 +1,4 @@
-// What an entity may have in all, and how often that is looked up.
+// Tests the quotas of entities and how often their usage is read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
@@ -22,7 +22,7 @@ function quotas(settings: Partial<RetentionSettings>) {
   return { room, state, clock, metrics };
 }
 
-test("who has as much as may be is refused with what there is, and with the cure", async () => {
+test("refuses a write at the quota, naming the usage and the cure", async () => {
   const { room, state, clock, metrics } = quotas({ entityBytes: ["1000"] });
   state.used = 999;
   await room.require("acme");
@@ -40,7 +40,7 @@ test("who has as much as may be is refused with what there is, and with the cure
   await room.require("acme");
 });
 
-test("single entities have quotas of their own, and none without a limit is looked up", async () => {
+test("supports quotas for single entities, and reads no usage without a limit", async () => {
   const { room, state } = quotas({ entityBytes: ["10", "acme=2kB", "free=0", "b c=3"] });
   assert.deepEqual(
     ["acme", "free", "b c", "other"].map((entity) => room.quotaOf(entity)),
@@ -55,7 +55,7 @@ test("single entities have quotas of their own, and none without a limit is look
   await quotas({}).room.require("anybody");
 });
 
-test("those who ask at once share a look, and one that failed is made anew", async () => {
+test("shares one read among concurrent callers, and repeats a failed one", async () => {
   const { room, state } = quotas({ entityBytes: ["10"] });
   await Promise.all([room.require("acme"), room.require("acme")]);
   assert.equal(state.looks, 1);

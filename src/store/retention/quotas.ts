@@ -1,5 +1,5 @@
-// How much may be stored of each entity in all. What there is is looked up before something is stored, and kept for a moment:
-// what comes at once, on this server or another, may go beyond a quota by what it carries.
+// Storage quotas of entities. An entity's usage is read before each write and cached briefly, so concurrent writes, on
+// this server or others, may exceed a quota by their size.
 import type { Clock } from "../../base/domain/clock.ts";
 import { fullError, type StorageRoom } from "../../base/domain/retention/storage-room.ts";
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
@@ -16,7 +16,7 @@ export interface QuotaDependencies {
 }
 
 export interface StorageQuotas extends StorageRoom {
-  /** What an entity may have in all, in bytes; null where nothing limits it. */
+  /** Quota of an entity in bytes; null if unlimited. */
   quotaOf(entity: string): number | null;
 }
 
@@ -25,10 +25,10 @@ interface Look {
   readonly usedBytes: Promise<number>;
 }
 
-/** Entities whose use is kept at a time. */
+/** Maximum number of entities whose usage is cached. */
 const looksMax = 10_000;
 
-/** @throws ServiceError `invalid` for a quota that is none */
+/** @throws ServiceError `invalid` for an invalid quota */
 export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDependencies): StorageQuotas {
   const quotas = readQuotas(settings.entityBytes);
   const looks = new Map<string, Look>();
@@ -48,7 +48,7 @@ export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDe
     const used = store
       .stored(entity)
       .then((bytes) => Object.values(bytes).reduce((sum, one) => sum + one, 0));
-    // The oldest look is the first; one that failed is none.
+    // Reinserted, so that the oldest read comes first; failed reads are not cached.
     looks.delete(entity);
     looks.set(entity, { atMs: now, usedBytes: used });
     used.catch(() => looks.delete(entity));
@@ -71,7 +71,7 @@ export function createStorageQuotas({ store, settings, clock, metrics }: QuotaDe
 
 interface QuotaTable {
   readonly byEntity: ReadonlyMap<string, number>;
-  /** Of entities that are not named; 0 is no limit. */
+  /** Quota of all other entities; 0 means unlimited. */
   readonly others: number;
 }
 

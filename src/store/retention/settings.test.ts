@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keepPolicies, retentionSettings } from "./settings.ts";
 
-test("days, bytes and numbers of each model are read, in any order", () => {
+test("reads limits in days, in bytes and in numbers per model, in any order", () => {
   const policies = keepPolicies(
     retentionSettings.with({
       trajectories: ["20GB", "90d"],
@@ -18,7 +18,7 @@ test("days, bytes and numbers of each model are read, in any order", () => {
   });
 });
 
-test("recordings are kept for thirty days unless it is said, and all of them where the list is empty", () => {
+test("keeps recordings for thirty days by default, and all of them for an empty list", () => {
   assert.deepEqual(keepPolicies(retentionSettings.with()).recordings, {
     days: 30,
     entityBytes: 0,
@@ -28,7 +28,7 @@ test("recordings are kept for thirty days unless it is said, and all of them whe
   assert.deepEqual(kept, { days: 0, entityBytes: 0, modelCount: 0 });
 });
 
-test("what is neither is refused by name, with what may stand there", () => {
+test("refuses an invalid limit by name, with the valid forms", () => {
   for (const wrong of ["d", "30 d", "x20GB", "-1d", "20gb", "1000/model"])
     assert.throws(() => keepPolicies(retentionSettings.with({ jobs: [wrong] })), {
       code: "invalid",

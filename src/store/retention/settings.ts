@@ -1,5 +1,5 @@
-// How long what is stored stays: what an operator sets, and what is the same on every server. Without any of it all stays but
-// recorded completions.
+// Settings of retention: those of the operator, and constants shared by all servers. By default everything is kept
+// except recorded completions.
 import type { KeepLimits, KeptKind } from "../../base/domain/retention/retention-store.ts";
 import { invalid, type ServiceError } from "../../base/domain/service-error.ts";
 import { readSize } from "../../base/domain/text/size-text.ts";
@@ -46,15 +46,15 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Between two looks for what does not stay. */
+  /** Interval between sweeps. */
   sweepSeconds: 60,
-  /** Between two steps, for others. */
+  /** Pause between steps, which lets other work run. */
   stepPauseMs: 20,
-  /** Of one look at one kind: what is left then goes with the next one. */
+  /** Time limit of a sweep for each kind; the next sweep continues. */
   kindSeconds: 30,
-  /** How long it is kept how much there is of an entity, for its quota. */
+  /** Time for which an entity's usage is cached for its quota. */
   usedSeconds: 2,
-  /** After the last sign of a server that sweeps, another one does. */
+  /** Time after the last sign of life of the sweeping server, after which another takes over. */
   leaseSeconds: 120,
 };
 
@@ -62,7 +62,7 @@ export const retentionSettings = section(schema, fixed);
 
 export type RetentionSettings = SettingsIn<typeof retentionSettings>;
 
-/** How much of a kind stays, as it is configured: days, and zero for no limit. */
+/** Retention of a kind as configured: in days, and zero for no limit. */
 export interface KeepPolicy {
   readonly days: number;
   readonly entityBytes: number;

@@ -1,4 +1,4 @@
-// What the server removes by itself, who is told, and that it lets others go on.
+// Tests what the server removes automatically, where it reports that, and that it does not block other work.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RetentionStore } from "../../base/domain/retention/retention-store.ts";
@@ -45,7 +45,7 @@ function sweeperOn(
   return { sweeper, audited, logged, trimmed, cleared, metrics };
 }
 
-/** A store with the model `m` and forty completions, an hour apart. */
+/** Returns a store with the model `m` and forty completions, an hour apart. */
 async function stored(clock: FakeClock) {
   const { models, completions, retention, servers } = await storesInMemory();
   await storeModel(models, "m");
@@ -71,7 +71,7 @@ checkService({
   failing: null,
 });
 
-test("what does not stay is removed, logged, counted and audited, once a minute", async (t) => {
+test("removes, logs, counts and audits expired data once a minute", async (t) => {
   const clock = new UnpausedClock();
   const { completions, retention } = await stored(clock);
   const { sweeper, audited, logged, trimmed, metrics } = sweeperOn(retention, {
@@ -102,7 +102,7 @@ test("what does not stay is removed, logged, counted and audited, once a minute"
   assert.equal((await retention.removed("team", 10))[0]?.itemCount, 21);
 });
 
-test("the server that removes what does not stay removes what dead ones left, and no other does", async (t) => {
+test("clears the remains of dead servers only on the server that sweeps", async (t) => {
   const clock = new UnpausedClock();
   const { retention } = await stored(clock);
   const { sweeper, trimmed, cleared } = sweeperOn(retention, { clock, settings: { auditDays: 1 } });
@@ -117,7 +117,7 @@ test("the server that removes what does not stay removes what dead ones left, an
   assert.deepEqual(cleared.slice(0, 1), [new Date(startedAt.getTime() + 120_000)]);
 });
 
-test("a dry look removes nothing, tells nobody and minds no other server", async () => {
+test("removes and reports nothing in a dry sweep, also while another server sweeps", async () => {
   const clock = new UnpausedClock();
   const { retention } = await stored(clock);
   const { sweeper, audited } = sweeperOn(retention, { clock });
@@ -132,7 +132,7 @@ test("a dry look removes nothing, tells nobody and minds no other server", async
   assert.deepEqual([await retention.removed(null, 10), audited], [[], []]);
 });
 
-test("a look that has no time for all of it says so, and the next one goes on", async () => {
+test("reports that a sweep ran out of time, and continues in the next", async () => {
   const clock = new UnpausedClock();
   let steps = 0;
   const endless: RetentionStore = {

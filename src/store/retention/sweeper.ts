@@ -1,5 +1,5 @@
-// Removes what does not stay: a little at a time, and on one of the servers that share a database. What goes is logged, counted
-// and in the audit log, by kind and entity.
+// Removes expired data in small steps, on one of the servers that share a database. Removals are logged, counted and
+// audited by kind and entity.
 import type { Clock } from "../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import {
@@ -18,11 +18,11 @@ export interface SweeperDependencies {
   readonly store: RetentionStore;
   readonly policies: Readonly<Record<KeptKind, KeepPolicy>>;
   readonly settings: RetentionSettings;
-  /** The server's id, whose lease others can see. */
+  /** Id of this server, whose lease others can see. */
   readonly owner: () => string;
-  /** Removes what servers left that share the database and have died. */
+  /** Removes the remains of dead servers that shared the database. */
   readonly clearDead: () => Promise<void>;
-  /** Removes what is old of the audit log. */
+  /** Removes old entries of the audit log. */
   readonly trimAudit: (before: Date) => Promise<void>;
   readonly clock: Clock;
   readonly audit: Pick<AuditLog, "record">;
@@ -34,23 +34,23 @@ export interface RemovedOfKind extends RemovedData {
   readonly kind: KeptKind;
 }
 
-/** What one look removed, or would have. */
+/** Data that one sweep removed, or would have removed. */
 export interface SweepReport {
   readonly removed: readonly RemovedOfKind[];
-  /** False where its time was over first. */
+  /** False if the sweep ran out of time. */
   readonly isComplete: boolean;
 }
 
 export interface SweepOptions {
   readonly isDry: boolean;
   readonly signal?: AbortSignal;
-  /** Of each kind; that of the settings unless given. */
+  /** Time limit for each kind; defaults to the setting. */
   readonly kindSeconds?: number;
 }
 
-/** Running, it sweeps from time to time. */
+/** While started, sweeps periodically. */
 export interface Sweeper extends Service {
-  /** Looks at all once; null where another server is sweeping, which a dry one does not mind. */
+  /** Sweeps all kinds once. Returns null if another server is sweeping, which a dry sweep ignores. */
   sweep(options: SweepOptions): Promise<SweepReport | null>;
 }
 
@@ -109,7 +109,7 @@ export function createSweeper(dependencies: SweeperDependencies): Sweeper {
     return store.claim(owner(), at, new Date(at.getTime() + settings.leaseSeconds * 1000));
   };
 
-  /** One look of this server at a time, since the lease does not tell its own apart. */
+  /** Serializes this server's own sweeps, since the lease does not distinguish them. */
   let looking: Promise<unknown> = Promise.resolve();
   const sweep = (options: SweepOptions): Promise<SweepReport | null> => {
     if (options.isDry) return sweepAll(options);

@@ -1,4 +1,5 @@
-// What an attempt at a job is to do: the version it starts from, and what the first attempt fixed for all later ones.
+// Assignment of an attempt at a job: the version it starts from, and the pins that the first attempt fixed for all
+// later ones.
 import { createHash } from "node:crypto";
 import type { JobAssignment, JobPins, TrainingJob } from "../../base/domain/job.ts";
 import type { TrainedModel } from "../../base/domain/model.ts";
@@ -9,9 +10,9 @@ import type { JobSettings } from "./settings.ts";
 import { trainingKindOf } from "./new-job.ts";
 
 /**
- * Null when the model is gone, and its jobs with it.
+ * Returns null if the model was deleted, and its jobs with it.
  *
- * @throws AttemptFailure when the job itself cannot work
+ * @throws AttemptFailure if the job itself cannot run
  */
 export async function assign(
   dependencies: AttemptDependencies,
@@ -31,7 +32,7 @@ export async function assign(
   throw new AttemptFailure(new ServiceError({ code: "not_found", message }));
 }
 
-/** Null when the model is gone. */
+/** Returns null if the model was deleted. */
 async function pin(
   { jobs, models, runner, owner }: AttemptDependencies,
   { id, contentHash, task }: TrainingJob,
@@ -51,14 +52,14 @@ async function pin(
   });
 }
 
-/** Why the attempt itself failed, as against a store that cannot be reached, which says nothing of the job. */
+/** A failure of the attempt itself, as opposed to an unreachable store, which says nothing about the job. */
 export class AttemptFailure extends Error {
   constructor(cause: unknown) {
     super("The attempt failed.", { cause });
   }
 }
 
-/** @throws AttemptFailure for whatever `work` throws */
+/** @throws AttemptFailure for anything that `work` throws */
 export async function ofRunner<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

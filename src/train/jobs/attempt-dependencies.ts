@@ -1,4 +1,4 @@
-// What attempts at jobs work with.
+// Dependencies of attempts at jobs.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobRunner, JobStore } from "../../base/domain/job.ts";
 import type { ModelStore, ModelVersion } from "../../base/domain/model.ts";
@@ -14,18 +14,18 @@ export interface AttemptDependencies {
   >;
   readonly runner: JobRunner;
   /**
-   * Called with a version over a base model before it becomes the newest: resolves when requests for it can be answered
-   * at once. Where it rejects the version is stored all the same.
+   * Called before a version on a base model becomes the newest; resolves when requests for it can be answered
+   * immediately. If it rejects, the version is stored anyway.
    */
   readonly prepareVersion?: (version: ModelVersion, baseModel: string) => Promise<void>;
-  /** Called when a model has a new version; what it does may wait until the next one, or the next start. */
+  /** Called when a model has a new version; its work may be postponed to the next version or the next start. */
   readonly onNewVersion?: (modelId: string) => Promise<void>;
   readonly clock: Clock;
-  /** Null where nothing is traced. */
+  /** Null if tracing is off. */
   readonly tracing?: Tracing | null;
-  /** Absent where nothing is counted. */
+  /** Absent if metrics are off. */
   readonly metrics?: AttemptMetrics;
   readonly logger: Logger;
-  /** Whom the job was claimed for. */
+  /** Server that claimed the job. */
   readonly owner: string;
 }

@@ -8,7 +8,7 @@ import type { JobTrace } from "./job-trace.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 import type { Ending } from "./next-state.ts";
 
-/** How an attempt ended, as it is counted: a job that has ended by its state. */
+/** Outcome of an attempt in metrics; for an ended job, its state. */
 export type EndingName = "succeeded" | "failed" | "cancelled" | "lost" | "waits" | "parked" | "left";
 
 export interface AttemptMetrics {
@@ -56,7 +56,7 @@ export function createAttemptMetrics(metrics: Metrics): AttemptMetrics {
   };
 }
 
-/** How an attempt ended, in a word. */
+/** Returns the metric label of an outcome. */
 export function endingName(ending: Ending): EndingName {
   if (ending.kind === "end") return ending.state;
   return names[ending.kind];
@@ -72,32 +72,32 @@ const names: { readonly [Kind in Exclude<Ending["kind"], "end">]: EndingName } =
 
 export interface ReportDependencies {
   readonly jobs: Pick<JobStore, "appendEvent" | "updateProgress" | "advance" | "addWarning" | "findRunning">;
-  /** Whom the job runs for. */
+  /** Server that runs the job. */
   readonly owner: string;
   readonly clock: Clock;
   readonly metrics?: Pick<AttemptMetrics, "stepped">;
-  /** Of the attempt; null where nothing is traced. */
+  /** Trace of the attempt; null if tracing is off. */
   readonly trace?: JobTrace | null;
-  /** Of the attempt. */
+  /** Logger of the attempt. */
   readonly logger: Logger;
   /** Called after every event is durable. */
   readonly onEvent: () => void;
-  /** Called when it is durable that the attempt kept further steps for another one, or prepared further lines. */
+  /** Called once it is durable that the attempt saved further steps, or prepared further lines, for a later one. */
   readonly onAdvanced: () => void;
 }
 
-/** Events of preparing come before that of the start, whose sequence is 0. */
+/** Number of sequences reserved for preparation events, before that of the start, which is 0. */
 const preparingEvents = 11;
 
-/** Preparing fewer lines takes no time worth reporting; of more there is an event for each tenth. */
+/** Minimum number of lines for preparation events, one for each tenth; fewer are prepared too fast to report. */
 const tenthsLinesMin = 1000;
 
-/** The report of one attempt at the job. */
+/** Creates the report of one attempt at the job. */
 export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
   { jobs, owner, clock, metrics: meter, trace, logger, onEvent, onAdvanced }: ReportDependencies,
 ): JobReport {
-  // An earlier attempt reported what it kept; this one reports at once if it cannot go on from there.
+  // An earlier attempt reported its saved steps; this one reports immediately if it cannot continue from there.
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
   let progress: JobProgress = {
     phase: "preparing",
@@ -131,7 +131,7 @@ export function createReport(
           requireFinite(data);
           await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
         }
-        // What takes no time to prepare is no advance: it would be one of every attempt that is the first.
+        // Preparation that takes no time is no advance, since every first attempt would advance.
         const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
         await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
         if (tenth > reportedTenth) onEvent();
@@ -186,7 +186,7 @@ function notOwned(jobId: string): ServiceError {
   return new ServiceError({ code: "conflict", message });
 }
 
-/** JSON has no NaN, and clients refuse null where a number belongs. */
+/** JSON has no NaN, and clients refuse null as a number. */
 export function requireFinite(metrics: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(metrics)) {
     assert(Number.isFinite(value), `the metric ${name} is a finite number, not ${value}`);

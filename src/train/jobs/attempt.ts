@@ -1,4 +1,4 @@
-// One attempt at a job: run it as long as it is its owner's, pass on what it reports, and write down how it ended.
+// One attempt at a job: runs it while its owner holds it, stores its reports, and records the outcome.
 import { assert } from "../../base/domain/assert.ts";
 import { newUuid } from "../../base/domain/random.ts";
 import type { JobAssignment, JobOutcome, JobSuccess, TrainingJob } from "../../base/domain/job.ts";
@@ -30,10 +30,10 @@ export class Attempt {
   readonly #logger: Logger;
   readonly #trace: JobTrace | null;
   readonly #running = new AbortController();
-  /** Aborts when the server stops: nothing waits any longer then. */
+  /** Aborts when the server stops, which ends all waits. */
   readonly #parking = new AbortController();
   #interruption: Interruption | null = null;
-  /** Whether it kept further steps, or further prepared lines, for another attempt. */
+  /** True if it saved further steps or prepared lines for a later attempt. */
   #hasAdvanced = false;
 
   constructor(
@@ -56,7 +56,7 @@ export class Attempt {
     });
   }
 
-  /** Aborts the run; the first reason given decides what becomes of the job. */
+  /** Aborts the run; the first reason given decides the job's outcome. */
   interrupt(reason: Interruption): void {
     this.#interruption ??= reason;
     if (reason === "park") this.#parking.abort();
@@ -65,7 +65,7 @@ export class Attempt {
     );
   }
 
-  /** Looks whether the job was cancelled elsewhere, or is not the owner's any more, and interrupts the run where it is so. */
+  /** Interrupts the run if the job was cancelled elsewhere or belongs to another owner. */
   async look(): Promise<void> {
     const job = await this.#find();
     if (job === null) this.interrupt("lost");
@@ -73,8 +73,8 @@ export class Attempt {
   }
 
   /**
-   * Resolves when the attempt is over and settled, with how it ended; never rejects. Null when that could not be written,
-   * and the job may still be the owner's.
+   * Resolves with the outcome when the attempt is over and settled; never rejects. Null if the outcome could not be
+   * stored and the job may still belong to the owner.
    */
   async run(): Promise<Ending["kind"] | null> {
     let kind: Ending["kind"] | null = null;
@@ -91,7 +91,7 @@ export class Attempt {
       ({ kind } = attempted.ending);
       ended = endingName(attempted.ending);
     } catch (error) {
-      // A store that cannot be asked may still have it.
+      // If the store cannot be reached, the job may still exist.
       if ((await this.#find().catch(() => this.#job)) !== null) {
         this.#logger.error({ err: error }, "an attempt could not be settled; the job will be queued again");
       } else {
@@ -106,7 +106,7 @@ export class Attempt {
     return kind;
   }
 
-  /** What was made and kept goes where nobody wants it any more; of what is not known to be anybody's the note stays. */
+  /** Removes kept data of a job that has ended or no longer exists. If its owner is uncertain, the note stays. */
   async #tidy(kind: Ending["kind"] | null, assignment: JobAssignment | null): Promise<void> {
     const hasEnded = kind === "succeed" || kind === "end";
     if (!hasEnded && (await this.#isGone())) return await this.#discard(assignment);
@@ -115,8 +115,8 @@ export class Attempt {
   }
 
   /**
-   * Removes what attempts kept for each other, and what this one made of an assignment. What cannot be removed now is
-   * removed at the next start.
+   * Removes data that attempts kept for each other, and the output of the given assignment. Leftovers are removed at
+   * the next start.
    */
   async #discard(assignment: JobAssignment | null): Promise<void> {
     const { runner } = this.#dependencies;
@@ -137,7 +137,7 @@ export class Attempt {
     });
   }
 
-  /** Whether there is no such job any more; a store that cannot be asked may have it. */
+  /** True if the job no longer exists; false if the store cannot be reached. */
   #isGone(): Promise<boolean> {
     return this.#dependencies.jobs.find(this.#job.id).then(
       (job) => job === null,
@@ -145,7 +145,7 @@ export class Attempt {
     );
   }
 
-  /** The next job starts from the new version. What a death leaves undone here is done at the next start. */
+  /** The next job starts from the new version. If the server dies here, the next start completes this. */
   async #tidyOlderVersions(): Promise<void> {
     const { models, runner, onNewVersion } = this.#dependencies;
     const { modelId } = this.#job;
@@ -167,7 +167,7 @@ export class Attempt {
     let result: AttemptResult;
     try {
       assignment = await assign(this.#dependencies, this.#settings, job);
-      // The model went, and its jobs with it.
+      // The model was deleted, and its jobs with it.
       if (assignment === null) return { assignment, ending: { kind: "leave" } };
       this.#trace?.enter("preparing");
       result = { kind: "done", outcome: await this.#run(assignment) };
@@ -199,7 +199,7 @@ export class Attempt {
     });
   }
 
-  /** A disk that is full now holds an ending up, and takes none away. */
+  /** Settles the attempt; a full disk delays this but does not lose the outcome. */
   async #settleAtLast(ending: Ending, assignment: JobAssignment | null): Promise<void> {
     for (let waitCount = 0; ; waitCount++) {
       try {
@@ -211,7 +211,7 @@ export class Attempt {
         this.#logger.warn({ err: error }, "an attempt could not be settled yet; trying again");
         await this.#dependencies.clock
           .sleep(backoffMs(waitCount, this.#settings), { signal: this.#parking.signal })
-          // The server stops: there is one more try.
+          // The server is stopping: one attempt remains.
           .catch(() => undefined);
       }
     }
@@ -232,7 +232,7 @@ export class Attempt {
       case "end":
         await jobs.end(id, ending.state, ending.message, now, {
           owner,
-          // What lies there may be the version of another server that has the job by now, or of the model's next job.
+          // The output path may hold the version of another server that now has the job, or of the model's next job.
           discard: async () => (assignment === null ? undefined : runner.discard(assignment)),
         });
         return;
@@ -259,8 +259,8 @@ export class Attempt {
   }
 
   /**
-   * What was trained is not lost for an engine that is down or refuses it: its files are complete, engines read them when
-   * they are asked for them, and a client that asks learns what is wrong, and may mend it.
+   * Loads a new version into the engine in advance. An engine that is down or refuses must not lose the training: the
+   * files are complete, and the engine will load them on request, where the client sees the error.
    */
   async #prepare(version: ModelVersion | null, baseModel: string): Promise<void> {
     if (version === null) return;
@@ -274,7 +274,7 @@ export class Attempt {
     }
   }
 
-  /** The job, null when it does not run for the owner any more. */
+  /** Returns the job; null if it no longer runs for the owner. */
   #find(): Promise<TrainingJob | null> {
     const { jobs, owner } = this.#dependencies;
     return jobs.findRunning(this.#job.id, owner);

@@ -1,5 +1,5 @@
-// Servers that die at any store call, before or after it took effect; attempts that are lost; jobs that are cancelled;
-// orderly restarts. Whatever the order, every job ends once, and every success is exactly one version.
+// Tests servers that die at any store call, before or after it took effect, lost attempts, cancelled jobs and orderly
+// restarts. In every order, each job ends once, and each success has exactly one version.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
@@ -23,11 +23,11 @@ const jobIds = ["a1", "b1", "a2", "a3", "b2", "a4"] as const;
 const modelOf = (jobId: string): string => jobId.charAt(0);
 const stepCountOf = (jobId: string): number => jobIds.indexOf(jobId as (typeof jobIds)[number]);
 
-test("every job ends once and every success is one version, whenever servers die", async (t) => {
+test("ends every job once, with one version per success, whenever servers die", async (t) => {
   for (const seed of searchSeeds(2)) await checkWorld(t, 1, seededRandom("job crashes", seed));
 });
 
-test("so it is with two servers at a time, and no two train the same job", async (t) => {
+test("ends every job once with two servers, which never train the same job at the same time", async (t) => {
   for (const seed of searchSeeds(1)) await checkWorld(t, 2, seededRandom("two servers", seed));
 });
 
@@ -35,9 +35,9 @@ interface World {
   readonly database: Stores;
   readonly clock: FakeClock;
   readonly random: Random;
-  /** The jobs that are trained at this moment. */
+  /** Jobs being trained at this moment. */
   readonly trained: Set<string>;
-  /** Jobs that were trained by two at once. */
+  /** Jobs that two servers trained at the same time. */
   readonly trainedTwice: string[];
 }
 
@@ -89,11 +89,14 @@ interface Living {
   readonly queue: JobQueue;
   /** Aborts when the server dies. */
   readonly crash: AbortController;
-  /** After a crash the stores refuse everything, so that this only ends what a real crash would have ended. */
+  /** After a crash the stores refuse everything, so this only ends what a real crash would have ended. */
   readonly stop: () => Promise<void>;
 }
 
-/** @param isAlone as on SQLite, whose lock says at the next start that a server is dead: its lease is ended at once */
+/**
+ * @param isAlone true as on SQLite, whose lock proves at the next start that a server is dead: its lease ends
+ * immediately
+ */
 async function startServer(world: World, isAlone: boolean): Promise<Living> {
   const { database, clock, random } = world;
   const crash = new AbortController();
@@ -117,7 +120,7 @@ async function startServer(world: World, isAlone: boolean): Promise<Living> {
   return { queue, crash, stop };
 }
 
-/** A store that refuses everything once the signal has aborted. */
+/** Wraps a store that refuses everything once the signal has aborted. */
 function reachedUntil(signal: AbortSignal, store: ServerStore): ServerStore {
   const reach = <Answer>(call: () => Promise<Answer>): Promise<Answer> =>
     signal.aborted ? Promise.reject(new Error("the process is dead")) : call();
@@ -132,7 +135,7 @@ function reachedUntil(signal: AbortSignal, store: ServerStore): ServerStore {
   };
 }
 
-/** The store as a process sees it that dies at some call: that call and all later ones fail, but it may have been carried out. */
+/** Wraps the store of a process that dies at a random call: that call may still take effect, and all later ones fail. */
 function mortal(store: JobStore, random: Random, crash: AbortController): JobStore {
   let callsLeft = 1 + random.index(25);
   const call = async (name: keyof JobStore, args: readonly unknown[]): Promise<unknown> => {
@@ -141,7 +144,7 @@ function mortal(store: JobStore, random: Random, crash: AbortController): JobSto
       crash.abort();
       throw new Error("the process is dead");
     }
-    // Every method of the interface takes what it was called with.
+    // Safe cast: every method receives its own arguments.
     const answer = await (store[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
     if (isLast) {
       crash.abort();
@@ -157,7 +160,7 @@ function mortal(store: JobStore, random: Random, crash: AbortController): JobSto
   });
 }
 
-/** Trains as many steps as the job's place in the list, a second each; an attempt is lost now and then. */
+/** Trains as many steps as the job's position in the list, a second each; loses an attempt occasionally. */
 function unreliableRunner({ clock, random, trained, trainedTwice }: World): JobRunner {
   const train: JobRunner["run"] = async ({ job, pins }, report, { signal }) => {
     const counts = {

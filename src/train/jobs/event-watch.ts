@@ -40,7 +40,7 @@ export class Notifier {
   }
 }
 
-/** Events read at once. */
+/** Page size of event reads. */
 const pageLimit = 100;
 
 export class EventWatch {
@@ -55,12 +55,12 @@ export class EventWatch {
     this.#pollMs = pollMs;
   }
 
-  /** Says that the job has new events. */
+  /** Notifies the streams of a job about new events. */
   emit(jobId: string): void {
     for (const watcher of this.#watchers.get(jobId) ?? []) watcher.notify();
   }
 
-  /** How many streams are open. */
+  /** Number of open streams. */
   get watcherCount(): number {
     return [...this.#watchers.values()].reduce((sum, watchers) => sum + watchers.size, 0);
   }
@@ -80,7 +80,7 @@ export class EventWatch {
         for (const event of found.page.items) {
           yield event;
           cursor = event.id;
-          // The job may be gone at the next look, and would then end a second time.
+          // The job may be deleted at the next look, and the stream would then end a second time.
           if (isLast(event)) return;
         }
         if (found.page.hasMore) continue;
@@ -92,7 +92,7 @@ export class EventWatch {
     }
   }
 
-  /** The job with its events behind the cursor; null when there is no such job, or no longer. */
+  /** Returns the job with its events after the cursor; null if it does not exist or was deleted. */
   async #look(
     jobId: string,
     cursor: string | null,
@@ -102,12 +102,12 @@ export class EventWatch {
     if (job === null) return null;
     try {
       const page = await this.#jobs.listEvents(jobId, { after: cursor, limit: pageLimit, order: "asc" });
-      // A job that was deleted in between has no last event to show any more.
+      // A job deleted in between no longer has its last event.
       const isGone =
         isTerminal(job.state) && !page.items.some(isLast) && (await this.#jobs.find(jobId)) === null;
       return isGone ? null : { job, page };
     } catch (error) {
-      // Events go with their job, and a cursor is then none of them.
+      // A job's events are deleted with it, which invalidates the cursor.
       if ((await this.#jobs.find(jobId)) === null) return null;
       throw error;
     }
@@ -131,7 +131,10 @@ function isLast({ type }: JobEvent): boolean {
   return type === "training_ended" || type === "training_failed";
 }
 
-/** What ends a stream whose job is deleted with its model, which takes the job's own last event along. */
+/**
+ * Returns the last event of a stream whose job is deleted with its model, since the job's own last event is deleted
+ * too.
+ */
 function deletedEvent(jobId: string): JobEvent {
   return {
     id: `${jobId}:deleted`,

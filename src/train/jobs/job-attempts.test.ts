@@ -1,4 +1,4 @@
-// Attempts at a job: what is tried again, what waits for the machine, and what is said and kept meanwhile.
+// Tests attempts at a job: retries, waits for the machine, and what is reported and kept meanwhile.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
@@ -16,7 +16,7 @@ import {
   Bench,
 } from "./testing/queue-bench.ts";
 
-test("a lost attempt is tried again after a growing wait, and repeats no event", async (t) => {
+test("retries a lost attempt after a growing wait, and repeats no event", async (t) => {
   const bench = await Bench.open(t);
   const lostAfterAStep: Run = async (_assignment, report) => {
     await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
@@ -41,7 +41,7 @@ test("a lost attempt is tried again after a growing wait, and repeats no event",
   ]);
 });
 
-test("a job is given up after its last attempt, and says why", async (t) => {
+test("fails a job after its last attempt, and says why", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([lost], { pollMs: 10_000 });
   await bench.submit(queue, "a");
@@ -53,7 +53,7 @@ test("a job is given up after its last attempt, and says why", async (t) => {
   assert.deepEqual(await bench.events("a"), [["training_failed", { error_message: message }]]);
 });
 
-test("a job whose attempts are lost goes on for as long as each keeps further steps", async (t) => {
+test("keeps retrying a job while each attempt saves further steps", async (t) => {
   const bench = await Bench.open(t);
   const upTo =
     (savedCount: number): Run =>
@@ -74,14 +74,14 @@ test("a job whose attempts are lost goes on for as long as each keeps further st
   assert.equal(await bench.state("b"), "failed");
 });
 
-test("an attempt that fails when another server has made the job's version leaves that alone", async (t) => {
+test("leaves the version of another server unchanged when an attempt fails late", async (t) => {
   const bench = await Bench.open(t);
   let goOn = (): void => undefined;
   const isOver = new Promise<void>((resolve) => (goOn = resolve));
   const queue = await bench.start([
     async (_assignment, report) => {
       await report({ kind: "started", stepCount: 1, counts, metrics: startedEvent });
-      // The other's run comes in between.
+      // The other server's run comes in between.
       await bench.renewServer();
       await rescueNow(bench.database.jobs);
       await isOver;
@@ -98,7 +98,7 @@ test("an attempt that fails when another server has made the job's version leave
   assert.deepEqual([bench.discarded, await bench.state("a")], [[], "succeeded"]);
 });
 
-test("a job says what it is about, how far it is, what of that is kept, and when it ends", async (t) => {
+test("reports a job's counts, its progress, the saved steps and the expected end", async (t) => {
   const bench = await Bench.open(t);
   const seen: unknown[] = [];
   const look = async (): Promise<void> => {
@@ -139,7 +139,7 @@ test("a job says what it is about, how far it is, what of that is kept, and when
   ]);
 });
 
-test("a job that prepares more in each attempt goes on, however often its process dies", async (t) => {
+test("continues a job that prepares more in each attempt, however often its process dies", async (t) => {
   const bench = await Bench.open(t);
   const upTo =
     (count: number): Run =>
@@ -157,7 +157,7 @@ test("a job that prepares more in each attempt goes on, however often its proces
   assert.deepEqual([job?.state, job?.attemptCount], ["failed", 6]);
 });
 
-test("of much that is prepared every tenth is an event, once, whichever attempt gets there", async (t) => {
+test("emits one event for each tenth of a long preparation, across attempts", async (t) => {
   const bench = await Bench.open(t);
   const prepare = async (report: JobReport, from: number, to: number): Promise<void> => {
     for (let count = from; count <= to; count += 100)
@@ -195,12 +195,12 @@ test("of much that is prepared every tenth is an event, once, whichever attempt 
   assert.deepEqual(await bench.events("few"), rest(2));
 });
 
-/** Meets an obstacle of the machine. */
+/** Fails with a transient error of the machine. */
 const obstructed: Run = async () => {
   throw new ServiceError({ code: "unavailable", message: "The disk is full.", obstacle: "full-disk" });
 };
 
-test("a job that the machine cannot run waits, longer each time, says so, and spends no attempt", async (t) => {
+test("makes a job wait longer each time the machine cannot run it, says why, and spends no attempt", async (t) => {
   const bench = await Bench.open(t);
   const runs = [obstructed, obstructed, obstructed, obstructed, twoSteps];
   const queue = await bench.start(runs, {
@@ -222,7 +222,7 @@ test("a job that the machine cannot run waits, longer each time, says so, and sp
   assert.deepEqual([job?.state, job?.attemptCount, job?.waitingFor], ["succeeded", 1, null]);
 });
 
-test("a job whose base model is missing waits without being tried, says so, and runs when it is there", async (t) => {
+test("makes a job wait for a missing base model without an attempt, says why, and runs it once available", async (t) => {
   const bench = await Bench.open(t);
   const { jobs } = bench.database;
   await bench.renewServer(["other"]);
@@ -251,7 +251,7 @@ test("a job whose base model is missing waits without being tried, says so, and 
   assert.equal((await jobs.find("late"))?.waitingFor, null);
 });
 
-test("a job that waits is tried at once by a server that starts", async (t) => {
+test("retries a waiting job immediately when a server starts", async (t) => {
   const bench = await Bench.open(t);
   const first = await bench.start([obstructed], { backoffMs: 60_000 });
   await bench.submit(first, "a");
@@ -262,7 +262,7 @@ test("a job that waits is tried at once by a server that starts", async (t) => {
   assert.equal(await bench.state("a"), "succeeded");
 });
 
-test("an attempt whose end cannot be written is made again, by the server that still has its lease", async (t) => {
+test("repeats an attempt whose outcome cannot be stored, on the same server while it has its lease", async (t) => {
   const bench = await Bench.open(t);
   const { jobs } = bench.database;
   let faultCount = 2;
@@ -279,7 +279,7 @@ test("an attempt whose end cannot be written is made again, by the server that s
   assert.deepEqual([job?.state, job?.restartCount, job?.attemptCount], ["succeeded", 2, 3]);
 });
 
-test("a job that was claimed without this server hearing of it is not lost", async (t) => {
+test("recovers a job that was claimed without the server getting the answer", async (t) => {
   const bench = await Bench.open(t);
   const { jobs } = bench.database;
   let isFirst = true;
@@ -297,7 +297,7 @@ test("a job that was claimed without this server hearing of it is not lost", asy
   assert.equal(await bench.state("a"), "succeeded");
 });
 
-test("an ending that finds the disk full is written when there is room", async (t) => {
+test("stores an outcome once a full disk has room", async (t) => {
   const bench = await Bench.open(t);
   let fullCount = 3;
   const { jobs } = bench.database;
@@ -315,7 +315,7 @@ test("an ending that finds the disk full is written when there is room", async (
   assert.deepEqual([job?.state, job?.attemptCount], ["succeeded", 1]);
 });
 
-test("retries and parked jobs go on when the clock steps back, and when it steps forward", async (t) => {
+test("continues retries and parked jobs when the clock steps back or forward", async (t) => {
   for (const stepMs of [-86_400_000, 86_400_000]) {
     const bench = await Bench.open(t);
     const queue = await bench.start([lost, untilInterrupted], { backoffMs: 1000 });
@@ -331,7 +331,7 @@ test("retries and parked jobs go on when the clock steps back, and when it steps
   }
 });
 
-test("a queue that can take up no job says why, without what is internal, and goes on when it can", async (t) => {
+test("reports why the queue cannot claim jobs, without internals, and continues once it can", async (t) => {
   const bench = await Bench.open(t);
   const { jobs } = bench.database;
   const faults = [

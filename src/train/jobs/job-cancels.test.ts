@@ -1,4 +1,4 @@
-// Jobs that are cancelled, or whose model is deleted.
+// Tests cancelled jobs, and jobs whose model is deleted.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ import {
   Bench,
 } from "./testing/queue-bench.ts";
 
-test("a queued job is cancelled at once, and what it held back runs", async (t) => {
+test("cancels a queued job immediately, and runs the job it held back", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([lost, twoSteps], { backoffMs: 60_000 });
   await bench.submit(queue, "a");
@@ -26,7 +26,7 @@ test("a queued job is cancelled at once, and what it held back runs", async (t) 
   assert.equal(await bench.state("b"), "succeeded");
 });
 
-test("a running job is interrupted and cancelled, with a terminal event", async (t) => {
+test("interrupts and cancels a running job, with a terminal event", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([untilInterrupted]);
   await bench.submit(queue, "a");
@@ -43,7 +43,7 @@ test("a running job is interrupted and cancelled, with a terminal event", async 
   await assert.rejects(queue.cancel("x"), { code: "not_found" });
 });
 
-test("all jobs of a model are cancelled, running and queued, and no others", async (t) => {
+test("cancels all jobs of a model, running and queued, and no others", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([untilInterrupted], { concurrency: 2 });
   for (const [id, modelId] of [
@@ -58,7 +58,7 @@ test("all jobs of a model are cancelled, running and queued, and no others", asy
   assert.deepEqual(states, ["cancelled", "cancelled", "running"]);
 });
 
-test("what a server that died kept of a job goes with its model, also before the job is taken up", async (t) => {
+test("removes a dead server's data of a job with its model, also before the job is resumed", async (t) => {
   const bench = await Bench.open(t);
   const idle = bench.build(twoSteps);
   await bench.submit(idle, "a");
@@ -67,7 +67,7 @@ test("what a server that died kept of a job goes with its model, also before the
   assert.deepEqual(bench.discardedWork, ["a"]);
 });
 
-test("what is kept of a job goes that went with its model just when an attempt at it was lost", async (t) => {
+test("removes a job's kept data if its model was deleted while an attempt was lost", async (t) => {
   const bench = await Bench.open(t);
   const { jobs, models } = bench.database;
   const release: JobStore["release"] = async (...args) => {
@@ -79,11 +79,11 @@ test("what is kept of a job goes that went with its model just when an attempt a
   await queue.start();
   await bench.submit(queue, "a");
   assert.deepEqual([bench.discarded, bench.discardedWork], [["a"], ["a"]]);
-  // A start looks for what could not be removed.
+  // A start removes leftovers.
   assert.deepEqual(bench.kept, []);
 });
 
-test("a job that is being claimed when its model's jobs are cancelled is waited for", async (t) => {
+test("waits for a job that is being claimed while its model's jobs are cancelled", async (t) => {
   const bench = await Bench.open(t);
   const { jobs } = bench.database;
   const slow: JobStore = {
@@ -105,14 +105,14 @@ test("a job that is being claimed when its model's jobs are cancelled is waited 
   assert.equal(queue.status().runningCount, 0);
 });
 
-test("a job that ended stays as it is when cancelled", async (t) => {
+test("leaves an ended job unchanged when it is cancelled", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps]);
   await bench.submit(queue, "a");
   assert.equal((await queue.cancel("a")).state, "succeeded");
 });
 
-test("a cancel written by another process is noticed at the next heartbeat", async (t) => {
+test("notices a cancellation by another process at the next heartbeat", async (t) => {
   const bench = await Bench.open(t);
   bench.announcements = { listen: () => () => undefined };
   const queue = await bench.start([untilInterrupted]);
@@ -123,7 +123,7 @@ test("a cancel written by another process is noticed at the next heartbeat", asy
   assert.equal(queue.status().runningCount, 0);
 });
 
-test("a cancel that a crash cut short is carried out by the next server", async (t) => {
+test("completes a cancellation that a crash interrupted, on the next server", async (t) => {
   const bench = await Bench.open(t);
   const idle = bench.build(twoSteps);
   await bench.submit(idle, "a");

@@ -1,4 +1,4 @@
-// A job from its submission to its version: order, pins, seeds, limits and refusals.
+// Tests a job from its submission to its version: order, pins, seeds, limits and refusals.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { JobPins, JobStore } from "../../base/domain/job.ts";
@@ -22,7 +22,7 @@ import {
   Bench,
 } from "./testing/queue-bench.ts";
 
-/** A queue on a store of its own, up when its two loops wait: one for work, one for lost leases. */
+/** Returns a queue on a separate store; it is idle when its two loops wait, for work and for lost leases. */
 async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<ServiceUnderTest> {
   const { clock, database } = await Bench.open(t);
   const service = new JobQueue(
@@ -64,7 +64,7 @@ checkService({
   },
 });
 
-test("a submitted job runs at once, makes the next version, and emits its events", async (t) => {
+test("runs a submitted job immediately, creates the next version, and emits its events", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps]);
   await bench.submit(queue, "a");
@@ -88,7 +88,7 @@ test("a submitted job runs at once, makes the next version, and emits its events
   );
 });
 
-test("a version is prepared before it is the newest, and stored where that fails", async (t) => {
+test("prepares a version before it becomes the newest, and stores it even if that fails", async (t) => {
   const bench = await Bench.open(t);
   const prepared: unknown[] = [];
   bench.prepareVersion = async ({ modelId, step, adapterHash }, baseModel) => {
@@ -106,7 +106,7 @@ test("a version is prepared before it is the newest, and stored where that fails
   assert.equal((await bench.database.models.newestVersion("m"))?.step, 2);
 });
 
-test("each job starts from the newest version", async (t) => {
+test("starts each job from the newest version", async (t) => {
   const bench = await Bench.open(t);
   const seen: unknown[] = [];
   const queue = await bench.start([
@@ -127,7 +127,7 @@ test("each job starts from the newest version", async (t) => {
   ]);
 });
 
-test("every attempt goes by what the first one was pinned to", async (t) => {
+test("gives every attempt the pins of the first", async (t) => {
   const bench = await Bench.open(t);
   const seen: JobPins[] = [];
   const attempt: Run = async ({ pins }, report) => {
@@ -149,7 +149,7 @@ test("every attempt goes by what the first one was pinned to", async (t) => {
   assert.deepEqual(rest, { startStep: 0, resultStep: 1, ...(await pinsFor()), hasTrainerState: false });
 });
 
-test("the seed is of a job's content and start, not of its id, its model or the time", async (t) => {
+test("derives the seed from a job's content and start, not from its id, model or time", async (t) => {
   const bench = await Bench.open(t);
   const seeds: string[] = [];
   const queue = await bench.start([
@@ -167,7 +167,7 @@ test("the seed is of a job's content and start, not of its id, its model or the 
   assert.notEqual(seeds[2], seeds[0]);
 });
 
-test("a version that a job started from stays until the job has ended", async (t) => {
+test("keeps the version a job started from until the job has ended", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps, lost, twoSteps], { backoffMs: 1000 });
   await bench.submit(queue, "a");
@@ -178,7 +178,7 @@ test("a version that a job started from stays until the job has ended", async (t
   assert.deepEqual((await bench.database.models.deleteVersions("m", [1])).deleted, [1]);
 });
 
-test("a job fails by name when the version it is to start from goes before it is pinned", async (t) => {
+test("fails a job whose start version is deleted before it is pinned, naming the version", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps, twoSteps]);
   await bench.submit(queue, "a");
@@ -191,7 +191,7 @@ test("a job fails by name when the version it is to start from goes before it is
   assert.match(await bench.message("b"), /^Version 1, .* was deleted/);
 });
 
-test("a job that the runner has nothing to pin to fails with the runner's message", async (t) => {
+test("fails a job with the runner's message if the runner cannot pin it", async (t) => {
   const bench = await Bench.open(t);
   bench.pinsFor = () => Promise.reject(new ServiceError({ code: "unsupported", message: "No such base." }));
   const queue = await bench.start([twoSteps]);
@@ -199,7 +199,7 @@ test("a job that the runner has nothing to pin to fails with the runner's messag
   assert.deepEqual([await bench.state("a"), await bench.message("a")], ["failed", "No such base."]);
 });
 
-test("jobs of different models may run together, those of one model wait", async (t) => {
+test("runs jobs of different models together, and those of one model in sequence", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([untilInterrupted], { concurrency: 3 });
   await bench.submit(queue, "m1", "m");
@@ -213,7 +213,7 @@ test("jobs of different models may run together, those of one model wait", async
   assert.deepEqual([runningCount, runningCountMax, watcherCount], [2, 3, 0]);
 });
 
-test("a job that cannot work fails at once with the runner's message", async (t) => {
+test("fails an invalid job immediately with the runner's message", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([
     async () => {
@@ -227,7 +227,7 @@ test("a job that cannot work fails at once with the runner's message", async (t)
   );
 });
 
-test("an unexpected error fails the job and shows nothing internal", async (t) => {
+test("fails a job on an unexpected error without showing internals", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([
     async () => {
@@ -244,7 +244,7 @@ test("an unexpected error fails the job and shows nothing internal", async (t) =
   assert.equal(await bench.state("b"), "succeeded", "the queue goes on");
 });
 
-test("a metric that is not a number never reaches an event", async (t) => {
+test("never emits a metric that is not a number", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([
     async (_assignment, report) => {
@@ -258,7 +258,7 @@ test("a metric that is not a number never reaches an event", async (t) => {
   assert.match(JSON.stringify(await bench.events("a")), /"training_started".*"training_failed"/);
 });
 
-test("what a job leaves that ends without a version is discarded, before its end is known", async (t) => {
+test("discards the output of a job without a version before its end is visible", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([untilInterrupted, twoSteps, lost], { attemptsMax: 1 });
   await bench.submit(queue, "a");
@@ -271,7 +271,7 @@ test("what a job leaves that ends without a version is discarded, before its end
   assert.deepEqual(bench.discarded, ["a", "c"]);
 });
 
-test("a full queue refuses jobs until one has ended", async (t) => {
+test("refuses jobs while the queue is full", async (t) => {
   const bench = await Bench.open(t);
   const queue = bench.build(twoSteps, { queuedMax: 1 });
   await bench.submit(queue, "a");
@@ -282,7 +282,7 @@ test("a full queue refuses jobs until one has ended", async (t) => {
   assert.equal(await bench.state("b"), "succeeded");
 });
 
-test("the same idempotency key starts one job", async (t) => {
+test("starts one job per idempotency key", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps]);
   const key = { keyId: "k", key: "once", bodyHash: "h" };

@@ -1,5 +1,5 @@
-// The queue of durable work: takes jobs in, runs them one after the other, brings them back after a crash. Knows
-// nothing of training; what an attempt does is up to the runner.
+// Queue of durable work: accepts jobs, runs them in order, and recovers them after a crash. It knows nothing of
+// training; the runner decides what an attempt does.
 import {
   isTerminal,
   type IdempotencyKey,
@@ -25,14 +25,14 @@ import { heartbeatMs, type JobSettings } from "./settings.ts";
 
 interface RunningAttempt {
   readonly attempt: Attempt;
-  /** Resolves when it is settled and forgotten; never rejects. */
+  /** Resolves when the attempt is settled and forgotten; never rejects. */
   readonly over: Promise<void>;
 }
 
 export interface QueueDependencies extends Omit<AttemptDependencies, "owner"> {
-  /** Whom this queue's jobs are claimed for. */
+  /** Lease under which this queue claims jobs. */
   readonly lease: Pick<ServerLease, "id">;
-  /** What other servers do to jobs; what is not announced is found by looking. */
+  /** Announces changes that other servers make to jobs; polling finds the rest. */
   readonly announcements: Announcements;
 }
 
@@ -48,15 +48,15 @@ export class JobQueue implements Service {
     start: (signal) => this.#start(signal),
     stop: () => this.#stop(),
   });
-  /** Claims under way; what each takes is among the attempts when it resolves. */
+  /** Claims in progress; when one resolves, its job is among the attempts. */
   readonly #takings = new Set<Promise<unknown>>();
-  /** By job, how often in a row it met an obstacle. */
+  /** By job, number of consecutive waits for the machine. */
   readonly #waitCounts = new Map<string, number>();
-  /** No job is claimed while it is looked which ones this server runs. */
+  /** No job is claimed while the queue determines which jobs this server runs. */
   #rescuing: Promise<unknown> = Promise.resolve();
   #loops: Promise<unknown> | null = null;
   #endListening: () => void = () => undefined;
-  /** Why no job could be claimed the last time, for people; null when one could, or there was none. */
+  /** Reason why the last claim failed, for people; null if it succeeded or there was nothing to claim. */
   #claimFault: string | null = null;
 
   constructor(dependencies: QueueDependencies, settings: JobSettings) {
@@ -66,12 +66,12 @@ export class JobQueue implements Service {
     this.#notifiers = Array.from({ length: settings.concurrency }, () => new Notifier(dependencies.clock));
   }
 
-  /** Takes up what servers left that have no lease any more, then begins to run jobs. */
+  /** Recovers the jobs of servers without a lease, then begins to run jobs. */
   start(): Promise<void> {
     return this.#life.start();
   }
 
-  /** Parks the running jobs: they are queued again, as if not tried. Resolves when all are. */
+  /** Parks the running jobs: they are queued again without spending an attempt. Resolves when all are. */
   stop(): Promise<void> {
     return this.#life.stop();
   }
@@ -80,7 +80,7 @@ export class JobQueue implements Service {
    * Stores a job durably; it runs when its turn comes. See {@link JobStore.create} for idempotency, limit and errors.
    * Works also before `start` and after `stop`: the next queue that starts runs the job.
    *
-   * @throws ServiceError `invalid` when the runner's trainer cannot do it
+   * @throws ServiceError `invalid` if the runner's trainer does not support the job
    */
   async submit(
     job: JobDraft,
@@ -96,7 +96,7 @@ export class JobQueue implements Service {
     return created;
   }
 
-  /** A replay is asked for itself; what else would start from the newest version may find another one by then. */
+  /** A replay checks its own requirements. Other jobs may find another newest version by the time they start. */
   async #requireTrainer({ modelId, task, replayOf }: JobDraft): Promise<void> {
     const { models, runner } = this.#dependencies;
     const newest = replayOf === null ? await models.newestVersion(modelId) : null;
@@ -106,7 +106,7 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Stores a job that repeats one that succeeded, to compare what it gives with the version that it made.
+   * Stores a job that repeats a succeeded one, to compare its result with the version it made.
    *
    * @throws ServiceError `conflict` with the reason why it cannot be repeated, `overloaded` as {@link submit}
    */
@@ -122,11 +122,11 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Stores a job that does again what one was to do that failed or was cancelled, from the model's newest version by then.
-   * Asked again, it is the same job, until that one has failed too.
+   * Stores a job that retries a failed or cancelled one from the model's newest version at its start. A repeated call
+   * returns the same job until that one has failed too.
    *
-   * @throws ServiceError `conflict` where there is nothing to try again, or another job trains on its feedback by now,
-   *   `overloaded` as {@link submit}
+   * @throws ServiceError `conflict` if there is nothing to retry, or if another job now trains on its feedback;
+   * `overloaded` as {@link submit}
    */
   async retry(job: TrainingJob, by: Pick<JobDraft, "madeBy"> = {}): Promise<string> {
     const { jobs, clock } = this.#dependencies;
@@ -146,9 +146,9 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Cancels a queued job at once and interrupts a running one; one that has ended stays as it is.
+   * Cancels a queued job immediately and interrupts a running one; an ended one stays unchanged.
    *
-   * @returns the job after; a running one is `cancelled` soon after
+   * @returns the job afterwards; a running one becomes `cancelled` soon after
    * @throws ServiceError `not_found`
    */
   async cancel(id: string): Promise<TrainingJob> {
@@ -159,8 +159,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Cancels every job of a model that is to be deleted, and removes what attempts kept of them, since nobody knows of it any
-   * more once the jobs are gone. Resolves when none of them runs here.
+   * Cancels every job of a model that is to be deleted, and removes the data that attempts kept, which would be
+   * orphaned once the jobs are deleted. Resolves when none of them runs here.
    */
   async cancelAll(modelId: string): Promise<void> {
     const filter = { entity: null, modelId, kind: null, state: null };
@@ -168,12 +168,12 @@ export class JobQueue implements Service {
       if (isTerminal(state)) continue;
       await this.#cancel(id);
       await this.#attempts.get(id)?.over;
-      // It may have been a server's that died, or have gone back to the queue instead.
+      // It may have belonged to a dead server, or have returned to the queue instead.
       await this.#discardWork(id);
     }
   }
 
-  /** A job that is gone is no error. */
+  /** A missing job is not an error. */
   async #cancel(id: string): Promise<void> {
     const { jobs, clock } = this.#dependencies;
     const state = await jobs.requestCancel(id, clock.now());
@@ -183,12 +183,12 @@ export class JobQueue implements Service {
       this.#attempts.get(id)?.attempt.interrupt("cancel");
     }
     if (state === "cancelled" && !this.#attempts.has(id)) await this.#discardWork(id);
-    // A job that waited may have held back others of its model.
+    // The waiting job may have held back others of its model.
     if (state !== null && isTerminal(state)) this.#wake();
     this.#events.emit(id);
   }
 
-  /** What attempts kept; what cannot be removed now is removed at the next start. */
+  /** Removes data that attempts kept; leftovers are removed at the next start. */
   async #discardWork(id: string): Promise<void> {
     const { runner, logger } = this.#dependencies;
     await runner
@@ -197,10 +197,10 @@ export class JobQueue implements Service {
   }
 
   /**
-   * The job's events from the first after `after` on, as they come; ends after the terminal event, which is `training_failed`
-   * where the job is deleted meanwhile, or quietly when the signal aborts.
+   * Streams the job's events after `after` as they occur. Ends after the terminal event, which is `training_failed` if
+   * the job is deleted meanwhile, or quietly when the signal aborts.
    *
-   * @throws ServiceError `not_found`, or `invalid` when `after` is no event of the job
+   * @throws ServiceError `not_found`, or `invalid` if `after` is not an event of the job
    */
   watchEvents(
     jobId: string,
@@ -209,17 +209,17 @@ export class JobQueue implements Service {
     return this.#events.watch(jobId, after, signal);
   }
 
-  /** How many attempts at a job may be lost, each in its way, before it fails. */
+  /** Limits of lost attempts, for each cause, before a job fails. */
   get limits(): Pick<JobSettings, "attemptsMax" | "startsMax"> {
     return this.#settings;
   }
 
-  /** What runs and who watches at this moment. */
+  /** Current numbers of running jobs and open streams. */
   status(): {
     readonly runningCount: number;
     readonly runningCountMax: number;
     readonly watcherCount: number;
-    /** Why no job can be taken up, for people. */
+    /** Reason why no job can be claimed, for people. */
     readonly claimFault: string | null;
   } {
     return {
@@ -273,7 +273,7 @@ export class JobQueue implements Service {
     }
   }
 
-  /** Claims a job and begins an attempt at it; null when there is none to claim. */
+  /** Claims a job and begins an attempt at it; null if there is nothing to claim. */
   async #take(signal: AbortSignal): Promise<RunningAttempt | null> {
     await this.#rescuing;
     const owner = this.#dependencies.lease.id;
@@ -292,7 +292,7 @@ export class JobQueue implements Service {
     return taken;
   }
 
-  /** Two attempts at a job never run side by side: this one waits for an earlier one that lost it. */
+  /** Two attempts at a job never run at the same time: this one waits for an earlier one that lost it. */
   async #run(id: string, attempt: Attempt, earlierOver: Promise<void> | undefined): Promise<void> {
     await earlierOver;
     const ending = await attempt.run();
@@ -330,7 +330,10 @@ export class JobQueue implements Service {
     }
   }
 
-  /** Queues again what other servers left, and what is this one's in the store though nobody runs it here. */
+  /**
+   * Queues the jobs of dead servers again, and those that the store assigns to this server although it does not run
+   * them.
+   */
   async #rescue(): Promise<void> {
     const { jobs, clock, lease, logger } = this.#dependencies;
     const taken = Promise.all(this.#takings);
@@ -346,7 +349,7 @@ export class JobQueue implements Service {
     if (jobIds.length > 0) this.#wake();
   }
 
-  /** A job is tried again at once after one server died while it ran, and later and later after several. */
+  /** Returns the retry time of a job: immediately after one server died while it ran, and later with each further one. */
   #backoff(at: Date): { readonly at: Date; readonly notBefore: (restartCount: number) => Date } {
     const waitMs = (restartCount: number): number =>
       restartCount < 2 ? 0 : backoffMs(restartCount - 2, this.#settings);

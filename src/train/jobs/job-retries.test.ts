@@ -1,16 +1,16 @@
-// Jobs that ended and are tried again as others.
+// Tests ended jobs that are retried as new jobs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../base/domain/assert.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { twoSteps, lost, Bench } from "./testing/queue-bench.ts";
 
-/** Resolves to the job that tries this one again. */
+/** Returns the job that retries this one. */
 async function retryOf(bench: Bench, queue: JobQueue, id: string): Promise<string> {
   return queue.retry(present(await bench.database.jobs.find(id), "the job"));
 }
 
-test("a job that failed is tried again as another one, the same however often it is asked for", async (t) => {
+test("retries a failed job as a new job, the same one for repeated calls", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([lost, lost, twoSteps], { attemptsMax: 1 });
   await bench.submit(queue, "a");
@@ -20,7 +20,7 @@ test("a job that failed is tried again as another one, the same however often it
   assert.equal(await retryOf(bench, queue, "a"), second);
   await bench.clock.advance(0);
   assert.equal(await bench.state(second), "failed");
-  // Whichever of the two is asked for: the last that failed is tried.
+  // Either of the two leads to the last failed job, which is retried.
   const third = await retryOf(bench, queue, "a");
   assert.equal(await retryOf(bench, queue, second), third);
   await bench.clock.advance(0);
@@ -29,7 +29,7 @@ test("a job that failed is tried again as another one, the same however often it
   assert.deepEqual((await bench.database.jobs.find(third))?.retryOf, "a");
 });
 
-test("a job that has not failed is not tried again, and the refusal says why", async (t) => {
+test("refuses to retry a job that has not failed, and says why", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps]);
   await bench.submit(queue, "a");
@@ -37,7 +37,7 @@ test("a job that has not failed is not tried again, and the refusal says why", a
   await assert.rejects(retryOf(bench, queue, "a"), { code: "conflict", message: /it is succeeded/ });
 });
 
-test("a job that was cancelled can be tried again", async (t) => {
+test("retries a cancelled job", async (t) => {
   const bench = await Bench.open(t);
   const idle = bench.build(twoSteps);
   await bench.submit(idle, "a");

@@ -1,4 +1,4 @@
-// Jobs of servers that stop, die or lose their lease.
+// Tests jobs of servers that stop, die or lose their lease.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -20,12 +20,12 @@ import {
   Bench,
 } from "./testing/queue-bench.ts";
 
-/** The store as a process sees it until it dies: from then on nothing reaches it. */
+/** Wraps the store of a process that can die: from then on its calls fail. */
 function mortal<Store extends object>(of: Store): { readonly store: Store; readonly die: () => void } {
   let isDead = false;
   const call = async (name: keyof Store, args: readonly unknown[]): Promise<unknown> => {
     if (isDead) throw new Error("the process is dead");
-    // Every method of the interface takes what it was called with.
+    // Safe cast: every method receives its own arguments.
     return await (of[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
   };
   const store = new Proxy(of, {
@@ -37,7 +37,7 @@ function mortal<Store extends object>(of: Store): { readonly store: Store; reado
   return { store, die: () => void (isDead = true) };
 }
 
-test("stopping parks a running job without spending its attempt, and the next queue ends it", async (t) => {
+test("parks a running job on stop without spending its attempt, and ends it in the next queue", async (t) => {
   const bench = await Bench.open(t);
   const first = await bench.start([untilInterrupted]);
   await bench.submit(first, "a");
@@ -55,7 +55,7 @@ test("stopping parks a running job without spending its attempt, and the next qu
   ]);
 });
 
-test("a job that was done in spite of being parked succeeds", async (t) => {
+test("lets a job succeed that finished despite being parked", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([
     async (_assignment, _report, { signal }) => {
@@ -68,7 +68,7 @@ test("a job that was done in spite of being parked succeeds", async (t) => {
   assert.equal(await bench.state("a"), "succeeded");
 });
 
-test("what a crashed server left running is taken up at once by the next", async (t) => {
+test("resumes a crashed server's running job immediately on the next server", async (t) => {
   const bench = await Bench.open(t);
   const idle = bench.build(twoSteps);
   await bench.submit(idle, "a");
@@ -78,7 +78,7 @@ test("what a crashed server left running is taken up at once by the next", async
   assert.equal(await bench.state("a"), "succeeded");
 });
 
-test("a second server that starts takes nothing that the first runs, and has it when that is not heard from", async (t) => {
+test("takes no running job of another server, unless that one falls silent", async (t) => {
   const bench = await Bench.open(t);
   const { jobs, servers, models } = bench.database;
   const logger = silentLogger;
@@ -110,7 +110,7 @@ test("a second server that starts takes nothing that the first runs, and has it 
   assert.equal(await models.greatestStep("m"), 1);
 });
 
-test("a job that ends every server is not started for ever", async (t) => {
+test("stops restarting a job that kills every server", async (t) => {
   const bench = await Bench.open(t);
   const idle = bench.build(twoSteps);
   await bench.submit(idle, "a");
@@ -124,7 +124,7 @@ test("a job that ends every server is not started for ever", async (t) => {
   assert.match(await bench.message("a"), /started 2 times/);
 });
 
-test("a job goes on for as long as each server that dies kept a further step of it", async (t) => {
+test("continues a job while each server that dies saved a further step of it", async (t) => {
   const bench = await Bench.open(t);
   const savesOneMore: Run = async ({ job }, report, { signal }) => {
     const savedCount = job.progress?.savedStepCount ?? 0;
@@ -151,7 +151,7 @@ test("a job goes on for as long as each server that dies kept a further step of 
   assert.match(await bench.message("a"), /started 2 times .* kept no further step/);
 });
 
-test("attempts lost with their process and with their server have limits of their own", async (t) => {
+test("limits attempts lost with their process and with their server separately", async (t) => {
   const bench = await Bench.open(t);
   const settings = { attemptsMax: 2, startsMax: 3, backoffMs: 1000 };
   const idle = bench.build(twoSteps);
@@ -166,7 +166,7 @@ test("attempts lost with their process and with their server have limits of thei
   assert.deepEqual([job?.state, job?.lostCount, job?.restartCount], ["succeeded", 1, 2]);
 });
 
-test("an attempt that lost its job is interrupted and writes nothing", async (t) => {
+test("interrupts an attempt that lost its job, which then writes nothing", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([untilInterrupted]);
   await bench.submit(queue, "a");
@@ -179,7 +179,7 @@ test("an attempt that lost its job is interrupted and writes nothing", async (t)
   assert.notEqual(await bench.database.jobs.findRunning("a", "another"), null);
 });
 
-test("an attempt whose job is taken anew by its own queue ends before the new one begins", async (t) => {
+test("ends an attempt before its own queue starts another at the same job", async (t) => {
   const bench = await Bench.open(t);
   const order: string[] = [];
   const first: Run = async (...args) => {
@@ -203,7 +203,7 @@ test("an attempt whose job is taken anew by its own queue ends before the new on
   assert.equal(queue.status().runningCount, 0);
 });
 
-test("a cancel that another server announces interrupts its job at once, and no other", async (t) => {
+test("interrupts a job immediately when another server announces its cancellation, and no other", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([untilInterrupted], { concurrency: 2 });
   await bench.submit(queue, "a");
@@ -213,7 +213,7 @@ test("a cancel that another server announces interrupts its job at once, and no 
   assert.deepEqual([await bench.state("a"), await bench.state("b")], ["cancelled", "running"]);
 });
 
-test("an attempt that lost its job to another server, and has not heard of it, publishes nothing", async (t) => {
+test("publishes nothing from an attempt that lost its job to another server without noticing", async (t) => {
   const bench = await Bench.open(t);
   const published: string[] = [];
   await bench.start([
@@ -233,7 +233,7 @@ test("an attempt that lost its job to another server, and has not heard of it, p
   assert.equal(await bench.state("a"), "succeeded");
 });
 
-test("a job that another server queues and announces is run at once", async (t) => {
+test("runs a job immediately when another server announces it", async (t) => {
   const bench = await Bench.open(t);
   await bench.start([twoSteps]);
   await bench.clock.advance(0);
@@ -242,7 +242,7 @@ test("a job that another server queues and announces is run at once", async (t) 
   assert.equal(await bench.state("a"), "succeeded");
 });
 
-test("a job whose process dies each second for ten minutes ends well when that is over", async (t) => {
+test("completes a job whose process dies every second for ten minutes", async (t) => {
   const bench = await Bench.open(t);
   const run: Run = async (...attempt) =>
     bench.clock.monotonicMs() < 600_000 ? lost(...attempt) : twoSteps(...attempt);
@@ -252,10 +252,10 @@ test("a job whose process dies each second for ten minutes ends well when that i
   assert.equal(await bench.state("a"), "succeeded");
 });
 
-test("a job whose server dies again and again is tried later and later, and ends well", async (t) => {
+test("retries a job with growing waits while its server keeps dying, and completes it", async (t) => {
   const bench = await Bench.open(t);
   await bench.submit(bench.build(twoSteps), "a");
-  // A server every five seconds for ten minutes, each of which dies at once.
+  // A server every five seconds for ten minutes, each of which dies immediately.
   for (let count = 0; count < 120; count++) {
     const { store, die } = mortal(bench.database.jobs);
     const queue = bench.build(untilInterrupted, {}, store);

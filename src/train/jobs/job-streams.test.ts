@@ -1,4 +1,4 @@
-// Streams of a job's events.
+// Tests streams of a job's events.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobEvent, JobStore } from "../../base/domain/job.ts";
@@ -21,7 +21,7 @@ function collect(stream: AsyncIterable<JobEvent>): {
   return { events, types, end };
 }
 
-test("a stream shows events as they come and ends after the last", async (t) => {
+test("streams events as they occur, and ends after the last", async (t) => {
   const bench = await Bench.open(t);
   let proceed = (): void => undefined;
   const queue = await bench.start([
@@ -44,7 +44,7 @@ test("a stream shows events as they come and ends after the last", async (t) => 
   assert.equal(queue.status().watcherCount, 0);
 });
 
-test("a stream goes on after a given event, also after the last", async (t) => {
+test("continues a stream after a given event, including the last", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps]);
   await bench.submit(queue, "a");
@@ -60,7 +60,7 @@ test("a stream goes on after a given event, also after the last", async (t) => {
   await assert.rejects(collect(queue.watchEvents("x", { after: null, signal })).end, { code: "not_found" });
 });
 
-test("a stream finds by itself what another process wrote", async (t) => {
+test("finds events of another process without a notification", async (t) => {
   const bench = await Bench.open(t);
   const idle = bench.build(twoSteps);
   await bench.submit(idle, "a");
@@ -76,7 +76,7 @@ test("a stream finds by itself what another process wrote", async (t) => {
   assert.deepEqual(types, ["training_failed"]);
 });
 
-test("a stream whose job is deleted with its model ends with one last event, whenever it looks", async (t) => {
+test("ends the stream of a job deleted with its model with one last event, at any moment", async (t) => {
   for (const looksBetween of [true, false]) {
     const bench = await Bench.open(t);
     const queue = await bench.start([untilInterrupted]);
@@ -99,7 +99,7 @@ test("a stream whose job is deleted with its model ends with one last event, whe
   }
 });
 
-test("a stream ends once, though its job ended and was deleted while it looked", async (t) => {
+test("ends a stream once if its job ended and was deleted during a look", async (t) => {
   const bench = await Bench.open(t);
   const { jobs, models } = bench.database;
   const slow: JobStore = {
@@ -123,7 +123,7 @@ test("a stream ends once, though its job ended and was deleted while it looked",
   assert.deepEqual(types, ["training_failed"]);
 });
 
-test("a stream ends that finds its job deleted by another process, and says so", async (t) => {
+test("ends a stream whose job another process deleted, and says so", async (t) => {
   const bench = await Bench.open(t);
   const idle = bench.build(twoSteps);
   await bench.submit(idle, "a");
@@ -138,7 +138,7 @@ test("a stream ends that finds its job deleted by another process, and says so",
   assert.deepEqual(events, [{ id: "a:deleted", type: "training_failed", data }]);
 });
 
-test("a stream whose reader goes away ends quietly", async (t) => {
+test("ends a stream quietly when its reader leaves", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([untilInterrupted]);
   await bench.submit(queue, "a");

@@ -1,10 +1,10 @@
-// The trace of one attempt at a job: one span with a part for each thing that it does, one after the other, linked to the
-// request that made the job. What the training process does is timed by what it reports.
+// Trace of one attempt at a job: one span with consecutive child spans for its phases, linked to the request that
+// created the job. The training process's phases are timed by its reports.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobPhase, TrainingJob } from "../../base/domain/job.ts";
 import type { OpenSpan, Tracing } from "../../base/telemetry/tracing.ts";
 
-/** Of so many steps each has a span of its own; what comes on top is in the span of them all. */
+/** Maximum number of steps with a separate span; further ones appear only in the span of all steps. */
 const stepSpansMax = 200;
 
 const parts: { readonly [Phase in JobPhase]: string } = {
@@ -20,7 +20,7 @@ export class JobTrace {
   #partName = "claim";
   #stepStartMs = 0;
 
-  /** Begins when the job was claimed. */
+  /** Begins the trace when the job is claimed. */
   constructor(tracing: Tracing, clock: Pick<Clock, "monotonicMs">, job: TrainingJob) {
     this.#clock = clock;
     const startMs = clock.monotonicMs();
@@ -63,7 +63,7 @@ export class JobTrace {
     this.#stepStartMs = endMs;
   }
 
-  /** @param ending as it is counted; those of a job that did not succeed are errors */
+  /** @param ending metric label of the outcome; outcomes of a job that did not succeed are errors */
   end(ending: string): void {
     const endMs = this.#clock.monotonicMs();
     this.#part.end({ endMs });

@@ -1,8 +1,9 @@
-// How jobs and versions refer to each other: a new job for the queue, and which kind of job trained a version.
+// Relations between jobs and versions: creates a new job for the queue, and finds the kind of job that trained a
+// version.
 import type { JobDraft, MadeBy, JobKind, JobStore } from "../../base/domain/job.ts";
 import type { ModelVersion } from "../../base/domain/model.ts";
 
-/** A queued job that nobody has tried yet. */
+/** Returns a queued job without attempts. */
 export function newJob(
   identity: Pick<JobDraft, "id" | "modelId" | "task" | "configNotApplied" | "createdAt"> & {
     readonly replayOf?: string;
@@ -33,7 +34,7 @@ export function newJob(
   };
 }
 
-/** What kind of job made a version, or the one that it was copied from; null when none did. */
+/** Returns the kind of job that created a version or the one it was copied from; null if none did. */
 export async function trainingKindOf(
   { jobs }: { readonly jobs: Pick<JobStore, "find"> },
   { jobId, copiedKind }: ModelVersion,

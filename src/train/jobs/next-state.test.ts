@@ -9,19 +9,19 @@ const threw = (error: Error) => ({ kind: "threw", error }) as const;
 const died = new ServiceError({ code: "unavailable", message: "It died." });
 const full = new ServiceError({ code: "unavailable", message: "The disk is full.", obstacle: "full-disk" });
 
-test("an attempt whose job was lost writes nothing, whatever came of it", () => {
+test("writes nothing for an attempt whose job was lost, with any result", () => {
   for (const error of [died, full, new Error("a bug")]) {
     assert.deepEqual(endingOf(threw(error), "lost", none, settings), { kind: "leave" });
   }
 });
 
-test("a cancelled attempt is cancelled, and one that is parked goes back, whatever it threw", () => {
+test("cancels a cancelled attempt and requeues a parked one, regardless of its error", () => {
   const cancelled = endingOf(threw(died), "cancel", none, settings);
   assert.ok(cancelled.kind === "end" && cancelled.state === "cancelled");
   assert.deepEqual(endingOf(threw(new Error("a bug")), "park", none, settings), { kind: "park" });
 });
 
-test("an obstacle is waited for however often it was met, and a loss is tried again up to a limit", () => {
+test("waits for the machine without limit, and retries a lost attempt up to a limit", () => {
   const met = endingOf(threw(full), null, { ...none, lostCount: 9, waitCount: 2 }, settings);
   assert.deepEqual(met, { kind: "wait", waitMs: 400, reason: "The disk is full." });
   assert.deepEqual(endingOf(threw(died), null, { ...none, lostCount: 1 }, settings), {
@@ -32,12 +32,12 @@ test("an obstacle is waited for however often it was met, and a loss is tried ag
   assert.ok(last.kind === "end" && last.state === "failed" && /after 3 attempts/.test(last.message));
 });
 
-test("an attempt that kept further steps before it was lost is none of those that are given up after", () => {
+test("does not count a lost attempt that saved further steps", () => {
   const ending = endingOf(threw(died), null, { lostCount: 2, waitCount: 0, hasAdvanced: true }, settings);
   assert.deepEqual(ending, { kind: "retry", waitMs: 100 });
 });
 
-test("waits double up to their greatest", () => {
+test("doubles waits up to their maximum", () => {
   assert.deepEqual(
     [0, 1, 3, 4].map((count) => backoffMs(count, settings)),
     [100, 200, 800, 1000],

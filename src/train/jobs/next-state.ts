@@ -3,7 +3,7 @@ import type { JobOutcome } from "../../base/domain/job.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { JobSettings } from "./settings.ts";
 
-/** Why an attempt was interrupted: somebody cancelled the job, the server stops, or the job is another's by now. */
+/** Reason of an interruption: the job was cancelled, the server stops, or the job now belongs to another server. */
 export type Interruption = "cancel" | "park" | "lost";
 
 export type AttemptResult =
@@ -13,24 +13,24 @@ export type AttemptResult =
 export type Ending =
   | { readonly kind: "succeed"; readonly outcome: JobOutcome }
   | { readonly kind: "end"; readonly state: "failed" | "cancelled"; readonly message: string }
-  /** Back in the queue; another attempt comes after the wait, and goes on behind what this one kept. */
+  /** Queued again; another attempt follows after the wait and continues from the saved steps. */
   | { readonly kind: "retry"; readonly waitMs: number }
-  /** Back in the queue as if it had not been tried, until the machine lets it run. */
+  /** Queued again without spending an attempt, until the machine can run it. */
   | { readonly kind: "wait"; readonly waitMs: number; readonly reason: string }
-  /** Back in the queue as if it had not been tried. */
+  /** Queued again without spending an attempt. */
   | { readonly kind: "park" }
-  /** Nothing is written: the job is not ours any more. */
+  /** Nothing is written: the job no longer belongs to this server. */
   | { readonly kind: "leave" };
 
-/** How often a job was tried before, by how it ended. */
+/** Counts of earlier attempts, by outcome. */
 export interface EarlierAttempts {
-  /** Lost with their process, one after the other until now, without having kept further steps. */
+  /** Consecutive attempts lost with their process without saving further steps. */
   readonly lostCount: number;
-  /** One after the other until now, that met an obstacle. */
+  /** Consecutive attempts that had to wait for the machine. */
   readonly waitCount: number;
 }
 
-/** Decides how an attempt ends. */
+/** Decides the outcome of an attempt. */
 export function endingOf(
   result: AttemptResult,
   interruption: Interruption | null,
@@ -39,7 +39,7 @@ export function endingOf(
     waitCount,
     hasAdvanced,
   }: EarlierAttempts & {
-    /** Whether the attempt itself kept further steps. */
+    /** True if the attempt itself saved further steps. */
     readonly hasAdvanced: boolean;
   },
   settings: Pick<JobSettings, "attemptsMax" | "backoffMs" | "backoffMsMax">,
@@ -47,7 +47,7 @@ export function endingOf(
   if (interruption === "lost") return { kind: "leave" };
   if (interruption === "cancel") return cancelled;
   if (result.kind === "done") return { kind: "succeed", outcome: result.outcome };
-  // Whatever an attempt throws while the server stops says nothing of the job.
+  // An error while the server stops says nothing about the job.
   if (interruption === "park") return { kind: "park" };
   const { error } = result;
   if (!(error instanceof ServiceError)) {
@@ -59,10 +59,11 @@ export function endingOf(
   }
   if (error.obstacle !== undefined)
     return { kind: "wait", waitMs: backoffMs(waitCount, settings), reason: error.message };
-  // An attempt that says "cancelled" unasked was broken off from outside: lost like one whose process died.
+  // An attempt that reports "cancelled" without a request was ended from outside: it counts as lost, like one whose
+  // process died.
   const isLost = error.code === "unavailable" || error.code === "cancelled";
   if (!isLost) return { kind: "end", state: "failed", message: error.message };
-  // However often a process dies, a job ends that keeps more steps each time.
+  // A job that saves more steps each time will complete, however often its process dies.
   if (hasAdvanced) return { kind: "retry", waitMs: backoffMs(0, settings) };
   if (lostCount + 1 >= settings.attemptsMax) {
     const message = `The job was given up after ${lostCount + 1} attempts that were lost, the last one so: ${error.message}`;
@@ -71,7 +72,7 @@ export function endingOf(
   return { kind: "retry", waitMs: backoffMs(lostCount, settings) };
 }
 
-/** The wait after the attempt that `earlierCount` of its kind came before, in milliseconds. */
+/** Returns the wait in milliseconds after an attempt that `earlierCount` others of its kind preceded. */
 export function backoffMs(
   earlierCount: number,
   settings: Pick<JobSettings, "backoffMs" | "backoffMsMax">,
@@ -79,12 +80,12 @@ export function backoffMs(
   return Math.min(settings.backoffMs * 2 ** earlierCount, settings.backoffMsMax);
 }
 
-/** How a job ends that somebody asked to cancel. */
+/** Outcome of a job that was cancelled on request. */
 export const cancelled: Ending = { kind: "end", state: "cancelled", message: "The job was cancelled." };
 
 /**
- * How a job ends whose servers died too often while it ran, one after the other and without keeping further steps: it
- * may be what ends them; null when it may go on.
+ * Returns the outcome of a job during which too many servers died in a row without saving further steps, since the job
+ * may be killing them; null if it may continue.
  */
 export function refusedStart(restartCount: number, settings: Pick<JobSettings, "startsMax">): Ending | null {
   if (restartCount < settings.startsMax) return null;

@@ -1,4 +1,4 @@
-// Which jobs can be repeated, and what has to be repeated with them.
+// Tests which jobs can be repeated, and which other jobs must be repeated with them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobRunner } from "../../base/domain/job.ts";
@@ -17,7 +17,7 @@ import { storesInMemory } from "../../store/database/testing/stores-in-memory.ts
 import { embeddedProfile } from "../trainer/embedded/profile.ts";
 import { planReplay } from "./replay.ts";
 
-/** Model `m` with versions 1 to 4, each made by the job of its number from the one before. */
+/** Model `m` with versions 1 to 4, each created by the job of its number from the previous one. */
 class Bench {
   readonly database: Stores;
   trainer: JobRunner["trainer"] = embeddedProfile;
@@ -35,7 +35,7 @@ class Bench {
     return bench;
   }
 
-  /** Only the newest version keeps its optimizer's state. */
+  /** Only the newest version keeps its optimizer state. */
   async publish(step: number, pins: Partial<typeof samplePins> = {}): Promise<void> {
     const { jobs, models } = this.database;
     const id = `${step}`;
@@ -54,7 +54,7 @@ class Bench {
     await models.dropTrainerStates("m", await models.oldTrainerStates("m", 1));
   }
 
-  /** The jobs that are repeated, in order, and the version that the last one is compared with. */
+  /** Returns the repeated jobs, in order, and the version that the last one is compared with. */
   async plan(jobId: string, replayJobsMax = 16): Promise<readonly unknown[]> {
     const { jobs, models } = this.database;
     const job = { ...sampleJob("replay", "m", { replayOf: jobId }), contentHash: "", dataRemovedAt: null };
@@ -84,7 +84,7 @@ function refused(reason: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("a job is repeated alone from the base model, and else with those whose optimizer it went on with", async () => {
+test("repeats only the job if it started from the base model, otherwise also those whose optimizer state it continued", async () => {
   const bench = await Bench.open();
   assert.deepEqual(await bench.plan("1"), [1, 1]);
   assert.deepEqual(await bench.plan("4"), ["1", "2", "3", 4, 4]);
@@ -94,7 +94,7 @@ test("a job is repeated alone from the base model, and else with those whose opt
   assert.deepEqual(await bench.plan("5"), [5, 5]);
 });
 
-test("what is gone, or is another by now, is named", async () => {
+test("names anything that is missing or has changed", async () => {
   const bench = await Bench.open();
   const { jobs, models } = bench.database;
   await assert.rejects(bench.plan("none"), refused(/is gone/));
@@ -108,7 +108,7 @@ test("what is gone, or is another by now, is named", async () => {
   await assert.rejects(bench.plan("4"), refused(/Version 2, which it started from, was deleted/));
 });
 
-test("another build or base model, and other settings of a job that is repeated too, are named", async () => {
+test("names another build or base model, and other settings of a job that must be repeated too", async () => {
   const bench = await Bench.open();
   bench.runner = { pinsFor: async () => ({ ...samplePins, trainerBuild: "newer" }) };
   await assert.rejects(bench.plan("1"), refused(/made by .*, and this server trains with newer/));
@@ -127,7 +127,7 @@ test("another build or base model, and other settings of a job that is repeated 
   await assert.rejects(bench.plan("1"), missing);
 });
 
-test("refuses where the trainer does not give the same bytes again", async () => {
+test("refuses a replay if the trainer is not deterministic", async () => {
   const bench = await Bench.open();
   bench.trainer = { ...embeddedProfile, name: "remote", isRepeatable: false };
   await assert.rejects(

@@ -1,5 +1,5 @@
-// Repeating a job that succeeded, to compare with the version that it made: what has to be there still, and what has to be
-// repeated with it. Decides and refuses; nothing is trained here.
+// Planning of a replay, which repeats a succeeded job to compare the result with its version. Finds the jobs that must
+// be repeated and checks that everything they need still exists; trains nothing.
 import { isDeepStrictEqual } from "node:util";
 import { dataRemoved, type JobAssignment, type JobRun, type TrainingJob } from "../../base/domain/job.ts";
 import type { ModelVersion, TrainedModel } from "../../base/domain/model.ts";
@@ -12,7 +12,7 @@ import { trainingKindOf } from "./new-job.ts";
 type ReplayDependencies = Pick<AttemptDependencies, "jobs" | "models" | "runner">;
 
 /**
- * What a replay is to do.
+ * Plans a replay.
  *
  * @throws ServiceError `conflict` with the reason why the job cannot be repeated
  */
@@ -27,7 +27,7 @@ export async function planReplay(
   return { ...run, job, model, replay: { version, earlier } };
 }
 
-/** @throws ServiceError as {@link planReplay}; `unavailable` when the base model is not served */
+/** @throws ServiceError as {@link planReplay}; `unavailable` if the base model is not served */
 export async function requireRepeatable(
   dependencies: ReplayDependencies,
   settings: Pick<JobSettings, "replayJobsMax">,
@@ -95,13 +95,16 @@ async function runOf(
   return { job, pins, fromKind, from: pins.hasTrainerState ? from : { ...from, trainerState: null } };
 }
 
-/** Whether a run went on from an optimizer that is not kept any more; another kind of job, or the base model, has none. */
+/**
+ * True if a run continued from an optimizer state that is no longer stored. Another kind of job, or the base model,
+ * has none.
+ */
 function needsOptimizer({ from, fromKind, job, pins }: JobRun): boolean {
   const hadOptimizer = from.adapterFolder !== null && fromKind === job.task.kind;
   return hadOptimizer && pins.hasTrainerState && from.trainerState === null;
 }
 
-/** Another build, or another base model, makes something else of the same job. */
+/** Another build or base model would produce a different result from the same job. */
 async function requireSameMachinery(
   { runner }: ReplayDependencies,
   model: TrainedModel,
@@ -125,7 +128,7 @@ async function requireSameMachinery(
   }
 }
 
-/** In words, the settings that differ. */
+/** Returns the settings that differ, as text. */
 function differencesOf(settings: JsonObject, first: JsonObject): readonly string[] {
   const names = [...new Set([...Object.keys(settings), ...Object.keys(first)])];
   const shown = (value: Json | undefined): string => JSON.stringify(value ?? null);

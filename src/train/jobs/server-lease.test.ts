@@ -1,4 +1,4 @@
-// A server's lease on the store in memory, with a clock that the test moves.
+// Tests a server's lease on the store in memory, with a clock that the test moves.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
@@ -12,7 +12,7 @@ import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { ServerLease } from "./server-lease.ts";
 import { jobSettings } from "./settings.ts";
 
-/** @param reached what of the store a server reaches whose leases `newLease` makes */
+/** @param reached wraps the store for the servers whose leases `newLease` creates */
 async function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (servers) => servers) {
   const clock = new FakeClock();
   const { servers } = await storesInMemory();
@@ -22,7 +22,7 @@ async function open(t: TestContext, reached: (servers: ServerStore) => ServerSto
     t.after(() => lease.stop());
     return lease;
   };
-  /** Whether a server of this id has a lease, once those that ran out are ended. */
+  /** True if a server has a lease, once expired ones are ended. */
   const isLive = async (id: string): Promise<boolean> => {
     const now = clock.now().getTime();
     await servers.deleteExpired({ before: new Date(now), after: new Date(now + 120_000) });
@@ -40,7 +40,7 @@ checkService({
   failing: null,
 });
 
-test("a lease is kept while its server runs, also when the clock steps, and given back with its stop", async (t) => {
+test("keeps a lease while its server runs, also when the clock steps, and returns it on stop", async (t) => {
   const { clock, newLease, isLive } = await open(t);
   const [lease, other] = [newLease(), newLease()];
   await lease.start();
@@ -57,7 +57,7 @@ test("a lease is kept while its server runs, also when the clock steps, and give
   assert.equal(await isLive(other.id), true);
 });
 
-test("a server that keeps its artifacts elsewhere than one that runs does not start", async (t) => {
+test("refuses to start a server whose artifacts are elsewhere than those of a running one", async (t) => {
   const { newLease, isLive } = await open(t);
   const lease = newLease();
   await lease.start();
@@ -68,7 +68,7 @@ test("a server that keeps its artifacts elsewhere than one that runs does not st
   await newLease("elsewhere").start();
 });
 
-test("a server that is not heard from loses its lease, and goes on under another id when it is back", async (t) => {
+test("ends the lease of a silent server, which continues under another id when it is back", async (t) => {
   let isCutOff = false;
   const { clock, newLease, isLive } = await open(t, (servers) => ({
     ...servers,
@@ -88,7 +88,7 @@ test("a server that is not heard from loses its lease, and goes on under another
   assert.equal(await isLive(lease.id), true);
 });
 
-test("a server starts without a lease that cannot be written yet, and gets it when it can", async (t) => {
+test("starts a server whose lease cannot be stored yet, and stores it once possible", async (t) => {
   let isFull = true;
   const { clock, newLease, isLive } = await open(t, (servers) => ({
     ...servers,
@@ -102,7 +102,7 @@ test("a server starts without a lease that cannot be written yet, and gets it wh
 });
 
 test(
-  "servers on one PostgreSQL whose clocks are ten minutes off take nothing from each other, and say so",
+  "shares leases on one PostgreSQL between servers with clocks ten minutes apart, and reports the offset",
   { skip: withoutPostgres },
   async (t) => {
     const { url, drop } = await createPostgres();
@@ -123,7 +123,7 @@ test(
     const all = [await start(0), await start(600_000), await start(-600_000)];
     assert.equal(said.filter((message) => message.includes("clock")).length, 2);
     const ids = all.map(({ lease }) => lease.id);
-    // A sign of life of each: it renews its own lease and ends those that ran out.
+    // Three heartbeats of each: a server renews its own lease and ends expired ones.
     for (let sign = 1; sign <= 3; sign++)
       for (const { own } of all) {
         await own.advance(15_000);

@@ -1,4 +1,4 @@
-// The settings of the job queue: the one number that an operator sets, and what is the same on every server.
+// Settings of the job queue: the operator's one number, and constants shared by all servers.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {
@@ -13,29 +13,38 @@ const schema = {
 
 const fixed = {
   /**
-   * Attempts that may be lost with their training process, one after the other and without keeping further steps, before a
-   * job fails. With the waits between them that takes a quarter of an hour: longer than a machine is short of memory.
+   * Number of consecutive attempts that may be lost with their training process, without saving further steps, before
+   * a job fails. With the waits this takes a quarter of an hour, longer than a memory shortage usually lasts.
    */
   attemptsMax: 20,
-  /** Servers that may die while a job runs, counted likewise. Lost training processes are not among them. */
+  /** Number of servers that may die in a row while a job runs, counted likewise. Lost training processes do not count. */
   startsMax: 20,
-  /** Milliseconds after the first lost attempt, and after the second that died with its server. Doubles with each. */
+  /**
+   * Wait in milliseconds after the first lost attempt, and after the second that died with its server. Doubles each
+   * time.
+   */
   backoffMs: 1000,
-  /** Milliseconds; a machine that has recovered is noticed within a minute. */
+  /** Maximum wait in milliseconds; a machine that has recovered is used again within a minute. */
   backoffMsMax: 60_000,
-  /** Jobs that wait in the queue; a page of it is read at a time, so that more would only wait longer. */
+  /** Maximum number of queued jobs. */
   queuedMax: 10_000,
-  /** Of them, those of one entity's models: what one of them sends does not fill the queue for the others. */
+  /** Maximum number of queued jobs of one entity's models, so that one entity cannot fill the queue. */
   queuedPerEntityMax: 1000,
-  /** Newest versions of a model whose optimizer's state is kept, which takes twice an adapter's room. Jobs start there. */
+  /**
+   * Number of newest versions of a model whose optimizer state is kept, which takes twice the space of an adapter.
+   * Jobs start there.
+   */
   optimizerStatesKept: 1,
-  /** Earlier jobs that a replay may repeat too, where the optimizer that its job went on with is not kept any more. */
+  /**
+   * Maximum number of earlier jobs that a replay repeats if the optimizer state that its job continued from is no
+   * longer stored.
+   */
   replayJobsMax: 16,
-  /** Milliseconds that a server which is not heard from keeps the jobs that it runs: four missed heartbeats. */
+  /** Length of a lease in milliseconds: a server that misses four heartbeats loses its jobs. */
   leaseMs: 60_000,
-  /** Milliseconds between two looks at what other processes stored in the queue. */
+  /** Polling interval in milliseconds for changes of the queue by other processes. */
   pollMs: 1000,
-  /** The same for a stream of a job's events. */
+  /** Polling interval in milliseconds for a stream of a job's events. */
   eventPollMs: 1000,
 };
 
@@ -43,12 +52,12 @@ export const jobSettings = section(schema, fixed);
 
 export type JobSettings = SettingsIn<typeof jobSettings>;
 
-/** After so long, in milliseconds, a server whose lease ran out is not at anything any more that it began with it. */
+/** Returns the time in milliseconds after which a server with an expired lease has surely stopped all its work. */
 export function goneMs({ leaseMs }: Pick<JobSettings, "leaseMs">): number {
   return 5 * leaseMs;
 }
 
-/** How often a server renews its lease, and looks for what others left and did, in milliseconds. */
+/** Returns the interval in milliseconds at which a server renews its lease and looks for changes by others. */
 export function heartbeatMs({ leaseMs }: Pick<JobSettings, "leaseMs">): number {
   return leaseMs / 4;
 }

@@ -1,4 +1,4 @@
-// What attempts and trainers keep for a job, and when that goes.
+// Tests when data that attempts and trainers keep for a job is removed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -8,10 +8,10 @@ import { embeddedProfile } from "../trainer/embedded/profile.ts";
 import { newJob } from "./new-job.ts";
 import { type Run, outcome, twoSteps, untilInterrupted, lost, Bench } from "./testing/queue-bench.ts";
 
-/** Succeeds with a trainer's state of its own. */
+/** Succeeds with a separate trainer state. */
 const withState: Run = async ({ job }) => ({ ...outcome, trainerState: `state of ${job.id}` });
 
-test("what attempts keep for each other goes when the job has ended, however that is, and not before", async (t) => {
+test("removes data kept between attempts when the job has ended in any way, and not before", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([
     twoSteps,
@@ -40,7 +40,7 @@ test("what attempts keep for each other goes when the job has ended, however tha
   assert.deepEqual(bench.discardedWork, ["parked"]);
 });
 
-test("a job that the trainer cannot do is refused as it comes, with what it lacks and the cure", async (t) => {
+test("refuses a job that the trainer does not support on submission, naming the reason and the cure", async (t) => {
   const bench = await Bench.open(t);
   const refusal = async (
     trainer: Partial<TrainerProfile>,
@@ -74,11 +74,11 @@ test("a job that the trainer cannot do is refused as it comes, with what it lack
     advice,
     /is 0\.1, and the trainer .* remote, does not compute the base .*; leave it out, or set it to 0/,
   );
-  // The newest version is the base itself: there is no adapter yet.
+  // The newest version is the base itself, without an adapter.
   assert.equal(await refusal({ takesAdapters: false, hasBasePass: false }), null);
 });
 
-test("a trainer that takes no adapters is given jobs from versions whose state it keeps itself, and no others", async (t) => {
+test("gives a trainer without adapter support only jobs from versions whose state it keeps itself", async (t) => {
   const bench = await Bench.open(t);
   bench.trainer = { ...embeddedProfile, name: "remote", takesAdapters: false };
   const made =
@@ -93,7 +93,7 @@ test("a trainer that takes no adapters is given jobs from versions whose state i
   );
 });
 
-test("a new version takes the trainer's state from those before it, but for as many as are kept", async (t) => {
+test("removes the trainer states of older versions beyond the limit", async (t) => {
   for (const [optimizerStatesKept, expected] of [
     [1, ["state of a", "state of b"]],
     [2, ["state of a"]],
@@ -108,7 +108,7 @@ test("a new version takes the trainer's state from those before it, but for as m
   }
 });
 
-test("a job that is tried again finds the trainer's state that its first attempt found", async (t) => {
+test("gives a retry the trainer state that its first attempt found", async (t) => {
   const bench = await Bench.open(t);
   const seen: unknown[] = [];
   const seeing =
@@ -129,7 +129,7 @@ test("a job that is tried again finds the trainer's state that its first attempt
   assert.deepEqual(bench.discardedStates, ["state of a"]);
 });
 
-test("a job succeeds whose older states cannot be removed", async (t) => {
+test("lets a job succeed even if older states cannot be removed", async (t) => {
   const bench = await Bench.open(t);
   bench.discardedStates.push = () => assert.fail("the disk does not let go of it");
   const queue = await bench.start([withState]);

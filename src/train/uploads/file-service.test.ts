@@ -1,4 +1,4 @@
-// The service as a thing that lives long; what it does with files is tried through its routes.
+// Tests the service over its lifetime; operations on files are tested through their routes.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -46,7 +46,7 @@ checkService({
     };
     let lastCount = 0;
     const upCount = async (): Promise<number> => {
-      // It sleeps once it has swept the folder, which the disk may take its time for.
+      // It sleeps once it has swept the folder, which may take the disk a while.
       for (let turn = 0; turn < 50; turn++) {
         await sleep(10);
         if (sleeperCount !== lastCount) break;
@@ -66,7 +66,7 @@ async function* pieces(...texts: readonly (string | Error)[]): AsyncGenerator<Ui
   }
 }
 
-test("what breaks off while it comes leaves nothing, and a sweep leaves what is still coming", async (t) => {
+test("leaves nothing of an interrupted upload, and keeps an upload in progress during a sweep", async (t) => {
   const { service, dataFolder } = await serviceOn(t);
   const onDisk = (): readonly string[] => readdirSync(join(dataFolder, "files"));
   await assert.rejects(service.receive(pieces("a", new Error("gone"))), /gone/);
@@ -75,7 +75,7 @@ test("what breaks off while it comes leaves nothing, and a sweep leaves what is 
   await service.sweep();
   assert.deepEqual([onDisk(), received.byteCount], [[received.id], 2]);
   const file = await service.keep(received, { entity: "team", name: "n", purpose: "fine-tune" });
-  // Too late: it is a file by now.
+  // Has no effect: the upload is a file by now.
   await service.discard(received);
   assert.deepEqual(Buffer.from(await service.use(file)).toString(), "ab");
   await service.delete(file);
@@ -85,7 +85,7 @@ test("what breaks off while it comes leaves nothing, and a sweep leaves what is 
   );
 });
 
-test("a file that was swept before it was kept, by a server whose clock is ahead, is not acknowledged", async (t) => {
+test("refuses to keep a file that a server whose clock is ahead has swept", async (t) => {
   const { files: store } = await storesInMemory();
   const { service, dataFolder } = await serviceOn(t, { store });
   async function* content(): AsyncGenerator<Uint8Array, void> {

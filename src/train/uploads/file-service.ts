@@ -1,5 +1,5 @@
-// Uploaded files: whose they are, how they come and go. The bytes are stored before the database knows a file, and leave
-// behind it: what is old and not known is nobody's.
+// Uploaded files: ownership, upload and deletion. Bytes are stored before the database records a file, and deleted
+// after its row. Old bytes without a row belong to nobody.
 import { readFile, stat, open } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { isMissing } from "../../store/artifacts/folder-names.ts";
@@ -20,53 +20,54 @@ export interface FileDependencies {
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
   readonly settings: FileSettings;
-  /** Told what a sweep could not do; it tries again. */
+  /** Receives the error of a failed sweep, which will be retried. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** A file whose bytes are stored, and that nobody can name yet. */
+/** A file whose bytes are stored, but which has no name yet. */
 export interface ReceivedFile {
   readonly id: string;
   readonly byteCount: number;
 }
 
-/** Running, it deletes from time to time what nobody uses. */
+/** While started, periodically deletes unused files. */
 export interface FileService extends Service {
-  /** Writes the bytes as they come. @throws ServiceError `too_large`, `unavailable`; what reading them throws */
+  /** Writes the bytes as they arrive. @throws ServiceError `too_large`, `unavailable`; errors of reading `content` */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedFile>;
-  /** The whole of it, to be looked at before it is kept. */
+  /** Returns the whole content, for validation before it is kept. */
   look(received: ReceivedFile): Promise<Uint8Array<ArrayBuffer>>;
   /**
-   * Makes it a file of the entity, durably.
+   * Records the upload durably as a file of the entity.
    *
-   * @throws ServiceError `too_large` where the entity has no room left, `unavailable` where its bytes were removed meanwhile
+   * @throws ServiceError `too_large` if the entity's quota is exhausted, `unavailable` if the bytes were removed
+   * meanwhile
    */
   keep(
     received: ReceivedFile,
     about: Pick<UploadedFile, "entity" | "name" | "purpose">,
   ): Promise<UploadedFile>;
-  /** Removes what is not to be kept. */
+  /** Removes an upload that is not kept. */
   discard(received: ReceivedFile): Promise<void>;
-  /** @throws ServiceError `not_found`, also for what is another entity's */
+  /** @throws ServiceError `not_found`, also for a file of another entity */
   find(id: string, caller: Caller): Promise<UploadedFile>;
   list(purpose: string | null, page: PageRequest, caller: Caller): Promise<Page<UploadedFile>>;
-  /** @throws ServiceError `not_found` where its bytes are gone */
+  /** @throws ServiceError `not_found` if its bytes are missing */
   read(file: UploadedFile): Promise<Readable>;
-  /** The whole file, for a request that names it. */
+  /** Returns the whole file, for a request that names it. */
   use(file: UploadedFile): Promise<Uint8Array<ArrayBuffer>>;
   delete(file: UploadedFile): Promise<void>;
-  /** Deletes what nobody knows, and what nobody has used for long. */
+  /** Deletes bytes that no row refers to, and files unused for long. */
   sweep(): Promise<void>;
 }
 
 const dayMs = 86_400_000;
-/** Longer than any server takes to look at a file that it received, and to keep it. */
+/** Longer than any server takes to validate and keep an upload. */
 const comingMs = 3_600_000;
 const folder = "files";
 
 export function createFileService(dependencies: FileDependencies): FileService {
   const { store, artifacts, clock, settings, onFault } = dependencies;
-  /** What this server has received and not kept yet. */
+  /** Uploads of this server that are not kept yet. */
   const received = new Set<string>();
   const remove = async (id: string): Promise<void> => {
     await store.delete(id);
@@ -75,7 +76,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
 
   const sweep = async (): Promise<void> => {
     await artifacts.sweep(folder, {
-      // Another server may be about to keep what is newer.
+      // Another server may be about to keep a newer one.
       olderThan: new Date(clock.now().getTime() - comingMs),
       isKnown: async (key) => {
         const id = key.slice(folder.length + 1);
@@ -125,7 +126,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
       const file = { id, ...about, byteCount, createdAt: now, usedAt: now };
       await store.create(file, settings.entityBytes);
       received.delete(id);
-      // A server whose clock is hours ahead takes what came just now for abandoned.
+      // A server whose clock is hours ahead would take a new upload for abandoned.
       if (await artifacts.has(keyOf(id))) return file;
       await store.delete(id);
       throw gone();
@@ -164,7 +165,7 @@ function keyOf(id: string): string {
   return `${folder}/${id}`;
 }
 
-/** The whole file, in memory of its own. @throws ServiceError `not_found` */
+/** Reads the whole file into a new buffer. @throws ServiceError `not_found` */
 async function bytesOf(
   artifacts: ArtifactStore,
   { id }: Pick<ReceivedFile, "id">,
@@ -179,9 +180,9 @@ async function bytesOf(
 }
 
 /**
- * Writes all pieces; returns how many bytes they have.
+ * Writes all chunks. Returns the number of bytes.
  *
- * @throws ServiceError `too_large` beyond `bytesMax`; what reading `content` throws
+ * @throws ServiceError `too_large` beyond `bytesMax`; errors of reading `content`
  */
 async function writeContent(
   file: string,
@@ -194,7 +195,7 @@ async function writeContent(
     for await (const piece of content) {
       byteCount += piece.length;
       if (byteCount > bytesMax) throw tooLarge(bytesMax);
-      // Unlike `write`, it goes on where a write was cut short.
+      // Unlike `write`, it continues after a partial write.
       await handle.appendFile(piece);
     }
     return byteCount;

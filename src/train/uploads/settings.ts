@@ -1,4 +1,4 @@
-// What uploaded files go by: what an operator sets, and what is the same on every server.
+// Settings of uploaded files: those of the operator, and constants shared by all servers.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
@@ -22,9 +22,9 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Of one file. A server takes files as large as other bodies. */
+  /** Maximum size of a file; a server accepts files as large as other request bodies. */
   fileBytes: 256 * mebibyte,
-  /** Between two looks for files that are not used any more. */
+  /** Interval between sweeps for unused files. */
   sweepSeconds: 3600,
 };
 

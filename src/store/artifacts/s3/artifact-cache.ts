@@ -1,5 +1,5 @@
-// What was fetched of a bucket, or is about to be put there, as files of this machine: bounded in bytes, and what was used
-// least recently goes first. Several processes of a server share it; what has its name in it is whole, and stays as it is.
+// Cache of a bucket's artifacts on this machine, limited in bytes with least-recently-used eviction; also holds files
+// about to be uploaded. Several processes of a server share it. An entry under its name is complete and never changes.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ import { isMissing, namesIn } from "../folder-names.ts";
 
 export interface ArtifactCacheOptions {
   readonly folder: string;
-  /** What is used now stays, also where that is more. */
+  /** Maximum size in bytes; entries in use stay even beyond it. */
   readonly bytesMax: number;
 }
 
-/** What was used so recently may be read still: an adapter that is loaded, a file that is sent. */
+/** Time for which a used entry may still be read: an adapter being loaded, a file being sent. */
 const inUseMs = 600_000;
-/** What a start of the server removes; see `ServerFolder.sweep`. */
+/** Suffix of partial entries, which the server removes when it starts; see `ServerFolder.sweep`. */
 const unfinishedEnding = ".partial";
 
 export class ArtifactCache {
@@ -29,12 +29,12 @@ export class ArtifactCache {
     this.#clock = clock;
   }
 
-  /** Where nothing is, ever. */
+  /** A path where nothing ever exists. */
   get nowhere(): string {
     return join(this.#options.folder, "nothing");
   }
 
-  /** A path to write at, which goes with {@link discard} or gets its name with {@link keep}. */
+  /** Returns a path to write to. {@link discard} removes it, or {@link keep} names it. */
   async unfinished(): Promise<string> {
     await mkdir(this.#options.folder, { recursive: true });
     return join(this.#options.folder, `${newUuid()}${unfinishedEnding}`);
@@ -44,19 +44,22 @@ export class ArtifactCache {
     await rm(unfinished, { recursive: true, force: true });
   }
 
-  /** Its path, which is used from now on; null where it is not here. */
+  /** Returns an entry's path and marks it as used; null if it is not cached. */
   async find(content: string): Promise<string | null> {
     const path = join(this.#options.folder, content);
     if (!existsSync(path)) return null;
     const now = this.#clock.now();
-    // Another process may have removed it just now.
+    // Another process may have evicted it just now.
     return utimes(path, now, now).then(
       () => path,
       () => null,
     );
   }
 
-  /** The same, fetched where it is not here, once for all who ask. @param bring resolves to false where there is none */
+  /**
+   * As `find`, but fetches a missing entry, once for all callers. @param bring resolves to false if there is no such
+   * artifact
+   */
   async take(content: string, bring: (path: string) => Promise<boolean>): Promise<string | null> {
     const here = await this.find(content);
     if (here !== null) return here;
@@ -76,14 +79,14 @@ export class ArtifactCache {
     }
   }
 
-  /** Gives what was written its name, and makes room for it. Its files are flushed. */
+  /** Names a written entry, whose files are flushed, and evicts others to make room. */
   async keep(content: string, unfinished: string): Promise<string> {
     const path = join(this.#options.folder, content);
     await flush(unfinished);
     const now = this.#clock.now();
     await utimes(unfinished, now, now);
     await rename(unfinished, path).catch((error: unknown) => {
-      // Another process has fetched the same meanwhile.
+      // Another process has fetched the same entry meanwhile.
       if (!existsSync(path)) throw error;
     });
     await this.#makeRoom();
@@ -106,7 +109,7 @@ export class ArtifactCache {
     const usedBeforeMs = this.#clock.now().getTime() - inUseMs;
     for (const entry of found.toSorted((one, other) => one.usedMs - other.usedMs)) {
       if (byteCount <= bytesMax || entry.usedMs > usedBeforeMs) return;
-      // Nobody sees half of it.
+      // Renamed first, so that nobody sees a partially removed entry.
       const going = `${entry.path}${unfinishedEnding}`;
       await rename(entry.path, going).catch(() => undefined);
       await this.discard(going);

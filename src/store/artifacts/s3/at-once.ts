@@ -1,9 +1,9 @@
-// Work on many things, some of them at once.
+// Runs work on many items with limited concurrency.
 
-/** How many requests of one artifact are sent at once. */
+/** Maximum number of concurrent requests for one artifact. */
 const requestsMax = 4;
 
-/** Does the work on each, a few at once; after a fault none is begun any more, and it is thrown when all have ended. */
+/** Runs the work on each item, a few at a time. After an error it starts no more, and throws once all have ended. */
 export async function eachAtOnce<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   work: (item: Item) => Promise<void>,

@@ -1,4 +1,4 @@
-// Artifacts in a bucket where something goes wrong: the line, the store, what lies there, and the server that puts.
+// Tests artifacts in a bucket under failures: of the network, the store, the stored data, and the writing server.
 import assert from "node:assert/strict";
 import {
   existsSync,
@@ -27,7 +27,7 @@ import { pieceBytes } from "./manifest.ts";
 const server = await startBucketServer();
 after(() => server.close());
 
-/** Waits for nothing. */
+/** A clock that never waits. */
 const hurried: Clock = { ...systemClock, sleep: async () => undefined };
 
 function newFolder(t: TestContext): string {
@@ -55,7 +55,7 @@ const put = (store: ArtifactStore, text: string): Promise<void> =>
 
 const index = /index\/adapters\/m\/1\.json/;
 
-/** What a server sees that has fetched nothing yet. */
+/** Returns the artifact as seen by a server with an empty cache. */
 async function seen(t: TestContext, bucket: BucketPlace): Promise<string> {
   const path = await open(t, bucket, { name: "reader" }).path("adapters/m/1", null);
   return existsSync(path)
@@ -65,14 +65,14 @@ async function seen(t: TestContext, bucket: BucketPlace): Promise<string> {
     : "nothing";
 }
 
-test("whichever request of a put is its server's last, all of the artifact is there or none, and a sweep leaves no more", async (t) => {
+test("leaves the whole artifact or none, and no remains after a sweep, whichever request of a put is the server's last", async (t) => {
   const whole = (text: string): string => `${text} a,${text} b`;
   const outcomes = new Set<string>();
   for (let lived = 0, hasEnded = false; !hasEnded; lived++) {
     const place = server.newPlace();
     await put(open(t, place, { name: "before" }), "old");
     let count = 0;
-    // Every other dies before its request has reached the store, the rest before they hear of it.
+    // Half of the time the server dies before its request reaches the store, otherwise before it gets the answer.
     server.pass(() =>
       count++ < lived ? "through" : count === lived + 1 && lived % 2 === 0 ? "cut" : "lost",
     );
@@ -97,7 +97,7 @@ test("whichever request of a put is its server's last, all of the artifact is th
   assert.equal(outcomes.size, 2);
 });
 
-test("whichever request of a removal is its server's last, a sweep leaves all of the artifact or nothing", async (t) => {
+test("leaves the whole artifact or nothing after a sweep, whichever request of a removal is the server's last", async (t) => {
   for (let lived = 0, hasEnded = false; !hasEnded; lived++) {
     const place = server.newPlace();
     const store = open(t, place);
@@ -119,7 +119,7 @@ test("whichever request of a removal is its server's last, a sweep leaves all of
   }
 });
 
-test("a server that was taken for dead while it put an artifact leaves nothing, and hears of it", async (t) => {
+test("leaves nothing of a put by a server that was taken for dead, and fails the put", async (t) => {
   const place = server.newPlace();
   const [orphan, other] = [open(t, place), open(t, place, { name: "two" })];
   let isSwept = false;
@@ -128,7 +128,7 @@ test("a server that was taken for dead while it put an artifact leaves nothing, 
     isSwept = true;
     return "lost";
   });
-  // Between two tries of a piece the other one sweeps.
+  // The other server sweeps between two attempts at a piece.
   const clock: Clock = {
     ...systemClock,
     sleep: async () => {
@@ -144,7 +144,7 @@ test("a server that was taken for dead while it put an artifact leaves nothing, 
   assert.equal(await seen(t, place), "next a,next b");
 });
 
-test("a large file goes in pieces, and arrives as it was however often the line breaks", async (t) => {
+test("splits a large file into pieces, and restores it however often the connection breaks", async (t) => {
   const place = server.newPlace();
   const bytes = Buffer.alloc(2 * pieceBytes + 12_345, "abcdefg");
   const broken = new Set<string>();
@@ -161,7 +161,7 @@ test("a large file goes in pieces, and arrives as it was however often the line 
   assert.equal((await new BucketClient(place).list("data/")).length, 3);
 });
 
-test("a piece with other bytes, and one that is gone, are no artifact", async (t) => {
+test("rejects an artifact with a corrupt or missing piece", async (t) => {
   const place = server.newPlace();
   const bucket = new BucketClient(place);
   await put(open(t, place), "old");
@@ -180,7 +180,7 @@ test("a piece with other bytes, and one that is gone, are no artifact", async (t
   await assert.rejects(seen(t, place), { code: "conflict", message: /is no manifest/ });
 });
 
-test("a store that answers with other bytes, with too few or without end gives no artifact", async (t) => {
+test("rejects an artifact if the store answers with other bytes, too few or endlessly many", async (t) => {
   const place = server.newPlace();
   await put(open(t, place), "old");
   const lies = (ending: RegExp, body: ((stored: Buffer) => Buffer) | "endless") =>
@@ -224,21 +224,21 @@ test("a store that answers with other bytes, with too few or without end gives n
 const isRead = ({ method, path }: { readonly method: string; readonly path: string }): boolean =>
   method === "GET" && !path.includes("list-type");
 
-/** What the adapter is once `put` has put this text. */
+/** Returns the seal of an adapter with this text as its content. */
 function sealOf(t: TestContext, text: string): Seal {
   const folder = newFolder(t);
   for (const name of ["a", "b"]) writeFileSync(join(folder, name), `${text} ${name}`);
   return { what: "adapter", files: ["a", "b"], hash: hashOfFiles(folder, ["a", "b"]) };
 }
 
-test("a store that shows what was replaced once more is read again: no old bytes are taken for the new", async (t) => {
+test("reads again if the store returns a replaced object once, and never accepts old bytes as new", async (t) => {
   const place = server.newPlace();
   const clock = new FakeClock();
   const writer = open(t, place, { name: "writer" });
   await put(writer, "old");
   const before = await new BucketClient(place).read("index/adapters/m/1.json");
   assert.ok(before !== null);
-  // One has the old ones here, the other has nothing.
+  // One has the old content cached, the other has nothing.
   const readers = [1, 2].map((number) =>
     open(t, place, {
       name: `reader ${number}`,
@@ -258,7 +258,7 @@ test("a store that shows what was replaced once more is read again: no old bytes
     assert.ok(staleLeft < 0, "it was read again");
     await clock.advance(60_000);
   }
-  // One that stays behind is at fault, after a few reads.
+  // A store that stays stale is reported after a few reads.
   let reads = 0;
   server.pass((asked) => {
     if (!isRead(asked) || !index.test(asked.path)) return "through";
@@ -276,7 +276,7 @@ test("a store that shows what was replaced once more is read again: no old bytes
   });
 });
 
-test("what is not there yet once, or has other bytes once, is read again", async (t) => {
+test("reads again if an object is missing or has other bytes once", async (t) => {
   const place = server.newPlace();
   const onceEach = (path: RegExp, passage: Passage) => {
     const seenOnce = new Set<string>();
@@ -299,7 +299,7 @@ test("what is not there yet once, or has other bytes once, is read again", async
   assert.equal(readFileSync(join(path, "b"), "utf8"), "old b");
 });
 
-test("a bucket that shows what was replaced or removed once more is named by its check", async (t) => {
+test("reports a bucket that returns replaced or removed objects once more in the bucket check", async (t) => {
   newFolder(t);
   const place = server.newPlace();
   await checkBucket(place);
@@ -325,7 +325,7 @@ test("a bucket that shows what was replaced or removed once more is named by its
   }
 });
 
-test("while the store is away what is here is served, and all else is refused with where and what", async (t) => {
+test("serves cached artifacts while the store is away, and refuses others naming the store and the error", async (t) => {
   const place = server.newPlace();
   const clock = new FakeClock();
   const store = open(t, place, { clock: { ...hurried, monotonicMs: () => clock.monotonicMs() } });
@@ -361,7 +361,7 @@ test("while the store is away what is here is served, and all else is refused wi
   await assert.rejects(store.path("adapters/m/2", null), { ...away, message: /SlowDown/ });
 });
 
-test("what was used least recently goes first, and what is in use stays", async (t) => {
+test("evicts the least recently used entry first, but none in use", async (t) => {
   const clock = new FakeClock();
   const folder = newFolder(t);
   const cache = new ArtifactCache({ folder, bytesMax: 250 }, clock);

@@ -1,10 +1,11 @@
-// Artifacts in a bucket of an S3-compatible store, which several servers share, read by way of files on each one's machine.
+// Artifacts in a bucket of an S3-compatible store, shared by several servers, and read through a cache on each
+// machine.
 //
-//   index/<key>.json          its manifest: the artifact is there as long as this is
-//   data/<key>/<content>/     its pieces, under a name that no other content ever has
-//   work/<server>/            what a server has begun (`server-work`)
+// - `index/<key>.json`: manifest; the artifact exists while this object does.
+// - `data/<key>/<content>/`: its pieces, under a name that no other content ever gets.
+// - `work/<server>/`: work that a server has begun (`server-work`).
 //
-// The store has to show what was written or removed to all who read and list from then on, as S3 does.
+// Reads and lists must be consistent with completed writes and removals, as in S3.
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
@@ -36,11 +37,11 @@ type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[N
   ? 1
   : 0];
 
-/** How long a manifest that was read holds: what it names stays the same, but may be removed. */
+/** Time for which a manifest is cached. Its pieces never change, but they may be removed. */
 const freshMs = 10_000;
-/** Manifests in memory; the one read first goes. */
+/** Maximum number of cached manifests; the oldest is dropped first. */
 const knownMax = 10_000;
-/** Times that an artifact may be replaced by others while it is fetched. */
+/** Number of times that others may replace an artifact while it is fetched. */
 const fetchesMax = 3;
 
 export class BucketArtifacts implements PlacedArtifacts {
@@ -66,7 +67,7 @@ export class BucketArtifacts implements PlacedArtifacts {
     return { kind: "bucket", bucket, cache, server: server() };
   }
 
-  /** How it is named, so that all servers have to name it alike; nothing is asked of the store. */
+  /** Derived from the bucket's name, so all servers must name it alike; sends no request. */
   async placeId(): Promise<string> {
     return bucketUrl(this.#options.bucket);
   }
@@ -94,7 +95,7 @@ export class BucketArtifacts implements PlacedArtifacts {
         if (seal !== null) requireSealed(path, seal);
         return path;
       } catch (error) {
-        // The store, or what is known of it here, may be behind what was put in place of this.
+        // The store or the cached manifest may lag behind a replacement.
         if (tried === readsMax) throw error;
         this.#known.delete(key);
         await this.#bucket.pause(tried);
@@ -198,7 +199,7 @@ export class BucketArtifacts implements PlacedArtifacts {
     }
   }
 
-  /** @param path of the folder or file, which this takes */
+  /** @param path folder or file, which this function takes over */
   async #store(key: string, path: string, own: Pick<ArtifactWriter, "mayPut">): Promise<void> {
     const isFolder = (await stat(path)).isDirectory();
     const names = isFolder ? await readdir(path) : [""];
@@ -218,12 +219,12 @@ export class BucketArtifacts implements PlacedArtifacts {
       await this.#options.mayPut?.();
       await own.mayPut?.();
     } catch (error) {
-      // What is left now goes with the lease of this server.
+      // Leftovers are removed with this server's lease.
       await this.#work.settle(noted).catch(() => undefined);
       throw error;
     }
     const manifest = { content, isFolder, files };
-    // Where this fails nobody knows whether it is there: the note stays, and who sweeps will see.
+    // If this fails, it is unknown whether the artifact exists: the note stays, and a sweep decides.
     await this.#index.put(key, manifest);
     await this.#work.keep(noted);
     await this.#cleanUp(noted, before);
@@ -231,27 +232,27 @@ export class BucketArtifacts implements PlacedArtifacts {
     this.#remember(key, manifest);
   }
 
-  /** Removes what was there before, and below. It is noted, so that a fault on the way leaves it to those who sweep. */
+  /** Removes what was at and below the key before. It is noted, so that a sweep completes it after a failure. */
   async #cleanUp({ server, key }: NotedContent, before: Manifest | null): Promise<void> {
     try {
       if (before !== null) await this.#work.settle({ server, key, content: before.content });
       for (const below of await this.#index.keysAt(key)) if (below !== key) await this.remove(below);
     } catch {
-      // The artifact is there.
+      // The new artifact is stored regardless.
     }
   }
 
-  /** Spares this machine fetching what it has just put. */
+  /** Puts the uploaded files into the cache, so that this machine need not fetch them. */
   async #keepHere({ content, files }: Manifest, path: string): Promise<void> {
     try {
       for (const { name } of files) await flush(join(path, name));
       await this.#cache.keep(content, path);
     } catch {
-      // As of a full disk: it is in the bucket.
+      // For example, the disk is full; the artifact is in the bucket.
     }
   }
 
-  /** The path of the artifact's files on this machine; null where there is no such artifact. */
+  /** Returns the path of the artifact's files on this machine; null if there is no such artifact. */
   async #bring(key: string): Promise<string | null> {
     for (let fetched = 0; fetched < fetchesMax; fetched++) {
       if (fetched > 0) await this.#bucket.pause(fetched);
@@ -278,7 +279,7 @@ export class BucketArtifacts implements PlacedArtifacts {
       return this.#remember(key, await this.#index.find(key, { isUrgent: true }));
     } catch (error) {
       if (!(error instanceof ServiceError && error.obstacle === "blobs-away")) throw error;
-      // What is here is served while the store is away.
+      // Cached artifacts are served while the store is away.
       return this.#remember(key, known.manifest);
     }
   }

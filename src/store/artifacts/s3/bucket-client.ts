@@ -1,6 +1,5 @@
-// A bucket as a few verbs over objects and parts of them, each with a deadline and tried again while it may help. What is sent or
-// read at once is small enough to be in memory. Knows nothing of what objects mean. The client's library is loaded at the first
-// request.
+// A bucket as a few operations on objects and their parts, each with a deadline and retries. Each request's data fits
+// in memory. The client knows nothing of the meaning of objects, and loads the vendor's library at the first request.
 import { createHash } from "node:crypto";
 import { addAbortSignal, type Readable } from "node:stream";
 import type { S3 } from "@aws-sdk/client-s3";
@@ -14,30 +13,30 @@ import { pieceBytes } from "./manifest.ts";
 
 export interface BucketEntry {
   readonly key: string;
-  /** When it was put, by the store's clock. */
+  /** Time of the write, by the store's clock. */
   readonly at: Date;
 }
 
-/** A part of an object that is put together, as the store knows it. */
+/** A part of a multipart upload, as the store identifies it. */
 export interface UploadedPart {
-  /** From 1 on. */
+  /** 1-based. */
   readonly number: number;
   readonly tag: string;
 }
 
-/** For the environment of processes that use it: the library says in their logs which versions of itself are to come. */
+/** Environment of processes that use the library: silences its announcements of future versions in their logs. */
 export const storeEnvironment = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" };
 
-/** As requests name an object. */
+/** An object's address in requests. */
 interface BucketKey {
   readonly Bucket: string;
   readonly Key: string;
 }
 
-/** Milliseconds until a connection is there. */
+/** Connection timeout in milliseconds. */
 const connectMs = 5000;
 
-/** Of a request: how often it is tried, and how long a try may take, with what it sends and reads, in milliseconds. */
+/** Number of attempts of a request, and time limit in milliseconds of each, including the transfer. */
 interface Limits {
   readonly triesMax: number;
   readonly tryMs: number;
@@ -46,16 +45,19 @@ const patiently: Limits = { triesMax: 5, tryMs: 60_000 };
 const urgently: Limits = { triesMax: 1, tryMs: 2000 };
 
 export interface HowToRead {
-  /** Whether somebody waits who has another way: tried once, and not for long. */
+  /** True if a waiting caller has an alternative: a single attempt with a short time limit. */
   readonly isUrgent?: boolean;
 }
-/** How often an object is read that is not as expected. */
+/** Maximum number of reads of an object with unexpected content. */
 export const readsMax = 3;
-/** Objects that a store lists at once. */
+/** Page size of object lists. */
 const listedMax = 1000;
-/** After the first try; doubles, and varies by half so that servers do not come back together. */
+/**
+ * Pause after the first attempt. It doubles each time, with a random factor of 0.5 to 1.5 so that servers do not retry
+ * in step.
+ */
 const firstPauseMs = 200;
-/** The region of requests where nobody names one: stores other than AWS ask for none. */
+/** Default region of requests; stores other than AWS require none. */
 const otherRegion = "us-east-1";
 
 export class BucketClient {
@@ -69,14 +71,17 @@ export class BucketClient {
     this.#clock = clock;
   }
 
-  /** Null if there is no such object. What is read whole is at most a piece. @throws ServiceError `unavailable`, as all do */
+  /**
+   * Returns an object's bytes, at most one piece; null if there is no such object. @throws ServiceError `unavailable`,
+   * as all operations do
+   */
   read(key: string, { isUrgent = false }: HowToRead = {}): Promise<Buffer | null> {
     return this.#get(key, { bytesMax: pieceBytes }, isUrgent ? urgently : patiently);
   }
 
   /**
-   * As {@link read}, again after a pause if the answer is not as expected: a store that is behind shows what was there before an
-   * object was written or replaced.
+   * As {@link read}, repeated after a pause if the answer is not as expected: a store that lags returns the object as
+   * it was before.
    *
    * @returns the last answer, expected or not
    */
@@ -88,12 +93,12 @@ export class BucketClient {
     }
   }
 
-  /** Waits before the next try, longer each time. @param tried how often it was tried */
+  /** Waits before the next attempt, longer each time. @param tried number of attempts so far */
   async pause(tried: number): Promise<void> {
     await this.#clock.sleep(firstPauseMs * 2 ** (tried - 1) * (0.5 + this.#random.uniform()));
   }
 
-  /** It is there, whole, when this resolves; a store that can compares what has come with its SHA-256. */
+  /** The object is stored completely when this resolves. Stores that support it verify its SHA-256. */
   async write(key: string, bytes: Uint8Array): Promise<void> {
     const ChecksumSHA256 = createHash("sha256").update(bytes).digest("base64");
     await this.#ask("written", key, (s3, object, options) =>
@@ -101,7 +106,7 @@ export class BucketClient {
     );
   }
 
-  /** Some of an object's bytes, fewer at its end; null where there is no such object. */
+  /** Returns a range of an object's bytes, fewer at its end; null if there is no such object. */
   readPart(
     key: string,
     { from, byteCount }: { readonly from: number; readonly byteCount: number },
@@ -109,7 +114,7 @@ export class BucketClient {
     return this.#get(key, { Range: `bytes=${from}-${from + byteCount - 1}`, bytesMax: byteCount });
   }
 
-  /** In bytes; null where there is no such object. */
+  /** Returns the size in bytes; null if there is no such object. */
   async size(key: string): Promise<number | null> {
     const found = await this.#ask("looked for", key, (s3, object, options) =>
       s3.headObject(object, options),
@@ -117,12 +122,12 @@ export class BucketClient {
     return found && (found.ContentLength ?? 0);
   }
 
-  /** False also where there is no such bucket. */
+  /** Also false if there is no such bucket. */
   async has(key: string): Promise<boolean> {
     return (await this.size(key)) !== null;
   }
 
-  /** Begins an object that comes in parts; returns what the store calls it. */
+  /** Starts a multipart upload. Returns the store's id of it. */
   async beginUpload(key: string): Promise<string> {
     const { UploadId } = await this.#ask("written", key, (s3, object, options) =>
       s3.createMultipartUpload(object, options),
@@ -143,7 +148,7 @@ export class BucketClient {
     return { number, tag: present(ETag, "the store names what it has") };
   }
 
-  /** From here on the object is there. */
+  /** The object exists once this succeeds. */
   async completeUpload(key: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void> {
     const Parts = parts.map(({ number, tag }) => ({ PartNumber: number, ETag: tag }));
     await this.#ask("written", key, (s3, object, options) =>
@@ -151,21 +156,24 @@ export class BucketClient {
     );
   }
 
-  /** Its parts take no more room. */
+  /** Frees the storage of its parts. */
   async abandonUpload(key: string, uploadId: string): Promise<void> {
     await this.#ask("removed", key, (s3, object, options) =>
       s3.abortMultipartUpload({ ...object, UploadId: uploadId }, options),
     ).catch(orWhereMissing(null));
   }
 
-  /** That there is no such object is no error. */
+  /** A missing object is not an error. */
   async remove(key: string): Promise<void> {
     await this.#ask("removed", key, (s3, object, options) => s3.deleteObject(object, options)).catch(
       orWhereMissing(null),
     );
   }
 
-  /** All objects whose keys begin so, or no more than so many. Not grouped by folders, which not every store does well. */
+  /**
+   * Lists the objects whose keys have the prefix `start`, up to `countMax`. Does not group by folders, which some
+   * stores do poorly.
+   */
   async list(start: string, countMax = Infinity): Promise<readonly BucketEntry[]> {
     const found: BucketEntry[] = [];
     const own = this.#place.prefix.length;
@@ -182,7 +190,7 @@ export class BucketClient {
     return found;
   }
 
-  /** @throws ServiceError `unavailable` for more bytes than expected too: a faulty store could fill the memory */
+  /** @throws ServiceError `unavailable`, also for more bytes than expected: a faulty store could fill the memory */
   async #get(
     key: string,
     { bytesMax, ...part }: { readonly bytesMax: number; readonly Range?: string },
@@ -193,7 +201,7 @@ export class BucketClient {
       key,
       async (s3, object, options) => {
         const { Body } = await s3.getObject({ ...object, ...part }, options);
-        // In Node the body is a stream of Node's.
+        // Safe cast: in Node.js the body is a Node.js stream.
         return bounded(addAbortSignal(options.abortSignal, Body as Readable), bytesMax);
       },
       limits,
@@ -224,7 +232,7 @@ async function bounded(body: Readable, bytesMax: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let byteCount = 0;
   for await (const part of body) {
-    // Bodies are streams of bytes.
+    // Safe cast: bodies are byte streams.
     const bytes = part as Buffer;
     byteCount += bytes.length;
     if (byteCount > bytesMax) throw new Error(`it is answered with more than ${bytesMax} bytes`);
@@ -233,7 +241,7 @@ async function bounded(body: Readable, bytesMax: number): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** For `catch`: answers with this where the error is that there is no such object. */
+/** Handler for `catch` that returns `none` if the error means a missing object. */
 function orWhereMissing<None>(none: None): (error: unknown) => None {
   return (error) => {
     if (error instanceof ServiceError && isNoObject(error.cause)) return none;
@@ -248,9 +256,9 @@ async function open({ endpoint, isPathStyle }: BucketPlace): Promise<S3> {
       ...(region === undefined ? {} : { region }),
       ...(endpoint === null ? {} : { endpoint }),
       forcePathStyle: isPathStyle,
-      // Tried again here, with what they read.
+      // Retries happen here, and include reading the body.
       maxAttempts: 1,
-      // What is stored has hashes of its own, and not every store knows those that the client would add.
+      // Stored data has its own hashes, and not every store supports the checksums that the client would add.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
       requestHandler: {

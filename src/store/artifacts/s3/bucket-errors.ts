@@ -1,12 +1,12 @@
-// What a store of objects, or the network before it, says when it does not do what it was asked, in words for an operator:
-// which bucket, which key, and what helps. Pure: it only reads errors.
+// Translates errors of an object store or the network into messages for an operator: the bucket, the key, and the
+// cure. Pure.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 
-/** Until a caller should try again. */
+/** Suggested retry delay. */
 const retryAfterSeconds = 5;
 
-/** What is to be done, by the name that the store or its client has for it. */
+/** Cures by the error name of the store or its client. */
 const cures: Readonly<Record<string, string>> = {
   NoSuchBucket: "There is no such bucket: make it, or name another.",
   AccessDenied:
@@ -24,22 +24,22 @@ const cures: Readonly<Record<string, string>> = {
     "See that AWS_ENDPOINT_URL names the store, and that HONE_BLOBS ends with ?path-style=on where it has no host for each bucket.",
 };
 
-/** Whether trying once more a moment later may help, with no one doing anything. */
+/** True if a retry may succeed without anyone's action. */
 export function isPassing(error: unknown): boolean {
   const status = statusOf(error);
   if (status !== null) return status >= 500 || status === 408 || status === 429;
   return cures[nameOf(error)] === undefined || nameOf(error) === "ENOTFOUND";
 }
 
-/** Whether the store says that it has no such object; a bucket that is missing is something else. */
+/** True if the store has no such object; a missing bucket is a different error. */
 export function isNoObject(error: unknown): boolean {
   return statusOf(error) === 404 && nameOf(error) !== "NoSuchBucket";
 }
 
 /**
- * The error for callers: what needs the store waits for it, and loses nothing.
+ * Returns the error for callers: operations that need the store wait for it, and lose nothing.
  *
- * @param what was asked, such as "read"
+ * @param what attempted operation, such as "read"
  */
 export function bucketError(
   place: BucketPlace,
@@ -61,13 +61,13 @@ export function bucketError(
 }
 
 function statusOf(error: unknown): number | null {
-  // The client's own: the answer's status, where there was one.
+  // The client's own field: the HTTP status, if there was an answer.
   const metadata = (error as { readonly $metadata?: { readonly httpStatusCode?: unknown } } | null)
     ?.$metadata;
   return typeof metadata?.httpStatusCode === "number" ? metadata.httpStatusCode : null;
 }
 
-/** The store's code, or the system's of a connection. */
+/** Returns the store's error code, or the system's code of a connection error. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "code" in error && typeof error.code === "string" ? error.code : error.name;

@@ -1,26 +1,26 @@
-// Which bucket of which store, as `s3://bucket/prefix` names it. Asks nobody.
+// Parses a bucket's URL, `s3://bucket/prefix`. Sends no request.
 import { invalid } from "../../../base/domain/service-error.ts";
 
 export interface BucketPlace {
   readonly bucket: string;
-  /** What every key begins with: empty, or ends with a slash. */
+  /** Prefix of every key: empty, or ends with a slash. */
   readonly prefix: string;
-  /** The store's address; null for AWS, or what its configuration files name. */
+  /** URL of the store; null for AWS, or for the one in its configuration files. */
   readonly endpoint: string | null;
-  /** Whether the bucket is named in the path of each request (`host/bucket/key`) or in its host (`bucket.host/key`). */
+  /** True if requests name the bucket in their path (`host/bucket/key`), false if in their host (`bucket.host/key`). */
   readonly isPathStyle: boolean;
 }
 
-/** Names of buckets as AWS and its like have them. */
+/** Bucket names that AWS and compatible stores allow. */
 const bucketName = /^[a-z\d][a-z\d.-]{1,61}[a-z\d]$/;
-/** Of a prefix, so that the longest key stays below the 1024 bytes that stores take. */
+/** Keeps the longest key below the 1024 bytes that stores allow. */
 const prefixLengthMax = 256;
 
 export function isBucketUrl(text: string): boolean {
   return /^s3:\/\//i.test(text);
 }
 
-/** @param name by which messages call it @throws ServiceError `invalid` for what names no bucket */
+/** @param name setting that messages mention @throws ServiceError `invalid` for an invalid URL */
 export function readBucketUrl(
   url: string,
   name = "HONE_BLOBS",
@@ -40,7 +40,7 @@ export function readBucketUrl(
   );
 }
 
-/** For people, and to tell it from other places. */
+/** Returns the URL, for people and as an identity. */
 export function bucketUrl({ bucket, prefix, endpoint }: BucketPlace): string {
   const url = `s3://${bucket}/${prefix}`.replace(/\/$/, "");
   return endpoint === null ? url : `${url} at ${endpoint}`;

@@ -1,9 +1,9 @@
-// An object of any size that is written piece by piece: in one request where it is small, else in parts, which the store puts
-// together when the last one is there.
+// Upload of an object of any size, piece by piece: in one request if it is small, otherwise as a multipart upload,
+// which the store assembles at the end.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { BucketClient, UploadedPart } from "./bucket-client.ts";
 
-/** What stores take of one object. */
+/** Maximum number of parts in one object. */
 const partsMax = 10_000;
 
 export class BucketUpload {
@@ -13,24 +13,24 @@ export class BucketUpload {
   readonly #parts: UploadedPart[] = [];
   #pieces: Uint8Array[] = [];
   #byteCount = 0;
-  /** Null while all of it fits into one part. */
+  /** Null while everything fits into one part. */
   #uploadId: string | null = null;
 
-  /** @param partBytes of each part but the last: 5 MiB at least, as stores ask for */
+  /** @param partBytes size of each part but the last; stores require at least 5 MiB */
   constructor(bucket: BucketClient, key: string, partBytes: number) {
     this.#bucket = bucket;
     this.#key = key;
     this.#partBytes = partBytes;
   }
 
-  /** @throws ServiceError `unavailable`, as all of these do; `too_large` for more than a store takes */
+  /** @throws ServiceError `unavailable`, as all methods do; `too_large` if the object exceeds the store's limit */
   async write(bytes: Uint8Array): Promise<void> {
     this.#pieces.push(bytes.slice());
     this.#byteCount += bytes.length;
     if (this.#byteCount >= this.#partBytes) await this.#sendPart();
   }
 
-  /** It is there, whole, when this resolves. */
+  /** The object is stored completely when this resolves. */
   async close(): Promise<void> {
     if (this.#uploadId === null) return this.#bucket.write(this.#key, this.#take());
     if (this.#byteCount > 0) await this.#sendPart();

@@ -1,10 +1,11 @@
-// Whether a bucket can be used as a server uses it: an object is put, listed, read, replaced, read again and removed.
+// Checks that a bucket supports every operation a server needs: an object is written, listed, read, replaced, read
+// again and removed.
 import { newUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { BucketClient } from "./bucket-client.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 
-/** @throws ServiceError `unavailable`, with what is to be done */
+/** @throws ServiceError `unavailable` with the cure */
 export async function checkBucket(place: BucketPlace): Promise<void> {
   const bucket = new BucketClient(place);
   const key = `check/${newUuid()}`;

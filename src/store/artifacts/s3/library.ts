@@ -1,2 +1,2 @@
-// The store's client library, in a module of its own so that it is loaded only if there is a bucket.
+// The vendor's client library, in a separate module so that it is loaded only if there is a bucket.
 export { S3 } from "@aws-sdk/client-s3";

@@ -1,5 +1,5 @@
-// Which artifacts there are in a bucket: `index/<key>.json` is the manifest of each. The ending tells an artifact from what lies
-// below it, also for stores that keep objects as files.
+// Index of the artifacts in a bucket: `index/<key>.json` is the manifest of each. The suffix separates an artifact
+// from those below it, also in stores that keep objects as files.
 import type { BucketClient, HowToRead } from "./bucket-client.ts";
 import { type Manifest, manifestText, readManifest } from "./manifest.ts";
 
@@ -19,7 +19,7 @@ export class ManifestIndex {
     return text === null ? null : readManifest(text.toString("utf8"), object);
   }
 
-  /** In place of what is there. */
+  /** Replaces an existing manifest. */
   async put(key: string, manifest: Manifest): Promise<void> {
     await this.#bucket.write(objectOf(key), Buffer.from(manifestText(manifest)));
   }
@@ -28,24 +28,24 @@ export class ManifestIndex {
     await this.#bucket.remove(objectOf(key));
   }
 
-  /** Whether there is one of the key or below it. */
+  /** True if there is an artifact at or below the key. */
   async has(key: string): Promise<boolean> {
     if (await this.#bucket.has(objectOf(key))) return true;
     return (await this.#bucket.list(`${root}/${key}/`, 1)).length > 0;
   }
 
-  /** The names right below a key. */
+  /** Returns the names directly below a key. */
   async names(key: string): Promise<readonly string[]> {
     return [...(await this.latest(key)).keys()];
   }
 
-  /** The keys at and below a key. */
+  /** Returns the keys at and below a key. */
   async keysAt(key: string): Promise<readonly string[]> {
     const below = await this.#bucket.list(`${root}/${key}/`);
     return [key, ...below.map((entry) => withoutEnding(entry.key.slice(root.length + 1)))];
   }
 
-  /** By name right below a key, when the latest of it and below was put. */
+  /** Returns the names directly below a key, with the latest write time at and below each. */
   async latest(key: string): Promise<ReadonlyMap<string, Date>> {
     const start = `${root}/${key}/`;
     const latest = new Map<string, Date>();

@@ -1,13 +1,13 @@
-// What an artifact in a bucket is made of: its files in pieces, each with its hash. An artifact is there once its manifest is,
-// which is one object and so takes the place of another in one step; what no manifest names was never there.
+// Manifest of an artifact in a bucket: its files in pieces with their hashes. The manifest is a single object, so
+// writing it creates or replaces the artifact atomically. Pieces that no manifest names do not exist for readers.
 import { createHash } from "node:crypto";
 import { isUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 export interface Manifest {
-  /** A UUID of this content: its pieces lie under it. */
+  /** UUID of this content; its pieces are stored under it. */
   readonly content: string;
-  /** Whether it is a folder of files, or one file, whose name is then empty. */
+  /** True for a folder of files, false for one file, whose name is then empty. */
   readonly isFolder: boolean;
   readonly files: readonly FileManifest[];
 }
@@ -15,11 +15,11 @@ export interface Manifest {
 export interface FileManifest {
   readonly name: string;
   readonly byteCount: number;
-  /** The hex SHA-256 of each piece, in order; a file of no bytes has none. */
+  /** Hex SHA-256 of each piece, in order; empty for an empty file. */
   readonly pieces: readonly string[];
 }
 
-/** Bytes of a piece: in memory a few times over, and sent within a try of a request also where the line is slow. */
+/** Piece size: small enough to hold several in memory, and to be sent within one attempt on a slow connection. */
 export const pieceBytes = 1 << 24;
 
 export function hashOfPiece(bytes: Uint8Array): string {
@@ -33,7 +33,7 @@ export function manifestText(manifest: Manifest): string {
   return JSON.stringify({ format, version: formatVersion, ...manifest });
 }
 
-/** @throws ServiceError `conflict` for what this program did not write */
+/** @throws ServiceError `conflict` if this program did not write the text */
 export function readManifest(text: string, key: string): Manifest {
   const manifest = parsed(text);
   if (manifest !== null) return manifest;
@@ -43,7 +43,7 @@ export function readManifest(text: string, key: string): Manifest {
   });
 }
 
-/** Null for what is no manifest, whatever its form. */
+/** Returns null for any text that is not a manifest. */
 function parsed(text: string): Manifest | null {
   let value: unknown;
   try {
@@ -74,7 +74,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** Whether it can be a file: its name leads nowhere else, and its size is that of its pieces. */
+/** True if the file is valid: its name does not leave the folder, and its size matches its pieces. */
 function isWhole({ name, byteCount, pieces }: FileManifest): boolean {
   return (
     !/[/\\\0]|^\.\.?$/.test(name) &&

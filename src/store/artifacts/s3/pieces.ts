@@ -1,4 +1,5 @@
-// Files to objects and back, in pieces: each is sent, and tried again, by itself, and checked against its hash as it arrives.
+// Transfers files to objects and back, in pieces: each is sent and retried separately, and verified against its hash
+// on arrival.
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { flush } from "../flush.ts";
@@ -7,7 +8,7 @@ import { eachAtOnce } from "./at-once.ts";
 import { readsMax, type BucketClient } from "./bucket-client.ts";
 import { type FileManifest, hashOfPiece, pieceBytes } from "./manifest.ts";
 
-/** @param to what the keys of the pieces begin with @param path of the file @param name in the manifest */
+/** @param to key prefix of the pieces @param path path of the file @param name name in the manifest */
 export async function storeFile(
   bucket: BucketClient,
   to: string,
@@ -31,10 +32,10 @@ export async function storeFile(
 }
 
 /**
- * Writes the files to the path, whole and flushed, or throws.
+ * Writes the files completely and flushed to the path, or throws.
  *
- * @returns false where a piece is gone, as of an artifact that was replaced or removed
- * @throws ServiceError `conflict` for a piece that is not the one that was stored
+ * @returns false if a piece is missing, which means that the artifact was replaced or removed
+ * @throws ServiceError `conflict` if a piece is corrupt
  */
 export async function fetchFiles(
   bucket: BucketClient,

@@ -1,6 +1,6 @@
-// What servers have under `work/` in a bucket: the content that each is putting or removing, which stays only if a manifest
-// names it, and the keys that it holds. No request changes two objects at once, so that whatever could be left half done is
-// noted here before it begins.
+// Notes of servers under `work/` in a bucket: the content that each is writing or removing, which survives only if a
+// manifest names it, and the keys that it holds. No request changes two objects atomically, so every operation that
+// could stop halfway is noted before it begins.
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { eachAtOnce } from "./at-once.ts";
@@ -10,7 +10,7 @@ import type { ManifestIndex } from "./manifest-index.ts";
 const root = "work";
 const [contentFolder, heldFolder] = ["content", "held"];
 
-/** Some content of an artifact, which one server has begun with. */
+/** Content of an artifact that a server has begun to write or remove. */
 export interface NotedContent {
   readonly server: string;
   readonly key: string;
@@ -19,7 +19,7 @@ export interface NotedContent {
 
 interface Note {
   readonly key: string;
-  /** Whether another server has taken the one that began for dead, and removes it. */
+  /** True if another server has taken the writer for dead and is removing the content. */
   readonly isAbandoned?: boolean;
 }
 
@@ -32,12 +32,15 @@ export class ServerWork {
     this.#index = index;
   }
 
-  /** To be called before the first piece of it is there, and before it loses its manifest. */
+  /** Call it before storing the first piece, and before removing the manifest. */
   async note({ server, key, content }: NotedContent): Promise<void> {
     await this.#write(noteOf(server, content), { key });
   }
 
-  /** Has it be an artifact like others: its manifest is there. @throws ServiceError `cancelled` where others remove it */
+  /**
+   * Removes the note of an artifact whose manifest is stored. @throws ServiceError `cancelled` if another server is
+   * removing it
+   */
   async keep(noted: NotedContent): Promise<void> {
     const note = noteOf(noted.server, noted.content);
     const read = noteIn(note, await this.#bucket.readUntil(note, (bytes) => bytes !== null));
@@ -49,7 +52,7 @@ export class ServerWork {
     });
   }
 
-  /** Removes the pieces, where no manifest names them, and the note. */
+  /** Removes the pieces, unless a manifest names them, and the note. */
   async settle({ server, key, content }: NotedContent): Promise<void> {
     if ((await this.#index.find(key))?.content !== content)
       await eachAtOnce(await this.#bucket.list(`${folderOfContent(key, content)}/`), (piece) =>
@@ -58,13 +61,13 @@ export class ServerWork {
     await this.#bucket.remove(noteOf(server, content));
   }
 
-  /** The same of all that a server noted at and below a key, which it has not ended and does not go on with. */
+  /** Settles all unfinished content that a server noted at and below a key, which it does not continue. */
   async abandon(server: string, below: (key: string) => boolean): Promise<void> {
     const start = `${root}/${server}/${contentFolder}/`;
     await eachAtOnce(await this.#bucket.list(start), async (entry) => {
       const note = await this.#read(entry.key);
       if (note === null || !below(note.key)) return;
-      // From here on who put it notices, whenever it goes on.
+      // From here on the writer notices if it resumes.
       await this.#write(entry.key, { ...note, isAbandoned: true });
       await this.settle({ server, key: note.key, content: entry.key.slice(start.length) });
     });
@@ -87,7 +90,7 @@ export class ServerWork {
     return keys;
   }
 
-  /** Those that have noted or hold something. */
+  /** Returns the servers that have notes or holds. */
   async servers(): Promise<readonly string[]> {
     const entries = await this.#bucket.list(`${root}/`);
     return [...new Set(entries.map(({ key }) => key.split("/")[1]))];
@@ -105,17 +108,17 @@ export class ServerWork {
 function noteIn(object: string, text: Buffer | null): Note | null {
   if (text === null) return null;
   try {
-    // As written above.
+    // Safe cast: written by this file.
     const note = JSON.parse(text.toString("utf8")) as Note | null;
     if (typeof note?.key === "string") return note;
   } catch {
-    // Said below.
+    // The error below reports it.
   }
   const message = `${JSON.stringify(object)} in the bucket is no note of a server's work. Delete it once that server has ended.`;
   throw new ServiceError({ code: "conflict", message });
 }
 
-/** What the keys of its pieces begin with, up to the last slash. */
+/** Returns the key prefix of the content's pieces, with its last slash omitted. */
 export function folderOfContent(key: string, content: string): string {
   return `data/${key}/${content}`;
 }
@@ -124,7 +127,7 @@ function noteOf(server: string, content: string): string {
   return `${root}/${server}/${contentFolder}/${content}`;
 }
 
-/** A key has slashes, which are folders; a hash has none. */
+/** Hashed, since a key's slashes would be folders. */
 function holdOf(server: string, key: string): string {
   return `${root}/${server}/${heldFolder}/${createHash("sha256").update(key).digest("hex")}`;
 }

@@ -1,4 +1,4 @@
-// For tests: a store of buckets that others wrote (@20minutes/s3rver), on a free port of this machine. A proxy in front of it
+// For tests: a third-party store of buckets (@20minutes/s3rver) on a free port of this machine. A proxy in front of it
 // passes requests on, refuses them, or breaks the connection.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -12,24 +12,24 @@ import { newUuid } from "../../../base/domain/random.ts";
 import { storeEnvironment } from "../s3/bucket-client.ts";
 import type { BucketPlace } from "../s3/bucket-place.ts";
 
-/** What becomes of a request: it reaches the store, is answered so, or its connection breaks, before or within the answer. */
+/** Fate of a request: it reaches the store, gets this answer, or its connection breaks before or within the answer. */
 export type Passage =
   | "through"
   | "lost"
   | "cut"
   | { readonly status: number; readonly code: string }
-  /** With another body than the store's, and as long as that is; `endless` where nothing ends it. */
+  /** Replaces the store's body by one of the same declared length; `endless` never ends. */
   | { readonly body: ((stored: Buffer) => Buffer) | "endless" };
 
 export interface BucketServer {
-  /** A place of its own in the bucket. */
+  /** Returns an unused prefix in the bucket. */
   readonly newPlace: () => BucketPlace;
-  /** What is asked from now on goes so; of everything unless it is called again. */
+  /** Sets the fate of all following requests, until it is called again. */
   readonly pass: (passage: (asked: { readonly method: string; readonly path: string }) => Passage) => void;
   readonly close: () => Promise<void>;
 }
 
-/** It has no types. */
+/** The package has no types. */
 interface Store {
   run(): Promise<{ readonly port: number }>;
   close(): Promise<void>;
@@ -38,7 +38,7 @@ type MakeStore = new (options: Readonly<Record<string, unknown>>) => Store;
 
 const bucket = "of-tests";
 
-/** Its credentials are the environment's from then on. */
+/** Also sets the store's credentials in this process's environment. */
 export async function startBucketServer(): Promise<BucketServer> {
   const directory = mkdtempSync(join(tmpdir(), "hone-buckets-"));
   const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as MakeStore;
@@ -47,7 +47,7 @@ export async function startBucketServer(): Promise<BucketServer> {
     port: 0,
     address,
     silent: true,
-    // It leaves the slash behind a bucket's name out of what is signed.
+    // The store omits the slash after a bucket's name when it verifies signatures.
     allowMismatchedSignatures: true,
     directory,
     configureBuckets: [{ name: bucket }],
@@ -124,6 +124,6 @@ async function answerWith(
 
 async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  // A server that listens on a port has such an address.
+  // Safe cast: the server listens on a port.
   return (server.address() as AddressInfo).port;
 }

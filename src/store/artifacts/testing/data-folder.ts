@@ -1,4 +1,4 @@
-// For tests: a folder as a server has it by itself, with its artifacts in it.
+// For tests: a single server's folder with its artifacts in it.
 import { FolderArtifacts } from "../folder-artifacts.ts";
 import { ServerFolder } from "../server-folder.ts";
 

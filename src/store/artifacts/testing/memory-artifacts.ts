@@ -1,5 +1,5 @@
-// For tests: artifacts in memory, as of a store that is nowhere on this machine. What is read lies in a folder for as long as
-// the store does.
+// For tests: artifacts in memory, as in a store on another machine. Files that are read stay in a folder as long as
+// the store.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
@@ -8,12 +8,12 @@ import { notFound } from "../../../base/domain/service-error.ts";
 import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
 import { requireSealed } from "../seal.ts";
 
-/** What servers that share artifacts have in common. */
+/** State shared by servers that share artifacts. */
 export interface SharedMemory {
   readonly id: string;
-  /** By key of the artifact and name, and by key alone for a file of its own. */
+  /** By artifact key and file name, or only by key for a single file. */
   readonly files: Map<string, { readonly bytes: Buffer; readonly at: Date }>;
-  /** The keys that each server holds. */
+  /** Keys that each server holds. */
   readonly held: Map<string, Set<string>>;
 }
 
@@ -21,7 +21,7 @@ export function sharedMemory(): SharedMemory {
   return { id: newUuid(), files: new Map(), held: new Map() };
 }
 
-/** @param scratch an empty folder of the server's own */
+/** @param scratch an empty folder of the server */
 export function memoryArtifacts(
   { id, files, held }: SharedMemory,
   { scratch, server, mayPut = async () => undefined }: ArtifactWriter & { readonly scratch: string },
@@ -94,7 +94,7 @@ export function memoryArtifacts(
     has: async (key) => below(key).length > 0,
     names: async (key) => names(key),
     remove: async (key) => remove(key),
-    // What is being written is nobody's else, and goes with its process.
+    // Unfinished writes are private to a process and end with it.
     removeUnfinished: async () => undefined,
     hold: async (key) => void held.set(server(), (held.get(server()) ?? new Set()).add(key)),
     release: async (key) => void held.get(server())?.delete(key),

@@ -1,5 +1,5 @@
-// A queue on the store in memory, which is done with a call as soon as nothing else runs; with a runner that a test scripts
-// and a clock that it moves.
+// For tests: a queue on the store in memory, which completes a call as soon as nothing else runs, with a scripted
+// runner and a movable clock.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
@@ -50,7 +50,7 @@ export const startedEvent = {
   num_trainable_tokens: 99,
 };
 
-/** Two steps, then done. */
+/** Runs two steps and succeeds. */
 export const twoSteps: Run = async (_assignment, report) => {
   await report({ kind: "started", stepCount: 2, counts, metrics: startedEvent });
   await report({ kind: "stepped", index: 0, metrics: { loss: 1 } });
@@ -76,10 +76,10 @@ export const pinsFor = async () => ({
   trainerBuild: "build",
 });
 
-/** More than any queue here asks for: one that would ask for ever is stopped, and its test fails. */
+/** Maximum number of calls; a queue that polls endlessly exceeds it, and its test fails. */
 export const questionsMax = 1000;
 
-/** The store, for a queue that finds and claims so many times and no more. */
+/** Wraps the store to limit the number of finds and claims. */
 export function bounded(jobs: JobStore): JobStore {
   let count = 0;
   const ask = async <Answer>(answer: () => Promise<Answer>): Promise<Answer> => {
@@ -93,27 +93,27 @@ export function bounded(jobs: JobStore): JobStore {
   };
 }
 
-/** A database with models `m` and `n`, a clock, and queues on them, all of a server with a lease unless they say otherwise. */
+/** A database with models `m` and `n`, a clock, and queues on them. All belong to one server with a lease by default. */
 export class Bench {
   readonly clock = new FakeClock();
   readonly database: Stores;
   readonly lease = { id: "server" };
-  /** What its queues hear of what others do. */
+  /** Announcements of other servers to its queues. */
   announcements: Announcements;
   trainer: TrainerProfile = embeddedProfile;
-  /** What its runner would pin a job to. */
+  /** Pins that its runner returns for a job. */
   pinsFor: JobRunner["pinsFor"] = pinsFor;
-  /** What its queues do with a version before it is the newest. */
+  /** Preparation of a version by its queues before it becomes the newest. */
   prepareVersion: NonNullable<AttemptDependencies["prepareVersion"]> = async () => undefined;
-  /** The jobs of which its runner heard that what they made stays. */
+  /** Jobs whose output the runner was told to keep. */
   readonly kept: string[] = [];
-  /** The jobs whose leftovers its runner removed. */
+  /** Jobs whose output the runner discarded. */
   readonly discarded: string[] = [];
-  /** The jobs of which it removed what attempts keep for each other. */
+  /** Jobs whose data kept between attempts the runner removed. */
   readonly discardedWork: string[] = [];
-  /** The states of older versions that its runner removed. */
+  /** States of older versions that its runner removed. */
   readonly discardedStates: string[] = [];
-  /** What its queues logged as errors. */
+  /** Errors that its queues logged. */
   readonly errors: string[] = [];
   readonly #queues: JobQueue[] = [];
 
@@ -139,7 +139,7 @@ export class Bench {
     return bench;
   }
 
-  /** The server loses its lease and gets another one, as after a restart; nobody has looked yet for what it left. */
+  /** Replaces the server's lease, as after a restart; its jobs are not recovered yet. */
   async renewServer(baseModels?: readonly string[]): Promise<void> {
     const { servers } = this.database;
     await servers.delete(this.lease.id);
@@ -147,7 +147,7 @@ export class Bench {
     await storeServer(servers, this.lease.id, baseModels);
   }
 
-  /** Another server takes up a job and dies. */
+  /** Lets another server claim a job and die. */
   async claimAndDie(): Promise<void> {
     const { jobs, servers } = this.database;
     await storeServer(servers, "dead");
@@ -155,7 +155,7 @@ export class Bench {
     await servers.delete("dead");
   }
 
-  /** A started queue whose attempts run as the given ones, the last of them from then on. */
+  /** Starts a queue whose attempts run the given functions in order, and the last one from then on. */
   async start(runs: readonly Run[], settings: Partial<JobSettings> = {}): Promise<JobQueue> {
     let attemptIndex = 0;
     const queue = this.build((...args) => runs[Math.min(attemptIndex++, runs.length - 1)](...args), settings);
