@@ -1,14 +1,14 @@
-// How the answers of a plan begin, for people who look at it before they train.
+// Prefixes of a plan's answers, for people who preview it.
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import { type AnswerKey, answerId } from "../../base/domain/rewards/training-source.ts";
 import type { Gathered } from "./gather-feedback.ts";
 import type { PlannedGroup } from "./groups/plan-groups.ts";
 
-/** Groups that are shown: the texts of others are not read. */
+/** Maximum number of groups whose texts are read and shown. */
 const groupsMax = 100;
 const shownLengthMax = 160;
 
-/** By {@link answerId}. The first choice of a call is known by its outline; for others its recording is read. */
+/** Returns texts by {@link answerId}. The summary of a call has its first choice; other choices need the recording. */
 export async function readTexts(
   completions: Pick<CompletionStore, "find">,
   groups: readonly PlannedGroup[],
@@ -31,9 +31,9 @@ export async function readTexts(
   return texts;
 }
 
-/** What is shown of a text. */
+/** Returns the shown prefix of a text. */
 export function beginningOf(text: string): string {
-  // Not between the two halves of a character.
+  // Does not split a surrogate pair.
   return text
     .trim()
     .slice(0, shownLengthMax)

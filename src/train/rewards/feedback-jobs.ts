@@ -1,4 +1,4 @@
-// A training job of the feedback there is, when somebody asks for one: what it would be made of, and making it.
+// Training jobs created on request from existing feedback: the preview and the creation.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
@@ -29,21 +29,21 @@ export interface FeedbackJobRequest extends FeedbackSpan {
   readonly model: TrainedModel;
   readonly rule: RewardRule;
   readonly filter: Condition;
-  /** How many versions older than the newest an answer's may be; null for any. */
+  /** Maximum age of an answer, in versions before the newest; null for any. */
   readonly versionAgeMax: number | null;
   readonly groupsMax: number;
 }
 
-/** What a job would train on, and what it would not. */
+/** Feedback that a job would train on, and feedback it leaves out. */
 export interface FeedbackJobPlan {
   readonly gathered: Gathered;
   readonly groups: readonly PlannedGroup[];
   readonly leftOut: readonly LeftOut[];
-  /** Records that were read. */
+  /** Number of records read. */
   readonly feedbackCount: number;
 }
 
-/** @throws ServiceError `unsupported` where more feedback is asked for than one request may look at */
+/** @throws ServiceError `unsupported` if more feedback matches than one request may read */
 export async function planFeedbackJob(
   dependencies: FeedbackJobDependencies,
   { model, rule, filter, since, until, versionAgeMax, groupsMax }: FeedbackJobRequest,
@@ -68,10 +68,10 @@ export async function planFeedbackJob(
 }
 
 /**
- * Makes the job of a plan.
+ * Creates the job of a plan.
  *
- * @returns its id; null where there is nothing to train on
- * @throws ServiceError as {@link JobQueue.submit}; `conflict` where other jobs took some of it meanwhile
+ * @returns its id; null if there is nothing to train on
+ * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile
  */
 export async function createFeedbackJob(
   { completions, clock, settings }: FeedbackJobDependencies,
@@ -91,7 +91,7 @@ export async function createFeedbackJob(
   return (await submit(job, lines, { outlines, feedback: { sources, standing: null } })).id;
 }
 
-/** @throws ServiceError `unsupported` where there is more than one request may look at */
+/** @throws ServiceError `unsupported` if more feedback matches than one request may read */
 export async function readFeedback(
   { feedback, settings }: Pick<FeedbackJobDependencies, "feedback" | "settings">,
   projectId: string,

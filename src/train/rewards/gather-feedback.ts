@@ -1,4 +1,4 @@
-// What can train of the feedback there is: records with the recordings that they are on, and what of them was trained on before.
+// Gathers trainable feedback: records with the recordings they refer to, minus everything already trained on.
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import { answerId, type TrainingSourceStore } from "../../base/domain/rewards/training-source.ts";
 import type { PlanInput } from "./groups/judge-answers.ts";
@@ -8,7 +8,7 @@ import { answersOf, type Calls, readCalls } from "./groups/recorded-calls.ts";
 export interface GatherDependencies {
   readonly completions: Pick<CompletionStore, "find" | "findOutlines">;
   readonly sources: Pick<TrainingSourceStore, "trainedOn">;
-  /** Tokens of a sequence; a longer one does not train. */
+  /** Maximum tokens of a trainable sequence. */
   readonly sequenceLengthMax: number;
 }
 
@@ -19,15 +19,15 @@ export interface Gathered<Plan = GroupPlan> extends Pick<PlanInput, "model" | "t
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** What of the feedback there is a plan is made of. */
+/** Input of a plan. */
 export type GatherRequest = Pick<PlanInput, "rule" | "model" | "records" | "stepMin">;
 
-/** @param request.stepMin answers of older versions do not train */
+/** @param request.stepMin oldest version whose answers train */
 export function gatherFeedback(dependencies: GatherDependencies, request: GatherRequest): Promise<Gathered> {
   return gather(dependencies, request, planGroups);
 }
 
-/** The same for plans of any kind. */
+/** As {@link gatherFeedback}, for plans of any kind. */
 export async function gather<Plan>(
   { completions, sources, sequenceLengthMax }: GatherDependencies,
   { rule, model, records, stepMin }: GatherRequest,
@@ -41,7 +41,7 @@ export async function gather<Plan>(
   return { plan, calls, model, trainedOn };
 }
 
-/** The oldest version whose answers train where they may be so many versions older than the newest. */
+/** Returns the oldest version whose answers train, given the maximum age in versions. */
 export function oldestStep(newestStep: number, versionAgeMax: number | null): number {
   return versionAgeMax === null ? 0 : Math.max(0, newestStep - versionAgeMax);
 }

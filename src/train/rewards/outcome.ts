@@ -1,4 +1,4 @@
-// What a plan comes to, as it is shown. Pure.
+// Summary of a plan for display. Pure.
 import type { FeedbackOutcome, RewardedAnswer } from "../../base/domain/rewards/feedback-outcome.ts";
 import { answerId } from "../../base/domain/rewards/training-source.ts";
 import { callReference } from "../../base/domain/recordings/call-reference.ts";
@@ -12,7 +12,7 @@ import {
 } from "./groups/judge-answers.ts";
 import { personOf } from "./scoring/opinions.ts";
 
-/** @param texts how answers begin, by {@link answerId} */
+/** @param texts prefixes of answers, by {@link answerId} */
 export function outcomeOf(
   { gathered, groups, leftOut, feedbackCount }: FeedbackJobPlan,
   texts: ReadonlyMap<string, string>,
@@ -41,7 +41,7 @@ export function outcomeOf(
   };
 }
 
-/** How many were left out for which reason, and what these mean. */
+/** Counts the excluded answers by reason, with an explanation of each. */
 export function leftOutByReason(
   leftOut: readonly Pick<LeftOut, "reason">[],
 ): Pick<FeedbackOutcome, "reasons"> & { readonly counts: FeedbackOutcome["counts"]["leftOut"] } {

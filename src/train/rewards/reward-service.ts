@@ -1,5 +1,5 @@
-// Reward rules and what is trained by them, as the rest of the server works with them: found for a caller, changed, asked how
-// far they are, and carried out. Knows nothing of HTTP.
+// Reward rules and training by them, for the rest of the server: lookup with access checks, changes, status and
+// execution. Knows nothing of HTTP.
 import { mayReach, reachOf, refuseOtherOwner, type Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -45,10 +45,10 @@ export interface RewardDependencies extends FeedbackJobDependencies {
   readonly settings: RewardSettings;
 }
 
-/** What of a rule its owner says. */
+/** The part of a rule that its owner writes. */
 export type RuleContent = Pick<StoredRule, "name" | "rule" | "standing">;
 
-/** What a standing rule is about, with how far it is. */
+/** Status of an automatic rule with its progress. */
 export interface RuleState extends StandingState {
   readonly progress: StandingProgress;
 }
@@ -60,7 +60,10 @@ export class RewardService {
     this.#dependencies = dependencies;
   }
 
-  /** @throws ServiceError at the fields of a rule: `invalid`, `forbidden`, `not_found` for its model, `conflict` for its name */
+  /**
+   * @throws ServiceError with faults at the rule's fields: `invalid`, `forbidden`, `not_found` for its model,
+   * `conflict` for its name
+   */
   async create(
     place: Pick<StoredRule, "entity" | "project">,
     content: RuleContent,
@@ -91,19 +94,19 @@ export class RewardService {
     return rule;
   }
 
-  /** @throws ServiceError `not_found`, also for another entity's */
+  /** @throws ServiceError `not_found`, also for a rule of another entity */
   async find(id: string, caller: Caller): Promise<StoredRule> {
     const rule = await this.#dependencies.rules.find(id.toLowerCase());
     if (rule === null || !mayReach(caller, rule)) throw notFound("reward rule", id);
     return rule;
   }
 
-  /** @throws ServiceError `not_found` for a rule of another project: what it reads is not about this one's answers */
+  /** @throws ServiceError `not_found` for a rule of another project, whose terms concern other answers */
   requireProject({ id, entity, project }: StoredRule, projectId: string): void {
     if (`${entity}/${project}` !== projectId) throw notFound(`reward rule of ${projectId}`, id);
   }
 
-  /** Those that the caller may reach. */
+  /** Lists the rules that the caller may access. */
   list(filter: RuleFilter, page: PageRequest, caller: Caller): Promise<Page<StoredRule>> {
     const reach = reachOf(caller);
     const entity = reach?.entity ?? filter.entity;
@@ -121,7 +124,7 @@ export class RewardService {
     return found(await this.#dependencies.rules.replace(before.id, changed), id);
   }
 
-  /** @throws ServiceError `not_found`; `conflict` for one that does not train by itself */
+  /** @throws ServiceError `not_found`; `conflict` if the rule does not train automatically */
   async setPaused(id: string, isPaused: boolean, caller: Caller): Promise<StoredRule> {
     const rule = await this.find(id, caller);
     if (rule.standing === null) {
@@ -140,7 +143,7 @@ export class RewardService {
     await this.#dependencies.rules.delete(rule.id);
   }
 
-  /** Null of one that does not train by itself. */
+  /** Returns null if the rule does not train automatically. */
   async stateOf({ id, standing: order, isPaused }: StoredRule): Promise<RuleState | null> {
     if (order === null) return null;
     const { rules, jobs, clock } = this.#dependencies;
@@ -152,15 +155,15 @@ export class RewardService {
     return { ...standingState({ order, isPaused, progress, isTraining, now }), progress };
   }
 
-  /** What a job would train on. @throws ServiceError as {@link planFeedbackJob} */
+  /** Returns the outcome that a job would have. @throws ServiceError as {@link planFeedbackJob} */
   async preview(request: FeedbackJobRequest): Promise<FeedbackOutcome> {
     return this.#shown(await planFeedbackJob(this.#dependencies, request));
   }
 
   /**
-   * Makes a job of the feedback there is.
+   * Creates a job from existing feedback.
    *
-   * @returns what it trains on, and its id; null where there is nothing
+   * @returns its outcome and id; a null id if there is nothing to train on
    * @throws ServiceError as {@link planFeedbackJob} and {@link createFeedbackJob}
    */
   async train(
@@ -177,15 +180,15 @@ export class RewardService {
     return outcomeOf(plan, await readTexts(this.#dependencies.completions, plan.groups, plan.gathered));
   }
 
-  /** What a preference job would train on. @throws ServiceError as {@link planPreferenceJob} */
+  /** Returns the outcome that a preference job would have. @throws ServiceError as {@link planPreferenceJob} */
   async previewPreferences(request: PreferenceJobRequest): Promise<PreferenceOutcome> {
     return preferenceOutcomeOf(await planPreferenceJob(this.#dependencies, request));
   }
 
   /**
-   * Makes a preference job of the feedback there is.
+   * Creates a preference job from existing feedback.
    *
-   * @returns what it trains on, and its id; null where there is nothing
+   * @returns its outcome and id; a null id if there is nothing to train on
    * @throws ServiceError as {@link planPreferenceJob} and {@link createPreferenceJob}
    */
   async trainPreferences(
@@ -198,7 +201,7 @@ export class RewardService {
     return { id, outcome: preferenceOutcomeOf(plan) };
   }
 
-  /** The feedback behind a version, in the order of its job's groups. */
+  /** Lists the feedback behind a version, in the order of its job's groups. */
   async sourcesOf({ jobId }: ModelVersion, page: PageRequest): Promise<Page<ListedSource>> {
     return this.#dependencies.sources.list(jobId ?? "", page);
   }

@@ -1,4 +1,4 @@
-// Which feedback a rule may find something in, as a condition: what it never reads is not read from the database either.
+// Builds the condition for feedback that a rule can use, so that other feedback is never read from the database.
 import type { Condition, FieldExpression } from "../../base/domain/feedback-query/condition.ts";
 import { all, compare, constant, missing, not } from "../../base/domain/feedback-query/make-condition.ts";
 import type { QueryTurn } from "../../base/domain/feedback-query/feedback-query.ts";
@@ -7,26 +7,26 @@ import type { CorrectionTerm, PreferenceOrder } from "../../base/domain/rewards/
 import type { RewardRule, RewardTerm } from "../../base/domain/rewards/reward-rule.ts";
 import { annotationTypes, knownTypes } from "./scoring/term-value.ts";
 
-/** Of feedback that is looked for; null lets all through. */
+/** Period of the feedback; null for unlimited ends. */
 export interface FeedbackSpan {
   readonly since: Date | null;
   readonly until: Date | null;
 }
 
-/** A page of feedback may take so long to find. */
+/** Time limit of a page of feedback. */
 const pageMs = 10_000;
 
-/** As whom feedback of a project is read. */
+/** Returns the turn under which a project's feedback is read. */
 export function turnOf(projectId: string): QueryTurn {
   return { entity: parseProjectId(projectId)?.entity ?? "", timeMs: pageMs };
 }
 
-/** @param filter what else is asked of it */
+/** @param filter additional condition */
 export function ruleCondition({ terms }: RewardRule, filter: Condition, span: FeedbackSpan): Condition {
   return anyOf(terms.map(termCondition), filter, span);
 }
 
-/** Feedback that becomes preferences. */
+/** Returns the condition for feedback that becomes preferences. */
 export function preferenceCondition(
   { rule, corrections }: Pick<PreferenceOrder, "rule" | "corrections">,
   filter: Condition,

@@ -1,18 +1,21 @@
-// What training on feedback goes by: what an operator sets, and what is the same on every server.
+// Settings of training on feedback: those of the operator, and constants shared by all servers.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
-  /** How often standing reward rules look for new feedback. */
+  /** Interval at which automatic reward rules look for new feedback. */
   lookSeconds: 10,
-  /** Reward rules of one project. */
+  /** Maximum number of reward rules in a project. */
   rulesPerProject: 100,
-  /** Feedback records that one request for a job from feedback, or for its preview, may look at. */
+  /** Maximum number of feedback records that one request for a job from feedback, or for its preview, may read. */
   feedbackPerJob: 20_000,
-  /** Lines of a job that comes from feedback; those of a request for one may have four times as many. */
+  /**
+   * Maximum size of the lines of a job created from feedback; a job submitted with its own data may have four times as
+   * much.
+   */
   jobBytesMax: 64 * 1024 * 1024,
-  /** So many jobs of a standing rule that failed one after the other pause it. */
+  /** Number of consecutive failed jobs after which an automatic rule is paused. */
   failuresMax: 3,
 };
 

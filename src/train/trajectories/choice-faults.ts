@@ -1,20 +1,20 @@
-// Finds contradictions in a recorded Choice, and reads how long its answer is. A job's data is checked before it is stored,
-// and again when it trains. Pure.
+// Finds contradictions in a recorded Choice, and reads the length of its answer. A job's data is checked before it is
+// stored and again during training. Pure.
 import { cut } from "../../base/domain/service-error.ts";
 import { type Json, type JsonObject, isJsonObject } from "../../base/domain/text/json.ts";
 import { type Trajectory, asChoice } from "../../base/domain/trajectory.ts";
 
 export interface ChoiceFault {
-  /** Within the Choice, in the API's own spelling. */
+  /** Path within the Choice, in the API's own spelling. */
   readonly place: readonly string[];
-  /** Without a full stop, as a part of a sentence. */
+  /** Part of a sentence, without a full stop. */
   readonly message: string;
 }
 
 /**
- * The faults of a Choice, found as they are asked for; a part that has not the type it should have is passed over.
+ * Yields the faults of a Choice lazily; skips parts of the wrong type.
  *
- * @param vocabularySize how many ids the model has; null where it is not known
+ * @param vocabularySize number of ids of the model; null if unknown
  */
 export function* choiceFaults(choice: JsonObject, vocabularySize: number | null): Generator<ChoiceFault> {
   const tokenIds = idList(choice["token_ids"]);
@@ -24,7 +24,7 @@ export function* choiceFaults(choice: JsonObject, vocabularySize: number | null)
   else if (tokenIds === null) yield* lonelyPrompt(choice);
 }
 
-/** The greatest id that a Choice names, in its prompt or its answer, and where; null where it names none. */
+/** Returns the largest id in a Choice's prompt or answer with its path; null if it has none. */
 export function greatestTokenId(
   choice: JsonObject,
 ): { readonly id: number; readonly place: readonly string[] } | null {
@@ -36,14 +36,14 @@ export function greatestTokenId(
   return greatest;
 }
 
-/** The entries of `logprobs.content`, or of `logprobs.refusal` where that is all there is. */
+/** Entries of `logprobs.content`, or of `logprobs.refusal` if there are only those. */
 export interface LogprobEntries {
   readonly list: readonly JsonObject[];
-  /** Of the list, within the Choice. */
+  /** Path of the list within the Choice. */
   readonly place: readonly string[];
 }
 
-/** @returns null where there are none, or they are no list of objects */
+/** @returns null if there are none, or they are not a list of objects */
 export function logprobEntries(logprobs: Json | undefined): LogprobEntries | null {
   if (!isJsonObject(logprobs)) return null;
   const name = (logprobs["content"] ?? null) === null ? "refusal" : "content";
@@ -51,12 +51,12 @@ export function logprobEntries(logprobs: Json | undefined): LogprobEntries | nul
   return Array.isArray(list) && list.every(isJsonObject) ? { list, place: ["logprobs", name] } : null;
 }
 
-/** @returns null where there is no list, or it holds something else than integers */
+/** @returns null if the value is not a list of integers */
 export function idList(value: Json | undefined): readonly number[] | null {
   return Array.isArray(value) && value.every(Number.isInteger) ? (value as readonly number[]) : null;
 }
 
-/** The id of a token that is recorded as `token_id:<N>`; null for one that is recorded as text. */
+/** Returns the id of a token recorded as `token_id:<N>`; null for one recorded as text. */
 export function namedTokenId({ token }: JsonObject): number | null {
   const match = typeof token === "string" ? /^token_id:(\d+)$/.exec(token) : null;
   return match === null ? null : Number(match[1]);
@@ -67,7 +67,7 @@ interface IdList {
   readonly placeOf: (index: number) => readonly string[];
 }
 
-/** Every list of ids; of tokens that are named in log-probabilities, -1 where one is not. */
+/** Returns every list of ids; -1 for log-probability tokens recorded as text. */
 function idLists(choice: JsonObject): readonly IdList[] {
   const named = ["prompt_token_ids", "token_ids"].map((name): IdList => {
     return { ids: idList(choice[name]) ?? [], placeOf: (index) => [name, String(index)] };
@@ -78,7 +78,10 @@ function idLists(choice: JsonObject): readonly IdList[] {
   return [...named, { ids, placeOf: (index) => [...entries.place, String(index), "token"] }];
 }
 
-/** The first of each list. Where `token_ids` are given, what log-probabilities name is compared with them instead. */
+/**
+ * Returns the first unknown id of each list. If `token_ids` are given, ids in log-probabilities are compared with
+ * those instead.
+ */
 function strangeIds(choice: JsonObject, vocabularySize: number): readonly ChoiceFault[] {
   const isNamedTwice = idList(choice["token_ids"]) !== null;
   return idLists(choice).flatMap(({ ids, placeOf }) => {
@@ -91,7 +94,7 @@ function strangeIds(choice: JsonObject, vocabularySize: number): readonly Choice
   });
 }
 
-/** Says of an id that the model does not have it. */
+/** Returns the message for an id that the model does not have. */
 export function strangeIdMessage(id: number, vocabularySize: number): string {
   return id < 0
     ? `it holds token id ${id}, and ids begin at 0`
@@ -120,28 +123,28 @@ function* entryFaults(
   }
 }
 
-/** Rounding may take one slightly above 0. Training computes in float32, where a number of greater size is infinite. */
+/** Rounding may give a value slightly above 0. Training computes in float32, in which larger magnitudes are infinite. */
 function isLogprob(value: Json | undefined): boolean {
   if (value === null || value === undefined) return true;
   return typeof value === "number" && Number.isFinite(Math.fround(value)) && value <= 0.01;
 }
 
-/** A prompt of exact tokens and an answer without any. */
+/** A prompt of exact tokens with an answer without any. */
 function lonelyPrompt(choice: JsonObject): readonly ChoiceFault[] {
   if ((idList(choice["prompt_token_ids"]) ?? []).length === 0) return [];
   const message = "it has prompt_token_ids, and neither token_ids nor logprobs.content say what was answered";
   return [{ place: ["token_ids"], message }];
 }
 
-/** One answer of the model. */
+/** Length of one answer of the model. */
 export interface AnswerLength {
-  /** Null where the record has no tokens. */
+  /** Null if the record has no tokens. */
   readonly tokenCount: number | null;
-  /** True where the answer ended with `length`; null where the record does not say how it ended. */
+  /** True if the answer ended with `length`; null if the record does not say how it ended. */
   readonly isCut: boolean | null;
 }
 
-/** Names of the metrics, which TRL gives them too. */
+/** Metric names, as in TRL. */
 export const answerMetrics = {
   length: "completions/mean_length",
   lengthMax: "completions/max_length",

@@ -4,14 +4,14 @@ import type { Conversation } from "../../base/domain/chat.ts";
 import { type JsonObject, type Json, isJsonObject } from "../../base/domain/text/json.ts";
 import type { TokenLookup } from "./recorded-choice.ts";
 
-/** What a request may say of its prompt beside messages and tools; what is absent is as serving has it unasked. */
+/** A request's prompt options other than messages and tools; absent ones have serving's defaults. */
 export type PromptArguments = Partial<
   Pick<
     Conversation,
     "documents" | "templateArguments" | "reasoningEffort" | "addGenerationPrompt" | "continueFinalMessage"
   > & {
     readonly addSpecialTokens: boolean;
-    /** A field of the request, in its own spelling, without which its prompt cannot be rendered again. */
+    /** A request field, in its own spelling, without which the prompt cannot be rendered again. */
     readonly lost: string;
   }
 >;
@@ -19,18 +19,18 @@ export type PromptArguments = Partial<
 export interface ConversationTokenizer {
   /** Ids are in [0, vocabularySize). */
   readonly vocabularySize: number;
-  /** The prompt that asks for the next assistant turn, as serving renders it; throws what the template raises. */
+  /** Renders the prompt for the next assistant turn as serving does; throws the template's errors. */
   renderPrompt(
     messages: readonly JsonObject[],
     tools: readonly JsonObject[] | null,
     promptArguments: Omit<PromptArguments, "lost">,
   ): readonly number[];
-  /** Plain text, nothing added. */
+  /** Encodes plain text, without adding anything. */
   encode(text: string): readonly number[];
   readonly idOfToken: TokenLookup;
 }
 
-/** Reads the fields of one record, in the API's own spelling; what is null or absent is not in the result. */
+/** Reads the fields of one record, in the API's own spelling; omits null and absent ones. */
 export function promptArgumentsOf(record: JsonObject): PromptArguments {
   const {
     documents,
@@ -46,7 +46,7 @@ export function promptArgumentsOf(record: JsonObject): PromptArguments {
       ? { templateArguments: templateArgumentsOf(record) }
       : {}),
     ...(typeof reasoningEffort === "string" ? { reasoningEffort } : {}),
-    // As in a request: what goes on with a message opens no turn unless it says so.
+    // As in a request: continuing a message opens no new turn by default.
     ...(continueFinalMessage === true ? { continueFinalMessage, addGenerationPrompt: false } : {}),
     ...(typeof addGenerationPrompt === "boolean" ? { addGenerationPrompt } : {}),
     ...(typeof addSpecialTokens === "boolean" ? { addSpecialTokens } : {}),
@@ -55,15 +55,15 @@ export function promptArgumentsOf(record: JsonObject): PromptArguments {
 }
 
 /**
- * What a prompt cannot be rendered again with: templates of others are run in serving alone, and where a prompt was cut
- * is not on record.
+ * Fields that prevent rendering a prompt again: a request's own template runs only in serving, and truncation is not
+ * recorded.
  */
 const lostFields = ["chat_template", "truncate_prompt_tokens"];
 
-/** Variables of a template that fields of a request set. */
+/** Template variables that request fields set. */
 const variableFields: readonly string[] = ["tools", "documents", "add_generation_prompt", "reasoning_effort"];
 
-/** The further variables for a template: a field of the request wins over an argument of its name. */
+/** Returns the other variables for a template: a request field takes precedence over an argument of its name. */
 export function templateArgumentsOf(record: JsonObject): JsonObject {
   const given = record["chat_template_kwargs"];
   if (!isJsonObject(given)) return {};

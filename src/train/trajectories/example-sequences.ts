@@ -1,5 +1,5 @@
-// From a conversation that a model is to learn to token sequences: its assistant messages train, each behind the prompt
-// that serving would give for it, with what ends the turn. Log-probabilities are not recorded: nobody sampled these.
+// Converts an example conversation to token sequences: its assistant messages train, each after the prompt that
+// serving would render, including the end of turn. There are no log-probabilities, since nobody sampled these.
 import type { ExampleConversation } from "../../base/domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../base/domain/supervised/supervised-config.ts";
 import { cut } from "../../base/domain/service-error.ts";
@@ -8,20 +8,20 @@ import { type PromptArguments, promptArgumentsOf } from "./conversation-tokenize
 import type { Turn, UntrainedReason } from "./history-turns.ts";
 import { sequencesOfTurns, type TokenSequence } from "./sequences.ts";
 
-/** A prompt, and the answer that the model should give to it. */
+/** A prompt and the desired answer. */
 export interface RenderedTurn {
   readonly promptTokenIds: readonly number[];
-  /** Up to the token that ends the turn, where the template writes one. */
+  /** Ends with the token that ends the turn, if the template writes one. */
   readonly answerTokenIds: readonly number[];
 }
 
-/** How a model's prompts and answers are written. */
+/** Renders a model's prompts and answers. */
 export interface TurnRenderer {
   /** Ids are in [0, vocabularySize). */
   readonly vocabularySize: number;
   /**
-   * Renders the last message, an assistant's, behind the prompt for it; throws what the template raises, and where it shows
-   * no answer behind the prompt.
+   * Renders the last message, an assistant's, after its prompt. Throws the template's errors, and if the template
+   * shows no answer after the prompt.
    */
   renderTurn(
     messages: readonly JsonObject[],
@@ -30,16 +30,16 @@ export interface TurnRenderer {
   ): RenderedTurn;
 }
 
-/** What a conversation gives, or why it does not train. */
+/** Sequences of a conversation, or the reason why it does not train. */
 export type ExampleSequences =
   | { readonly sequences: readonly TokenSequence[] }
   | { readonly reason: UntrainedReason; readonly detail: string };
 
 /**
- * Turns a conversation into sequences, one as long as every prompt goes on from the turns before; a template that leaves
- * out earlier thoughts gives several.
+ * Converts a conversation to sequences: a single one while every prompt extends the turns before. A template that
+ * omits earlier thoughts yields several.
  *
- * @param assistantTurns which messages train; `last` takes the last message alone
+ * @param assistantTurns messages that train; `last` means only the last message
  */
 export function exampleSequences(
   { messages, tools, extra }: ExampleConversation,
@@ -75,12 +75,12 @@ export function exampleSequences(
   return { reason: "no_trainable_tokens", detail: "No assistant message of it trains." };
 }
 
-/** Whether a message is an answer to learn: clients give those that are only context the weight 0. */
+/** True if a message is an answer to learn; clients give weight 0 to those that are only context. */
 function trains(message: JsonObject): boolean {
   return message["role"] === "assistant" && message["weight"] !== 0;
 }
 
-/** As serving gets it: what says how a message trains is no part of it. */
+/** Removes the training weight, which serving does not see. */
 function asShown({ weight: _weight, ...message }: JsonObject): JsonObject {
   return message;
 }

@@ -1,6 +1,6 @@
-// From one recorded history to the model's turns in it: the tokens of each, and the prompt it answered. Exact tokens where
-// the record has them; otherwise the conversation is rendered as serving would render it. What cannot train is named, with
-// its place; records that contradict themselves are refused.
+// Converts a recorded history to the model's turns: the tokens of each, and the prompt it answered. Uses exact tokens
+// if recorded, otherwise renders the conversation as serving would. Reports what cannot train by its path, and refuses
+// records that contradict themselves.
 import { joinedText } from "../../base/domain/content-part.ts";
 import { cut, ServiceError } from "../../base/domain/service-error.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -12,34 +12,34 @@ import {
 } from "./conversation-tokenizer.ts";
 import { readRecordedTokens } from "./recorded-choice.ts";
 
-/** One answer of the model and the prompt before it. */
+/** One answer of the model and its prompt. */
 export interface Turn {
   readonly promptTokenIds: readonly number[];
-  /** Whether the prompt was rendered, since the record has none. */
+  /** True if the prompt was rendered because the record has none. */
   readonly isRendered: boolean;
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly number[];
 }
 
-/** Why something of a trajectory does not train, whatever it was rewarded with. */
+/** Reason why a part of a trajectory does not train, independent of its reward. */
 export type UntrainedReason =
-  /** A Choice that recorded no tokens: it is context to others. */
+  /** A Choice without recorded tokens, which serves as context. */
   | "choice_without_tokens"
   /** A history of assistant messages in a trajectory whose Choices train. */
   | "history_without_choice"
-  /** An assistant message that would train, but calls tools, or holds no text. */
+  /** An assistant message that would train, but calls tools or has no text. */
   | "message_without_text"
   /** A history with a token that this model's vocabulary lacks. */
   | "unreadable_tokens"
   /** A history that the chat template refuses. */
   | "unrenderable"
-  /** A trajectory that holds nothing to train. */
+  /** A trajectory without anything to train. */
   | "no_trainable_tokens";
 
 /** A part of a trajectory that does not train. */
 export interface Untrained {
   readonly reason: UntrainedReason;
-  /** Within the trajectory, in the API's own spelling; empty for all of it. */
+  /** Path within the trajectory, in the API's own spelling; empty for all of it. */
   readonly location: readonly string[];
   /** A sentence for people. */
   readonly detail: string;
@@ -52,17 +52,17 @@ export interface HistoryTurns {
 
 export interface HistoryContext {
   readonly tokenizer: ConversationTokenizer;
-  /** Of the history, within its trajectory. */
+  /** Path of the history within its trajectory. */
   readonly location: readonly string[];
-  /** Of the whole trajectory; a Choice's own go before them. */
+  /** Options of the whole trajectory; a Choice's own take precedence. */
   readonly promptArguments: PromptArguments;
 }
 
 /**
- * The turns that were recorded as Choices.
+ * Returns the turns recorded as Choices.
  *
- * @throws ServiceError `invalid`, with the place of the Choice, when a record contradicts itself or holds an id outside
- *   the vocabulary
+ * @throws ServiceError `invalid` with the path of the Choice if a record contradicts itself or has an id outside the
+ * vocabulary
  */
 export function choiceTurns(history: History, context: HistoryContext): HistoryTurns {
   return readTurns(history, context, (item, index, place) => {
@@ -71,7 +71,7 @@ export function choiceTurns(history: History, context: HistoryContext): HistoryT
   });
 }
 
-/** The assistant messages of a history without Choices; their log-probabilities are not known. */
+/** Returns the assistant messages of a history without Choices; their log-probabilities are unknown. */
 export function assistantTurns(history: History, context: HistoryContext): HistoryTurns {
   return readTurns(history, context, (item, index, place) =>
     isAssistantMessage(item) ? assistantTurn(item, { history, index, place }, context) : null,
@@ -79,10 +79,10 @@ export function assistantTurns(history: History, context: HistoryContext): Histo
 }
 
 /**
- * All that the model said: a Choice by its tokens, or by its text where it recorded none, and assistant messages by their
- * text. Log-probabilities of text are not known.
+ * Returns all turns of the model: a Choice by its tokens, or by its text if it recorded none, and assistant messages
+ * by their text. Log-probabilities of text are unknown.
  *
- * @throws ServiceError as {@link choiceTurns} does
+ * @throws ServiceError as {@link choiceTurns}
  */
 export function allTurns(history: History, context: HistoryContext): HistoryTurns {
   return readTurns(history, context, (item, index, place) => {
@@ -100,7 +100,7 @@ export function isAssistantMessage(item: HistoryItem): boolean {
   return asChoice(item) === null && item["role"] === "assistant";
 }
 
-/** Where an item stands. */
+/** Position of an item. */
 interface ItemPlace {
   readonly history: History;
   readonly index: number;
@@ -109,7 +109,7 @@ interface ItemPlace {
 
 type TurnReader = (item: HistoryItem, index: number, place: readonly string[]) => Turn | Untrained | null;
 
-/** Of these nothing of the history trains: what stands behind it would stand behind something unknown. */
+/** Reasons that exclude the whole history, since later turns would follow unknown tokens. */
 const dropsHistory: readonly UntrainedReason[] = ["unreadable_tokens", "unrenderable"];
 
 function readTurns(history: History, { location }: HistoryContext, read: TurnReader): HistoryTurns {
@@ -152,7 +152,7 @@ function choiceTurn(choice: ChoiceRecord, at: ItemPlace, context: HistoryContext
   }
 }
 
-/** The text of an assistant message; the tokens of one that calls tools cannot be known. */
+/** Returns the turn of an assistant message's text; the tokens of a tool call cannot be known. */
 function assistantTurn(message: JsonObject, at: ItemPlace, context: HistoryContext): Turn | Untrained {
   const { content, tool_calls: toolCalls } = message;
   const text = joinedText(content ?? null);
@@ -197,7 +197,7 @@ function behindRendered(
   return { promptTokenIds, isRendered: true, ...answer };
 }
 
-/** As a request has them: none is null, and a function that stands by itself is a tool. */
+/** Returns tools as in a request: an empty list is null, and a bare function becomes a tool. */
 function toolsOf({ tools }: History): readonly JsonObject[] | null {
   if (tools === null || tools.length === 0) return null;
   return tools.map((tool) =>
@@ -207,7 +207,7 @@ function toolsOf({ tools }: History): readonly JsonObject[] | null {
   );
 }
 
-/** The message a client would send back in the next request. */
+/** Returns the message that a client would send back in the next request. */
 function asMessage(item: HistoryItem): JsonObject {
   const choice = asChoice(item);
   return choice === null ? item : messageOfChoice(choice);

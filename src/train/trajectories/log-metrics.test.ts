@@ -1,4 +1,4 @@
-// The metrics of logs: means, prefixes, running sums and refusals.
+// Tests the metrics of logs: means, prefixes, running sums and refusals.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -70,7 +70,7 @@ test("averages rewards, metrics and group metrics, and counts exceptions", () =>
   });
 });
 
-test("the split train counts trainable groups, and sums go on from the earlier row", () => {
+test("counts trainable groups for the split train, and continues sums from the earlier row", () => {
   check(
     "train",
     [group([trajectory(1), trajectory(0)]), group([trajectory(1), trajectory(1)])],
@@ -104,7 +104,7 @@ const oneTrajectoryData = {
   "data/cum/num_groups_submitted": 1,
 };
 
-test("names in a section stand for themselves under a standard split only", () => {
+test("leaves section names without a prefix only under a standard split", () => {
   const metrics = { "loss/extra": 2, "lossy/extra": 3, "test/x": 1 };
   check("val", oneTrajectory(metrics), {
     "val/reward": 1,
@@ -126,7 +126,7 @@ test("names in a section stand for themselves under a standard split only", () =
   });
 });
 
-test("costs add up to their parents and to their running sums", () => {
+test("adds costs up to their parents and their running sums", () => {
   check(
     "test",
     oneTrajectory({ "costs/judge/input": 1, "costs/judge/output": 2, "costs/actor": 4 }),
@@ -150,7 +150,7 @@ test("costs add up to their parents and to their running sums", () => {
   );
 });
 
-test("numbers near the greatest there is have finite means and deviations", () => {
+test("computes finite means and deviations of numbers near the largest", () => {
   const groups = [group([trajectory(1.7e308), trajectory(1.7e308), trajectory(-1.7e308)])];
   const metrics = measureLog("val", groups);
   assert.ok(Math.abs(metrics["val/reward"] / (1.7e308 / 3) - 1) < 1e-12);
@@ -161,7 +161,7 @@ test("numbers near the greatest there is have finite means and deviations", () =
   assert.ok(Object.values(extremes).every(Number.isFinite), JSON.stringify(extremes));
 });
 
-test("sums stop at the greatest number there is", () => {
+test("clamps sums at the largest number", () => {
   const dear = { "costs/a": 1.7e308, "costs/b/c": 1.7e308, "costs/b/d": 1.7e308 };
   const measured = measureLog("val", oneTrajectory(dear));
   assert.deepEqual([measured["costs/b"], measured["costs/all"]], [Number.MAX_VALUE, Number.MAX_VALUE]);
@@ -170,14 +170,14 @@ test("sums stop at the greatest number there is", () => {
   assert.equal(metrics["costs/cum/a"], Number.MAX_VALUE);
 });
 
-test("a trajectory's metric named reward does not take the place of the rewards", () => {
+test("keeps the rewards despite a trajectory metric named reward", () => {
   const metrics = measureLog("val", [group([trajectory(1, { reward: 7, exception_rate: 7 })])]);
   assert.deepEqual([metrics["val/reward"], metrics["val/exception_rate"]], [1, 0]);
   const inFull = measureLog("val", oneTrajectory({ "val/reward": 7, "data/step_num_scenarios": 7 }));
   assert.deepEqual([inFull["val/reward"], inFull["data/step_num_scenarios"]], [1, 1]);
 });
 
-test("a trajectory's metric named as a running sum does not take its place", () => {
+test("keeps a running sum despite a trajectory metric of its name", () => {
   check(
     "val",
     oneTrajectory({ "costs/cum/all": 7, "data/cum/num_scenarios": 7, "costs/judge": 1 }),
@@ -196,12 +196,12 @@ test("a trajectory's metric named as a running sum does not take its place", () 
   );
 });
 
-test("a cost that has parts of its own counts beside them", () => {
+test("adds a cost to the sum of its own parts", () => {
   const metrics = measureLog("val", oneTrajectory({ "costs/a": 1, "costs/a/b": 2 }));
   assert.deepEqual([metrics["costs/a"], metrics["costs/a/b"], metrics["costs/all"]], [3, 2, 3]);
 });
 
-test("a log without trajectories has neither a reward nor a rate", () => {
+test("has neither a reward nor a rate for a log without trajectories", () => {
   check("val", [], {
     "val/reward_std_dev": 0,
     "data/step_num_scenarios": 0,
@@ -227,7 +227,7 @@ test("refuses every number that is not finite and every name that begins with co
   );
 });
 
-test("a group's scenario id comes before those of its trajectories", () => {
+test("prefers a group's scenario id to those of its trajectories", () => {
   const tagged = (id: string | null): Trajectory => ({ ...trajectory(0), metadata: { scenario_id: id } });
   assert.deepEqual(
     scenarioIdsOf([
@@ -238,7 +238,7 @@ test("a group's scenario id comes before those of its trajectories", () => {
   );
 });
 
-test("parts of a log add up to the metrics of the whole", () => {
+test("combines parts of a log to the metrics of the whole", () => {
   const whole = [
     group([trajectory(1, { won: true, "costs/a": 2 }), trajectory(0)], { metrics: { level: 2 } }),
     group([trajectory(0.5, { won: false })], { exceptions: [{ type: "TimeoutError" }] }),
@@ -276,7 +276,7 @@ test("parts of a log add up to the metrics of the whole", () => {
   }
 });
 
-test("parts with rewards near the greatest number there is add up to a finite mean", () => {
+test("computes a finite mean of parts with rewards near the largest number", () => {
   const part = tallyLog("val", [group([trajectory(1e308), trajectory(1.5e308)])]);
   const metrics = tallyMetrics(mergedTallies(part, part));
   assert.ok(Math.abs(metrics["val/reward"] / 1.25e308 - 1) < 1e-12);

@@ -1,18 +1,18 @@
-// The metrics of one log: rewards and everything trajectories and groups measured, averaged; how much data it
-// was; and running sums that go on from the model's earlier row. Pure; storing is log-trajectories.ts.
+// Metrics of one log: averages of rewards and reported metrics, data counts, and running sums that continue from the
+// model's earlier row. Pure; storing is log-trajectories.ts.
 import { clamped } from "../../base/domain/summaries/outline-group.ts";
 import { type Fault, ServiceError } from "../../base/domain/service-error.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { answerMetrics, type AnswerLength } from "./choice-faults.ts";
 import { mean, standardDeviation } from "./statistics.ts";
 
-/** What a log's metrics depend on beside the log itself. */
+/** Inputs of a log's metrics apart from the log itself. */
 export interface LogContext {
-  /** The version the log belongs to. */
+  /** Version that the log belongs to. */
   readonly step: number;
   /** Metrics of the model's newest row, in any split; empty for the first. */
   readonly earlier: Readonly<Record<string, number>>;
-  /** Different scenarios seen so far, this log's included; null when nothing names its scenario. */
+  /** Number of distinct scenarios so far, including this log's; null if no log names its scenario. */
   readonly uniqueScenarioCount: number | null;
   /** Seconds since the model was registered. */
   readonly wallClockSeconds: number;
@@ -20,15 +20,15 @@ export interface LogContext {
 
 type Metrics = Record<string, number>;
 
-/** Names that begin with one of these stand for themselves under the splits train, val and test. */
+/** Names that begin with one of these get no prefix under the splits train, val and test. */
 const sections = ["reward", "loss", "offpolicy", "pipeline", "throughput", "costs", "time", "data"];
 const standardSplits = ["train", "val", "test"];
 const accumulatedSections = ["costs/", "time/step_", "data/step_"];
 const runningSum = /^(costs|time|data)\/cum\//;
 
-/** Measurements of logs of one split, in a form that adds up. */
+/** Measurements of the logs of one split, in a form that can be added. */
 export interface LogTally {
-  /** Mean of a metric and how many values it is of. */
+  /** Mean of each metric and the number of its values. */
   readonly means: Readonly<Record<string, readonly [mean: number, count: number]>>;
   readonly sums: Readonly<Metrics>;
 }
@@ -36,9 +36,9 @@ export interface LogTally {
 /**
  * Measures one log.
  *
- * @param answers of the model in all of its trajectories
+ * @param answers answers of the model in all trajectories
  * @throws ServiceError `invalid` naming every number that is not finite and every metric named `costs_...`, by the
- *   index of its group
+ * index of its group
  */
 export function tallyLog(
   split: string,
@@ -47,7 +47,7 @@ export function tallyLog(
 ): LogTally {
   refuseFaultyMetrics(groups);
   const means: Record<string, readonly [number, number]> = {};
-  // Clients may give their metrics any name. Those that are computed here come later and win.
+  // Clients may give their metrics any name; computed metrics come later and take precedence.
   const measured = [trajectoryMeans(groups), groupMeans(groups), rewardMeans(groups), answerMeans(answers)];
   for (const each of measured) for (const [name, tally] of each) means[prefixed(split, name)] = tally;
   for (const name of Object.keys(means)) if (runningSum.test(name)) delete means[name];
@@ -70,11 +70,11 @@ function mergedMeans(
   if (one === undefined || one[1] === 0) return [mean, count];
   const total = one[1] + count;
   const merged = (one[0] * one[1] + mean * count) / total;
-  // Sums of numbers near the greatest there is overflow where their mean does not.
+  // Sums of numbers near the largest overflow although their mean does not.
   return [Number.isFinite(merged) ? merged : one[0] * (one[1] / total) + mean * (count / total), total];
 }
 
-/** Returns the metrics that a tally comes to. */
+/** Returns the metrics of a tally. */
 export function tallyMetrics({ means, sums }: LogTally): Metrics {
   const metrics: Metrics = {};
   for (const [name, [mean]] of Object.entries(means)) metrics[name] = mean;
@@ -83,7 +83,7 @@ export function tallyMetrics({ means, sums }: LogTally): Metrics {
   return metrics;
 }
 
-/** All metrics of a log: what it measured, and the running sums (`<section>/cum/...`) of earlier rows with it. */
+/** Returns all metrics of a log: its measurements, and the running sums (`<section>/cum/...`) including earlier rows. */
 export function logMetrics(measured: Readonly<Metrics>, context: LogContext): Metrics {
   const metrics: Metrics = { ...runningSums(context.earlier, measured), ...measured };
   if (context.uniqueScenarioCount !== null) {
@@ -139,19 +139,19 @@ function rewardMeans(groups: readonly TrajectoryGroup[]): Means {
     .filter((group) => group.trajectories.length > 1)
     .map((group) => standardDeviation(group.trajectories.map((trajectory) => trajectory.reward)));
   const means = new Map<string, readonly [number, number]>();
-  // A log of exceptions alone has no mean reward: the metric is left out rather than made up.
+  // A log with only exceptions has no mean reward: the metric is omitted rather than invented.
   if (rewards.length > 0) means.set("reward", [mean(rewards), rewards.length]);
   if (attemptCount > 0) means.set("exception_rate", [exceptionCount / attemptCount, attemptCount]);
   means.set("reward_std_dev", [deviations.length > 0 ? mean(deviations) : 0, deviations.length]);
   return means;
 }
 
-/** Mean of each metric over the trajectories that have it. */
+/** Returns the mean of each metric over the trajectories that have it. */
 function trajectoryMeans(groups: readonly TrajectoryGroup[]): Means {
   return meansOf(groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.metrics)));
 }
 
-/** Mean of each group metric over the groups that have it and at least one trajectory. */
+/** Returns the mean of each group metric over the groups that have it and at least one trajectory. */
 function groupMeans(groups: readonly TrajectoryGroup[]): Means {
   const averaged = meansOf(
     groups.filter((group) => group.trajectories.length > 0).map((group) => group.metrics),
@@ -171,7 +171,7 @@ function meansOf(records: readonly Readonly<Record<string, number | boolean>>[])
   return new Map([...values].map(([name, list]) => [name, [mean(list), list.length]]));
 }
 
-/** Length of the model's answers, and how many of them were cut off; empty where none tells its tokens. */
+/** Returns the mean length of the model's answers and the share that was cut off; empty if no answer has tokens. */
 function answerMeans(answers: readonly AnswerLength[]): Means {
   const lengths = answers.flatMap(({ tokenCount }) => tokenCount ?? []);
   const ends = answers.flatMap(({ isCut }) => isCut ?? []);
@@ -220,7 +220,7 @@ function costSums(metrics: Metrics): Metrics {
   return sums;
 }
 
-/** All running sums of the earlier row, raised by what this log adds; `data/step_x` counts in `data/cum/x`. */
+/** Returns all running sums of the earlier row, plus this log's values; `data/step_x` counts in `data/cum/x`. */
 function runningSums(earlier: Readonly<Metrics>, ofThisLog: Readonly<Metrics>): Metrics {
   const sums: Metrics = {};
   for (const [name, value] of Object.entries(earlier)) {

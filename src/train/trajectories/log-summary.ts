@@ -1,19 +1,19 @@
-// What a log's metrics and scenarios are made of, gathered a group at a time: what was said in a trajectory is dropped at
-// once, since a log can be hundreds of megabytes.
+// Summary of a log, gathered group by group: the input of its metrics and its scenarios. Message contents are dropped
+// immediately, since a log can be hundreds of megabytes.
 import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { answersOf, type AnswerLength } from "./choice-faults.ts";
 import { tallyLog, type LogTally } from "./log-metrics.ts";
 
 export interface LogSummary {
-  /** What the log measures by itself. */
+  /** Measurements of the log itself. */
   readonly tally: LogTally;
-  /** Every scenario that the groups name. */
+  /** Scenario ids of all groups. */
   readonly scenarioIds: readonly string[];
   readonly groupCount: number;
-  /** Exceptions not counted. */
+  /** Excludes exceptions. */
   readonly trajectoryCount: number;
-  /** The `final_policy_version` that all trajectories share; null where they do not. */
+  /** The `final_policy_version` that all trajectories share; null if they do not. */
   readonly policyVersion: number | null;
 }
 
@@ -46,7 +46,7 @@ export class LogSummarizer {
 function bare(group: TrajectoryGroup): TrajectoryGroup {
   return {
     trajectories: group.trajectories.map(bareTrajectory),
-    // They are counted; what they say is not read.
+    // Exceptions are only counted.
     exceptions: group.exceptions.map(() => nothing),
     metadata: scenarioAlone(group.metadata),
     metrics: group.metrics,
@@ -61,7 +61,7 @@ function bareTrajectory({ reward, metrics, metadata }: Trajectory): Trajectory {
 
 const nothing: JsonObject = {};
 
-/** A trajectory that says nothing. */
+/** A trajectory without content. */
 export const emptyTrajectory: Trajectory = {
   messagesAndChoices: [],
   tools: null,
@@ -80,7 +80,7 @@ function scenarioAlone({ scenario_id: id }: JsonObject): JsonObject {
   return id === undefined || typeof id === "object" ? nothing : { scenario_id: id };
 }
 
-/** The scenario of each group: `metadata.scenario_id` of the group, else those of its trajectories. */
+/** Returns the scenario of each group: `metadata.scenario_id` of the group, otherwise those of its trajectories. */
 export function scenarioIdsOf(groups: readonly TrajectoryGroup[]): string[] {
   return groups.flatMap((group) => {
     const ofGroup = scenarioIdIn(group.metadata);

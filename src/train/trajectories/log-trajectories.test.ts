@@ -1,4 +1,4 @@
-// Logging through the stores of one database, opened twice.
+// Tests logging through the stores of one database, opened twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../base/domain/clock.ts";
@@ -13,7 +13,7 @@ const model = sampleModel("m");
 const clock = { ...systemClock, now: () => moment(60) };
 const everyLog = { after: null, limit: 100, order: "asc" } as const;
 
-/** The dependencies of two servers on one database that has the model. */
+/** Returns the dependencies of two servers on one database that has the model. */
 async function twoServers() {
   const { trajectories, models } = await storesInMemory();
   await models.create(model, sampleVersion(model.id, 0));
@@ -31,7 +31,7 @@ function scenario(id: string): TrajectoryGroup {
   };
 }
 
-/** What is logged of the groups. */
+/** Returns a log of the groups. */
 function logOf(...groups: readonly TrajectoryGroup[]) {
   const summarizer = new LogSummarizer();
   for (const group of groups) summarizer.add(group);
@@ -39,7 +39,7 @@ function logOf(...groups: readonly TrajectoryGroup[]) {
   return { model, split: "val", step: null, summary: summarizer.summary("val"), lines, outlines: [] };
 }
 
-test("stores logs at the newest version, each going on from the sums of the one before", async () => {
+test("stores logs at the newest version, each continuing the sums of the previous one", async () => {
   const servers = await twoServers();
   const results = await Promise.all(
     [["a", "b"], ["b"], ["c"]].map((ids, index) =>
@@ -52,7 +52,7 @@ test("stores logs at the newest version, each going on from the sums of the one 
     metrics["data/cum/num_unique_scenarios"],
     metrics["time/wall_clock_sec"],
   ]);
-  // Whichever came first, each log raised the sums of the one before it.
+  // In either order, each log continued the sums of the previous one.
   const bySum = sums.toSorted((one, other) => one[1] - other[1]);
   assert.deepEqual(bySum.at(-1), [0, 4, 3, 60]);
   assert.equal(new Set(bySum.map(([, sum]) => sum)).size, 3);
@@ -67,7 +67,7 @@ test("stores logs at the newest version, each going on from the sums of the one 
   );
 });
 
-test("refuses to log to a model that is gone, and metrics with a fault before anything is stored", async () => {
+test("refuses a log to a deleted model, and invalid metrics, before storing anything", async () => {
   const [server] = await twoServers();
   const gone = { ...model, id: "gone" };
   await assert.rejects(logTrajectories(server, { ...logOf(), model: gone }), {
@@ -78,7 +78,7 @@ test("refuses to log to a model that is gone, and metrics with a fault before an
   assert.deepEqual((await server.store.list("m", { split: null }, everyLog)).items, []);
 });
 
-test("a summary says of a log what its groups say, and keeps none of what was said in them", () => {
+test("summarizes the groups of a log without keeping message contents", () => {
   const history = [{ role: "user", content: "x".repeat(1000) }];
   const trajectory = {
     ...emptyTrajectory,
@@ -93,13 +93,13 @@ test("a summary says of a log what its groups say, and keeps none of what was sa
   assert.ok(JSON.stringify(summary).length < 1000);
 });
 
-/** A group of one answer with this reward, by a version. */
+/** Returns a group with one answer of a version and this reward. */
 function answered(reward: number, version: number | null): TrajectoryGroup {
   const trajectory = { ...emptyTrajectory, reward, finalPolicyVersion: version };
   return { ...scenario("a"), exceptions: [], trajectories: [trajectory] };
 }
 
-test("a log belongs to the version that it names, else to the one that made it, else to the newest", async () => {
+test("assigns a log to the version it names, else to the one that made it, else to the newest", async () => {
   const { models, trajectories: store } = await storesInMemory();
   await models.create(model, sampleVersion(model.id, 0));
   const newest = { newestVersion: async () => sampleVersion(model.id, 2) };
@@ -114,13 +114,13 @@ test("a log belongs to the version that it names, else to the one that made it, 
   assert.equal(await stepOf(null, 0, null), 2);
   assert.equal(await stepOf(null), 2);
   assert.equal(await stepOf(1, 0), 1);
-  // Another server's numbers.
+  // Numbers of another server.
   assert.equal(await stepOf(null, 7), 2);
   assert.equal(await stepOf(null, -1), 2);
   await assert.rejects(stepOf(3), { code: "not_found", message: /no version 3 .* newest is 2/ });
 });
 
-test("logs of one split at one version add up on the version, and each keeps its own metrics", async () => {
+test("combines logs of one split at one version on the version, and keeps each log's own metrics", async () => {
   const [one, other] = await twoServers();
   const rewards = [1, 1, 1, 0];
   const own: unknown[] = [];

@@ -16,30 +16,30 @@ export interface LogTrajectoriesDependencies {
 }
 
 export interface LoggedTrajectories {
-  /** The version the log belongs to. */
+  /** Version that the log belongs to. */
   readonly step: number;
-  /** Stored trajectories, exceptions not counted. */
+  /** Number of stored trajectories, excluding exceptions. */
   readonly trajectories: number;
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 /**
- * Stores the groups and lays their metrics over those of their version, in one transaction. The version gets the metrics of
- * all logs under the split at that version together.
+ * Stores the groups and merges their metrics into those of their version, in one transaction. The version gets the
+ * combined metrics of all logs under the split.
  *
- * @throws ServiceError `not_found` when the model has no version any more, or never had the one that `log.step` names
+ * @throws ServiceError `not_found` if the model has no version any more, or never had the one that `log.step` names
  */
 export async function logTrajectories(
   { store, models, clock }: LogTrajectoriesDependencies,
   log: {
     readonly model: TrainedModel;
     readonly split: string;
-    /** Version to store the groups at; null for the one they were made with, or else the newest. */
+    /** Version to store the groups at; null for the one that made them, otherwise the newest. */
     readonly step: number | null;
     readonly summary: LogSummary;
-    /** The groups, a folded line of JSON each. */
+    /** Groups as folded lines of JSON, one each. */
     readonly lines: Iterable<string>;
-    /** Of their trajectories. */
+    /** Summaries of their trajectories. */
     readonly outlines: Iterable<TrajectoryOutline>;
   },
 ): Promise<LoggedTrajectories> {
@@ -70,7 +70,7 @@ export async function logTrajectories(
         wallClockSeconds: Math.max(0, (recordedAt.getTime() - model.createdAt.getTime()) / 1000),
       }),
     (earlier) => {
-      // Unchecked cast: the tally of an earlier log, stored by this function.
+      // Safe cast: stored by this function for an earlier log.
       const all = earlier === null ? tally : mergedTallies(earlier as unknown as LogTally, tally);
       return { tally: all as unknown as JsonObject, metrics: tallyMetrics(all) };
     },
@@ -78,7 +78,7 @@ export async function logTrajectories(
   return { step, trajectories: trajectoryCount, metrics };
 }
 
-/** Versions that were deleted count: a late evaluation may be of one. */
+/** Deleted versions count, since a late evaluation may concern one. */
 function stepOf(
   given: number | null,
   { policyVersion }: Pick<LogSummary, "policyVersion">,

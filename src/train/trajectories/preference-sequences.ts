@@ -1,5 +1,5 @@
-// From a preference to token sequences: a recorded answer by its tokens behind the prompt that it answered, any other behind the
-// prompt that serving would give for it, as an example conversation whose prompt is context.
+// Converts a preference to token sequences. A recorded answer uses its tokens after its recorded prompt. Any other is
+// rendered after the prompt that serving would render, as an example conversation whose prompt is context.
 import type { AnswerMessages, PreferenceExample } from "../../base/domain/preferences/preference.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import {
@@ -15,7 +15,7 @@ import { sequencesOfTurns } from "./sequences.ts";
 
 type Prompt = Pick<PreferenceExample, "messages" | "tools" | "extra">;
 
-/** What an answer to a preference's prompt gives, or why it does not train. */
+/** Sequences of an answer to a preference's prompt, or the reason why it does not train. */
 export function answerSequences(
   prompt: Prompt,
   answer: AnswerMessages,
@@ -28,7 +28,7 @@ export function answerSequences(
   return exampleSequences({ messages: [...context, ...answer.filter(isMessage)], tools, extra }, tokenizer);
 }
 
-/** Of the tokens that were sampled: the answer may have been cut short, and its text be spelled by others. */
+/** Uses the sampled tokens: the answer may have been cut short, or its text may tokenize differently. */
 function choiceSequences(
   { messages, tools, extra }: Prompt,
   choice: ChoiceRecord,
@@ -46,7 +46,7 @@ function choiceSequences(
     if (sequences.length > 0) return { sequences };
     return { reason: "no_trainable_tokens", detail: "None of its tokens stands behind another." };
   } catch (error) {
-    // A record that contradicts itself, or is another model's: the others of the job may well be this one's.
+    // A contradictory record, or one of another model, excludes only itself: the job's other records may be valid.
     if (!(error instanceof ServiceError)) throw error;
     return { reason: "unreadable_tokens", detail: error.message };
   }

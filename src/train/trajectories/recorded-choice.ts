@@ -1,5 +1,5 @@
-// What a recorded Choice says about its tokens: ids, log-probabilities, and the prompt it answered.
-// Records come from clients, so everything is checked; what contradicts itself is refused, not repaired.
+// Reads the tokens of a recorded Choice: ids, log-probabilities, and the prompt it answered. Records come from
+// clients, so everything is checked; contradictions are refused, not repaired.
 import { logprobMin } from "../../base/domain/generation.ts";
 import { invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
@@ -7,24 +7,24 @@ import type { ChoiceRecord } from "../../base/domain/trajectory.ts";
 import { choiceFaults, idList, logprobEntries, namedTokenId } from "./choice-faults.ts";
 
 export interface RecordedTokens {
-  /** The exact prompt; null when the client library dropped it. */
+  /** The exact prompt; null if the client library dropped it. */
   readonly promptTokenIds: readonly number[] | null;
   readonly tokenIds: readonly number[];
-  /** One per token, NaN where none was recorded, or one that cannot be. */
+  /** One per token; NaN if none was recorded, or an impossible one. */
   readonly logprobs: readonly number[];
 }
 
-/** Finds the id of a token that was recorded as text; null when no single token of the vocabulary reads so. */
+/** Finds the id of a token recorded as text; null if no single token of the vocabulary has this text. */
 export type TokenLookup = (text: string, bytes: readonly number[] | null) => number | null;
 
 /**
- * Reads the tokens of a Choice from `token_ids`, or else from `logprobs.content` (`logprobs.refusal` when
- * that is all there is), whose token texts read `token_id:<N>` or stand in the vocabulary.
+ * Reads the tokens of a Choice from `token_ids`, otherwise from `logprobs.content` (or `logprobs.refusal` if there is
+ * only that), whose token texts are `token_id:<N>` or in the vocabulary.
  *
- * @param vocabularySize how many ids the model has
- * @returns null when the Choice recorded no tokens: it can only be context
- * @throws ServiceError `invalid` when the record contradicts itself, or names an id that the model does not have;
- *   `unsupported` when a token's text has no id
+ * @param vocabularySize number of ids of the model
+ * @returns null if the Choice recorded no tokens and so can only be context
+ * @throws ServiceError `invalid` if the record contradicts itself, or has an id that the model lacks; `unsupported` if
+ * a token's text has no id
  */
 export function readRecordedTokens(
   choice: ChoiceRecord,
@@ -46,12 +46,12 @@ export function readRecordedTokens(
   };
 }
 
-/** A sampled token is never impossible: a record that says so does not know its log-probability. */
+/** A sampled token is never impossible, so a record that says so does not know its log-probability. */
 function knownLogprob(logprob: Json | undefined): number {
   return typeof logprob === "number" && logprob > logprobMin ? logprob : NaN;
 }
 
-/** What is neither absent nor of the type it should have. */
+/** Refuses fields that are present but have the wrong type. */
 function requireWellFormed({ logprobs, ...fields }: ChoiceRecord): void {
   for (const name of ["token_ids", "prompt_token_ids"])
     if ((fields[name] ?? null) !== null && idList(fields[name]) === null)
@@ -76,7 +76,7 @@ function tokenIdOf(entry: JsonObject, lookup: TokenLookup, vocabularySize: numbe
   });
 }
 
-/** The error for a record whose parts do not fit together. */
+/** Error for a record whose parts contradict each other. */
 function contradiction(what: string): ServiceError {
   return invalid(`A recorded choice contradicts itself: ${what}.`);
 }

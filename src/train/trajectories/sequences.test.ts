@@ -1,4 +1,4 @@
-// From recorded conversations to trainable tokens, with a toy tokenizer: one id per character.
+// Tests the conversion of recorded conversations to trainable tokens, with a toy tokenizer: one id per character.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -11,7 +11,10 @@ import { trajectorySequences } from "./sequences.ts";
 const encode = (text: string): number[] => Array.from(text, (letter) => letter.charCodeAt(0));
 const decode = (ids: Iterable<number>): string => String.fromCharCode(...ids);
 
-/** `u:hi;` for a message, `a:` to ask for an answer; `;` ends a turn. Thoughts in () of earlier answers are dropped. */
+/**
+ * Renders a message as `u:hi;` and the generation prompt as `a:`; `;` ends a turn. Drops thoughts in () from earlier
+ * answers.
+ */
 const toyTokenizer: ConversationTokenizer = {
   vocabularySize: 128,
   encode,
@@ -26,7 +29,7 @@ const toyTokenizer: ConversationTokenizer = {
   },
 };
 
-/** The toy tokenizer, and what it was asked to render with. */
+/** Returns the toy tokenizer and a record of its rendering options. */
 function watched() {
   const tools: unknown[] = [];
   const promptArguments: unknown[] = [];
@@ -48,7 +51,7 @@ function trajectory(items: readonly JsonObject[], more: Partial<Trajectory> = {}
 const user = (content: string): JsonObject => ({ role: "user", content });
 const assistant = (content: string): JsonObject => ({ role: "assistant", content });
 
-/** A Choice as our server answers it; log-probability -k for the k-th token. */
+/** Returns a Choice as this server returns it; log-probability -k for the k-th token. */
 function choice(content: string, fields: JsonObject): JsonObject {
   return {
     finish_reason: "stop",
@@ -79,7 +82,7 @@ function exactChoice(prompt: string, answer: string): JsonObject {
 }
 
 /**
- * Every sequence as text with trained tokens in brackets, and its old log-probabilities; and what does not train, as
+ * Checks every sequence as text with trained tokens in brackets, its old log-probabilities, and the untrained parts as
  * `<reason> at <place>`.
  */
 function check(
@@ -122,7 +125,7 @@ test("joins turns whose prompts begin with the sequence so far", () => {
   check(trajectory(items), [["u:x;a:[hi;]u:y;a:[ok;]", [-1, -2, -3, -1, -2, -3]]]);
 });
 
-test("starts a new sequence where a prompt does not go on from the one before", () => {
+test("starts a new sequence when a prompt does not extend the previous one", () => {
   const items = [
     user("x"),
     exactChoice("u:x;a:", "(t)hi;"),
@@ -135,12 +138,12 @@ test("starts a new sequence where a prompt does not go on from the one before", 
   ]);
 });
 
-test("an assistant message that carries its tokens trains by them, as a choice does", () => {
+test("trains an assistant message with tokens like a choice", () => {
   const { finish_reason: _, index: _index, message, ...tokens } = exactChoice("u:x;a:", "h!i;");
   const flat = { ...(message as JsonObject), ...tokens };
   const items = [user("x"), flat, user("y"), exactChoice("u:x;a:h!i;u:y;a:", "ok;")];
   check(trajectory(items), [["u:x;a:[h!i;]u:y;a:[ok;]", [-1, -2, -3, -4, -1, -2, -3]]]);
-  // Without a Choice beside it, and with parts of what it may carry.
+  // Without any Choice, and with some of its fields missing.
   check(trajectory([user("x"), flat]), [["u:x;a:[h!i;]", [-1, -2, -3, -4]]]);
   const { logprobs: _logprobs, ...withoutLogprobs } = flat as Record<string, JsonObject>;
   check(trajectory([user("x"), withoutLogprobs]), [["u:x;a:[h!i;]", [NaN, NaN, NaN, NaN]]]);
@@ -149,7 +152,7 @@ test("an assistant message that carries its tokens trains by them, as a choice d
   // Tokens on the message of a Choice.
   const nested = { finish_reason: "stop", message: flat };
   check(trajectory([user("x"), nested]), [["u:x;a:[h!i;]", [-1, -2, -3, -4]]]);
-  // In a history of a sub-agent.
+  // In the history of a sub-agent.
   check(
     trajectory([], {
       additionalHistories: [{ messagesAndChoices: [user("x"), flat] as HistoryItem[], tools: null }],
@@ -158,14 +161,14 @@ test("an assistant message that carries its tokens trains by them, as a choice d
   );
 });
 
-test("a message that says nothing of its tokens stays a message, and so does what a user said", () => {
+test("treats a message without tokens, or of a user, as a message", () => {
   const nothing = { token_ids: null, prompt_token_ids: [], logprobs: { content: null, refusal: null } };
   check(trajectory([user("x"), { ...assistant("hi"), ...nothing }]), [["u:x;a:[hi]", [NaN, NaN]]]);
   const ofUser = { ...user("x"), token_ids: encode("x"), logprobs: logprobsOf(asIds("x")) };
   check(trajectory([ofUser, assistant("hi")]), [["u:x;a:[hi]", [NaN, NaN]]]);
 });
 
-test("renders the prompt where only log-probabilities survived", () => {
+test("renders the prompt if only log-probabilities were kept", () => {
   const first = choice("hi", { logprobs: logprobsOf(asIds("hi;")) });
   const second = choice("ok", { logprobs: logprobsOf(["o", "k", ";"]) });
   check(trajectory([user("x"), first, user("y"), second], { tools: [{ type: "function" }] }), [
@@ -173,12 +176,12 @@ test("renders the prompt where only log-probabilities survived", () => {
   ]);
 });
 
-test("exact tokens without log-probabilities train with those of the current policy", () => {
+test("trains exact tokens without log-probabilities with those of the current policy", () => {
   const item = choice("hi", { logprobs: null, prompt_token_ids: encode("u:x;a:"), token_ids: encode("hi") });
   check(trajectory([user("x"), item]), [["u:x;a:[hi]", [NaN, NaN]]]);
 });
 
-test("a choice without tokens is context to those that have them, and is named", () => {
+test("uses a choice without tokens as context for others, and reports it", () => {
   const bare = choice("hi", { logprobs: null });
   check(
     trajectory([user("x"), bare, user("y"), choice("ok", { logprobs: logprobsOf(["o"]) })]),
@@ -198,7 +201,7 @@ test("a choice without tokens is context to those that have them, and is named",
   );
 });
 
-test("without any choice the text of assistant messages trains", () => {
+test("trains the text of assistant messages without any choice", () => {
   const calls = { role: "assistant", content: "no", tool_calls: [{ id: "1" }] };
   check(
     trajectory([user("x"), assistant("hi"), calls, user("y"), assistant("ok")]),
@@ -213,7 +216,7 @@ test("without any choice the text of assistant messages trains", () => {
   check(trajectory([]), [], ["no_trainable_tokens at "]);
 });
 
-test("assistant content in parts trains as its joined text does", () => {
+test("trains assistant content in parts like its joined text", () => {
   const inParts = (...texts: readonly string[]): JsonObject => ({
     role: "assistant",
     content: texts.map((text) => ({ type: "text", text })),
@@ -230,7 +233,7 @@ test("assistant content in parts trains as its joined text does", () => {
   );
 });
 
-test("assistant messages of a history without choices do not train beside choices, and are named", () => {
+test("reports, and does not train, assistant messages of a history without choices if others have choices", () => {
   const history = (...items: readonly JsonObject[]) => ({ ...trajectory(items), tools: null });
   const additionalHistories = [history(user("y"), assistant("ok")), history(user("z")), history()];
   check(
@@ -240,7 +243,7 @@ test("assistant messages of a history without choices do not train beside choice
   );
 });
 
-test("where texts may train, assistant messages and choices without tokens train beside recorded choices", () => {
+test("trains assistant messages and choices without tokens next to choices with tokens on request", () => {
   const bare = choice("b", { logprobs: null });
   const calls = { role: "assistant", content: "no", tool_calls: [{ id: "1" }] };
   const history = (...items: readonly JsonObject[]) => ({ ...trajectory(items), tools: null });
@@ -264,14 +267,14 @@ test("where texts may train, assistant messages and choices without tokens train
   );
 });
 
-test("the text of a choice stands behind the prompt that its record asked for", () => {
+test("places the text of a choice after its recorded prompt", () => {
   const { tokenizer, promptArguments: seen } = watched();
   const asked = choice("a", { logprobs: null, chat_template_kwargs: { enable_thinking: false } });
   trajectorySequences(trajectory([user("x"), asked]), tokenizer, { trainsTexts: true });
   assert.deepEqual(seen, [{ templateArguments: { enable_thinking: false } }]);
 });
 
-test("a history that cannot be read drops out alone", () => {
+test("excludes only the history that cannot be read", () => {
   const unreadable = choice("é", { logprobs: logprobsOf(["é"]) });
   const unrenderable = [{ role: "forbidden", content: "" }, choice("a", { logprobs: logprobsOf(["a"]) })];
   const history = (...items: readonly JsonObject[]) => ({ ...trajectory(items), tools: null });
@@ -287,7 +290,7 @@ test("a history that cannot be read drops out alone", () => {
   );
 });
 
-test("what the tokenizer knows and the model does not is not trained on, and is no contradiction", () => {
+test("does not train tokens that only the tokenizer knows, without calling them a contradiction", () => {
   const small = { ...toyTokenizer, vocabularySize: 122 };
   const read = (...items: readonly JsonObject[]): readonly string[] => {
     const { sequences, untrained } = trajectorySequences(trajectory(items), small);
@@ -298,7 +301,7 @@ test("what the tokenizer knows and the model does not is not trained on, and is 
   assert.deepEqual(read(user("a"), assistant("{")), ["unreadable_tokens at messages_and_choices.1"]);
 });
 
-test("additional histories train too", () => {
+test("trains additional histories", () => {
   const { messagesAndChoices } = trajectory([user("z"), exactChoice("u:z;a:", "b;")]);
   check(
     trajectory([user("x"), exactChoice("u:x;a:", "a;")], {
@@ -311,14 +314,14 @@ test("additional histories train too", () => {
   );
 });
 
-test("a log-probability that says a sampled token is impossible counts as unknown", () => {
+test("treats a log-probability that makes a sampled token impossible as unknown", () => {
   const [first, ...others] = asIds("a;");
   const content = [first, ...others].map((token, index) => ({ token, logprob: index === 0 ? -9999 : -2 }));
   const answer = choice("a", { logprobs: { content, refusal: null }, prompt_token_ids: encode("u:x;a:") });
   check(trajectory([user("x"), answer]), [["u:x;a:[a;]", [NaN, -2]]]);
 });
 
-test("refusals train as answers do, and the first token of a sequence does not", () => {
+test("trains refusals like answers, but not the first token of a sequence", () => {
   const refusal = choice("", {
     logprobs: { content: null, refusal: [{ token: "token_id:110", logprob: -0.5 }] },
   });
@@ -339,7 +342,7 @@ test("refusals train as answers do, and the first token of a sequence does not",
   );
 });
 
-test("functions that stand by themselves are rendered as tools, and an empty list as none", () => {
+test("renders bare functions as tools, and an empty list as none", () => {
   const { tokenizer, tools: seen } = watched();
   const bare = { name: "f", description: "does", parameters: {} };
   const whole = { type: "function", function: bare };
@@ -348,7 +351,7 @@ test("functions that stand by themselves are rendered as tools, and an empty lis
   assert.deepEqual(seen, [[whole], [whole], null, null]);
 });
 
-test("a prompt is rendered with what its record says of it, the choice's own word before the trajectory's", () => {
+test("renders a prompt with its record's options, a choice's before the trajectory's", () => {
   const { tokenizer, promptArguments: seen } = watched();
   const named = (fields: JsonObject): JsonObject => choice("a", { logprobs: logprobsOf(["a"]), ...fields });
   const extra = { chat_template_kwargs: { enable_thinking: false }, documents: null };
@@ -371,7 +374,7 @@ test("a prompt is rendered with what its record says of it, the choice's own wor
   ]);
 });
 
-test("a prompt that cannot be rendered again drops its history, unless its tokens are there", () => {
+test("excludes a history whose prompt cannot be rendered again, unless it has tokens", () => {
   const all: readonly JsonObject[] = [{ chat_template: "x" }, { truncate_prompt_tokens: 5 }];
   for (const asked of all) {
     const [name] = Object.keys(asked);

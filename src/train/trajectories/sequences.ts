@@ -1,13 +1,8 @@
-// From a recorded trajectory to token sequences that can train: which tokens, which of them are the model's own,
-// and what their log-probabilities were; and what of it cannot train, and why. Knows nothing of rewards.
-//
-// A history becomes one sequence as long as every prompt begins with the sequence so far; where it does not
-// (the template dropped an earlier thought, the client edited a message), a new sequence starts, so that every
-// trained token stands behind exactly the prompt it answered.
-//
-// What is wrong with a trajectory: tokens that cannot be identified and conversations that the template refuses
-// drop their history with a reason; records that contradict themselves, or that hold ids this model does not have, fail
-// the job, since they mean that the data belongs to another model.
+// Converts a recorded trajectory to trainable token sequences with the old log-probabilities, and reports what cannot
+// train and why; knows nothing of rewards. A history is one sequence while every prompt begins with the sequence so
+// far, otherwise (a dropped thought, an edited message) a new sequence starts. A history with unidentifiable tokens,
+// or one that the template refuses, is excluded; contradictory records and unknown ids fail the job, since the data
+// belongs to another model.
 import { asChoice, type History, type Trajectory } from "../../base/domain/trajectory.ts";
 import { type ConversationTokenizer, promptArgumentsOf } from "./conversation-tokenizer.ts";
 import {
@@ -22,13 +17,13 @@ import {
 
 export interface TokenSequence {
   readonly tokenIds: Int32Array;
-  /** 1 where the token trains; never the first. */
+  /** 1 if the token trains; never the first. */
   readonly mask: Uint8Array;
-  /** At trained tokens: what the policy that sampled them gave, NaN where unknown. NaN elsewhere. */
+  /** For trained tokens, the sampling policy's log-probabilities, NaN if unknown; NaN elsewhere. */
   readonly oldLogprobs: Float32Array;
 }
 
-/** The indices of the tokens that train, in order. */
+/** Returns the indices of the trained tokens, in order. */
 export function trainedIndices({ mask }: Pick<TokenSequence, "mask">): readonly number[] {
   const indices: number[] = [];
   mask.forEach((trains, index) => {
@@ -37,40 +32,41 @@ export function trainedIndices({ mask }: Pick<TokenSequence, "mask">): readonly 
   return indices;
 }
 
-/** Values of the tokens that train, in their order, each at its token's place; NaN at all others. */
+/** Spreads values of the trained tokens, in order, to their positions; NaN elsewhere. */
 export function atTrained(sequence: Pick<TokenSequence, "mask">, values: Float32Array): Float32Array {
   const placed = new Float32Array(sequence.mask.length).fill(NaN);
   trainedIndices(sequence).forEach((at, position) => (placed[at] = values[position]));
   return placed;
 }
 
-/** A sequence and where it comes from. */
+/** A sequence and its origin. */
 export interface RecordedSequence {
   /** Has at least one token that trains. */
   readonly sequence: TokenSequence;
-  /** Of its history, within the trajectory; empty for the trajectory's own. */
+  /** Path of its history within the trajectory; empty for the trajectory's own. */
   readonly location: readonly string[];
-  /** Whether a prompt in it was rendered, since its record has none. */
+  /** True if a prompt in it was rendered because its record has none. */
   readonly isRendered: boolean;
 }
 
 export interface TrajectorySequences {
   readonly sequences: readonly RecordedSequence[];
-  /** What of the trajectory does not train. */
+  /** Parts of the trajectory that do not train. */
   readonly untrained: readonly Untrained[];
   /**
-   * Places of the histories that became several sequences for no reason that they show: no thought in them that a template
-   * may have dropped.
+   * Paths of histories that were split into several sequences without a visible reason: they have no thoughts that a
+   * template may have dropped.
    */
   readonly split: readonly (readonly string[])[];
 }
 
 /**
- * Turns a trajectory with all its histories into sequences.
+ * Converts a trajectory with all its histories to sequences.
  *
- * @param trainsTexts whether assistant messages, and Choices without tokens, train by their text beside Choices with tokens
- * @throws ServiceError `invalid` when a record contradicts itself or holds an id outside the vocabulary; its fault says
- *   where in the trajectory
+ * @param trainsTexts true if assistant messages, and Choices without tokens, train by their text next to Choices with
+ * tokens
+ * @throws ServiceError `invalid` if a record contradicts itself or has an id outside the vocabulary; its fault names
+ * the path in the trajectory
  */
 export function trajectorySequences(
   trajectory: Trajectory,
@@ -102,7 +98,7 @@ export function trajectorySequences(
   };
 }
 
-/** True if the model thought in an answer, which templates leave out of later prompts. */
+/** True if an answer has thoughts, which templates omit from later prompts. */
 function hasThoughts({ messagesAndChoices }: History): boolean {
   return messagesAndChoices.some((item) => {
     const { reasoning, reasoning_content: content } = asChoice(item)?.message ?? item;
@@ -114,7 +110,7 @@ function holdsChoice({ messagesAndChoices }: History): boolean {
   return messagesAndChoices.some((item) => asChoice(item) !== null);
 }
 
-/** Assistant messages train where a trajectory holds no Choice at all. */
+/** Assistant messages train if a trajectory has no Choice. */
 function turnsOf(
   history: History,
   hasChoice: boolean,
@@ -136,7 +132,7 @@ function onlyTokenFirst(location: readonly string[]): Untrained {
   return { reason: "no_trainable_tokens", location, detail };
 }
 
-/** Why nothing of a trajectory trains, unless its histories say that of themselves. */
+/** Reports that nothing of a trajectory trains, unless its histories already say so. */
 function nothing(untrained: readonly Untrained[]): readonly Untrained[] {
   const isSaid = untrained.some(({ reason }) =>
     ["unreadable_tokens", "unrenderable", "no_trainable_tokens"].includes(reason),
@@ -145,12 +141,12 @@ function nothing(untrained: readonly Untrained[]): readonly Untrained[] {
   return isSaid ? [] : [{ reason: "no_trainable_tokens", location: [], detail }];
 }
 
-/** Joins the turns of one history: a sequence goes on as long as every prompt begins with it. */
+/** Joins the turns of one history: a sequence continues while every prompt begins with it. */
 export function sequencesOfTurns(turns: readonly Turn[]): readonly Omit<RecordedSequence, "location">[] {
   return joinTurns(turns).map(finished);
 }
 
-/** A sequence while turns are still being added. */
+/** A sequence to which turns are still being added. */
 interface Growing {
   readonly tokenIds: number[];
   readonly mask: number[];
@@ -179,7 +175,7 @@ function startsWith(ids: readonly number[], beginning: readonly number[]): boole
 
 function append(sequence: Growing, ids: readonly number[], logprobs: readonly number[] | null): void {
   ids.forEach((id, index) => {
-    // Nothing predicts the first token of a sequence, so it cannot train.
+    // No position predicts the first token of a sequence, so it cannot train.
     const trains = logprobs !== null && sequence.tokenIds.length > 0;
     sequence.tokenIds.push(id);
     sequence.mask.push(trains ? 1 : 0);

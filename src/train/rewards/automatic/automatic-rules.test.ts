@@ -1,5 +1,5 @@
-// Standing rules over stores in memory: when they train, on what, and what becomes of feedback when servers die between any two
-// of their writes.
+// Tests automatic rules over stores in memory: when they train, on which feedback, and that servers may die between
+// any two writes.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { always } from "../../../base/domain/feedback-query/condition.ts";
@@ -29,7 +29,7 @@ const page = { ...firstPage, limit: 100 };
 const turn = { entity: "team", timeMs: 1000 };
 const allFeedback = { projectId: "team/games", condition: always, after: null };
 
-/** A model with a standing rule of thumbs, its stores, and servers that look after it. */
+/** A model with an automatic rule on thumbs, its stores, and servers that run the rule. */
 class World {
   readonly stores: Stores;
   readonly clock = new FakeClock();
@@ -61,9 +61,9 @@ class World {
   }
 
   /**
-   * Starts a server; the one before has lost its lease.
+   * Starts a server; the previous one has lost its lease.
    *
-   * @param dies called before and behind each of its writes; throws where it dies
+   * @param dies called before and after each of its writes; throws to let the server die there
    */
   async server(dies: () => void = () => undefined): Promise<StandingRules> {
     const { stores, clock } = this;
@@ -97,7 +97,7 @@ class World {
     });
   }
 
-  /** Records answers to a prompt, by the newest version. */
+  /** Records answers of the newest version to a prompt. */
   async answer(prompt: string, ...requestIds: readonly string[]): Promise<void> {
     const [choice] = sampleContent().choices;
     await this.stores.completions.add(
@@ -118,7 +118,7 @@ class World {
     await this.stores.feedback.create([record]);
   }
 
-  /** Has a record say something else, of whichever answer. */
+  /** Replaces the content of a record on any answer. */
   async changeMind(random: Random, requestId: string, emoji: string): Promise<void> {
     const { feedback } = this.stores;
     const { items } = await feedback.scan({ ...allFeedback, limit: 1000 }, turn);
@@ -136,7 +136,7 @@ class World {
     return (await this.stores.jobs.list(anyJob, page)).items;
   }
 
-  /** Of jobs that did not fail, what they trained on. */
+  /** Returns the sources of jobs that did not fail. */
   async trained(): Promise<readonly TrainingSource[]> {
     const jobs = (await this.jobs()).filter(({ state }) => state !== "failed" && state !== "cancelled");
     const lists = await Promise.all(jobs.map(({ id }) => this.stores.sources.list(id, page)));
@@ -175,7 +175,7 @@ class World {
   }
 }
 
-test("it trains when there are groups enough, at most as often as it may, and on what is new", async () => {
+test("trains on new feedback once there are enough groups, within its rate limit", async () => {
   const world = new World(await storesInMemory());
   await world.begin({ groupsMin: 2 });
   const server = await world.server();
@@ -217,7 +217,7 @@ test("it trains when there are groups enough, at most as often as it may, and on
   const { promptTokenIds, choices } = sampleContent();
   assert.deepEqual([choice?.prompt_token_ids, choice?.token_ids], [promptTokenIds, choices[0]?.tokenIds]);
 
-  // New answers to known prompts are compared with those that trained; the hour has not passed, and then its job runs.
+  // New answers to known prompts are compared with trained ones. The job must wait until the hour has passed.
   for (const id of ["p3", "q3"]) await world.thumb(id, "👎");
   await look();
   world.clock.step(3_600_000);
@@ -234,7 +234,7 @@ test("it trains when there are groups enough, at most as often as it may, and on
   assert.equal(second.filter(({ use }) => use === "compared").length, 4);
 });
 
-test("what a job took that failed trains with the next, and three that fail pause the rule", async () => {
+test("trains the feedback of a failed job with the next, and pauses the rule after three failures", async () => {
   const world = new World(await storesInMemory());
   await world.begin({ secondsBetween: 0 });
   await world.answer("p", "p1", "p2");
@@ -258,7 +258,7 @@ test("what a job took that failed trains with the next, and three that fail paus
   assert.equal((await world.trained()).length, 2);
 });
 
-test("a job takes no more tokens than the day has left", async () => {
+test("limits a job to the tokens left for the day", async () => {
   const world = new World(await storesInMemory());
   await world.begin({ secondsBetween: 0, tokensPerDay: 50 });
   for (const prompt of ["p", "q", "s"]) {
@@ -297,7 +297,7 @@ for (const seed of searchSeeds(5))
       world.clock.step(1000);
       await happen(world, random, answers, () => `a${++answerCount}`);
     }
-    // Nothing dies any more, and whoever saw it fail has had a look.
+    // No server dies any more, and the rule has seen the failure.
     await world.stores.rules.setPaused("r", false, world.clock.now());
     for (let turn = 0; turn < 30; turn++) {
       world.clock.step(1000);
@@ -317,7 +317,7 @@ for (const seed of searchSeeds(5))
     trainedCount += marks.length;
   });
 
-/** Something of what happens to a rule: answers, feedback that is written, looks that die, ends of jobs. */
+/** Makes a random event: answers, feedback, a server that dies, or the end of jobs. */
 async function happen(world: World, random: Random, answers: string[], newId: () => string): Promise<void> {
   const any = (): string => answers[random.index(answers.length)] ?? "";
   const chance = random.index(10);
@@ -342,7 +342,7 @@ async function happen(world: World, random: Random, answers: string[], newId: ()
   }
 }
 
-/** How many groups could train of all feedback there is. */
+/** Counts the groups that all existing feedback could still train. */
 async function leftToTrain({ stores }: World): Promise<number> {
   const { items: records } = await stores.feedback.scan({ ...allFeedback, limit: 1000 }, turn);
   const model = { id: "m", projectId: "team/games" };

@@ -1,5 +1,5 @@
-// The standing rules that this server looks after, as long as it runs: each reads new feedback, and makes a job when there is
-// enough and its limits allow one. Which rules they are is decided by the database, where each belongs to one server's lease.
+// Runs the automatic rules of this server: each reads new feedback, and creates a job when there is enough and its
+// limits allow one. The database assigns each rule to one server's lease.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { isTerminal } from "../../../base/domain/job.ts";
@@ -25,15 +25,15 @@ export interface StandingDependencies extends TrainDependencies {
   readonly rules: RuleStore;
   readonly jobs: Pick<JobStore, "find">;
   readonly models: Pick<ModelStore, "newestVersion">;
-  /** Reads the filter of an order. @throws ServiceError for one that is none any more */
+  /** Parses the filter of an order. @throws ServiceError if it is no longer valid */
   readonly conditionOf: (filter: JsonObject | null) => Condition;
-  /** This server, as the database knows it. */
+  /** Id of this server in the database. */
   readonly owner: () => string;
   readonly settings: RewardSettings;
   readonly logger: Logger;
 }
 
-/** Pages of feedback that one rule reads before the next one has its turn. */
+/** Number of feedback pages that one rule reads before the next one's turn. */
 const pagesMax = 10;
 
 export class StandingRules implements Service {
@@ -54,7 +54,7 @@ export class StandingRules implements Service {
     return this.#life.start();
   }
 
-  /** Resolves when the look that is under way is over. */
+  /** Resolves when the current round is over. */
   stop(): Promise<void> {
     return this.#life.stop();
   }
@@ -65,12 +65,12 @@ export class StandingRules implements Service {
       await this.look(signal).catch((error: unknown) =>
         logger.warn({ err: error }, "standing rules could not be looked at; trying again"),
       );
-      // A sleep rejects only when it is cut short, which the stop does.
+      // A sleep rejects only when it is cut short, which a stop does.
       await clock.sleep(settings.lookSeconds * 1000, { signal }).catch(() => undefined);
     }
   }
 
-  /** Has each rule of this server read on, and train where it may. */
+  /** Lets each rule of this server read on, and train if it may. */
   async look(signal: AbortSignal): Promise<void> {
     const { rules, owner, logger } = this.#dependencies;
     const server = owner();
@@ -102,7 +102,7 @@ export class StandingRules implements Service {
       models.newestVersion(order.modelId),
       rules.progress(stored.id, dayAgo),
     ]);
-    // It went with its model, or by itself.
+    // The model was deleted, or the rule was.
     if (newest === null || before === null) return;
     if (await this.#pausesFor(stored, hold, before)) return;
     const span = { since: order.since, until: null };
@@ -125,7 +125,7 @@ export class StandingRules implements Service {
     await this.#train({ ...task, cursor: progress.cursor }, order, tokensMax);
   }
 
-  /** @returns null where the rule is not this server's any more */
+  /** @returns null if the rule no longer belongs to this server */
   async #read(task: StandingTask, signal: AbortSignal): Promise<true | null> {
     let { cursor } = task;
     for (let page = 0; page < pagesMax && !signal.aborted; page++) {
@@ -143,12 +143,12 @@ export class StandingRules implements Service {
       if (jobId !== null)
         this.#dependencies.logger.info({ ruleId: task.hold.ruleId, jobId }, "a standing rule made a job");
     } catch (error) {
-      // Somebody else took some of it: what is left is found with the next look.
+      // Another job took some of the feedback; the next round finds the rest.
       if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
     }
   }
 
-  /** Pauses a rule whose last jobs all failed: it would go on so for ever. */
+  /** Pauses a rule whose last jobs all failed, since it would otherwise fail forever. */
   async #pausesFor(
     { updatedAt }: StoredRule,
     hold: StandingTask["hold"],

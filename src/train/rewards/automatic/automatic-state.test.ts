@@ -10,7 +10,7 @@ import { type StandingFacts, standingState } from "./automatic-state.ts";
 
 const now = new Date(Date.UTC(2026, 10, 21, 12));
 
-/** A job of so many minutes ago. */
+/** Returns a job created this many minutes ago. */
 function job(minutes: number, tokenCount = 100): StandingJob {
   return { id: `j${minutes}`, createdAt: new Date(now.getTime() - minutes * 60_000), tokenCount };
 }
@@ -50,7 +50,7 @@ function check(
   if (expected[2] !== undefined) assert.match(state.reason, expected[2]);
 }
 
-test("it waits for groups, for its last job, and for its limits, and says which", () => {
+test("waits for groups, for its last job or for its limits, and says which", () => {
   check({}, ["ready", null]);
   check({ isPaused: true }, ["paused", null]);
   check({ progress: { readyCount: 3 } }, ["collecting", null, /^3 of 4 groups/]);
@@ -61,7 +61,7 @@ test("it waits for groups, for its last job, and for its limits, and says which"
   check({ progress: { jobs: [job(120), job(240)] } }, ["ready", null]);
 });
 
-test("tokens of a day come back as its jobs grow old", () => {
+test("frees the day's tokens as jobs age", () => {
   const jobs = [job(120, 40), job(240, 40), job(360, 40)];
   const order = { jobsPerDay: 100 };
   check({ order: { ...order, tokensPerDay: 121 }, progress: { jobs } }, ["ready", null]);
@@ -77,6 +77,6 @@ test("tokens of a day come back as its jobs grow old", () => {
   ]);
 });
 
-test("what was in the way is told with what it is about", () => {
+test("reports the last fault with the state", () => {
   check({ progress: { fault: "The queue is full." } }, ["ready", null, /in the way: The queue is full\./]);
 });

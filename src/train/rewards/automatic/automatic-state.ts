@@ -1,4 +1,4 @@
-// What a standing rule is about, and when its next job may come. Pure.
+// Status of an automatic rule and when its next job may start. Pure.
 import type {
   StandingJob,
   StandingOrder,
@@ -6,13 +6,13 @@ import type {
 } from "../../../base/domain/rewards/stored-rule.ts";
 
 export interface StandingState {
-  /** `ready` makes its next job as soon as a server looks. */
+  /** `ready` creates its next job at the next round of a server. */
   readonly kind: "paused" | "collecting" | "training" | "waiting" | "ready";
-  /** For people. */
+  /** Reason for people. */
   readonly reason: string;
-  /** The next job comes then at the earliest; null where no time is known. */
+  /** Earliest start of the next job; null if unknown. */
   readonly nextJobAt: Date | null;
-  /** Of the last 24 hours. */
+  /** Number of jobs in the last 24 hours, followed by their tokens. */
   readonly jobCount: number;
   readonly tokenCount: number;
 }
@@ -23,7 +23,7 @@ export interface StandingFacts {
   readonly order: StandingOrder;
   readonly isPaused: boolean;
   readonly progress: StandingProgress;
-  /** Whether its newest job has not ended. */
+  /** True if its newest job has not ended. */
   readonly isTraining: boolean;
   readonly now: Date;
 }
@@ -49,7 +49,7 @@ export function standingState({ order, isPaused, progress, isTraining, now }: St
   return stateOf("ready", "Its next job comes with the next look.");
 }
 
-/** When all its limits allow another job; null where they do at any time. */
+/** Returns when all limits allow another job; null if they already do. */
 function earliestJob(order: StandingOrder, progress: StandingProgress): Date | null {
   const times = [
     afterLast(order, progress),
@@ -64,7 +64,7 @@ function afterLast({ secondsBetween }: StandingOrder, { lastJob }: StandingProgr
   return lastJob === null ? null : lastJob.createdAt.getTime() + secondsBetween * 1000;
 }
 
-/** @param jobs those of the last day, the newest first */
+/** @param jobs jobs of the last day, newest first */
 function afterJobs({ jobsPerDay }: StandingOrder, jobs: readonly StandingJob[]): number | null {
   const job = jobs.length < jobsPerDay ? undefined : jobs[jobsPerDay - 1];
   return job === undefined ? null : job.createdAt.getTime() + dayMs;

@@ -1,6 +1,5 @@
-// A standing rule reads on: new feedback, and what was replaced, in the order in which it came, is noted by the prompt of the
-// answer that it is on, and every prompt that it touches is looked at again. One transaction writes how far it has come with
-// what it found.
+// Reads new and replaced feedback for an automatic rule, in order, notes each record under the prompt of its answer,
+// and re-examines every prompt concerned. One transaction stores the position together with the results.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback-store.ts";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
@@ -16,22 +15,22 @@ export interface ReadDependencies extends GatherDependencies {
   readonly rules: Pick<RuleStore, "advance" | "notesOf" | "notedPrompts">;
 }
 
-/** A standing rule as it is worked for. */
+/** An automatic rule with everything needed to run it. */
 export interface StandingTask extends Pick<PlanInput, "rule" | "model" | "stepMin"> {
   readonly hold: StandingHold;
-  /** Which feedback it reads. */
+  /** Condition on the feedback that it reads. */
   readonly condition: Condition;
-  /** How far it has read. */
+  /** Position up to which it has read. */
   readonly cursor: number | null;
 }
 
-/** Records that are read at once, and of one prompt. */
+/** Maximum number of records read at a time, and for one prompt. */
 const [recordsMax, recordsOfPromptMax] = [500, 1000];
 
 /**
  * Reads the next page.
  *
- * @returns whether there is more, and how far it has read; null where the rule is another server's by now, or was changed
+ * @returns whether more remain, and the new position; null if the rule was changed or now belongs to another server
  */
 export async function readOn(
   dependencies: ReadDependencies,
@@ -45,7 +44,7 @@ export async function readOn(
   const notes = await notesOn(dependencies, task, page.items);
   const to = page.last ?? cursor;
   if (to === cursor) return { hasMore: page.hasMore, cursor };
-  // A record that was replaced may have been on an answer to another prompt.
+  // A replaced record may have referred to an answer to another prompt.
   const earlier = await rules.notedPrompts(
     hold.ruleId,
     page.items.map(({ id }) => id),
@@ -64,7 +63,7 @@ export async function readOn(
   return isHeld ? { hasMore: page.hasMore, cursor: to } : null;
 }
 
-/** By which prompt each record is noted whose answer is one of the model's; the others are about something else. */
+/** Returns the prompt of each record whose answer is one of the model's; skips all other records. */
 async function notesOn(
   { completions }: ReadDependencies,
   { rule, model }: StandingTask,
@@ -79,7 +78,7 @@ async function notesOn(
 }
 
 /**
- * What can train of the answers to some prompts, by all feedback that was noted on them.
+ * Returns what can train of the answers to some prompts, by all feedback noted under them.
  *
  * @param newIds feedback of a prompt that is not noted yet
  */
@@ -97,10 +96,10 @@ export async function lookAt(
   return gatherFeedback(dependencies, { ...task, records });
 }
 
-/** Records that are read at once, each by itself. */
+/** Maximum number of concurrent single reads. */
 const findsMax = 50;
 
-/** Those that there are, the oldest first. */
+/** Returns the records that exist, oldest first. */
 async function recordsOf(
   { feedback }: Pick<ReadDependencies, "feedback">,
   { model }: StandingTask,

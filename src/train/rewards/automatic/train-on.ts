@@ -1,5 +1,5 @@
-// A standing rule makes a job of what can train by now. The job, what it came from and what it means to the rule are one
-// transaction: whatever dies, feedback is in a job or waits for one, and in no two.
+// Creates a job for an automatic rule from everything that can train. The job, its sources and the rule's state are
+// written in one transaction, so after any crash each piece of feedback is in exactly one job or waits for one.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobCreation, JobDraft } from "../../../base/domain/job.ts";
@@ -16,20 +16,20 @@ export interface TrainDependencies extends ReadDependencies {
   readonly clock: Clock;
 }
 
-/** As {@link JobQueue.submit}, with no idempotency key: the feedback itself is trained on once. */
+/** As {@link JobQueue.submit}, without an idempotency key: the sources ensure that feedback is trained on once. */
 export type SubmitJob = (
   job: JobDraft,
   lines: Iterable<string>,
   more: Pick<JobCreation, "outlines" | "feedback">,
 ) => Promise<{ readonly id: string }>;
 
-/** Prompts that are looked at for a job: some of them may turn out to have nothing to train on. */
+/** Factor of extra prompts to examine, since some may have nothing to train. */
 const spareShare = 1.5;
 
 /**
- * @param options.tokensMax of the job
- * @returns the job's id; null where there are too few groups after all
- * @throws ServiceError as {@link JobQueue.submit}; `conflict` where other jobs took some of it meanwhile
+ * @param options.tokensMax token limit of the job
+ * @returns the job's id; null if there are too few groups after all
+ * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile
  */
 export async function trainOn(
   dependencies: TrainDependencies,

@@ -1,4 +1,5 @@
-// Planned groups as what a job trains on: cut to what one job takes, each a line of JSON with the recorded tokens.
+// Writes planned groups as a job's training data, cut to the limits of one job: one line of JSON per group with the
+// recorded tokens.
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { outlinesOf } from "../../../base/domain/summaries/outline-group.ts";
 import type { TrajectoryOutline } from "../../../base/domain/summaries/trajectory-outline.ts";
@@ -9,26 +10,26 @@ import type { PlannedAnswer, PlanInput } from "./judge-answers.ts";
 import type { PlannedGroup } from "./plan-groups.ts";
 import { recordedTrajectory } from "./recorded-trajectory.ts";
 
-/** What a job takes at most; the first group is taken whatever it has. */
+/** Limits of a job; the first group is always taken. */
 export interface JobLimits {
   readonly groupsMax: number;
-  /** Of prompts and answers together. */
+  /** Maximum tokens of prompts and answers together. */
   readonly tokensMax: number;
-  /** Of the lines. */
+  /** Maximum size of the lines. */
   readonly bytesMax: number;
 }
 
 export interface GroupLines {
-  /** Folded, a group each. */
+  /** Folded lines, one per group. */
   readonly lines: readonly string[];
   readonly outlines: readonly TrajectoryOutline[];
   readonly sources: readonly TrainingSource[];
-  /** Those that are in it. */
+  /** Groups that were written. */
   readonly groups: readonly PlannedGroup[];
   readonly tokenCount: number;
 }
 
-/** The groups of a plan that one job takes, in their order. Pure. */
+/** Returns the groups of a plan that fit into one job, in order. Pure. */
 export function cutToJob(
   groups: readonly PlannedGroup[],
   { groupsMax, tokensMax }: Pick<JobLimits, "groupsMax" | "tokensMax">,
@@ -40,14 +41,14 @@ export function cutToJob(
   });
 }
 
-/** Of what trains of a group. */
+/** Returns the number of tokens that a group trains. */
 export function tokensOf({ answers }: PlannedGroup): number {
   return answers.reduce((sum, { use, tokenCount }) => sum + (use === "trained" ? tokenCount : 0), 0);
 }
 
 /**
- * Reads the recordings of groups, one group in memory beside what is written of those before. One whose recordings went
- * meanwhile is left out.
+ * Reads the recordings of groups, one group in memory at a time. Leaves out groups whose recordings were deleted
+ * meanwhile.
  */
 export async function writeGroups(
   completions: Pick<CompletionStore, "find">,

@@ -1,5 +1,5 @@
-// Which recorded answers feedback is on, by their prompt, and what a rule makes of what was said of each; and what feedback is on
-// none, with the reason. Pure: whoever has the records and the recordings asks.
+// Matches feedback to recorded answers, grouped by prompt, and scores each answer by a rule. Feedback without an
+// answer is reported with the reason. Pure: the caller supplies records and recordings.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { callReference, readCallReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
@@ -7,17 +7,17 @@ import { type AnswerKey, answerId, feedbackMark } from "../../../base/domain/rew
 import { type AnswerScore, scoreAnswers } from "../scoring/score-answers.ts";
 import { worseReference } from "../scoring/term-value.ts";
 
-/** What is known of a recorded completion here. */
+/** The part of a recorded completion needed for planning. */
 export interface RecordedCall {
   readonly requestId: string;
   readonly modelId: string;
   readonly step: number;
-  /** Equal for prompts of the same tokens. */
+  /** Equal for prompts with the same tokens. */
   readonly promptHash: string;
   readonly choiceCount: number;
-  /** Of the prompt and one choice together, the mean of these. */
+  /** Mean tokens of the prompt plus one choice. */
   readonly tokenCount: number;
-  /** Whether its tokens were recorded. */
+  /** True if its tokens were recorded. */
   readonly isWhole: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface PlannedAnswer extends AnswerKey, AnswerScore {
   readonly use: "trained" | "compared";
 }
 
-/** An answer, or where none was found what feedback names. */
+/** An answer that does not train, or the reference of feedback without an answer. */
 export interface LeftOut {
   readonly reference: string;
   readonly reason: LeftOutReason;
@@ -61,25 +61,25 @@ export interface LeftOut {
 export interface PlanInput {
   readonly rule: RewardRule;
   readonly model: { readonly id: string; readonly projectId: string };
-  /** The oldest first. */
+  /** Oldest first. */
   readonly records: readonly FeedbackRecord[];
-  /** The recording of a request; undefined where there is none. */
+  /** Returns the recording of a request; undefined if there is none. */
   readonly callOf: (requestId: string) => RecordedCall | undefined;
-  /** What of an answer was trained on before, by the marks of records. */
+  /** Returns the marks of the records on an answer that were trained on. */
   readonly trainedOn: (answer: AnswerKey) => ReadonlySet<string>;
-  /** Answers of older versions do not train. */
+  /** Oldest version whose answers train. */
   readonly stepMin: number;
-  /** Tokens of a sequence. */
+  /** Maximum tokens of a sequence. */
   readonly sequenceLengthMax: number;
 }
 
-/** An answer, with what was said of it and what the rule makes of that. */
+/** An answer with its feedback and its score under the rule. */
 export interface JudgedAnswer extends AnswerKey {
   readonly call: RecordedCall;
-  /** What feedback there is on it, the oldest first; of more than a thousand records the newest. */
+  /** Feedback on the answer, oldest first; only the newest thousand records. */
   readonly records: readonly FeedbackRecord[];
   readonly score: AnswerScore;
-  /** How it may train, or why it cannot. */
+  /** How it may train, or the reason why it cannot. */
   readonly planned: PlannedAnswer | LeftOutReason;
 }
 
@@ -88,7 +88,7 @@ export interface JudgedPrompt {
   readonly answers: readonly JudgedAnswer[];
 }
 
-/** Prompts in the order in which their first feedback stands, judged as they are asked for; and what is on no answer. */
+/** Returns the prompts in the order of their first feedback, judged lazily, and the feedback without an answer. */
 export function judgeAnswers(input: PlanInput): {
   readonly prompts: Iterable<JudgedPrompt>;
   readonly leftOut: readonly LeftOut[];
@@ -114,7 +114,7 @@ function judged(input: PlanInput, answers: readonly FoundAnswer[]): readonly Jud
   });
 }
 
-/** An answer that is left out, as it is shown. */
+/** Returns an excluded answer in the form that is shown. */
 export function leftOutAnswer(
   { model }: Pick<PlanInput, "model">,
   { requestId, choice }: AnswerKey,
@@ -126,7 +126,7 @@ export function leftOutAnswer(
   return { reference, reason, reward, peopleCount, feedbackCount: Math.max(feedback.length, recordCount) };
 }
 
-/** Why an answer of this call cannot train, whatever was said of it. */
+/** Returns the reason why no answer of this call can train, independent of its feedback. */
 export function callFault(
   { stepMin, sequenceLengthMax }: Pick<PlanInput, "stepMin" | "sequenceLengthMax">,
   { step, tokenCount }: Pick<RecordedCall, "step" | "tokenCount">,
@@ -135,13 +135,13 @@ export function callFault(
   return tokenCount > sequenceLengthMax ? "too_long" : null;
 }
 
-/** The newest so many count: one answer cannot make a job's sources endless. */
+/** Number of newest records that count, which limits the sources that one answer adds to a job. */
 const recordsOfAnswerMax = 1000;
 
 type FoundAnswer = Found & AnswerKey & { readonly records: FeedbackRecord[] };
 type Prompts = ReadonlyMap<string, ReadonlyMap<string, FoundAnswer>>;
 
-/** The answers that feedback is on, by prompt, and what is on none. */
+/** Finds the answers that feedback refers to, by prompt, and the feedback without an answer. */
 function findAnswers(input: PlanInput): { readonly prompts: Prompts; readonly leftOut: readonly LeftOut[] } {
   const prompts = new Map<string, Map<string, FoundAnswer>>();
   const nowhere = new Map<string, LeftOut>();
@@ -194,7 +194,7 @@ function answerOf({ model, callOf }: PlanInput, reference: string): Found | Left
   return choice < choiceCount ? { call, choice } : "no_choice";
 }
 
-/** Null where the record compares with no answer. */
+/** Returns null if the record makes no comparison. */
 function worseAnswerOf(input: PlanInput, record: FeedbackRecord): Found | LeftOutReason | null {
   for (const term of input.rule.terms) {
     const reference = term.kind === "preference" ? worseReference(term, record) : null;
@@ -203,7 +203,7 @@ function worseAnswerOf(input: PlanInput, record: FeedbackRecord): Found | LeftOu
   return null;
 }
 
-/** Which of the answers a reference names; null for none of them. */
+/** Returns a lookup from references to positions among the answers; null for any other reference. */
 function positionsAmong(
   input: PlanInput,
   answers: readonly AnswerKey[],
@@ -216,7 +216,7 @@ function positionsAmong(
   };
 }
 
-/** Why an answer can be in no group, or how it is in one. */
+/** Returns how an answer takes part in a group, or the reason why it cannot. */
 function plannedAnswer(
   input: PlanInput,
   { requestId, choice, call }: FoundAnswer,

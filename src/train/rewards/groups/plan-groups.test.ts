@@ -5,7 +5,7 @@ import { projectId, recordedCall, refTo, said, thumb, thumbs } from "../testing/
 import type { PlanInput, RecordedCall } from "./judge-answers.ts";
 import { planGroups } from "./plan-groups.ts";
 
-/** Two answers to a prompt, one to another, and what else there may be. */
+/** Two answers to one prompt, one to another, and special cases. */
 const calls: readonly RecordedCall[] = [
   recordedCall("a1", "a"),
   recordedCall("a2", "a", { step: 3 }),
@@ -29,7 +29,7 @@ function plan(records: PlanInput["records"], changes: Partial<PlanInput> = {}) {
   });
 }
 
-/** Answers of the groups with their rewards, and what is left out with its reasons. */
+/** Checks the answers of the groups with their rewards, and the excluded ones with their reasons. */
 async function check(
   records: PlanInput["records"],
   expected: { readonly groups?: readonly object[]; readonly leftOut?: Readonly<Record<string, string>> },
@@ -50,7 +50,7 @@ async function check(
 
 const [good, bad] = [thumb(refTo("a1"), "👍"), thumb(refTo("a2"), "👎")];
 
-test("answers to the same prompt are a group, by versions of any age, in any spelling of the scheme", async () => {
+test("groups answers to the same prompt, across versions and spellings of the scheme", async () => {
   const elsewhere = thumb(`weave:///${projectId}/call/a1`, "👍");
   const groups = [{ "0:a1": [1, "trained"], "0:a2": [0, "trained"] }];
   await check([good, bad], { groups });
@@ -60,7 +60,7 @@ test("answers to the same prompt are a group, by versions of any age, in any spe
   });
 });
 
-test("what does not train is told with its reason", async () => {
+test("reports what does not train, with the reason", async () => {
   const up = (reference: string) => thumb(reference, "👍");
   const references = {
     [refTo("unknown")]: "no_recording",
@@ -85,7 +85,7 @@ test("what does not train is told with its reason", async () => {
   );
 });
 
-test("an answer trains again only when something new was said of it, and stands for comparison until then", async () => {
+test("trains an answer again only after new feedback, and uses it for comparison until then", async () => {
   const trainedOn: PlanInput["trainedOn"] = ({ requestId }) =>
     new Set(requestId === "a1" ? [feedbackMark(good)] : []);
   await check([good, bad], { groups: [{ "0:a1": [1, "compared"], "0:a2": [0, "trained"] }] }, { trainedOn });
@@ -96,7 +96,7 @@ test("an answer trains again only when something new was said of it, and stands 
     { groups: [{ "0:a1": [0.5, "trained"], "0:a2": [1, "trained"] }] },
     { trainedOn },
   );
-  // Replaced: the same record says something else.
+  // A replacement with other content.
   const replaced = { ...good, contentHash: "other" };
   await check(
     [replaced, bad],
@@ -111,7 +111,7 @@ test("an answer trains again only when something new was said of it, and stands 
   );
 });
 
-test("a preference makes both answers count, and one across prompts neither", async () => {
+test("scores both answers of a preference, but neither across prompts", async () => {
   const rule = { terms: [{ kind: "preference", weight: 1, feedbackType: null, prior: 1 } as const] };
   const better = (winner: string, loser: string) =>
     said(winner, { feedbackType: "compared", payload: { better_than: loser } });

@@ -1,5 +1,5 @@
-// Which recorded answers train in which groups, and with which rewards; and which do not, with the reason of each. Neither
-// reads nor writes.
+// Plans which recorded answers train in which groups, with which rewards, and gives the reason for each of the others.
+// Performs no IO.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type JudgedAnswer,
@@ -11,19 +11,19 @@ import {
   type PlanInput,
 } from "./judge-answers.ts";
 
-/** Answers to one prompt of differing rewards, at least one of which trains. */
+/** Answers to one prompt with different rewards, at least one of which trains. */
 export interface PlannedGroup {
   readonly promptHash: string;
   readonly answers: readonly PlannedAnswer[];
 }
 
 export interface GroupPlan {
-  /** In the order in which their first feedback stands. */
+  /** In the order of their first feedback. */
   readonly groups: readonly PlannedGroup[];
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Others have their turn between prompts: there may be many thousand answers. */
+/** Yields to the event loop between prompts, since there may be many thousand answers. */
 export async function planGroups(input: PlanInput): Promise<GroupPlan> {
   const { prompts, leftOut: elsewhere } = judgeAnswers(input);
   const leftOut = [...elsewhere];
@@ -38,7 +38,7 @@ export async function planGroups(input: PlanInput): Promise<GroupPlan> {
 }
 
 interface PromptPlan {
-  /** Empty where none trains. */
+  /** Empty if none trains. */
   readonly answers: readonly PlannedAnswer[];
   readonly leftOut: readonly LeftOut[];
 }
@@ -49,7 +49,7 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   for (const answer of judged) {
     const { planned, score, records } = answer;
     if (typeof planned !== "string") answers.push(planned);
-    // What was only compared with, and is in no rule's words, is nobody's question.
+    // Answers that were only compared with and have no feedback of their own are not reported.
     else if (score.feedback.length + records.length > 0)
       leftOut.push(leftOutAnswer(input, answer, planned, score, records.length));
   }
@@ -62,10 +62,10 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   return { answers: [], leftOut };
 }
 
-/** Rewards nearer to each other than this count as equal, as in training: what is left is rounding. */
+/** Difference below which rewards count as equal, as in training: it is only rounding. */
 export const rewardResolution = 1e-12;
 
-/** Why the answers to a prompt teach nothing; null where they do. */
+/** Returns the reason why the answers to a prompt teach nothing; null if they do. */
 function groupFault(answers: readonly PlannedAnswer[]): LeftOutReason | null {
   if (answers.every(({ use }) => use === "compared")) return "already_trained";
   if (answers.length === 1) return "single_answer";

@@ -1,4 +1,4 @@
-// The recordings of the calls that feedback names, as planning needs them: what lists say of them, read a hundred at a time.
+// Reads the recordings of the calls that feedback names, as planning needs them: list summaries, a hundred at a time.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { readCallReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -7,19 +7,19 @@ import type { AnswerKey } from "../../../base/domain/rewards/training-source.ts"
 import { worseReference } from "../scoring/term-value.ts";
 import type { RecordedCall } from "./judge-answers.ts";
 
-/** A call, and how prompt and first answer begin. */
+/** A call with prefixes of its prompt and first answer. */
 export interface ShownCall extends RecordedCall {
   readonly promptText: string;
   readonly answerText: string;
 }
 
-/** A store looks for no more at once. */
+/** Maximum number of keys in one lookup. */
 const keysMax = 100;
 
 /** By request. */
 export type Calls = ReadonlyMap<string, ShownCall>;
 
-/** Those that records of a project name, as what they are on or as what that is better than. */
+/** Reads the calls that records of a project refer to, directly or as the worse answer. */
 export async function readCalls(
   completions: Pick<CompletionStore, "findOutlines">,
   rule: RewardRule,
@@ -42,7 +42,7 @@ export async function readCalls(
   return calls;
 }
 
-/** Every answer of these calls. */
+/** Returns every answer of these calls. */
 export function answersOf(calls: Calls): readonly AnswerKey[] {
   return [...calls.values()].flatMap(({ requestId, choiceCount }) =>
     Array.from({ length: choiceCount }, (_, choice) => ({ requestId, choice })),

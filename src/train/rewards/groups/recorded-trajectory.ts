@@ -1,4 +1,4 @@
-// A recorded answer with its reward as a trajectory: what a client sends that kept the choice it was answered.
+// Converts a recorded answer with its reward to a trajectory, as a client would send it that kept the returned choice.
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
   RecordedChoice,
@@ -10,9 +10,10 @@ import type { ChoiceRecord, MessageRecord, Trajectory } from "../../../base/doma
 import type { PlannedAnswer } from "./judge-answers.ts";
 
 /**
- * One that is compared with only has no choice: its reward counts for the group's mean, and none of its tokens train.
+ * An answer used only for comparison has no choice: its reward counts in the group's mean, but none of its tokens
+ * train.
  *
- * @returns null where the recording holds no such answer
+ * @returns null if the recording lacks the answer
  */
 export function recordedTrajectory(
   completion: RecordedCompletion,
@@ -40,18 +41,18 @@ export function recordedTrajectory(
   };
 }
 
-/** What was asked, as messages. */
+/** Returns the prompt as messages. */
 export function messagesOf(prompt: RecordedPrompt): readonly MessageRecord[] {
   if (prompt.kind === "conversation") return prompt.messages;
   return prompt.kind === "text" ? [{ role: "user", content: prompt.text }] : [];
 }
 
-/** Without the assistant's messages, which train where there is no choice. */
+/** Omits the assistant's messages, which would train in a trajectory without a choice. */
 function asked(messages: readonly MessageRecord[]): readonly MessageRecord[] {
   return messages.filter(({ role }) => role !== "assistant");
 }
 
-/** As the chat endpoint answers it, with its tokens by their ids. */
+/** Returns a choice in the form of the chat endpoint, with tokens as ids. */
 export function choiceRecord(
   { text, reasoning, toolCalls, finish, tokenIds, logprobs }: RecordedChoice,
   index: number,

@@ -1,16 +1,16 @@
-// What people would have answered instead: texts in the payloads of feedback on an answer. Pure.
+// Finds corrections: better answers that people wrote in the payloads of feedback. Pure.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { valueAt } from "../../../base/domain/feedback-query/values.ts";
 import type { CorrectionTerm } from "../../../base/domain/rewards/preference-order.ts";
 import { newestOfEach } from "../scoring/opinions.ts";
 
-/** A text, and the records that say it. */
+/** A corrected text and the records that contain it. */
 export interface Correction {
   readonly text: string;
   readonly feedback: readonly FeedbackRecord[];
 }
 
-/** Of each person the newest; people who wrote the same text are one correction. */
+/** Returns each person's newest correction; equal texts of several people are one correction. */
 export function correctionsIn(
   term: CorrectionTerm | null,
   records: readonly FeedbackRecord[],
@@ -29,7 +29,7 @@ export function correctionsIn(
   return [...byText].map(([text, feedback]) => ({ text, feedback }));
 }
 
-/** Null where the record holds no text there. */
+/** Returns null if the record has no text there. */
 function correctedText(
   { feedbackType, path }: CorrectionTerm,
   record: Pick<FeedbackRecord, "feedbackType" | "payload">,

@@ -4,7 +4,7 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import { searchCount } from "../../../base/domain/testing/search.ts";
 import { pairAnswers } from "./pair-answers.ts";
 
-/** Pairs of rewards, the preferred first. */
+/** Checks the pairs of rewards, preferred first. */
 function check(rewards: readonly number[], expected: readonly (readonly number[])[], marginMin = 0): void {
   const pairs = pairAnswers(
     rewards.map((reward) => ({ reward })),
@@ -16,7 +16,7 @@ function check(rewards: readonly number[], expected: readonly (readonly number[]
   );
 }
 
-test("the best goes with the worst, the second best with the second worst", () => {
+test("pairs the best with the worst, the second best with the second worst", () => {
   check(
     [0.4, 1, 0, 0.6],
     [
@@ -28,7 +28,7 @@ test("the best goes with the worst, the second best with the second worst", () =
   check([1], []);
 });
 
-test("those between go with the best, or with the worst where they equal the best", () => {
+test("pairs the middle answers with the best, or with the worst if they equal the best", () => {
   check(
     [1, 0, 0, 0],
     [
@@ -54,7 +54,7 @@ test("those between go with the best, or with the worst where they equal the bes
   );
 });
 
-test("equal rewards are no pair, nor are those that differ by less than is asked for", () => {
+test("pairs neither equal rewards nor those that differ by less than the margin", () => {
   check([0.5, 0.5], []);
   check([0.1 + 0.2, 0.3], []);
   check(
@@ -77,7 +77,7 @@ test("equal rewards are no pair, nor are those that differ by less than is asked
   check([1, 0.5, 0], [[1, 0]], 0.6);
 });
 
-test("every answer that can be in a pair is in one, and there are no more pairs than answers", () => {
+test("uses every answer that can be paired, in no more pairs than there are answers", () => {
   for (let run = 0; run < searchCount(100); run++) {
     const random = seededRandom("pairs of answers", run);
     const marginMin = Math.floor(random.uniform() * 4) / 4;

@@ -1,15 +1,15 @@
-// Which answers to one prompt are compared with which, by their rewards. Pure.
+// Pairs the answers to one prompt by their rewards. Pure.
 import { rewardResolution } from "../groups/plan-groups.ts";
 
-/** An answer that people preferred, and one that they did not. */
+/** A preferred answer and a worse one. */
 export type AnswerPair<Answer> = readonly [preferred: Answer, other: Answer];
 
 /**
- * The best with the worst, the second best with the second worst, and so on as long as they differ; those that are left between
- * go with the best, or where that is too near with the worst. So every answer is in a pair that can be in one, and in no more
- * than are needed for that: a pair of each two would have prompts count by the square of their answers.
+ * Pairs the best with the worst, the second best with the second worst, and so on while they differ enough. Each
+ * remaining answer is paired with the best, or with the worst if the best is too close. This covers every answer that
+ * can be paired with few pairs; all pairs would weight prompts by the square of their answers.
  *
- * @param marginMin by how much the rewards of a pair differ at least; however small, equal ones never are a pair
+ * @param marginMin minimum difference of the rewards in a pair; equal rewards are never paired
  */
 export function pairAnswers<Answer extends { readonly reward: number }>(
   answers: readonly Answer[],

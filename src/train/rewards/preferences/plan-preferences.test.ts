@@ -1,4 +1,4 @@
-// Preferences of feedback: rated answers in pairs or one by one, `better_than`, and corrections.
+// Tests preferences from feedback: rated answers in pairs or singly, `better_than`, and corrections.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -25,7 +25,7 @@ const corrections = { feedbackType: null, path: ["correction"] };
 const shown = (side: PreferenceSide | null): string | null =>
   side && (side.correctedText === null ? side.requestId : `${side.requestId} as ${side.correctedText}`);
 
-/** Preferences as what is chosen and what rejected, and what is left out with its reasons. */
+/** Checks the preferences as chosen and rejected answers, and the excluded ones with their reasons. */
 async function check(
   records: readonly FeedbackRecord[],
   order: Order,
@@ -63,12 +63,12 @@ const [good, bad] = [thumb(refTo("a1"), "👍"), thumb(refTo("a2"), "👎")];
 const fix = (requestId: string, correction: unknown, changes: Partial<FeedbackRecord> = {}) =>
   said(refTo(requestId), {
     feedbackType: "fix",
-    // A payload of tests may hold anything.
+    // Safe cast: payloads in tests may hold anything.
     payload: { correction } as FeedbackRecord["payload"],
     ...changes,
   });
 
-test("answers to one prompt that are rated differently are a pair", async () => {
+test("pairs answers to one prompt with different ratings", async () => {
   await check([bad, good], pairs, { preferences: [["a1", "a2"]] });
   await check([bad, good, thumb(refTo("a3"), "👎"), thumb(refTo("b"), "👍")], pairs, {
     preferences: [
@@ -85,7 +85,7 @@ test("answers to one prompt that are rated differently are a pair", async () => 
   });
 });
 
-test("a margin leaves out what people were of two minds about", async () => {
+test("excludes answers with mixed ratings by the margin", async () => {
   const records = [good, thumb(refTo("a2"), "👍"), thumb(refTo("a2"), "👎", { creator: "Ann" })];
   const wide = { ...pairs, comparison: { kind: "pairs", marginMin: 0.6 } } as const;
   await check(records, wide, {
@@ -93,7 +93,7 @@ test("a margin leaves out what people were of two minds about", async () => {
   });
 });
 
-test("an answer that somebody finds better than another one is preferred to it", async () => {
+test("prefers an answer that somebody found better than another", async () => {
   const rule = { terms: [{ kind: "preference", weight: 1, feedbackType: null, prior: 1 } as const] };
   const better = (winner: string, loser: string, creator: string | null = null) =>
     said(refTo(winner), { feedbackType: "vs", payload: { better_than: refTo(loser) }, creator });
@@ -107,7 +107,7 @@ test("an answer that somebody finds better than another one is preferred to it",
   await check([better("a2", "b")], pairs, { leftOut: { [refTo("a2")]: "other_prompt" } }, { rule });
 });
 
-test("what people corrected an answer to is preferred to it, each person's newest text once", async () => {
+test("prefers corrections to the answer, each person's newest text once", async () => {
   const order = { ...pairs, corrections };
   const records = [
     fix("b", "old"),
@@ -148,7 +148,7 @@ test("what people corrected an answer to is preferred to it, each person's newes
   );
 });
 
-test("single thumbs judge answers one by one, and one in the middle says nothing", async () => {
+test("judges answers singly by thumbs, and skips a neutral one", async () => {
   await check([good, bad], verdicts, {
     preferences: [
       ["a1", null],
@@ -166,7 +166,7 @@ test("single thumbs judge answers one by one, and one in the middle says nothing
   );
 });
 
-test("an answer that is judged and corrected is judged once", async () => {
+test("judges an answer once if it is rated and corrected", async () => {
   const order = { ...verdicts, corrections };
   await check([bad, fix("a2", "better"), fix("a2", "best", { creator: "Ann" })], order, {
     preferences: [
@@ -184,7 +184,7 @@ test("an answer that is judged and corrected is judged once", async () => {
   });
 });
 
-test("nothing trains twice: a pair needs something new on one of its answers, a correction or a verdict itself", async () => {
+test("trains nothing twice: a pair needs new feedback on one answer, a correction or a verdict on its own", async () => {
   const both: PlanInput["trainedOn"] = () => new Set([good, bad].map(feedbackMark));
   const trained = { [refTo("a1", 0)]: "already_trained", [refTo("a2", 0)]: "already_trained" };
   await check([good, bad], pairs, { leftOut: trained }, { trainedOn: both });
@@ -208,7 +208,7 @@ test("nothing trains twice: a pair needs something new on one of its answers, a 
   );
 });
 
-test("answers of versions that are too old are in no pair", async () => {
+test("pairs no answers of versions that are too old", async () => {
   await check(
     [good, bad],
     pairs,

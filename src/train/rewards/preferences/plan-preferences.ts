@@ -1,5 +1,5 @@
-// Which recorded answers and corrections become preferences, by the feedback on them, and which do not, with the reason of each.
-// Neither reads nor writes.
+// Plans which recorded answers and corrections become preferences, and gives the reason for each of the others.
+// Performs no IO.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { PreferenceOrder } from "../../../base/domain/rewards/preference-order.ts";
@@ -18,20 +18,20 @@ import { rewardResolution } from "../groups/plan-groups.ts";
 import { type Correction, correctionsIn } from "./corrections.ts";
 import { pairAnswers } from "./pair-answers.ts";
 
-/** An answer, or a text in its place, as one side of a preference. */
+/** One side of a preference: an answer, or a correction in its place. */
 export interface PreferenceSide extends AnswerKey {
-  /** The version that answered. */
+  /** Version that gave the answer. */
   readonly step: number;
-  /** Null where people did not rate the answer, but corrected it. */
+  /** Null if the answer was corrected but not rated. */
   readonly reward: number | null;
-  /** Whose feedback has it stand here. */
+  /** Number of people whose feedback put it on this side, followed by that feedback. */
   readonly peopleCount: number;
   readonly feedback: readonly FeedbackRecord[];
-  /** What somebody would have answered instead; null for the answer itself. */
+  /** Text of a correction; null for the answer itself. */
   readonly correctedText: string | null;
 }
 
-/** A pair, or one answer alone where each is judged by itself. */
+/** A pair, or a single answer if each is judged separately. */
 export interface FeedbackPreference {
   readonly promptHash: string;
   readonly chosen: PreferenceSide | null;
@@ -39,17 +39,17 @@ export interface FeedbackPreference {
 }
 
 export interface PreferencePlan {
-  /** By prompt, in the order in which their first feedback stands. */
+  /** By prompt, in the order of their first feedback. */
   readonly preferences: readonly FeedbackPreference[];
   readonly leftOut: readonly LeftOut[];
 }
 
-/** How preferences are made of answers whose rewards are known. */
+/** Options for preferences between answers with known rewards. */
 type Order = Omit<PreferenceOrder, "rule">;
 
 /**
- * A preference trains where something new was said of one of its answers at least. Others have their turn between prompts: there
- * may be many thousand answers.
+ * Plans preferences with new feedback on at least one of their answers. Yields to the event loop between prompts,
+ * since there may be many thousand answers.
  */
 export async function planPreferences(input: PlanInput, order: Order): Promise<PreferencePlan> {
   const { prompts, leftOut: elsewhere } = judgeAnswers(input);
@@ -86,7 +86,7 @@ function planPrompt(input: PlanInput, order: Order, answers: readonly JudgedAnsw
     const corrected = correctedSides(input, order, answer, { isJudged });
     sides.push(...corrected.sides);
     const isInOne = isJudged || corrected.sides.length > 0;
-    // What was only compared with, and is in nobody's words, is nobody's question.
+    // Answers that were only compared with and have no feedback of their own are not reported.
     if (isInOne || answer.score.feedback.length + answer.records.length === 0) continue;
     const reason = corrected.fault ?? ratingFault(answer, planned, order);
     leftOut.push(leftOutAnswer(input, answer, reason, answer.score, answer.records.length));
@@ -100,7 +100,7 @@ function ratedPairs(answers: readonly PlannedAnswer[], marginMin: number): reado
     .map(([preferred, other]) => ({ chosen: sideOf(preferred), rejected: sideOf(other) }));
 }
 
-/** Answers of which something new was said, each wanted or not. */
+/** Returns answers with new feedback, each as chosen or rejected. */
 function verdictsOn(answers: readonly PlannedAnswer[], threshold: number): readonly Sides[] {
   return answers.flatMap((answer): readonly Sides[] => {
     const margin = answer.reward - threshold;
@@ -110,7 +110,7 @@ function verdictsOn(answers: readonly PlannedAnswer[], threshold: number): reado
   });
 }
 
-/** What people would have answered instead, each a pair with the answer; and why none trains where there are some. */
+/** Returns the answer's corrections as preferences, and the reason if none of them trains. */
 function correctedSides(
   input: PlanInput,
   { corrections: term, comparison }: Order,
@@ -158,7 +158,7 @@ function sideOf({ requestId, choice, step, reward, peopleCount, feedback }: Plan
   return { requestId, choice, step, reward, peopleCount, feedback, correctedText: null };
 }
 
-/** Why an answer is in no preference. */
+/** Returns the reason why an answer is in no preference. */
 function ratingFault(
   { planned }: JudgedAnswer,
   rated: readonly PlannedAnswer[],
@@ -173,7 +173,7 @@ function ratingFault(
   return isAlone ? "near_rewards" : "equal_rewards";
 }
 
-/** Of the answers that are in these, their keys. */
+/** Returns the keys of the answers on these sides. */
 function answersIn(sides: readonly Sides[]): ReadonlySet<string> {
   return new Set(
     sides.flatMap(({ chosen, rejected }) =>

@@ -1,4 +1,4 @@
-// A preference job of the feedback there is, when somebody asks for one: what it would be made of, and making it.
+// Preference jobs created on request from existing feedback: the preview and the creation.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobDraft } from "../../../base/domain/job.ts";
@@ -17,24 +17,24 @@ export interface PreferenceJobRequest extends FeedbackSpan {
   readonly model: TrainedModel;
   readonly order: PreferenceOrder;
   readonly filter: Condition;
-  /** How many versions older than the newest an answer's may be; null for any. */
+  /** Maximum age of an answer, in versions before the newest; null for any. */
   readonly versionAgeMax: number | null;
   readonly preferencesMax: number;
 }
 
-/** What a job trains on, and what it does not. */
+/** Preferences that a job trains on, and answers it leaves out. */
 export interface PreferenceJobPlan {
   readonly gathered: Gathered<PreferencePlan>;
   readonly written: PreferenceLines;
   readonly leftOut: readonly LeftOut[];
-  /** Records that were read. */
+  /** Number of records read. */
   readonly feedbackCount: number;
 }
 
 /**
- * Reads feedback and recordings, whether or not a job is made: what it trains on is known only by these.
+ * Reads feedback and recordings even for a preview, since only they show what trains.
  *
- * @throws ServiceError `unsupported` where more feedback is asked for than one request may look at
+ * @throws ServiceError `unsupported` if more feedback matches than one request may read
  */
 export async function planPreferenceJob(
   dependencies: FeedbackJobDependencies,
@@ -65,10 +65,10 @@ export async function planPreferenceJob(
 }
 
 /**
- * Makes the job of a plan.
+ * Creates the job of a plan.
  *
- * @returns its id; null where there is nothing to train on
- * @throws ServiceError as {@link JobQueue.submit}; `conflict` where other jobs took some of it meanwhile
+ * @returns its id; null if there is nothing to train on
+ * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile
  */
 export async function createPreferenceJob(
   { clock }: Pick<FeedbackJobDependencies, "clock">,

@@ -1,4 +1,5 @@
-// Planned preferences as what a job trains on: each a line of JSON, answers with their recorded tokens, corrections as messages.
+// Writes planned preferences as a job's training data: one line of JSON each, answers with their recorded tokens,
+// corrections as messages.
 import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
 import type {
   RecordedCompletion,
@@ -15,7 +16,7 @@ import { choiceRecord, messagesOf } from "../groups/recorded-trajectory.ts";
 import { personOf } from "../scoring/opinions.ts";
 import type { FeedbackPreference, PreferenceSide } from "./plan-preferences.ts";
 
-/** A side with how its text begins. */
+/** A side with a prefix of its text. */
 export interface ShownSide extends PreferenceSide {
   readonly text: string;
 }
@@ -27,23 +28,23 @@ export interface WrittenPreference {
 }
 
 export interface PreferenceLines {
-  /** Folded, a preference each. */
+  /** Folded lines, one per preference. */
   readonly lines: readonly string[];
-  /** Those that are in them. */
+  /** Preferences that were written. */
   readonly preferences: readonly WrittenPreference[];
-  /** Of each answer that is in one. */
+  /** Source of each answer that was written. */
   readonly sources: readonly TrainingSource[];
   readonly leftOut: readonly LeftOut[];
 }
 
-/** What a job takes at most; the first preference is taken whatever it has. */
+/** Limits of a job; the first preference is always taken. */
 export interface PreferenceLimits {
   readonly preferencesMax: number;
-  /** Of the lines. */
+  /** Maximum size of the lines. */
   readonly bytesMax: number;
 }
 
-/** Reads the recordings of preferences, those of one prompt in memory beside what is written. */
+/** Reads the recordings of preferences, those of one prompt in memory at a time. */
 export async function writePreferences(
   completions: Pick<CompletionStore, "find">,
   planned: readonly FeedbackPreference[],
@@ -72,7 +73,7 @@ export async function writePreferences(
   return { lines, preferences: written, sources: sourcesOf(written, trainedOn), leftOut };
 }
 
-/** The recordings of the calls of one prompt, each read once. */
+/** Recordings of one prompt's calls, each read once. */
 class RecordingsOfPrompt {
   readonly #completions: Pick<CompletionStore, "find">;
   readonly #projectId: string;
@@ -84,7 +85,7 @@ class RecordingsOfPrompt {
     this.#projectId = projectId;
   }
 
-  /** Null where there is none any more. */
+  /** Returns null if the recording no longer exists. */
   async find(promptHash: string, requestId: string): Promise<RecordedCompletion | null> {
     if (promptHash !== this.#promptHash) this.#found.clear();
     this.#promptHash = promptHash;
@@ -156,7 +157,10 @@ function readSide(
   return { prompt, answer: [{ role: "assistant", content: correctedText }], text: correctedText };
 }
 
-/** What the request said of its prompt beside messages and tools, in the API's own spelling: a correction is rendered with it. */
+/**
+ * Returns the request's prompt options other than messages and tools, in the API's spelling, so that a correction is
+ * rendered with them.
+ */
 function promptExtra(prompt: RecordedPrompt): JsonObject {
   if (prompt.kind !== "conversation") return {};
   const { documents, templateArguments, reasoningEffort, addGenerationPrompt, continueFinalMessage } = prompt;
@@ -179,12 +183,12 @@ function leftOutSides(
   model: PlanInput["model"],
 ): readonly LeftOut[] {
   const sides = [chosen, rejected].flatMap((side) => (side === null ? [] : [side]));
-  // A correction stands for the answer that it corrects.
+  // A correction counts under the answer that it corrects.
   const answers = new Map(sides.map((side) => [answerId(side), side]));
   return [...answers.values()].map((side) => leftOutAnswer({ model }, side, reason, side));
 }
 
-/** What each answer trains by, all its preferences together. */
+/** Returns the training source of each answer, over all its preferences. */
 function sourcesOf(
   preferences: readonly WrittenPreference[],
   trainedOn: PlanInput["trainedOn"],

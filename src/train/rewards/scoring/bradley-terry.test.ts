@@ -4,16 +4,16 @@ import { seededRandom } from "../../../base/domain/random.ts";
 import { searchSeeds } from "../../../base/domain/testing/search.ts";
 import { bradleyTerryStrengths, type Comparison, scoreOfStrength } from "./bradley-terry.ts";
 
-/** Each pair as often as the table has it: row beats column. */
+/** Returns each pair as often as the table says: row beats column. */
 function comparisonsIn(wins: readonly (readonly number[])[]): readonly Comparison[] {
   return wins.flatMap((row, winner) =>
     row.flatMap((count, loser) => Array.from({ length: count }, () => ({ winner, loser }))),
   );
 }
 
-test("the baseball teams of Agresti's book have the abilities that it prints", () => {
-  // Agresti, Categorical Data Analysis (2nd ed. 2002), table 10.10: the American League East of 1987, and the estimates on the
-  // logarithmic scale with Baltimore at 0, as R's BradleyTerry2 has them too.
+test("reproduces the abilities of the baseball teams in Agresti's book", () => {
+  // Agresti, Categorical Data Analysis (2nd ed. 2002), table 10.10: the American League East of 1987. The estimates
+  // are logarithmic with Baltimore at 0; R's BradleyTerry2 gives the same.
   const wins = [
     [0, 7, 9, 7, 7, 9, 11],
     [6, 0, 7, 5, 11, 9, 9],
@@ -31,7 +31,7 @@ test("the baseball teams of Agresti's book have the abilities that it prints", (
   );
 });
 
-test("two answers without a prior to speak of are to each other as their wins", () => {
+test("scores two answers in proportion to their wins with a negligible prior", () => {
   const [one, other] = bradleyTerryStrengths(
     comparisonsIn([
       [0, 6],
@@ -43,13 +43,13 @@ test("two answers without a prior to speak of are to each other as their wins", 
   assert.ok(Math.abs(one / other - 3) < 1e-6);
 });
 
-test("what is symmetric scores alike, and a circle is a draw", () => {
+test("scores symmetric results equally, and a cycle as a draw", () => {
   const scores = (comparisons: readonly Comparison[], count: number): readonly number[] =>
     bradleyTerryStrengths(comparisons, count, 1).map(scoreOfStrength);
   assert.deepEqual(scores([], 2), [0.5, 0.5]);
   const circle = [0, 1, 2].map((winner) => ({ winner, loser: (winner + 1) % 3 }));
   for (const score of scores(circle, 3)) assert.ok(Math.abs(score - 0.5) < 1e-9);
-  // One won and one lost against the same: what one is above the middle, the other is below.
+  // One win and one loss against the same opponent lie symmetrically around the middle.
   const [winner, loser, apart] = scores([{ winner: 0, loser: 1 }], 3);
   assert.ok(winner > 0.6 && winner < 0.8);
   assert.ok(Math.abs(winner + loser - 1) < 1e-9);
@@ -64,7 +64,7 @@ test("what is symmetric scores alike, and a circle is a draw", () => {
   assert.ok(Math.abs(others[0] - others[1]) < 1e-12 && best > winner);
 });
 
-test("it converges to where the likelihood is greatest, also for who won or lost always", () => {
+test("converges to the maximum likelihood, also for answers that always win or lose", () => {
   for (const seed of searchSeeds(5)) {
     const random = seededRandom("bradley-terry", seed);
     const count = 2 + random.index(8);
@@ -74,7 +74,7 @@ test("it converges to where the likelihood is greatest, also for who won or lost
       return { winner, loser: (winner + 1 + random.index(count - 1)) % count };
     });
     const strengths = bradleyTerryStrengths(comparisons, count, prior);
-    // The derivative of the logarithm of the likelihood with the prior's comparisons, by the logarithm of a strength.
+    // Derivative of the log-likelihood, including the prior's comparisons, by the logarithm of a strength.
     strengths.forEach((strength, index) => {
       let slope = prior / 2 - prior * scoreOfStrength(strength);
       for (const { winner, loser } of comparisons) {

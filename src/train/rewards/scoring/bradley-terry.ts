@@ -1,29 +1,29 @@
-// From who was preferred to whom to a score of each, by the model of Bradley and Terry (1952): i is preferred to j with the
-// probability s_i / (s_i + s_j).
+// Scores from pairwise preferences by the model of Bradley and Terry (1952): i is preferred to j with probability s_i
+// / (s_i + s_j).
 
-/** Positions of answers; `winner` was preferred. */
+/** Positions of two answers; `winner` was preferred. */
 export interface Comparison {
   readonly winner: number;
   readonly loser: number;
 }
 
-/** Relative change of a strength below which scores stand to nine digits. */
+/** Relative change of a strength below which scores are accurate to nine digits. */
 const tolerance = 1e-10;
 
 /**
- * Where few comparisons hold answers to a weak prior, the fit takes thousands of iterations: what is bounded is the work, some
- * tens of milliseconds, with as many iterations as bring many comparisons near enough.
+ * Limits of the work, to some tens of milliseconds: a weak prior with few comparisons needs thousands of iterations,
+ * while many comparisons converge within the minimum.
  */
 const [visitsMax, iterationsLeast] = [4_000_000, 1000];
 
 /**
- * The strength of each, fitted by the MM algorithm of Hunter ("MM algorithms for generalized Bradley-Terry models", Annals of
- * Statistics 32, 2004, eq. 3), with a prior in the form of comparisons: each was in `prior` of them with an opponent of strength
- * 1, and won half. With it there is one fit, whoever was compared with whom, and every iteration is nearer to it.
+ * Fits strengths by the MM algorithm of Hunter ("MM algorithms for generalized Bradley-Terry models", Annals of
+ * Statistics 32, 2004, eq. 3). The prior adds `prior` comparisons of each with an opponent of strength 1, half of them
+ * won, which makes the fit unique for any comparisons.
  *
- * @param count of those compared; a position is below it
+ * @param count number of answers; positions are below it
  * @param prior above 0
- * @returns strengths above 0; of one that was never compared 1
+ * @returns strengths above 0; 1 for an answer without comparisons
  */
 export function bradleyTerryStrengths(
   comparisons: readonly Comparison[],
@@ -52,7 +52,10 @@ export function bradleyTerryStrengths(
   return strengths;
 }
 
-/** The probability that one of this strength is preferred to a middling one; in (0, 1), 0.5 for one that is middling itself. */
+/**
+ * Returns the probability in (0, 1) that an answer of this strength is preferred to an average one; 0.5 for an average
+ * one.
+ */
 export function scoreOfStrength(strength: number): number {
   return strength / (strength + 1);
 }

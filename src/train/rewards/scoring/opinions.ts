@@ -1,13 +1,14 @@
-// What several people said of one thing, as one number: of each person the newest counts, and then everybody alike.
+// Combines several people's opinions of one thing into one number: each person's newest opinion counts, with equal
+// weight.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 
-/** Something that a record says, about a topic. */
+/** A statement of a record about a topic. */
 export interface Opinion<Said> {
   readonly record: FeedbackRecord;
   readonly said: Said;
 }
 
-/** Of every person the newest; which of two was written at the same time is decided by their ids. */
+/** Returns each person's newest opinion; ties in time are broken by id. */
 export function newestOfEach<Said>(opinions: readonly Opinion<Said>[]): readonly Opinion<Said>[] {
   const newest = new Map<string, Opinion<Said>>();
   for (const opinion of opinions) {
@@ -18,7 +19,7 @@ export function newestOfEach<Said>(opinions: readonly Opinion<Said>[]): readonly
   return [...newest.values()];
 }
 
-/** Whose opinion a record is: an application that writes for many with one key says for whom in `creator`. */
+/** Returns the person of a record: an application that writes for many with one key names them in `creator`. */
 export function personOf({
   vendorUserId,
   creator,

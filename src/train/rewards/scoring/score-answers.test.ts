@@ -7,7 +7,7 @@ import { scoreAnswers } from "./score-answers.ts";
 
 const references = ["a", "b", "c"].map((id) => refTo(id));
 
-/** Rewards and people of the answers a, b and c, by the records on each. */
+/** Checks rewards and people counts of the answers a, b and c, by the records on each. */
 function check(
   terms: readonly RewardTerm[],
   records: readonly FeedbackRecord[],
@@ -35,7 +35,7 @@ const reaction: RewardTerm = {
   rewards: { "👍": 1, ":thumbs_down:": 0, "❤": 0.5 },
 };
 
-test("a reaction earns by its emoji or its name, in any tone and spelling of the maker, and others are not read", () => {
+test("rewards a reaction by emoji or name, in any skin tone and vendor spelling, and ignores others", () => {
   const alias = {
     emoji: "👍🏽",
     alias: ":thumbs_up_medium_skin_tone:",
@@ -68,12 +68,12 @@ test("a reaction earns by its emoji or its name, in any tone and spelling of the
   );
 });
 
-test("people count alike, each by what was said last, whatever came before", () => {
+test("counts each person once, by the newest statement", () => {
   const bob = { vendorUserId: "Bob" };
   check([reaction], [thumb(a, "👎"), thumb(a, "👍"), thumb(a, "👎", bob)], [[0.5, 2]]);
-  // What the rule does not read takes nothing back.
+  // A record that the rule does not read revokes nothing.
   check([reaction], [thumb(a, "👍"), thumb(a, "🎉")], [[1, 1]]);
-  // One key that writes for many.
+  // One key that writes for several people.
   const records = ["Ann", "Ben", "Cy"].map((creator, index) =>
     thumb(a, index === 0 ? "👎" : "👍", { creator }),
   );
@@ -83,7 +83,7 @@ test("people count alike, each by what was said last, whatever came before", () 
   check([reaction], same, [[1, 1]]);
 });
 
-test("a number is read where the path says, scaled and held within its bounds", () => {
+test("reads a number at a path, scaled and clamped to its bounds", () => {
   const stars = (value: unknown): FeedbackRecord =>
     said(a, { feedbackType: "stars", payload: { rating: { of: [0, value as number] } } });
   const term = (scale: typeof unitScale): RewardTerm => ({
@@ -113,7 +113,7 @@ test("a number is read where the path says, scaled and held within its bounds", 
   for (const value of ["5", null, undefined, {}, [1]]) check([term(unitScale)], [stars(value)], [[null, 0]]);
 });
 
-test("an annotation's value earns by what it is: a truth value, a number, or a text of the table", () => {
+test("rewards an annotation's value as a boolean, a number, or a text in the table", () => {
   const term: RewardTerm = {
     kind: "annotation",
     weight: 1,
@@ -131,7 +131,7 @@ test("an annotation's value earns by what it is: a truth value, a number, or a t
   ] as const)
     check([term], [annotated(value)], [[reward, 1]]);
   check([{ ...term, scale: unitScale }], [annotated(true)], [[1, 1]]);
-  // Other makers' specs, and the questions that an annotation queue has itself.
+  // Specs of other vendors, and an annotation queue's own questions.
   for (const type of ["vendor.annotation.quality", "annotation.quality"])
     check([term], [annotated("good", type)], [[1, 1]]);
   const other = ["wandb.annotation.other", "annotation.other", "quality", "other.annotation.quality"];
@@ -144,7 +144,7 @@ function better(winner: string, loser: string, changes: Partial<FeedbackRecord> 
   return said(winner, { feedbackType: "compared", payload: { better_than: loser }, ...changes });
 }
 
-test("preferences score answers among each other, also one that only lost", () => {
+test("scores answers by preferences among them, including one that only lost", () => {
   const scores = scoreAnswers({ terms: [preference] }, [[better(a, b)], [], []], (reference) =>
     references.indexOf(reference),
   );
@@ -160,7 +160,7 @@ test("preferences score answers among each other, also one that only lost", () =
       [0.5, 1],
     ],
   );
-  // Of one person the newest word on two answers counts, whichever of them it was written on; two people who disagree are a draw.
+  // A person's newest statement about two answers counts, on either of them; two people who disagree make a draw.
   check(
     [preference],
     [better(a, b), better(b, a), better(a, b, { vendorUserId: "Bob" })],
@@ -180,7 +180,7 @@ test("preferences score answers among each other, also one that only lost", () =
   );
 });
 
-test("terms weigh together, and one that found nothing weighs nothing", () => {
+test("combines terms by weight, and ignores one that found nothing", () => {
   const note: RewardTerm = {
     kind: "number",
     weight: 3,

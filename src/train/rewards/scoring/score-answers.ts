@@ -1,19 +1,19 @@
-// From the feedback on the answers to one prompt to a reward of each. Pure.
+// Computes the reward of each answer to one prompt from feedback. Pure.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { PreferenceTerm, RewardRule, RewardTerm } from "../../../base/domain/rewards/reward-rule.ts";
 import { bradleyTerryStrengths, scoreOfStrength } from "./bradley-terry.ts";
 import { newestOfEach, type Opinion, personOf } from "./opinions.ts";
 import { termValue, type ValueTerm, worseReference } from "./term-value.ts";
 
-/** What a rule makes of the feedback on one answer. */
+/** Score of one answer under a rule. */
 export interface AnswerScore {
-  /** Null where no term found anything to read. */
+  /** Null if no term found anything to read. */
   readonly reward: number | null;
-  /** People whose feedback counts. */
+  /** Number of people whose feedback counts. */
   readonly peopleCount: number;
-  /** The records that count, each once: of every person the newest that a term reads. */
+  /** Records that count, without duplicates: each person's newest that a term reads. */
   readonly feedback: readonly FeedbackRecord[];
-  /** Of each term of the rule, in its order; null where it found nothing to read. */
+  /** Score of each term of the rule, in order; null if it found nothing to read. */
   readonly terms: readonly (TermScore | null)[];
 }
 
@@ -28,8 +28,8 @@ interface TermResult extends TermScore {
 
 /**
  * @param answers the records on each answer
- * @param positionOf which of the answers a reference names; null for none of them
- * @returns a score of each answer, in their order
+ * @param positionOf returns the position of a reference among the answers; null if it names none of them
+ * @returns a score for each answer, in order
  */
 export function scoreAnswers(
   { terms }: RewardRule,
@@ -49,7 +49,7 @@ export function scoreAnswers(
   );
 }
 
-/** The mean of what people said. */
+/** Returns the mean of people's values. */
 function valued(term: ValueTerm, records: readonly FeedbackRecord[]): TermResult | null {
   const opinions = records.flatMap((record): readonly Opinion<number>[] => {
     const said = termValue(term, record);
@@ -69,7 +69,7 @@ interface Preference {
   readonly loser: number;
 }
 
-/** Of each answer that somebody compared, how often it would be preferred to a middling one. */
+/** Returns, for each compared answer, the probability that it would be preferred to an average one. */
 function preferred(
   term: PreferenceTerm,
   answers: readonly (readonly FeedbackRecord[])[],

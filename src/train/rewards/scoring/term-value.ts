@@ -1,4 +1,4 @@
-// What one feedback record says under a term of a rule, as a number.
+// Reads the value of one feedback record under a term of a rule.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { valueAt } from "../../../base/domain/feedback-query/values.ts";
 import {
@@ -14,10 +14,10 @@ import type { Json } from "../../../base/domain/text/json.ts";
 
 type Said = Pick<FeedbackRecord, "feedbackType" | "payload">;
 
-/** Terms that read each record by itself. */
+/** Terms that read each record separately. */
 export type ValueTerm = ReactionTerm | NumberTerm | AnnotationTerm;
 
-/** The value of a record; null where the term does not read it. */
+/** Returns the value of a record; null if the term does not read it. */
 export function termValue(term: ValueTerm, record: Said): number | null {
   switch (term.kind) {
     case "reaction":
@@ -33,19 +33,19 @@ export function termValue(term: ValueTerm, record: Said): number | null {
   }
 }
 
-/** The reference of what a record says its own answer is better than; null where the term does not read it. */
+/** Returns the reference of the worse answer that a record names; null if the term does not read it. */
 export function worseReference({ feedbackType }: PreferenceTerm, record: Said): string | null {
   if (feedbackType !== null && record.feedbackType !== feedbackType) return null;
   const worse = record.payload["better_than"];
   return typeof worse === "string" && worse !== "" ? worse : null;
 }
 
-/** The types of feedback that have a known payload, in each maker's spelling. */
+/** Returns the feedback types with a known payload, in each vendor's spelling. */
 export function knownTypes(name: string): readonly string[] {
   return [`vendor.${name}`, `wandb.${name}`];
 }
 
-/** The types of feedback that answer a question of that name: an annotation spec's, or an annotation queue's own. */
+/** Returns the feedback types that answer a question of this name: of an annotation spec or of an annotation queue. */
 export function annotationTypes(name: string): readonly string[] {
   return [...knownTypes(`annotation.${name}`), `annotation.${name}`];
 }
@@ -54,7 +54,7 @@ function isKnownType(feedbackType: string, name: string): boolean {
   return knownTypes(name).includes(feedbackType);
 }
 
-/** A tone of skin has its own reward where the table names it, and else that of the emoji without one. */
+/** A skin tone has its own reward if the table names it, otherwise that of the emoji without one. */
 function reactionValue(rewards: RewardTable, payload: Said["payload"]): number | null {
   const byName = new Map(Object.entries(rewards).map(([name, reward]) => [plainEmoji(name), reward]));
   for (const field of ["emoji", "alias", "detoned", "detoned_alias"]) {
@@ -65,7 +65,7 @@ function reactionValue(rewards: RewardTable, payload: Said["payload"]): number |
   return null;
 }
 
-/** Without what asks for a picture rather than a character, which clients write or leave out. */
+/** Removes the variation selector for pictures, which clients write or omit. */
 function plainEmoji(text: string): string {
   return text.trim().replaceAll("\ufe0f", "");
 }
