@@ -64,7 +64,7 @@ test("converts large models once into a file that replaces their earlier ones", 
   const { ino: node } = statSync(join(cacheFolder, first));
   checkSame(config, readModelWeights(folder, config, options), inMemory);
   assert.deepEqual(readdirSync(cacheFolder), [first]);
-  assert.equal(statSync(join(cacheFolder, first)).ino, node, "what was converted is not written again");
+  assert.equal(statSync(join(cacheFolder, first)).ino, node, "a converted file is not written again");
   utimesSync(join(folder, "model.safetensors"), 1000, 1000);
   checkSame(config, readModelWeights(folder, config, options), inMemory);
   assert.equal(readdirSync(cacheFolder).length, 1);
@@ -180,7 +180,7 @@ test("quantizes weights once per model, and again for other bits", () => {
     assert.deepEqual(others, []);
     const { ino: node } = statSync(join(cacheFolder, file));
     read(quantization, cacheFolder);
-    assert.equal(statSync(join(cacheFolder, file)).ino, node, "what was made is not written again");
+    assert.equal(statSync(join(cacheFolder, file)).ino, node, "an existing file is not written again");
   }
 });
 

@@ -67,7 +67,7 @@ test("allows more time to start for more weights, by their size in memory and no
   const folder = mkdtempSync(join(tmpdir(), "hone-model-"));
   t.after(() => rmSync(folder, { recursive: true }));
   cpSync(join(modelFolder, "config.json"), join(folder, "config.json"));
-  assert.ok(weightsMs(folder) > 0, "weights that lie elsewhere, as a GGUF file's do");
+  assert.ok(weightsMs(folder) > 0, "weights outside the folder, like those of a GGUF file");
   assert.equal(weightsMs(folder), weightsMs(modelFolder));
   assert.equal(weightsMs(join(folder, "none")), 0);
 });

@@ -110,7 +110,7 @@ test("joins unread steps, keeping each choice's order and its finish", async () 
   }
 });
 
-test("ends choices that were not found together with those that were", async () => {
+test("ends the choices that a search with fewer answers does not need", async () => {
   const { stream, calls } = setUp(4);
   stream.stopChoice(3);
   stream.push({ kind: "choices-found", count: 2 });

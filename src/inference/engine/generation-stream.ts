@@ -21,7 +21,7 @@ export interface StreamOptions {
  */
 type Unread = GenerationEvent[];
 
-/** Number of tokens in an event from which on no further step is joined to it. */
+/** Number of tokens at which an event is full: later steps start a new one. */
 const joinedTokensMax = 16;
 
 /** Stream of one generation. Only the engine calls {@link push} and {@link fail}. */

@@ -277,11 +277,11 @@ class GraphRunner implements ModelRunner {
     adapter: LoadedAdapter | null,
     parts: readonly PromptPart[],
   ): Promise<readonly Float32Array[]> {
-    const isAlone = kind === "later" && parts.length === 1 && this.#isReady("later-alone", adapter);
+    const isAlone = kind === "later" && parts.length === 1 && this.#isReady("later-single", adapter);
     const partCount = isAlone ? 1 : laterPartCount;
     const layout = kind === "first" ? layOutFirstParts(parts) : layOutLaterParts(lane, parts, partCount);
     const caches = kind === "first" ? {} : laterPartCaches(lane, parts, partCount);
-    const outputs = await this.#run(isAlone ? "later-alone" : kind, adapter, { ...layout.feeds, ...caches });
+    const outputs = await this.#run(isAlone ? "later-single" : kind, adapter, { ...layout.feeds, ...caches });
     this.#keep(
       lane,
       parts.map(({ slot }, index) => ({ slot, range: layout.ranges[index] })),

@@ -31,7 +31,7 @@ export function layOutFirstParts(parts: readonly PromptPart[]): PartLayout {
   });
   const places = parts.map((part, row) => wantedIndices(part, row * positionCount));
   return {
-    feeds: { tokens: int64Tensor([parts.length, positionCount], tokens_BT), places: wantedRows(places) },
+    feeds: { tokens: int64Tensor([parts.length, positionCount], tokens_BT), places: toIndexTensor(places) },
     ranges: parts.map(({ tokenIds }, row) => ({ row, start: 0, count: tokenIds.length })),
     positionCount,
     rowCounts: places.map(({ length }) => length),
@@ -71,7 +71,7 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], par
   feeds["tokens"] = vector(parts.flatMap(({ tokenIds }) => tokenIds));
   feeds["positions"] = vector(positions);
   feeds["order"] = row(order);
-  feeds["places"] = wantedRows(places);
+  feeds["places"] = toIndexTensor(places);
   return { feeds, ranges, positionCount: positions.length, rowCounts: places.map(({ length }) => length) };
 }
 
@@ -103,7 +103,7 @@ function wantedIndices({ tokenIds, logits }: PromptPart, start: number): readonl
 }
 
 /** Never empty, because the runtime then does not know all shapes; an unused row comes at the end. */
-function wantedRows(places: readonly (readonly number[])[]): Tensor<"int64"> {
+function toIndexTensor(places: readonly (readonly number[])[]): Tensor<"int64"> {
   const wanted = places.flat();
   return vector(wanted.length === 0 ? [0] : wanted);
 }

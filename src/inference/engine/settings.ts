@@ -69,7 +69,7 @@ const fixed = {
    * drafting.
    */
   draftTokensMax: 7,
-  /** Compute device; the server sets another if it finds one usable (`device/usable-device.ts`). */
+  /** Compute device; the server sets another if it finds one usable (`device/choose-device.ts`). */
   device: "cpu" as Device,
   /** True if idle work prepares what only some requests need; false leaves it to the first use. */
   preparesAhead: true,

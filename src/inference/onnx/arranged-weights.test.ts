@@ -139,7 +139,7 @@ function ownMemory(): number {
 
 test("mapped arranged weights take no private memory in any number of sessions", async (context) => {
   if (process.platform !== "linux") {
-    context.skip("what memory is a process's own is read from Linux");
+    context.skip("private memory is read from Linux's /proc");
     return;
   }
   const size = 4096;

@@ -26,7 +26,7 @@ const blockBytes = 512;
 /** Maximum size of an entry that describes others by path and times; no honest archive has more. */
 const descriptionBytesMax = 1 << 16;
 /** Archives are padded with zeros to a multiple of a few blocks; this is the maximum. */
-const bytesBehindEndMax = 1 << 20;
+const paddingBytesMax = 1 << 20;
 
 const fileTypes: readonly string[] = ["File", "OldFile", "ContiguousFile"];
 
@@ -130,14 +130,14 @@ function withPath(text: string, { all, next }: Descriptions): Descriptions {
 
 /** Reads the rest, so that a checksum after the end is checked too. */
 async function readToEnd(bytes: ArchiveBytes): Promise<void> {
-  const end = bytes.position + bytesBehindEndMax;
+  const end = bytes.position + paddingBytesMax;
   while ((await bytes.next(blockBytes * 128)) !== null)
     if (bytes.position > end)
-      throw malformed(`more than ${bytesBehindEndMax} bytes follow its end; send only one archive`);
+      throw malformed(`more than ${paddingBytesMax} bytes follow its end; send only one archive`);
 }
 
 function tooMany(entriesMax: number): ServiceError {
-  const message = `The archive has more than ${entriesMax} entries, the most that are taken; leave out what is not needed.`;
+  const message = `The archive has more than ${entriesMax} entries, the maximum; leave out unneeded files.`;
   return invalid(message);
 }
 

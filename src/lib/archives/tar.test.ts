@@ -181,7 +181,7 @@ test("unpacks an archive compressed a thousandfold in small pieces, within the l
   assert.ok(zipped.length < byteCount / 1000);
   const bytes = new ArchiveBytes(counted([zipped]).archive);
   for (let piece = await bytes.next(Infinity); piece !== null; piece = await bytes.next(Infinity))
-    assert.ok(piece.length <= 1 << 16, `${piece.length} bytes came at once`);
+    assert.ok(piece.length <= 1 << 16, `${piece.length} bytes came in one piece`);
   assert.equal(bytes.position, byteCount + 512 + tarEnd.length);
   const folder = folderFor(t);
   await unpackInto(folder, counted([zipped]).archive, { bytesMax: byteCount });

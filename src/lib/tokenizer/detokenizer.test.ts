@@ -19,7 +19,7 @@ test("joined outputs are the text of all tokens, for any tokens", () => {
       const pieces = ids.map((id) => {
         const expected = detokenizer.peek(id);
         const piece = detokenizer.push(id);
-        assert.equal(piece, expected, "peek tells what push returns");
+        assert.equal(piece, expected, "peek returns the same as push");
         return piece;
       });
       assert.equal(pieces.join("") + detokenizer.flush(), tokenizer.decode(ids, { skipSpecialTokens }));

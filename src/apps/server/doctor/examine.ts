@@ -7,7 +7,7 @@ import { openFilesMax } from "../open-files.ts";
 import { readConfig, type FlagValues, type HoneConfig } from "../config.ts";
 import { thisMachine } from "../settings.ts";
 import { machineKernels } from "../../../inference/engine/device/machine-kernels.ts";
-import { triedDevice } from "../../../inference/engine/device/usable-device.ts";
+import { tryDevice } from "../../../inference/engine/device/choose-device.ts";
 import { builtInModel, nodeVersions } from "../package.ts";
 import { addressFindings, type FindServer, type SeenServer } from "./address.ts";
 import { dataFindings } from "./data-folder.ts";
@@ -43,7 +43,7 @@ export async function* examine(flags: FlagValues, find: FindServer): AsyncGenera
 }
 
 async function runtimeFinding(): Promise<Finding> {
-  const reason = await triedDevice("cpu", builtInModel().folder);
+  const reason = await tryDevice("cpu", builtInModel().folder);
   if (reason === null) return ok("runtime", "ONNX Runtime loads and computes");
   return fault(
     "runtime",
@@ -53,7 +53,7 @@ async function runtimeFinding(): Promise<Finding> {
 }
 
 async function deviceFinding(device: HoneConfig["server"]["device"]): Promise<Finding> {
-  const reason = await triedDevice(device, builtInModel().folder);
+  const reason = await tryDevice(device, builtInModel().folder);
   return reason === null
     ? ok("device", `${device} computes what the processor does`)
     : warning(

@@ -2,7 +2,7 @@
 // use.
 import type { Engine } from "../../../base/domain/generation.ts";
 import type { ModelVersion } from "../../../base/domain/model.ts";
-import { usableDevice } from "../../../inference/engine/device/usable-device.ts";
+import { chooseDevice } from "../../../inference/engine/device/choose-device.ts";
 import { AdaptersInUse, VersionUses } from "../../../inference/models/registry/version-uses.ts";
 import { listBaseModels } from "../../../inference/models/registry/base-models.ts";
 import { adapterOf, createModelDirectory } from "../../../inference/models/registry/model-directory.ts";
@@ -29,7 +29,7 @@ export async function buildModels(ground: Ground, start: Start) {
   const added = addedBases(data);
   const listed = listBaseModels({ named, defaultModel, added, folderOfFile, quantization }, builtIn);
   const baseNames = listed.map((model) => model.name);
-  const device = await usableDevice(settings.server.device, builtInModel().folder);
+  const device = await chooseDevice(settings.server.device, builtInModel().folder);
   const observer = memoryObserver(metrics, logger, baseNames);
   const served = await createServedBases(listed, { ...tools, cacheOf, settings, device, observer, log });
   const { bases, failed } = served;

@@ -44,7 +44,7 @@ test("4 bits are 16 steps of a block, at least as good as from its least to its 
       const steps = Math.round((weight - Math.min(...weights)) / step);
       plain += (Math.min(...weights) + steps * step - weight) ** 2;
     });
-    assert(error <= plain * (1 + 1e-5), `block ${block}: ${error} beside ${plain}`);
+    assert(error <= plain * (1 + 1e-5), `block ${block}: ${error} against ${plain}`);
   }
 });
 

@@ -51,7 +51,7 @@ test("the thread reads the same as the caller would, at ranks with and without b
 test("callers that need the same adapter share one read, and a cached one is not read again", async (t) => {
   const { cache, plain } = cachesFor(t);
   const reference = { id: "a", folder: folderOf(4) };
-  const reading = present(cache.prepare(reference), "what is not in memory is waited for");
+  const reading = present(cache.prepare(reference), "an adapter that is not in memory is read");
   assert.equal(cache.prepare(reference), reading);
   await reading;
   assert.equal(cache.prepare(reference), null);
@@ -64,7 +64,7 @@ test("an adapter dropped while it is read is read anew when needed", async (t) =
   const reference = { id: "a", folder: folderOf(4) };
   const dropped = cache.prepare(reference);
   cache.drop("a");
-  const again = present(cache.prepare(reference), "what was dropped is read again");
+  const again = present(cache.prepare(reference), "a dropped adapter is read again");
   assert.notEqual(again, dropped);
   await Promise.all([dropped, again]);
   assert.equal(cache.prepare(reference), null);
@@ -97,5 +97,5 @@ test("evicts the least recently used adapter", async (t) => {
   cache.load(first);
   await cache.prepare(third);
   assert.equal(cache.prepare(first), null);
-  await present(cache.prepare(second), "what made way is read again");
+  await present(cache.prepare(second), "an evicted adapter is read again");
 });

@@ -102,8 +102,8 @@ export class KvCache {
     const slots = Math.max(slotCount, lane.usedCount);
     const needed = Math.max(positionCount, ...lane.lengths);
     if (slots <= lane.slotCapacity && needed <= lane.capacity) return;
-    const staysSo = slots <= lane.slotRoom && needed <= lane.capacity;
-    const sizes = [...(staysSo ? [lane.capacity] : []), lane.comingCapacity ?? lane.capacity];
+    const fitsNow = slots <= lane.slotRoom && needed <= lane.capacity;
+    const sizes = [...(fitsNow ? [lane.capacity] : []), lane.comingCapacity ?? lane.capacity];
     const capacity = sizes.find((size) => size >= needed) ?? grownCapacity(needed, positionCountMax);
     if (!this.#fits(lane, slots, capacity)) this.#shrinkAll();
     this.#spares.limit(this.#limits.bytesMax - this.bytes);

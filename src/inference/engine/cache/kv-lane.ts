@@ -196,7 +196,7 @@ export class KvLane {
    * @param block [layer, keys then values, kv head, position, head size]
    */
   copyToBlock(slot: number, { position, place, count }: BlockRange, block: Float32Array): void {
-    assert(position + count <= this.lengths[slot], "only what a slot holds is copied");
+    assert(position + count <= this.lengths[slot], "only positions that a slot holds are copied");
     this.#eachRun(slot, block, (slab, from, to) =>
       copyRun(
         slab,

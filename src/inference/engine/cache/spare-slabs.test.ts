@@ -76,7 +76,7 @@ test("frees spare slabs when a lane needs the room", () => {
   for (let slot = 0; slot < 3; slot++) second.takeSlot();
   const third = cache.openLane("base");
   cache.ensure(third, 1, 64, 64);
-  assert.equal(third.slotRoom, 1, "eight slots beside six would have been too many");
+  assert.equal(third.slotRoom, 1, "eight more slots than six would be too many");
 });
 
 test("keeps only written slabs, the newest, up to its limit", () => {
@@ -101,7 +101,7 @@ test("gives an owner its own slab before a newer one of another owner", () => {
   spares.give(own, "base");
   spares.give(other, "adapter");
   assert.equal(spares.take(4, 64, "base"), own);
-  assert.equal(own.keys[0][0], 1, "what is its own need not be cleared");
+  assert.equal(own.keys[0][0], 1, "an owner's own slab need not be cleared");
   assert.equal(spares.take(4, 64, "base"), other);
   assert.ok(other.keys[0].every((value) => value === 0));
 });

@@ -29,7 +29,7 @@ export interface CheckTasks {
 }
 
 /** Number of vocabularies kept ready; a large one takes about 60 MB. */
-const readyTries = 2;
+const readyVocabularyCount = 2;
 
 export function openTasks({ limits }: CheckThreadData): TaskHandlers<CheckTasks> {
   // Before the first check, whose time is measured.
@@ -40,7 +40,7 @@ export function openTasks({ limits }: CheckThreadData): TaskHandlers<CheckTasks>
     const trie = tries.get(base) ?? buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });
     tries.delete(base);
     tries.set(base, trie);
-    for (const name of tries.keys()) if (tries.size > readyTries) tries.delete(name);
+    for (const name of tries.keys()) if (tries.size > readyVocabularyCount) tries.delete(name);
     return trie;
   };
   return {

@@ -42,13 +42,13 @@ export function createConstraintChecker(options: CheckerOptions): ConstraintChec
       try {
         return await pool.run("check", { base, vocabulary, constraint, instances }, taskOptions);
       } catch (error) {
-        throw error instanceof TaskTimeout ? takesTooLong(options) : error;
+        throw error instanceof TaskTimeout ? timeoutError(options) : error;
       }
     },
   };
 }
 
-function takesTooLong({ seconds }: CheckerOptions): ServiceError {
+function timeoutError({ seconds }: CheckerOptions): ServiceError {
   const message = `Checking this takes longer than ${seconds} s; send fewer or shorter tests.`;
   const faults = [{ location: ["instances"], message, type: "too_large" }];
   return new ServiceError({ code: "too_large", faults });

@@ -24,7 +24,7 @@ const plain = ask({ maxTokens: 8, topLogprobCount: 0 });
 const missing = { id: "missing:1", folder: "test/fixtures/goldens/models/llama" };
 
 /** The same matrices with three times the weight. */
-function stronger(id: string): AdapterReference {
+function createStrongerAdapter(id: string): AdapterReference {
   const folder = mkdtempSync(join(tmpdir(), "hone-stronger-"));
   after(() => rmSync(folder, { recursive: true }));
   cpSync(adapter.folder, folder, { recursive: true });
@@ -65,7 +65,7 @@ export function checkAdapters(under: EngineUnderTest): void {
     const engine = await shared();
     const first = { id: "again:1", folder: adapter.folder, hash: adapterHash(adapter.folder) };
     await engine.prepareAdapter(first);
-    const second = stronger(first.id);
+    const second = createStrongerAdapter(first.id);
     const expected = await answerOf(engine, withAdapter(plain, { ...second, id: "other:1" }));
     const weaker = await answerOf(engine, withAdapter(plain, { ...first, id: "weaker:1" }));
     assert.notDeepEqual(weaker.logprobs(), expected.logprobs());

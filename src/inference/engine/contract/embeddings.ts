@@ -30,7 +30,7 @@ const projection_VD = outputProjection();
 
 function outputProjection(): Float32Array {
   const weights = readModelWeights(modelFolder, readModelConfig(modelFolder), { cacheFolder: null });
-  const source = present(weights.get("lm_head.weight"), "a projection of its own");
+  const source = present(weights.get("lm_head.weight"), "a separate projection");
   assert.ok("data" in source && source.data instanceof Float32Array, "it is in memory");
   return source.data;
 }

@@ -67,7 +67,7 @@ export function checkEnding(under: EngineUnderTest): void {
   test(`${name}: an abort throws cancelled to the reader, frees the engine, and can be repeated`, async () => {
     const engine = await shared();
     const generation = engine.submit(endless);
-    const waiting = engine.submit(ask({ id: "aborted at once" }));
+    const waiting = engine.submit(ask({ id: "aborted immediately" }));
     waiting.abort();
     const { failure } = await read(generation, () => {
       generation.abort();

@@ -42,7 +42,7 @@ export function checkAnswer(request: GenerationRequest, { events, failure }: Tra
     assert.deepEqual(
       [last.reason, last.stopTokenId],
       isStopped ? ["stop", lastId] : ["length", null],
-      "the finish says what ended the choice",
+      "the finish gives the reason of the choice's end",
     );
     if (!isStopped) assert.equal(tokens.length, maxTokens);
     for (const token of tokens.slice(0, -1)) assert.ok(!stopTokenIds.includes(token.id));

@@ -108,7 +108,7 @@ async function checkSchedule(setting: Setting, seed: number): Promise<{ steps: n
     return { request, key, arrivesAt, abortedAt };
   });
   for (let step = 0; loop.hasWork || step < 75; step++) {
-    assert.ok(step < 2000, `seed ${seed}: the schedule comes to its end`);
+    assert.ok(step < 2000, `seed ${seed}: the schedule ends`);
     for (const { request, key, arrivesAt, abortedAt } of visits) {
       if (arrivesAt === step) loop.submit(key, request);
       if (abortedAt === step) loop.abort(key);
@@ -137,7 +137,10 @@ async function checkSchedules(setting: Setting, count: number): Promise<void> {
     steps += drafted.steps;
     accepted += drafted.accepted;
   }
-  assert.ok(steps > 0 && accepted > 0, `${steps} steps had drafts, of which ${accepted} tokens came true`);
+  assert.ok(
+    steps > 0 && accepted > 0,
+    `${steps} steps had drafts, of which ${accepted} tokens were accepted`,
+  );
 }
 
 test("answers are the same with drafts, over a model whose scores depend on every token", async () => {

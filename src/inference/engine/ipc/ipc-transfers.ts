@@ -24,13 +24,13 @@ export class IpcTransfers implements PromptTransfers {
 
   async take(...args: Parameters<PromptTransfers["take"]>): Promise<HeldPrompt | null> {
     const answer = await this.#ask({ name: "take", args });
-    assert(!(answer instanceof Uint8Array), "what is taken is described");
+    assert(!(answer instanceof Uint8Array), "a taken prompt is described");
     return answer;
   }
 
   async read(...args: Parameters<PromptTransfers["read"]>): Promise<Uint8Array> {
     const answer = await this.#ask({ name: "read", args });
-    assert(answer instanceof Uint8Array, "what is read is bytes");
+    assert(answer instanceof Uint8Array, "a read returns bytes");
     return answer;
   }
 

@@ -31,7 +31,7 @@ function unpacked(output: CallOutput): readonly CallOutput[] {
 
 for (const [name, outputs] of [
   ["nothing", []],
-  ["tokens alone", [token(1, 0, 7, NaN), token(2 ** 40, 3, 49_151, -1.25), token(1, 0, 8, -Infinity)]],
+  ["only tokens", [token(1, 0, 7, NaN), token(2 ** 40, 3, 49_151, -1.25), token(1, 0, 8, -Infinity)]],
   ["no token", [computed(1), failed]],
   [
     "tokens among others",
@@ -46,7 +46,7 @@ for (const [name, outputs] of [
     ],
   ],
   [
-    "several tokens at once",
+    "several tokens in one event",
     [computed(1), tokens(judged(5, 2), judged(6, 0), judged(7, 3)), finished, tokens(judged(8, 20)), failed],
   ],
 ] as const satisfies readonly (readonly [string, readonly CallOutput[]])[]) {

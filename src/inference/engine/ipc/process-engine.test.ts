@@ -76,7 +76,7 @@ test("one process answers a prompt that another computed as if it had computed i
   const hold = { handle: "h", seconds: 60, origin };
   await read(prefilling.submit({ ...request, prompt: { ...request.prompt, hold } }));
   assert.equal(await prefilling.transfers.take("h", "ben"), null);
-  const prompt = present(await prefilling.transfers.take("h", "ann"), "what is held");
+  const prompt = present(await prefilling.transfers.take("h", "ann"), "a held prompt");
   await decoding.transfers.expect("r", prompt);
   const bytes = await prefilling.transfers.read("h", 0, prompt.byteLength);
   await decoding.transfers.write("r", 0, bytes);

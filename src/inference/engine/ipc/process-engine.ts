@@ -210,10 +210,10 @@ export class ProcessEngine implements Engine {
     this.#process = launched;
     this.#rooms = launched.ready.rooms;
     this.#enter(launched.ready.state);
-    void launched.exited.then((how) => this.#lose(how, signal));
+    void launched.exited.then((how) => this.#handleDeath(how, signal));
   }
 
-  #lose(how: string, signal: AbortSignal): void {
+  #handleDeath(how: string, signal: AbortSignal): void {
     this.#process = null;
     this.#gauges = [];
     this.#rooms = [];

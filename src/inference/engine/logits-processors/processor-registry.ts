@@ -192,6 +192,6 @@ function reasonOf(cause: unknown): string {
     return cut(String(reason)).replace(/\.$/, "");
   } catch {
     // An object without a prototype, or with a getter that throws: an error here would stop the engine.
-    return "it threw what has no text";
+    return "it threw a value without text";
   }
 }

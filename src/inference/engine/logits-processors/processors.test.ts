@@ -218,7 +218,7 @@ test("a module that changes its arguments, tokens or scores affects no other req
         if (does === "makes one NaN") logits[2] = NaN;
         if (does === "makes one infinite") logits[2] = Infinity;
         if (does === "throws nothing") throw null;
-        if (does === "throws what has no text") throw Object.create(null);
+        if (does === "throws a value without text") throw Object.create(null);
         if (does === "throws an error that throws")
           throw Object.defineProperty(new Error(), "message", { get() { throw new Error(); } });
         if (does === "throws a symbol") throw Symbol("s");
@@ -233,8 +233,8 @@ test("a module that changes its arguments, tokens or scores affects no other req
     "makes one NaN": /made the score of token 2 NaN/,
     "makes one infinite": /made the score of token 2 Infinity/,
     "throws nothing": /failed: null/,
-    "throws what has no text": /failed: it threw what has no text/,
-    "throws an error that throws": /failed: it threw what has no text/,
+    "throws a value without text": /failed: it threw a value without text/,
+    "throws an error that throws": /failed: it threw a value without text/,
     "throws a symbol": /failed: Symbol\(s\)/,
     "is asynchronous": /is broken: it is asynchronous/,
   };

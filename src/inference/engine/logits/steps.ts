@@ -23,13 +23,13 @@ interface Step<Parameters extends readonly unknown[]> {
 
 /** They begin with the set of all tokens. */
 export const forbiddingSteps: readonly Step<[allowed: TokenSet, input: DrawInput]>[] = [
-  { name: "constraint", isNeeded: ({ isConstrained }) => isConstrained, apply: keepToConstraint },
+  { name: "constraint", isNeeded: ({ isConstrained }) => isConstrained, apply: applyConstraint },
   { name: "allowed ids", isNeeded: ({ allowedIds }) => allowedIds !== null, apply: keepAllowedIds },
   { name: "bad words", isNeeded: ({ sampling }) => sampling.badWords.length > 0, apply: forbidBadWords },
   {
     name: "min tokens",
     isNeeded: ({ minTokens, stopTokenIds }) => minTokens > 0 && stopTokenIds.size > 0,
-    apply: holdBackEnd,
+    apply: forbidEarlyEnd,
   },
 ];
 
@@ -93,7 +93,7 @@ function keepMinP(row: LogitsRow): void {
 // The steps that forbid tokens. Each removes tokens from the set; none looks at scores.
 
 /** Allows tokens that continue the constraint and, if the answer may end, tokens that end it. */
-function keepToConstraint(allowed: TokenSet, { mask, rules }: DrawInput): void {
+function applyConstraint(allowed: TokenSet, { mask, rules }: DrawInput): void {
   if (mask === null) return;
   allowed.assign(mask.allowed);
   if (mask.mayEnd) for (const id of rules.stopTokenIds) allowed.add(id);
@@ -125,7 +125,7 @@ function endsWith(answerIds: readonly number[], word: readonly number[], count: 
  * Forbids tokens that end the answer while it is too short, unless no other token is allowed: an answer that is
  * complete under its constraint ends at any length.
  */
-function holdBackEnd(allowed: TokenSet, { rules, history }: DrawInput): void {
+function forbidEarlyEnd(allowed: TokenSet, { rules, history }: DrawInput): void {
   if (history.answerIds.length >= rules.minTokens) return;
   const ends = [...rules.stopTokenIds].filter((id) => allowed.has(id));
   for (const id of ends) allowed.delete(id);

@@ -13,7 +13,7 @@ export function drawTopP(row: LogitsRow): void {
   for (let draw = 0; draw < topPDrawCount; draw++) {
     const place = drawIndex(row);
     if (place < 0) return;
-    if (staysUnderTopP(row, place)) {
+    if (isKeptByTopP(row, place)) {
       row.chosenId = row.idAt(place);
       return;
     }
@@ -22,7 +22,7 @@ export function drawTopP(row: LogitsRow): void {
 }
 
 /** True if the token and all that are not more probable have more than 1 - p of the weight. */
-function staysUnderTopP(row: LogitsRow, place: number): boolean {
+function isKeptByTopP(row: LogitsRow, place: number): boolean {
   const { logits, max, temperature, blocks } = row;
   const { maxima, masses } = blocks;
   const total = totalMass(blocks);

@@ -114,7 +114,7 @@ test("searches that start at random times find the same as without company, with
     const searches = Array.from({ length: 6 }, () => randomSearch(random, { widthMax: 5 }));
     const arrivals = searches.map(() => random.index(30));
     for (let step = 0; step < 30 || loop.hasWork; step++) {
-      assert.ok(step < 5000, `seed ${seed}: the searches come to their end`);
+      assert.ok(step < 5000, `seed ${seed}: the searches end`);
       for (const [key, request] of searches.entries()) if (arrivals[key] === step) loop.submit(key, request);
       if (step < 30 && random.index(4) === 0) {
         const beside = { maxTokens: 6, choiceCount: 2, priority: random.index(3) };

@@ -40,7 +40,7 @@ export function advanceBeams(running: SearchedRequest, lane: Lane): void {
 
 /**
  * Assigns every survivor a row. The first survivor of each parent stays in the parent's row and copies nothing. The
- * others take rows whose hypotheses ended, and copy only what those do not already share.
+ * others take rows whose hypotheses ended, and copy only the positions that differ.
  */
 function reassign(
   survivors: readonly Survivor[],
@@ -77,7 +77,7 @@ function reassign(
 }
 
 function continueRow(row: Sequence, { hypothesis }: Survivor): void {
-  assert(hypothesis.token !== null, "what lives on has a token more");
+  assert(hypothesis.token !== null, "a live hypothesis has one more token");
   row.answerTokenIds.push(hypothesis.token.id);
   row.hypothesis = hypothesis;
   row.candidates = null;

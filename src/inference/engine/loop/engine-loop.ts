@@ -172,7 +172,7 @@ export class EngineLoop {
     }
     return {
       stopChoice: (choice) => stopChoice(submitted, choice),
-      abort: () => this.#giveUp(submitted),
+      abort: () => this.#abortRequest(submitted),
     };
   }
 
@@ -456,7 +456,7 @@ export class EngineLoop {
     this.#end(submitted);
   }
 
-  #giveUp(submitted: Submitted): void {
+  #abortRequest(submitted: Submitted): void {
     const { running, abort } = submitted;
     abort.abort();
     for (const sequence of running?.sequences ?? []) sequence.isFinished = true;

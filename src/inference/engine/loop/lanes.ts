@@ -159,7 +159,7 @@ export class Lanes implements Iterable<Lane> {
     // Without cached scores the last token must be computed; an embedding always needs it computed.
     const count = scores_V === null ? Math.min(found, tokenCount - 1) : tokenCount;
     if (scores_V === null && count - computedCount < sharedCountMin) return null;
-    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
+    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt in prefill");
     // Making room may evict cached entries; then there is less to read.
     this.makeRoom(lane, count);
     const readCount = this.#prefixes.read(kept, count, { lane: lane.kv, slot: slotOf(prompt) });
@@ -172,7 +172,7 @@ export class Lanes implements Iterable<Lane> {
 
   /** Continues a prompt from another engine's keys and values, like {@link readCached}; the next step computes the rest. */
   #readReceived(prompt: Sequence, received: ReceivedPrompt): Float32Array | null {
-    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
+    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt in prefill");
     this.makeRoom(lane, received.tokenCount);
     const place = { lane: lane.kv, slot: slotOf(prompt) };
     prompt.computedCount += received.copyTo(place, prompt.computedCount);
@@ -235,7 +235,7 @@ export class Lanes implements Iterable<Lane> {
       if (each.slot !== null) lane.removeRow(each);
       each.forgetComputed();
     }
-    this.#tidy(lane);
+    this.#closeIfEmpty(lane);
   }
 
   /** Continues resizing lanes ahead of their needs. Once per step, between calls of the runner: slots move. */
@@ -274,7 +274,7 @@ export class Lanes implements Iterable<Lane> {
         if (successor === null) lane.removePrompt(prompt);
         else if (successor !== prompt) lane.handOver(prompt, successor);
       }
-      this.#tidy(lane);
+      this.#closeIfEmpty(lane);
     }
   }
 
@@ -323,7 +323,7 @@ export class Lanes implements Iterable<Lane> {
       const into = target === "new" ? this.#open(lane.adapterKey, lane.adapter) : target;
       this.#cache.ensure(into.kv, into.kv.usedCount + 1, computedCount + 1, positionCountMax);
       lane.moveRow(row, into);
-      this.#tidy(lane);
+      this.#closeIfEmpty(lane);
     }
   }
 
@@ -382,7 +382,7 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /** Closes a lane that is empty. */
-  #tidy(lane: Lane): void {
+  #closeIfEmpty(lane: Lane): void {
     if (!lane.isEmpty) return;
     this.#cache.closeLane(lane.kv);
     this.#lanes.delete(lane.id);

@@ -19,7 +19,7 @@ const trie = buildTokenTrie({
 });
 const constraints = [regex("[a-f]{3,12}"), regex("(ab|c)*z"), choice("abc", "abd", "xyz")];
 
-function lateBy(lateness: () => number): LateConstraints {
+function createLateConstraints(lateness: () => number): LateConstraints {
   return new LateConstraints({ trie, limits: defaultGrammarLimits, lateness });
 }
 
@@ -79,11 +79,11 @@ test("answers do not depend on the delay of masks", async () => {
     const random = seededRandom("late masks", seed);
     const requests = Array.from({ length: 8 }, () => randomRequest(random));
     const inTime = await run(
-      lateBy(() => 0),
+      createLateConstraints(() => 0),
       requests,
     );
     const late = await run(
-      lateBy(() => (random.index(2) === 0 ? 0 : random.index(9))),
+      createLateConstraints(() => (random.index(2) === 0 ? 0 : random.index(9))),
       requests,
     );
     for (const [index, transcript] of late.entries()) {
@@ -100,7 +100,7 @@ test("answers do not depend on the delay of masks", async () => {
 
 test("a waiting row is not computed, and delays no other", async () => {
   const runner = new FakeRunner();
-  const late = lateBy(() => Infinity);
+  const late = createLateConstraints(() => Infinity);
   const { loop, transcript } = observe(late, runner);
   loop.submit(0, requestOf([1, 2], { constraint: constraints[0], choiceCount: 3 }));
   await prepared();
@@ -116,7 +116,7 @@ test("a waiting row is not computed, and delays no other", async () => {
 });
 
 test("a request aborted while its constraint is prepared leaves nothing behind", async () => {
-  const late = lateBy(() => 0);
+  const late = createLateConstraints(() => 0);
   const { loop, transcript } = observe(late);
   loop.submit(0, requestOf([1], { constraint: constraints[0] }));
   loop.abort(0);

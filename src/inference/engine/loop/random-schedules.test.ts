@@ -151,7 +151,7 @@ async function runSchedule(seed: number): Promise<void> {
   }[] = [];
   const isPending = ({ arrivesAt }: Visit, step: number): boolean => arrivesAt >= step;
   for (let step = 0; loop.hasWork || visits.some((visit) => isPending(visit, step)); step++) {
-    assert.ok(step < 1000, `seed ${seed}: the schedule comes to its end`);
+    assert.ok(step < 1000, `seed ${seed}: the schedule ends`);
     visits.forEach(({ number, arrivesAt, stops, abortedAt }, key) => {
       if (arrivesAt === step) loop.submit(key, requests[number]);
       for (const choice of requestChoices(number)) {

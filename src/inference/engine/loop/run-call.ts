@@ -161,7 +161,7 @@ async function prefillChunks(
     chunks.map((chunk) => ({
       slot: slotOf(chunk.prompt),
       tokenIds: chunk.prompt.tokenIds.slice(chunk.start, chunk.start + chunk.count),
-      logits: wantedOf(chunk),
+      logits: chooseLogits(chunk),
     })),
   );
   const { vocabularySize } = runner.shape;
@@ -180,8 +180,8 @@ async function prefillChunks(
   return { scored, drafted: [], promptLogprobs, embedded };
 }
 
-function wantedOf(chunk: PromptChunk<Sequence>): PromptPart["logits"] {
-  if (newTokensOf(chunk).ids.length > 0) return "all";
+function chooseLogits(chunk: PromptChunk<Sequence>): PromptPart["logits"] {
+  if (findNewTokens(chunk).ids.length > 0) return "all";
   if (!isLast(chunk)) return "none";
   return chunk.prompt.wantsEmbedding ? "last-hidden" : "last";
 }
@@ -199,7 +199,7 @@ interface NewTokens {
   readonly firstRow: number;
 }
 
-function newTokensOf({ prompt, start, count }: PromptChunk<Sequence>): NewTokens {
+function findNewTokens({ prompt, start, count }: PromptChunk<Sequence>): NewTokens {
   const { request, emittedLogprobCount } = prompt.running;
   // The first token of a prompt has no log-probability.
   const first = Math.max(1, emittedLogprobCount);
@@ -216,7 +216,7 @@ function logprobsOf(
   const { running, needsLogprobs } = chunk.prompt;
   const { promptLogprobCount } = running.request.outputs;
   if (promptLogprobCount === null || !needsLogprobs) return [];
-  const { ids, firstRow } = newTokensOf(chunk);
+  const { ids, firstRow } = findNewTokens(chunk);
   const first = running.emittedLogprobCount === 0 ? [null] : [];
   if (first.length + ids.length === 0) return [];
   try {

@@ -40,7 +40,7 @@ const carry = async (
   const held = withPrompt({ ...request, stopping: { ...request.stopping, maxTokens: 1 } }, { hold });
   const [transcript] = await runTogether(runner, [held], { ...limits, transfers });
   assert.equal(computedOf(transcript)?.isHeld, true);
-  const prompt = present(await transfers.take("h", request.cacheOwner), "what is held");
+  const prompt = present(await transfers.take("h", request.cacheOwner), "a held prompt");
   await to.expect("r", prompt);
   for (let offset = 0; offset < prompt.byteLength; offset += 1001)
     await to.write(
@@ -105,7 +105,7 @@ const checkTransfer = async (runner: ModelRunner, seed: number): Promise<void> =
   }
   const [alone] = await runTogether(runner, [request], { ...smallLimits, promptChunkTokens: 128 });
   assert.deepEqual(answerOf(transcript(0)), answerOf(alone), `seed ${seed}`);
-  assert.equal(to.bytes, 0, "what came is let go");
+  assert.equal(to.bytes, 0, "the received prompt is released");
 };
 
 const models = [
@@ -188,7 +188,7 @@ test("a held prompt stays intact while the cache that contains it evicts others"
   const { loop } = observedLoop(runner, limits);
   loop.submit(0, withPrompt(requestOf(prompt, { maxTokens: 1 }), { hold }));
   while (loop.hasWork) await loop.step();
-  const { byteLength } = present(await transfers.take("h", ""), "what is held");
+  const { byteLength } = present(await transfers.take("h", ""), "a held prompt");
   const before = await transfers.read("h", 0, byteLength);
   for (let key = 1; key < 6; key++) {
     loop.submit(key, requestOf(prompt.map((id) => (id + key) % fakeShape.vocabularySize)));

@@ -20,7 +20,7 @@ import { OnDemandEngine } from "./on-demand-engine.ts";
 const waitMs = 60_000;
 const limits = { bytesMax: 10, keepAliveMs: 300_000, turnMs: 10_000, pauseMs: 250 };
 const { signal } = new AbortController();
-const whoever = () => ({ signal: new AbortController().signal });
+const anyRequest = () => ({ signal: new AbortController().signal });
 
 /** Script of a base's loads: each ends when the test says so, or immediately. */
 interface Script {
@@ -154,22 +154,22 @@ test("while the start loads a base, refuses its requests with the reason and a r
     { a: { isReadyAtStart: true, until: loading.promise } },
     { starts: false },
   );
-  assert.equal((await refusalOf(a.hold(whoever()))).code, "unavailable");
+  assert.equal((await refusalOf(a.hold(anyRequest()))).code, "unavailable");
   const started = start();
-  const { code, message, retryAfterSeconds } = await refusalOf(a.hold(whoever()));
+  const { code, message, retryAfterSeconds } = await refusalOf(a.hold(anyRequest()));
   assert.deepEqual(
     [code, message, retryAfterSeconds, kindOf(a)],
     ["unavailable", "The model a is loading; try again in 2 s.", 2, "starting"],
   );
   loading.end();
   await started;
-  (await a.hold(whoever()))();
+  (await a.hold(anyRequest()))();
 });
 
 test("requests wait visibly while a base is loaded, and then all run", async () => {
   const loading = later();
   const { a, memory, events, settle } = await serve({ a: { until: loading.promise } });
-  const holds = [whoever(), whoever(), whoever()].map((options) => a.hold(options));
+  const holds = [anyRequest(), anyRequest(), anyRequest()].map((options) => a.hold(options));
   assert.deepEqual([kindOf(a), a.status().waitingCount, memory.waitingCount], ["loading", 3, 3]);
   loading.end();
   await settle();
@@ -219,12 +219,12 @@ test("if all bases are busy, a request waits for its turn, and new requests of t
   const waiting = b.hold({ signal });
   await clock.advance(5000);
   // Its turn is not over: the base still accepts requests.
-  const second = await a.hold(whoever());
+  const second = await a.hold(anyRequest());
   await clock.advance(6000);
-  const behind = a.hold(whoever());
+  const behind = a.hold(anyRequest());
   first();
   await settle();
-  assert.deepEqual(events, ["a loaded"], "what runs goes on");
+  assert.deepEqual(events, ["a loaded"], "running requests continue");
   second();
   await settle();
   const release = await waiting;
@@ -239,10 +239,10 @@ test("if all bases are busy, a request waits for its turn, and new requests of t
 test("requests with one signal never wait for each other", async () => {
   const { a, b, events, clock, settle } = await serve({ a: {}, b: {} });
   const first = await a.hold({ signal });
-  const waiting = b.hold(whoever());
+  const waiting = b.hold(anyRequest());
   await clock.advance(11_000);
   const second = await a.hold({ signal });
-  const other = a.hold(whoever());
+  const other = a.hold(anyRequest());
   first();
   await settle();
   assert.deepEqual(events, ["a loaded"]);
@@ -267,14 +267,14 @@ test("a request that times out waiting for room learns which bases hold it, and 
     /The model b is not loaded.*within 60 s: it is held by a \(0 MiB, 1 requests\)\. .*`models\.memoryBytes`/,
   );
   // The base that was to make room accepts requests again.
-  (await a.hold(whoever()))();
+  (await a.hold(anyRequest()))();
 });
 
 test("refuses requests beyond the queue limit as overloaded", async () => {
   const loading = later();
   const { a } = await serve({ a: { until: loading.promise } }, { waitingCountMax: 2 });
-  void Promise.all([a.hold(whoever()), a.hold(whoever())]).catch(() => undefined);
-  assert.equal((await refusalOf(a.hold(whoever()))).code, "overloaded");
+  void Promise.all([a.hold(anyRequest()), a.hold(anyRequest())]).catch(() => undefined);
+  assert.equal((await refusalOf(a.hold(anyRequest()))).code, "overloaded");
   loading.end();
 });
 
@@ -282,7 +282,7 @@ test("a failed load is reported to all who wait, retried with back-off, and does
   const script: Script = { failureCount: 2 };
   const { a, b, events, clock, settle } = await serve({ a: { bytes: 4 }, b: script });
   await a.hold({ signal });
-  const refusals = [whoever(), whoever()].map((options) => refusalOf(b.hold(options)));
+  const refusals = [anyRequest(), anyRequest()].map((options) => refusalOf(b.hold(options)));
   await settle();
   for (const { code, message, retryAfterSeconds } of await Promise.all(refusals)) {
     assert.deepEqual([code, retryAfterSeconds], ["unavailable", 1]);
@@ -291,14 +291,14 @@ test("a failed load is reported to all who wait, retried with back-off, and does
   assert.deepEqual([kindOf(a), kindOf(b), a.loadFault], ["ready", "failed", null]);
   assert.match(reasonOf(b), /could not be loaded/);
   assert.equal(b.loadFault, reasonOf(b));
-  assert.equal((await refusalOf(b.hold(whoever()))).code, "unavailable");
+  assert.equal((await refusalOf(b.hold(anyRequest()))).code, "unavailable");
   assert.deepEqual(events, ["a loaded", "b failed"]);
   await clock.advance(1000);
-  const second = refusalOf(b.hold(whoever()));
+  const second = refusalOf(b.hold(anyRequest()));
   await settle();
   assert.equal((await second).retryAfterSeconds, 2);
   await clock.advance(2000);
-  const third = b.hold(whoever());
+  const third = b.hold(anyRequest());
   await settle();
   await third;
   assert.deepEqual(events.slice(2), ["b failed", "b loaded"]);
@@ -315,7 +315,7 @@ test("requests retry a base that the start could not load, which is reported as 
     ["failed", "The model a could not be loaded: its process was ended."],
   );
   assert.match(
-    (await refusalOf(a.hold(whoever()))).message,
+    (await refusalOf(a.hold(anyRequest()))).message,
     /its process was ended\. The next attempt is in 1 s/,
   );
   await clock.advance(1000);
@@ -387,14 +387,14 @@ test("refuses a base that can never fit, with its need, the limit and the cure",
 test("a stop refuses all who wait, aborts a load, and frees the memory", async () => {
   const loading = later();
   const { a, b, memory, settle } = await serve({ a: { until: loading.promise }, b: {} });
-  const refused = refusalOf(a.hold(whoever()));
-  const waiting = b.hold(whoever());
+  const refused = refusalOf(a.hold(anyRequest()));
+  const waiting = b.hold(anyRequest());
   const stopped = a.stop();
   loading.end();
   await stopped;
   await settle();
   assert.equal((await refused).code, "unavailable");
-  assert.equal((await refusalOf(a.hold(whoever()))).code, "unavailable");
+  assert.equal((await refusalOf(a.hold(anyRequest()))).code, "unavailable");
   await waiting;
   assert.deepEqual([kindOf(a), kindOf(b), memory.bytes], ["stopped", "ready", 6]);
   await b.stop();

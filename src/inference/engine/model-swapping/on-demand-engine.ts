@@ -166,11 +166,11 @@ export class OnDemandEngine implements Engine {
 
   async #start(signal: AbortSignal): Promise<void> {
     this.#phase = "starting";
-    const breakOff = (): void => {
+    const abortLoad = (): void => {
       this.#phase = "stopped";
       void this.#place.stop().catch(() => undefined);
     };
-    signal.addEventListener("abort", breakOff, { once: true });
+    signal.addEventListener("abort", abortLoad, { once: true });
     try {
       if (this.#options.isReadyAtStart) await this.#place.load();
     } finally {

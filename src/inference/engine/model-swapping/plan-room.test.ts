@@ -238,7 +238,7 @@ class History {
 
   #load(base: SimulatedBase): void {
     assert.equal(base.state, "unloaded");
-    assert.notEqual(base.waitingSinceMs, null, "only what is waited for is loaded");
+    assert.notEqual(base.waitingSinceMs, null, "only bases with waiting requests are loaded");
     this.loadCount += 1;
     base.state = "loading";
     base.changesAtMs = this.#nowMs + this.#random.uniform() * loadMsMax;

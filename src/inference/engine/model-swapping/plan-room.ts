@@ -83,7 +83,7 @@ function makeRoom(tenants: readonly PlannedBase[], needed: number, now: Now): Re
   if (rest <= 0) return nothing;
   const loaded = tenants.filter(({ state }) => state === "loaded");
   const idle = chooseEnoughToFree(
-    loaded.filter((tenant) => !tenant.isBusy && mayGo(tenant, now)).sort(longestUnused),
+    loaded.filter((tenant) => !tenant.isBusy && mayUnload(tenant, now)).sort(compareLastUse),
     rest,
   );
   if (idle !== null) {
@@ -91,7 +91,7 @@ function makeRoom(tenants: readonly PlannedBase[], needed: number, now: Now): Re
   }
   // Closed bases stay closed: their requests finish, and none is added.
   const closing = chooseEnoughToFree(
-    loaded.filter((tenant) => tenant.isClosed || mayClose(tenant, now)).sort(closedFirst),
+    loaded.filter((tenant) => tenant.isClosed || mayClose(tenant, now)).sort(compareClosed),
     rest,
   );
   const ends = loaded.map((tenant) => tenant.loadedAtMs + now.limits.turnMs);
@@ -108,12 +108,12 @@ function isTurnOver({ loadedAtMs }: PlannedBase, { limits, nowMs }: Now): boolea
   return nowMs - loadedAtMs >= limits.turnMs;
 }
 
-function mayGo(tenant: PlannedBase, now: Now): boolean {
+function mayUnload(tenant: PlannedBase, now: Now): boolean {
   return tenant.isClosed || isTurnOver(tenant, now) || now.nowMs - tenant.usedAtMs >= now.limits.pauseMs;
 }
 
 function mayClose(tenant: PlannedBase, now: Now): boolean {
-  return isTurnOver(tenant, now) || (!tenant.isBusy && mayGo(tenant, now));
+  return isTurnOver(tenant, now) || (!tenant.isBusy && mayUnload(tenant, now));
 }
 
 /** Returns the first of these that free enough; null if all together do not. */
@@ -128,11 +128,11 @@ function chooseEnoughToFree(tenants: readonly PlannedBase[], bytes: number): rea
   return freed >= bytes ? taken : null;
 }
 
-function longestUnused(one: PlannedBase, other: PlannedBase): number {
+function compareLastUse(one: PlannedBase, other: PlannedBase): number {
   return Number(one.isKept) - Number(other.isKept) || one.usedAtMs - other.usedAtMs;
 }
 
-function closedFirst(one: PlannedBase, other: PlannedBase): number {
+function compareClosed(one: PlannedBase, other: PlannedBase): number {
   return (
     Number(other.isClosed) - Number(one.isClosed) ||
     Number(one.isKept) - Number(other.isKept) ||

@@ -16,7 +16,7 @@ class WrittenTree {
   add(scope: string, tokenIds: readonly number[], count = tokenIds.length): readonly BlockSpan[] {
     const spans = this.tree.add(scope, tokenIds, count);
     for (const { block, place, start, count: size } of spans) {
-      assert.ok(place + size <= this.tree.blockPositions, "a span lies in its block");
+      assert.ok(place + size <= this.tree.blockPositions, "a span fits its block");
       for (let index = 0; index < size; index++) {
         this.#blocks.set(`${block} ${place + index}`, historyOf(scope, tokenIds, start + index));
       }
@@ -33,7 +33,7 @@ class WrittenTree {
         assert.equal(
           this.#blocks.get(`${block} ${place + index}`),
           historyOf(scope, tokenIds, start + index),
-          "a block has what was computed after the same tokens",
+          "a block holds entries computed after the same tokens",
         );
       }
       end += count;

@@ -132,7 +132,7 @@ export class PrefixTree {
 
   #dropOldest(): number {
     const [oldest] = this.#order;
-    assert(oldest.children.size === 0, "what continues a node goes before it");
+    assert(oldest.children.size === 0, "continuations of a node are evicted before it");
     this.#order.delete(oldest);
     const parent = present(oldest.parent, "the parent of a node below the root");
     parent.children.delete(oldest.key);

@@ -23,7 +23,7 @@ test("expects a call to take as long as the last one", () => {
   const times = new CallTimes();
   times.observe("later", work(64, 4096), 33);
   assert.ok(Math.abs(expected(times, work(64, 4096)) - 33) < 1e-9);
-  assert.ok(expected(times, work(128, 8192)) < 66, "a call costs something of its own");
+  assert.ok(expected(times, work(128, 8192)) < 66, "a call has a fixed cost");
 });
 
 test("learns any line from calls of random sizes, at any speed of the machine", () => {

@@ -41,7 +41,7 @@ export function expectedMs({ callMs, tokenMs, pairMs }: CallCost, work: CallWork
 }
 
 /** Until this many calls of a kind were measured, a delayed one may dominate the estimate. */
-const firstCalls = 8;
+const earlyCallCount = 8;
 
 export class CallTimes {
   readonly #costs: Record<CallKind, CallCost | null> = { first: null, later: null, decode: null };
@@ -63,7 +63,7 @@ export class CallTimes {
       return;
     }
     const expected = expectedMs(known, { tokenCount, pairCount });
-    if (ms < errorShareMax * expected && this.#callCounts[kind] <= firstCalls) {
+    if (ms < errorShareMax * expected && this.#callCounts[kind] <= earlyCallCount) {
       // The estimate comes from delayed calls, such as the first of their kind.
       const part = ms / expected;
       const { callMs, tokenMs, pairMs } = known;

@@ -134,12 +134,12 @@ const checkStep = (running: readonly Simulated[], calls: Calls, msMax: number, c
   const ms = groups.reduce((sum, group) => sum + expectedMs(cost, prefillWork(group)), 0);
   // A small rest may be included.
   assert.ok(ms <= Math.max(1.25 * msMax + 10, partMsMax), `${context}: time`);
-  assert.equal(chunks.length > 0, running.some(isPrompt), `${context}: prompts always go on`);
+  assert.equal(chunks.length > 0, running.some(isPrompt), `${context}: prompts always continue`);
   for (const { chunks: group } of groups) {
     const isFirst = group[0].start === 0;
     const real = group.reduce((sum, chunk) => sum + chunk.count, 0);
     const padded = group.length * Math.max(...group.map((chunk) => chunk.count));
-    assert.ok(isFirst ? real >= 0.75 * padded : group.length <= 4, `${context}: what shares a call`);
+    assert.ok(isFirst ? real >= 0.75 * padded : group.length <= 4, `${context}: parts of a call`);
     assert.ok(
       group.every(({ start }) => (start === 0) === isFirst),
       `${context}: first or later parts`,
@@ -148,7 +148,7 @@ const checkStep = (running: readonly Simulated[], calls: Calls, msMax: number, c
   }
   for (const load of after) {
     const decodes = calls.some(({ kind, laneId }) => kind === "decode" && laneId === load.laneId);
-    assert.equal(decodes, load.decodingCount > 0, `${context}: rows always go on`);
+    assert.equal(decodes, load.decodingCount > 0, `${context}: rows always continue`);
   }
 };
 
@@ -243,7 +243,7 @@ const simulate = (seed: number): number => {
   let kept: readonly Simulated[] = [];
   let turns: Turns = noTurns;
   for (let step = 0; arrivals.length + queue.length + running.length > 0; step++) {
-    assert.ok(step < 200 * arrivalCount, `${context}: nobody starves`);
+    assert.ok(step < 200 * arrivalCount, `${context}: no request starves`);
     while (arrivals.length > 0 && queue.length < 30 && random.uniform() < rate)
       queue.push(arrivals.shift() as Simulated);
     startAndStop(queue, running, context);
@@ -312,7 +312,8 @@ const simulateFlood = (seed: number): void => {
       0,
     );
     for (const [item, since] of came) {
-      if (step === since.step) assert.ok(running.includes(item), `${context}: ${item.name} starts at once`);
+      if (step === since.step)
+        assert.ok(running.includes(item), `${context}: ${item.name} starts immediately`);
       if (isPrompt(item)) continue;
       // Half goes to the shortest rests, the other half rotates over four owners; each part has at most this many
       // tokens.

@@ -44,7 +44,7 @@ test("arranges large weights once for each content, and deletes a model's earlie
     const [name = ""] = first.keys();
     mkdirSync(join(folder, `${name}.1.partial`));
     await make("one", "b");
-    assert.equal(stamps().size, 2, "what was arranged of a model's earlier weights is gone");
+    assert.equal(stamps().size, 2, "the file of the model's earlier weights is deleted");
     assert.ok(!stamps().has(name));
   } finally {
     rmSync(root, { recursive: true });

@@ -14,7 +14,7 @@ test("the sessions that every request needs exist before the first, and others a
     (await Promise.race([sessions.get(kind, null), Promise.resolve(null)])) !== null;
   await sessions.prepare(graphsOfEveryRequest({ config }));
   assert.deepEqual(
-    [await isThere("token"), await isThere("first"), await isThere("later-alone")],
+    [await isThere("token"), await isThere("first"), await isThere("later-single")],
     [true, true, false],
   );
   await sessions.close();

@@ -22,7 +22,7 @@ import { createSession, type Session } from "../../onnx/session.ts";
  * Kinds of graphs: first parts of prompts, later parts of several, a later part of one, one token a row, several draft
  * tokens a row, and one token a row in two caches.
  */
-export type GraphKind = "first" | "later" | "later-alone" | "token" | "drafts" | "pair";
+export type GraphKind = "first" | "later" | "later-single" | "token" | "drafts" | "pair";
 
 /** Form in which a graph takes an adapter; null takes none. */
 type Lora = LoraForm | null;
@@ -77,8 +77,8 @@ export class ServingSessions {
       ["first", "whole"],
       ["later", null],
       ["later", "whole"],
-      ["later-alone", null],
-      ["later-alone", "whole"],
+      ["later-single", null],
+      ["later-single", "whole"],
       ["drafts", null],
       ["drafts", "whole"],
       ["pair", null],
@@ -141,7 +141,7 @@ function graphOf(kind: GraphKind, config: ModelConfig, options: ServingOptions):
       return buildPrefillGraph(config, options);
     case "later":
       return buildContinuationGraph(config, options);
-    case "later-alone":
+    case "later-single":
       return buildContinuationGraph(config, options, 1);
     case "token":
       return buildDecodeGraph(config, options);

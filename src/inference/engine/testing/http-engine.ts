@@ -119,7 +119,7 @@ export class HttpEngine implements Engine {
       const answer = await fetch(`${this.#url}/generate`, { method: "POST", body, signal });
       for await (const line of linesOf(answer)) {
         if ("failure" in line) throw toServiceError(line.failure);
-        for (const event of line.events) stream.push(withNumbers(event));
+        for (const event of line.events) stream.push(restoreNaN(event));
       }
     } catch (error) {
       // An ended generation receives nothing more.
@@ -151,7 +151,7 @@ function nameOf({ id, hash = "" }: AdapterReference): string {
 }
 
 /** JSON has no NaN, the log-probability that was not requested. */
-function withNumbers(event: GenerationEvent): GenerationEvent {
+function restoreNaN(event: GenerationEvent): GenerationEvent {
   if (event.kind !== "tokens") return event;
   const tokens = event.tokens.map((token) => ({
     ...token,
@@ -212,9 +212,9 @@ class RemoteServer {
     const say = (line: Line): void => void response.write(`${JSON.stringify(line)}\n`);
     const others = this.#runningCount++;
     try {
-      const generation = this.#behind.submit(inexact(request, others));
+      const generation = this.#behind.submit(varySeed(request, others));
       response.once("close", () => generation.abort());
-      for await (const batch of generation.events) say({ events: batch.map(shaken) });
+      for await (const batch of generation.events) say({ events: batch.map(perturb) });
     } catch (error) {
       say({ failure: failureOf(error, "broken") });
     } finally {
@@ -225,14 +225,14 @@ class RemoteServer {
 }
 
 /** Makes draws depend on the number of choices, and on other running requests. */
-function inexact(request: GenerationRequest, others: number): GenerationRequest {
+function varySeed(request: GenerationRequest, others: number): GenerationRequest {
   const { sampling, choices } = request;
   const count = choices.kind === "sample" ? choices.count : 0;
   return { ...request, sampling: { ...sampling, seed: sampling.seed * 131 + count + 17 * others } };
 }
 
 /** Changes the last digits of log-probabilities, so that no caller relies on them. */
-function shaken(event: GenerationEvent): GenerationEvent {
+function perturb(event: GenerationEvent): GenerationEvent {
   if (event.kind !== "tokens") return event;
   const by = (Math.random() - 0.5) * 1e-6;
   const shake = <Token extends { readonly logprob: number }>(token: Token): Token => ({

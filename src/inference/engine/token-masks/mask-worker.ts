@@ -50,7 +50,7 @@ interface Turn {
 }
 
 /** Silence checks per deadline: a machine that was suspended for a while then does not count as a silent thread. */
-const looksPerDeadline = 10;
+const checksPerDeadline = 10;
 
 export class MaskWorker {
   readonly #options: MaskWorkerOptions;
@@ -181,16 +181,16 @@ export class MaskWorker {
   #beginWatch(): NodeJS.Timeout {
     const { silenceDeadlineMs } = this.#options;
     let last = this.#signals.finishedCount;
-    let silentLooks = 0;
+    let silentChecks = 0;
     const look = (): void => {
-      if (!this.#isAwaited()) return this.#endWatch();
+      if (!this.#hasPending()) return this.#endWatch();
       const finished = this.#signals.finishedCount;
-      silentLooks = finished === last ? silentLooks + 1 : 0;
+      silentChecks = finished === last ? silentChecks + 1 : 0;
       last = finished;
-      if (silentLooks >= looksPerDeadline)
+      if (silentChecks >= checksPerDeadline)
         this.#break(new Error(`The thread finished nothing for ${silenceDeadlineMs} ms.`));
     };
-    return setInterval(look, silenceDeadlineMs / looksPerDeadline).unref();
+    return setInterval(look, silenceDeadlineMs / checksPerDeadline).unref();
   }
 
   #endWatch(): void {
@@ -198,7 +198,7 @@ export class MaskWorker {
     this.#watch = null;
   }
 
-  #isAwaited(): boolean {
+  #hasPending(): boolean {
     if (this.#asked.size > 0) return true;
     return [...this.#open].some(([place, { turn }]) => !this.#board.isDone(place, turn));
   }

@@ -86,7 +86,7 @@ class MigratingCursor implements ConstraintCursor {
     if (moved === null) throw refused(read);
     this.#hasMoved = true;
     this.#leave();
-    void this.#goOn(moved);
+    void this.#migrate(moved);
     return null;
   }
 
@@ -106,7 +106,7 @@ class MigratingCursor implements ConstraintCursor {
     this.#place = null;
   }
 
-  async #goOn(moved: Promise<Compiled>): Promise<void> {
+  async #migrate(moved: Promise<Compiled>): Promise<void> {
     try {
       const { worker, key } = await moved;
       if (!this.#isClosed) this.#place = worker.open(key, this.#tokenIds);

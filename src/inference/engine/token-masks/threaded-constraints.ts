@@ -126,7 +126,7 @@ export class ThreadedConstraints implements ConstraintBackend {
 }
 
 function quickLimits(settings: ConstraintSettings, quickSteps: number): GrammarLimits {
-  const atMost = (steps: number): number => Math.min(steps, quickSteps);
+  const limitSteps = (steps: number): number => Math.min(steps, quickSteps);
   const { compileSteps, maskSteps } = settings;
-  return { ...settings, compileSteps: atMost(compileSteps), maskSteps: atMost(maskSteps) };
+  return { ...settings, compileSteps: limitSteps(compileSteps), maskSteps: limitSteps(maskSteps) };
 }

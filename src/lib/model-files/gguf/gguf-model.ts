@@ -60,7 +60,7 @@ export function writeGgufFolder(file: string, folder: string): void {
     "tokenizer.json": tokenizer,
     "tokenizer_config.json": tokenizerConfig,
     [pointerName]: {
-      ...pointerTo(resolve(file), ggufTensors(whole, metadata)),
+      ...createPointer(resolve(file), ggufTensors(whole, metadata)),
       architecture: architectureOf(metadata).prefix,
     },
   };
@@ -77,7 +77,7 @@ export function writeGgufFolder(file: string, folder: string): void {
   }
 }
 
-function pointerTo(file: string, tensors: ReadonlyMap<string, StoredTensor>): Pointer {
+function createPointer(file: string, tensors: ReadonlyMap<string, StoredTensor>): Pointer {
   const parts = ggufParts(file);
   return {
     file,

@@ -42,7 +42,7 @@ export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
     case "llama":
       return {
         tokenizer: {
-          added_tokens: withBlanksTaken(metadata, addedTokens(vocabulary, ["control", "unknown"])),
+          added_tokens: takeBlanks(metadata, addedTokens(vocabulary, ["control", "unknown"])),
           ...shared(metadata, tokens),
           ...sentencePiece(metadata, vocabulary),
         },
@@ -85,7 +85,7 @@ function addedTokens(
 /** Phi-3's tokens that do not include the blanks after them, as in llama.cpp; its files do not say. */
 const phi3BlanksLeft: ReadonlySet<string> = new Set(["<unk>", "<s>", "<|endoftext|>"]);
 
-function withBlanksTaken(metadata: GgufMetadata, added: readonly AddedToken[]): readonly AddedToken[] {
+function takeBlanks(metadata: GgufMetadata, added: readonly AddedToken[]): readonly AddedToken[] {
   if (metadata.text("general.architecture") !== "phi3") return added;
   return added.map((token) => ({ ...token, rstrip: !phi3BlanksLeft.has(token.content) }));
 }

@@ -11,9 +11,9 @@ const memoryMebibytes = 1024;
  *
  * @param modelFolder small model for the trial
  */
-export async function usableDevice(wanted: Device, modelFolder: string): Promise<DeviceChoice> {
+export async function chooseDevice(wanted: Device, modelFolder: string): Promise<DeviceChoice> {
   if (wanted === "cpu") return { device: "cpu", reason: "" };
-  const fault = await triedDevice(wanted, modelFolder);
+  const fault = await tryDevice(wanted, modelFolder);
   return fault === null
     ? { device: wanted, reason: "" }
     : { device: "cpu", reason: `${wanted} cannot be used: ${fault}` };
@@ -24,7 +24,7 @@ export async function usableDevice(wanted: Device, modelFolder: string): Promise
  *
  * @returns reason why it is unusable, for people; null if it is usable
  */
-export async function triedDevice(device: Device, modelFolder: string): Promise<string | null> {
+export async function tryDevice(device: Device, modelFolder: string): Promise<string | null> {
   try {
     return await inDeviceProcess("try", { device, modelFolder }, { deadlineMs: trialMs, memoryMebibytes });
   } catch (error) {

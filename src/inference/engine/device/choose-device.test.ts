@@ -6,14 +6,14 @@ import { modelFolder } from "../contract/engine-under-test.ts";
 import { loopCapabilities } from "../loop-capabilities.ts";
 import { engineSettings } from "../settings.ts";
 import { deviceFault, differenceOf } from "./compare-devices.ts";
-import { usableDevice } from "./usable-device.ts";
+import { chooseDevice } from "./choose-device.ts";
 
 test("uses the processor without a trial", async () => {
-  assert.deepEqual(await usableDevice("cpu", "no such folder"), { device: "cpu", reason: "" });
+  assert.deepEqual(await chooseDevice("cpu", "no such folder"), { device: "cpu", reason: "" });
 });
 
 test("falls back to the processor and gives the reason if a device is unusable", async () => {
-  const choice = await usableDevice("webgpu", modelFolder);
+  const choice = await chooseDevice("webgpu", modelFolder);
   if (choice.device === "webgpu") assert.equal(choice.reason, "");
   else assert.match(choice.reason, /^webgpu cannot be used: \S/);
 });
