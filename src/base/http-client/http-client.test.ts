@@ -9,7 +9,7 @@ import { AnswerTooLarge, HttpFailure, HttpTimeout } from "./http-failure.ts";
 import { readText } from "./read-answer.ts";
 
 const longMs = 60_000;
-const waits = { connectMs: longMs, answerMs: longMs, nextMs: longMs };
+const timeouts = { connectMs: longMs, answerMs: longMs, nextMs: longMs };
 
 /** A server that counts its connections, and a client for it. */
 async function served(t: TestContext, listener: RequestListener) {
@@ -29,7 +29,7 @@ async function served(t: TestContext, listener: RequestListener) {
       method: "GET",
       url: new URL(`http://127.0.0.1:${port}/a?b`),
       headers: {},
-      waits,
+      timeouts,
       ...request,
     });
   return { send, port, server, connections: () => connectionCount };
@@ -92,11 +92,11 @@ test("limits the time of each phase of a request", async (t) => {
     if (request.headers["x-phase"] === "next-part") response.write("begun");
   });
   const late = async (phase: string, short: object): Promise<string> => {
-    const error: unknown = await send({ headers: { "x-phase": phase }, waits: { ...waits, ...short } })
+    const error: unknown = await send({ headers: { "x-phase": phase }, timeouts: { ...timeouts, ...short } })
       .then(({ body }) => readText(body, 100))
       .catch((thrown: unknown) => thrown);
     assert.ok(error instanceof HttpTimeout && error.wasSent, String(error));
-    return error.waitedFor;
+    return error.phase;
   };
   assert.equal(await late("head", { answerMs: 20 }), "head");
   assert.equal(await late("first-part", { firstMs: 20 }), "first-part");
@@ -104,14 +104,14 @@ test("limits the time of each phase of a request", async (t) => {
 });
 
 test("gives up a connection that is never ready after its deadline", async (t) => {
-  // The server does not speak TLS, and waits for a request.
+  // The server does not speak TLS, and timeouts for a request.
   const mute = createTcpServer((socket) => t.after(() => socket.destroy()));
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
   const client = new HttpClient();
   t.after(() => [client, mute].forEach((each) => each.close()));
   const url = new URL(`https://127.0.0.1:${(mute.address() as AddressInfo).port}`);
-  await assert.rejects(client.send({ url, headers: {}, waits: { ...waits, connectMs: 20 } }), {
-    waitedFor: "connection",
+  await assert.rejects(client.send({ url, headers: {}, timeouts: { ...timeouts, connectMs: 20 } }), {
+    phase: "connection",
     wasSent: false,
   });
 });
@@ -154,7 +154,7 @@ test("ends a request on an abort with its reason, before and within its answer",
   const { send } = await served(t, (request, response) => {
     if (request.headers["x-answer"] !== undefined) response.writeHead(200).write("begun");
   });
-  const reason = new Error("nobody waits");
+  const reason = new Error("no longer needed");
   const early = new AbortController();
   const asked = send({ signal: early.signal });
   early.abort(reason);
@@ -175,6 +175,6 @@ test("connects only to the checked addresses, regardless of the host's name", as
   const url = new URL(`http://checked.invalid:${port}/`);
   for (const count of [1, 2]) {
     assert.equal(await readText((await send({ url, addresses })).body, 100), `checked.invalid:${port}`);
-    assert.equal(connections(), count, "on a connection of its own");
+    assert.equal(connections(), count, "on a separate connection");
   }
 });

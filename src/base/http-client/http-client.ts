@@ -4,10 +4,10 @@ import type { LookupFunction } from "node:net";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { unlessAborted } from "../domain/waiting/unless-aborted.ts";
-import { failureOf, HttpFailure, HttpTimeout, type Wait } from "./http-failure.ts";
+import { failureOf, HttpFailure, HttpTimeout, type Phase } from "./http-failure.ts";
 
 /** Timeouts of a request's phases, in milliseconds. An omitted phase is bounded only by the request's signal. */
-export interface Waits {
+export interface Timeouts {
   /** Until there is a connection. */
   readonly connectMs?: number;
   /** Until the head of the answer arrives. */
@@ -28,7 +28,7 @@ export interface HttpRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | null;
-  readonly waits?: Waits;
+  readonly timeouts?: Timeouts;
   /** Ends the request and closes its connection; its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
   /** Makes a redirect a failure; without it a redirect is an answer. */
@@ -73,7 +73,7 @@ export class HttpClient {
   #pool: Promise<Pool> | null = null;
 
   /**
-   * Sends a request and waits for the head of its answer.
+   * Sends a request and timeouts for the head of its answer.
    *
    * @throws HttpFailure; the signal's reason
    */
@@ -144,18 +144,18 @@ async function openPool(addresses?: readonly FoundAddress[]): Promise<Pool> {
 }
 
 async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Promise<HttpAnswer> {
-  const { method = "GET", url, headers, body = null, waits = {}, signal } = request;
-  const { connectMs, answerMs, firstMs = answerMs, nextMs } = waits;
+  const { method = "GET", url, headers, body = null, timeouts = {}, signal } = request;
+  const { connectMs, answerMs, firstMs = answerMs, nextMs } = timeouts;
   signal?.throwIfAborted();
   const ending = new AbortController();
   const onAbort = (): void => ending.abort(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   let timer: NodeJS.Timeout | undefined;
   /** Starts the timeout of a phase, replacing the one before; without a duration it never expires. */
-  const wait = (waitedFor: Wait, durationMs: number | undefined): void => {
+  const startTimeout = (phase: Phase, durationMs: number | undefined): void => {
     clearTimeout(timer);
     if (durationMs === undefined || ending.signal.aborted) return;
-    timer = setTimeout(() => ending.abort(new HttpTimeout(waitedFor, durationMs)), durationMs);
+    timer = setTimeout(() => ending.abort(new HttpTimeout(phase, durationMs)), durationMs);
   };
   const settle = (): void => {
     clearTimeout(timer);
@@ -164,9 +164,9 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
   let [wasSent, isKept] = [false, false];
   const onStart = (): void => {
     [wasSent, isKept] = [true, !isAlone && !pool.isFresh];
-    wait("head", answerMs);
+    startTimeout("head", answerMs);
   };
-  wait("connection", connectMs);
+  startTimeout("connection", connectMs);
   try {
     const sending = pool.dispatcher.request({
       origin: url.origin,
@@ -178,9 +178,9 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
       signal: ending.signal,
       opaque: onStart,
     });
-    // A request that still waits for its connection does not see the signal.
+    // A request that still timeouts for its connection does not see the signal.
     const answer = await unlessAborted(sending, ending.signal);
-    wait("first-part", firstMs);
+    startTimeout("first-part", firstMs);
     const { statusCode: status, headers: answered } = answer;
     const header = (name: string): string | null => answered[name]?.toString() ?? null;
     return { status, headers: answered, header, ...bodyOf(answer.body) };
@@ -217,7 +217,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
           // A slow reader is not a slow server.
           clearTimeout(timer);
           yield piece;
-          wait("next-part", nextMs);
+          startTimeout("next-part", nextMs);
         }
       } catch (error) {
         throw ending.signal.aborted ? ending.signal.reason : failureOf(error, true);

@@ -2,7 +2,7 @@
 // has them.
 
 /** The phases of a request, in order. */
-export type Wait = "connection" | "head" | "first-part" | "next-part";
+export type Phase = "connection" | "head" | "first-part" | "next-part";
 
 /** A request without a whole answer: the server could not be reached, or the connection broke. */
 export class HttpFailure extends Error {
@@ -20,12 +20,12 @@ export class HttpFailure extends Error {
 
 /** A phase that timed out. */
 export class HttpTimeout extends HttpFailure {
-  readonly waitedFor: Wait;
+  readonly phase: Phase;
   readonly durationMs: number;
 
-  constructor(waitedFor: Wait, durationMs: number) {
-    super(`nothing came within ${durationMs / 1000} s`, { wasSent: waitedFor !== "connection" });
-    this.waitedFor = waitedFor;
+  constructor(phase: Phase, durationMs: number) {
+    super(`nothing came within ${durationMs / 1000} s`, { wasSent: phase !== "connection" });
+    this.phase = phase;
     this.durationMs = durationMs;
   }
 }

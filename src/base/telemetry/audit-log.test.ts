@@ -78,7 +78,7 @@ test("rotates a full file and keeps the configured number", async (t) => {
 test("counts lines that exceed the queue in the next lines", async (t) => {
   const path = newFile(t);
   const audit = createAuditLog({ path, bytesMax: 100_000_000, keptCount: 2 }, silentLogger);
-  // The first is being written; the queue holds 10,000 behind it.
+  // The first is being written; the queue holds 10,000 after it.
   for (let count = 0; count < 10_006; count++) audit.record(entry);
   await audit.stop();
   const lines = linesOf(path);

@@ -62,7 +62,7 @@ test("gives a pausing reader the kept lines, the number of missing lines, and th
   assert.deepEqual(numbersIn(reader.text), [...kept, "missing 15", "line 0025"]);
 });
 
-test("keeps no line behind a gap before the gap is announced", () => {
+test("keeps no line after a gap before the gap is announced", () => {
   const reader = new PausedReader();
   const output = new BoundedOutput(reader, { bytesMax: 10 * lineBytes, noticeOf });
   // The first is being written; room for one more comes before half of the buffer is free.

@@ -38,7 +38,7 @@ test("exposes counters, histograms, and gauges with their current values", async
   ]);
   bases = [{ labels: { base: "b" }, value: 0 }];
   const later = samplesOf((await metrics.expose()).text).filter((line) => line.startsWith("hone_running"));
-  assert.deepEqual(later, ['hone_running{base="b"} 0'], "what is gone is not shown any more");
+  assert.deepEqual(later, ['hone_running{base="b"} 0'], "an old sample is not exposed");
 });
 
 test("keeps a server's metrics separate, and adds the process's on request", async () => {

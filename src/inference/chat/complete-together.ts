@@ -22,7 +22,7 @@ export async function beginTogether(
   begin: BeginOne,
   signal: AbortSignal,
 ): Promise<ChatCompletion<RequestDeltas>> {
-  if (count === 1) return alone(await begin(0, { signal, onSubmitted: () => undefined }));
+  if (count === 1) return asRequestDeltas(await begin(0, { signal, onSubmitted: () => undefined }));
   const begun: ChatCompletion[] = [];
   const deltas = answerAll(count, begin, { signal, begun });
   // As with one completion: leaving an unstarted generator frees nothing.
@@ -40,7 +40,7 @@ export async function beginTogether(
   };
 }
 
-function alone(completion: ChatCompletion): ChatCompletion<RequestDeltas> {
+function asRequestDeltas(completion: ChatCompletion): ChatCompletion<RequestDeltas> {
   const { header } = completion;
   async function* numbered(): AsyncGenerator<RequestDeltas, void> {
     for await (const deltas of completion.deltas) yield { request: 0, header, deltas };

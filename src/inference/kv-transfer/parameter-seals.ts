@@ -62,7 +62,7 @@ export class ParameterSeals {
 
   #remember(seal: string): void {
     const now = this.#nowSeconds();
-    // In order of opening; those behind a seal that is still valid are removed later.
+    // In order of opening; those after a seal that is still valid are removed later.
     for (const [other, until] of this.#opened) {
       if (until >= now) break;
       this.#opened.delete(other);

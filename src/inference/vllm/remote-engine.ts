@@ -229,7 +229,7 @@ export class RemoteEngine implements Engine {
   #replica(url: string): Replica {
     const { settings, vocabularySize, logger } = this.#options;
     return new Replica({
-      server: new VllmServer({ url: new URL(url), key: settings.apiKey, waits: timeoutsOf(settings) }),
+      server: new VllmServer({ url: new URL(url), key: settings.apiKey, timeouts: timeoutsOf(settings) }),
       place: this.#place,
       adaptersMax: settings.adaptersMax,
       vocabularySize,

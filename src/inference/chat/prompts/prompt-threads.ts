@@ -97,7 +97,7 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
         : asked;
       requireCuttable(task, others);
       const written = isWithin(smallSize, task) ? await trySmall(task, options) : null;
-      return written ?? present(await writeLarge(task, options), "the result of what is no trial");
+      return written ?? present(await writeLarge(task, options), "the result of a full run");
     },
     read: async (tokenIds, options) => {
       const ids = Int32Array.from(tokenIds);

@@ -159,7 +159,7 @@ export function createAnswerReader(
       const logprobs: ChatLogprob[] = [];
       let matchedStop: string | null = null;
       let isComplete = false;
-      // One at a time, since tokens behind the end of an answer are not part of it.
+      // One at a time, since tokens after the end of an answer are not part of it.
       for (const token of tokens) {
         const taken = reader.take([token]);
         tokenIds.push(...taken.tokenIds);

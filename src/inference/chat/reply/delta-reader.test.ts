@@ -115,7 +115,7 @@ test("keeps the reason of a truncated answer and its call as far as it came", as
   assert.equal(finish?.reason, "length");
 });
 
-test("stops the choice behind the only allowed call and does not count later tokens", async () => {
+test("stops the choice after the only allowed call and does not count later tokens", async () => {
   const one = idsOf(call).length;
   for (const tokensAtOnce of [1, 1000]) {
     const answered = await answer(`${call} and more`, { areParallel: false, tokensAtOnce });

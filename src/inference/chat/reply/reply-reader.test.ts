@@ -128,7 +128,7 @@ test("reads calls that are the whole answer", () => {
   for (const row of table) check({ ...row, format: "llama3" });
 });
 
-test("reads calls behind a mark, in a list or each by its name", () => {
+test("reads calls after a mark, in a list or each by its name", () => {
   const table: readonly Omit<Reading, "format">[] = [
     { from: `[TOOL_CALLS] [${callF}]`, calls: [f] },
     { from: `So:[TOOL_CALLS][${callF}, ${callG}]`, text: "So:", calls: [f, g] },
@@ -224,7 +224,7 @@ test("makes unique ids in the form that templates of Mistral models require", ()
   assert.equal(new Set(ids).size, 2);
 });
 
-test("completes an answer that may have one call behind it, and no other", () => {
+test("completes an answer after its only allowed call, and no other answer", () => {
   const one = readReply(callFormats.hermes, [tagged(callF), "more"], { areParallel: false });
   assert.deepEqual([one.isComplete, one.text], [true, ""]);
   assert.equal(readReply(callFormats.hermes, [tagged(callF), "more"]).isComplete, false);

@@ -24,7 +24,7 @@ export interface ReplyReader {
   push(text: string): ReplyPiece;
   /** Ends the text; returns what was held back. */
   end(): ReplyPiece;
-  /** True once the answer has all the calls that it may have; text behind them is not read. */
+  /** True once the answer has all the calls that it may have; text after them is not read. */
   readonly isComplete: boolean;
   readonly callCount: number;
 }

@@ -9,7 +9,7 @@ import type { ReplyPieces } from "../reply/reply-pieces.ts";
 export interface KnownTools {
   /** JSON Schema of each callable function's arguments, by name; null if it takes none. */
   readonly functions: ReadonlyMap<string, JsonObject | null>;
-  /** True if several calls are allowed; otherwise reading ends behind the first. */
+  /** True if several calls are allowed; otherwise reading ends after the first. */
   readonly areParallel: boolean;
   /** True if a constraint enforces the answer's form. Text that the form cannot produce is then no call. */
   readonly isConstrained: boolean;

@@ -19,7 +19,7 @@ export interface CallMembers {
  * Result of reading a call object.
  *
  * - `none`: no call; the cursor's position is undefined.
- * - `whole`: the cursor is behind the object, or where the object becomes invalid behind its arguments.
+ * - `whole`: the cursor is after the object, or where the object becomes invalid after its arguments.
  * - Else the cursor is where the arguments, partly emitted, stop being JSON.
  */
 export type CallOutcome = "none" | "whole" | BrokenObject;

@@ -153,7 +153,7 @@ test("allows the blanks and ids that some versions of Mistral models write in ca
   check({ choice: "required", format: "mistral-named", allowed: [named], refused: [list, ...odd] });
 });
 
-test("applies a constraint behind the thought, if there may be one", () => {
+test("applies a constraint after the thought, if there may be one", () => {
   const constraint = choice("a", "b");
   check({ constraint, thought: "none", allowed: ["a"], refused: ["<think>x</think>a"] });
   const possible = ["a", "<think>x</think>a", "<think>\nx\n</think>\n\nb"];
@@ -174,7 +174,7 @@ test("applies a constraint behind the thought, if there may be one", () => {
   check({ ...answers, allowed: [`Hm.</think>${call}`], refused: [call, "Hm.</think>"] });
 });
 
-test("allows each kind of constraint behind a thought", () => {
+test("allows each kind of constraint after a thought", () => {
   const older = { triggers: ["<n>"], structures: [{ begin: "<n>", schema: { const: 1 }, end: "</n>" }] };
   const newer = { type: "structural_tag", format: { type: "const_string", value: "a" } };
   const table = [

@@ -62,7 +62,7 @@ export function planReply(
   };
 }
 
-/** Far more tokens than a thought's mark and the line breaks behind it. */
+/** Far more tokens than a thought's mark and the line breaks after it. */
 const lastTokenCount = 32;
 
 function thoughtStart(
@@ -81,7 +81,7 @@ function thoughtStart(
   return begun.lastIndexOf(thoughtMarks.begin) > begun.lastIndexOf(thoughtMarks.end) ? "open" : "none";
 }
 
-// Combines the constraints on an answer into one: the request's own, tool calls, or either; behind a thought if there
+// Combines the constraints on an answer into one: the request's own, tool calls, or either; after a thought if there
 // may be one. Expressed in structural tags, the notation of the API itself.
 
 /** The part of how calls are read that a constraint needs. */
@@ -124,7 +124,7 @@ export function constrainedReply(
     : optionsOfCalls(features);
   return {
     kind: "structural-tag",
-    tag: exactJsonText({ type: "structural_tag", format: behindThought(format, thought) }),
+    tag: exactJsonText({ type: "structural_tag", format: afterThought(format, thought) }),
     allowsAnyWhitespace,
     whitespacePattern,
     allowsAdditionalProperties,
@@ -132,7 +132,7 @@ export function constrainedReply(
 }
 
 /**
- * Options of a constraint on calls only. Templates write at most one blank behind a sign. Further blanks waste tokens,
+ * Options of a constraint on calls only. Templates write at most one blank after a sign. Further blanks waste tokens,
  * and an engine without whitespace patterns may sample them.
  */
 function optionsOfCalls(features: EngineCapabilities["features"]): ConstraintOptions {
@@ -228,7 +228,7 @@ function formatOfTag(tag: ExactJson): ExactJson {
 }
 
 /** Puts a thought and optional line breaks before the format. */
-function behindThought(format: ExactJson, start: ThoughtStart): ExactJson {
+function afterThought(format: ExactJson, start: ThoughtStart): ExactJson {
   if (start === "none") return format;
   const thought = {
     type: "tag",

@@ -404,7 +404,7 @@ test("adds GGUF models by quantization, also in parts, and names them after it",
   });
   await assert.rejects(add("someone/Qwen-GGUF"), {
     code: "unsupported",
-    message: /several GGUF models; name one of Q4_K_M, Q8_0 behind a colon: someone\/Qwen-GGUF:Q4_K_M/,
+    message: /several GGUF models; name one of Q4_K_M, Q8_0 after a colon: someone\/Qwen-GGUF:Q4_K_M/,
   });
   await assert.rejects(add("someone/Qwen-GGUF:Q2_K"), {
     message: /no GGUF model of the kind Q2_K; name one of Q4_K_M, Q8_0/,

@@ -138,7 +138,7 @@ function chooseGguf(
     const fault = wanted === null ? "has several GGUF models" : `has no GGUF model of the kind ${wanted}`;
     throw refused(
       repository,
-      `${fault}; name one of ${choices.join(", ")} behind a colon: ${repository}:${choices[0]}`,
+      `${fault}; name one of ${choices.join(", ")} after a colon: ${repository}:${choices[0]}`,
     );
   }
   const count = Number(ggufName.exec(chosen.files[0]?.path ?? "")?.groups?.["count"] ?? 1);

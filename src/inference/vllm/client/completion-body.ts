@@ -103,7 +103,7 @@ export function promptBody(
 ): CompletionBody {
   const promptLogprobCount = request.outputs.promptLogprobCount ?? 0;
   const { tokenIds, adapter } = request.prompt;
-  const alone: GenerationRequest = {
+  const singleChoice: GenerationRequest = {
     ...request,
     prompt: { tokenIds, adapter },
     sampling: { ...plainSampling, temperature: 0, seed: 0 },
@@ -112,7 +112,7 @@ export function promptBody(
     outputs: { topLogprobCount: null, promptLogprobCount },
     choices: { kind: "sample", count: 1 },
   };
-  return { ...completionBody(alone, model, limits), prompt_logprobs: promptLogprobCount };
+  return { ...completionBody(singleChoice, model, limits), prompt_logprobs: promptLogprobCount };
 }
 
 /** Returns the body for one unused token: a server that cannot compute may still report good health. */

@@ -1,4 +1,4 @@
-// Reads the data of server-sent events (WHATWG HTML, 9.2) as they arrive: the text behind `data:`, joined over the
+// Reads the data of server-sent events (WHATWG HTML, 9.2) as they arrive: the text after `data:`, joined over the
 // lines of an event. Ignores names, ids and comments.
 import { StringDecoder } from "node:string_decoder";
 import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";

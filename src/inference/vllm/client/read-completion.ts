@@ -25,7 +25,7 @@ export interface ChoiceChunk {
   readonly finish: string | null;
 }
 
-/** Usage behind the last choice. */
+/** Usage after the last choice. */
 export interface UsageChunk {
   readonly kind: "usage";
   readonly answerId: string | null;

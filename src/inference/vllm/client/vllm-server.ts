@@ -7,7 +7,7 @@ import {
   HttpClient,
   type HttpAnswer,
   type HttpRequest,
-  type Waits,
+  type Timeouts,
 } from "../../../base/http-client/http-client.ts";
 import { AnswerTooLarge, HttpFailure, HttpTimeout } from "../../../base/http-client/http-failure.ts";
 import { readText } from "../../../base/http-client/read-answer.ts";
@@ -29,7 +29,7 @@ export interface VllmServerOptions {
   readonly url: URL;
   /** Sent as a bearer token; null if it needs none. */
   readonly key: string | null;
-  readonly waits: VllmTimeouts;
+  readonly timeouts: VllmTimeouts;
 }
 
 /** Timeouts in milliseconds. */
@@ -45,7 +45,7 @@ export interface VllmTimeouts {
   readonly adapterMs: number;
 }
 
-interface Call extends Required<Pick<HttpRequest, "method" | "waits" | "signal">> {
+interface Call extends Required<Pick<HttpRequest, "method" | "timeouts" | "signal">> {
   /** With its leading slash. */
   readonly path: string;
   /** Sent as JSON. */
@@ -69,12 +69,12 @@ export class VllmServer {
   readonly name: string;
   readonly #client = new HttpClient();
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #waits: VllmTimeouts;
+  readonly #timeouts: VllmTimeouts;
 
-  constructor({ url, key, waits }: VllmServerOptions) {
+  constructor({ url, key, timeouts }: VllmServerOptions) {
     this.name = `${url.protocol}//${url.host}${url.pathname.replace(/\/$/, "")}`;
     this.#headers = key === null ? {} : { authorization: `Bearer ${key}` };
-    this.#waits = waits;
+    this.#timeouts = timeouts;
   }
 
   /** Closes all connections, including those in use. */
@@ -97,17 +97,17 @@ export class VllmServer {
 
   /** Resolves if it reports good health. */
   async health(options: { readonly signal: AbortSignal }): Promise<void> {
-    const answer = await this.#send({ method: "GET", path: "/health", waits: this.#quick, ...options });
+    const answer = await this.#send({ method: "GET", path: "/health", timeouts: this.#quick, ...options });
     await this.#read(answer, smallBytesMax);
   }
 
   /** Streams the answer to a prompt. Leaving the generator before its last part ends the request at the server too. */
   async *stream(body: CompletionBody, options: { readonly signal: AbortSignal }): AsyncGenerator<StreamPart> {
-    const { connectMs, firstTokenMs, nextTokenMs } = this.#waits;
+    const { connectMs, firstTokenMs, nextTokenMs } = this.#timeouts;
     // A server may hold back the head of its answer until a request begins.
-    const waits = { connectMs, answerMs: firstTokenMs, firstMs: firstTokenMs, nextMs: nextTokenMs };
+    const timeouts = { connectMs, answerMs: firstTokenMs, firstMs: firstTokenMs, nextMs: nextTokenMs };
     const whole = { ...body, stream: true, stream_options: { include_usage: true } };
-    const answer = await this.#send({ method: "POST", path: completions, body: whole, waits, ...options });
+    const answer = await this.#send({ method: "POST", path: completions, body: whole, timeouts, ...options });
     if (answer.status !== 200) await this.#refuse(answer);
     // Any byte extends the connection's timeouts: keep-alives, empty pieces, a dripping event. So the time between
     // tokens is measured too.
@@ -147,9 +147,9 @@ export class VllmServer {
   }
 
   async #complete(body: CompletionBody, options: { readonly signal: AbortSignal }): Promise<unknown> {
-    const { connectMs, firstTokenMs, nextTokenMs } = this.#waits;
-    const waits = { connectMs, answerMs: firstTokenMs, nextMs: nextTokenMs };
-    const answer = await this.#send({ method: "POST", path: completions, body, waits, ...options });
+    const { connectMs, firstTokenMs, nextTokenMs } = this.#timeouts;
+    const timeouts = { connectMs, answerMs: firstTokenMs, nextMs: nextTokenMs };
+    const answer = await this.#send({ method: "POST", path: completions, body, timeouts, ...options });
     return await this.#read(answer, largeBytesMax);
   }
 
@@ -168,10 +168,10 @@ export class VllmServer {
     body: unknown,
     options: { readonly signal: AbortSignal },
   ): Promise<void> {
-    const { connectMs, adapterMs } = this.#waits;
-    const waits = { connectMs, answerMs: adapterMs, nextMs: adapterMs };
+    const { connectMs, adapterMs } = this.#timeouts;
+    const timeouts = { connectMs, answerMs: adapterMs, nextMs: adapterMs };
     const path = `/v1/${what}_lora_adapter`;
-    const answer = await this.#send({ method: "POST", path, body, waits, ...options });
+    const answer = await this.#send({ method: "POST", path, body, timeouts, ...options });
     // The body is a sentence, not JSON.
     if (answer.status !== 200) await this.#refuse(answer);
     await readText(answer.body, smallBytesMax).catch((error: unknown) => {
@@ -179,22 +179,22 @@ export class VllmServer {
     });
   }
 
-  async #ask(call: Omit<Call, "waits">): Promise<unknown> {
-    return await this.#read(await this.#send({ ...call, waits: this.#quick }), smallBytesMax);
+  async #ask(call: Omit<Call, "timeouts">): Promise<unknown> {
+    return await this.#read(await this.#send({ ...call, timeouts: this.#quick }), smallBytesMax);
   }
 
-  get #quick(): Waits {
-    const { connectMs, answerMs } = this.#waits;
+  get #quick(): Timeouts {
+    const { connectMs, answerMs } = this.#timeouts;
     return { connectMs, answerMs, nextMs: answerMs };
   }
 
-  async #send({ method, path, body, waits, signal }: Call): Promise<HttpAnswer> {
+  async #send({ method, path, body, timeouts, signal }: Call): Promise<HttpAnswer> {
     const sent =
       body === undefined
         ? { headers: this.#headers }
         : { headers: { ...this.#headers, "content-type": "application/json" }, body: JSON.stringify(body) };
     try {
-      return await this.#client.send({ method, url: new URL(this.name + path), ...sent, waits, signal });
+      return await this.#client.send({ method, url: new URL(this.name + path), ...sent, timeouts, signal });
     } catch (error) {
       throw unreachable(error);
     }
@@ -232,7 +232,7 @@ const completions = "/v1/completions";
 /** Ends a complete stream. */
 const end = "[DONE]";
 
-const waitedFor: Readonly<Record<HttpTimeout["waitedFor"], string>> = {
+const phaseNames: Readonly<Record<HttpTimeout["phase"], string>> = {
   connection: "A connection to the server that computes this model",
   head: "The head of its answer",
   "first-part": "The first part of its answer",
@@ -244,8 +244,8 @@ function unreachable(error: unknown): unknown {
   if (error instanceof AnswerTooLarge) return malformedAnswer("a size within the limits", error);
   if (!(error instanceof HttpFailure)) return error;
   if (error instanceof HttpTimeout) {
-    const late = `${waitedFor[error.waitedFor]} did not come within ${error.durationMs / 1000} s.`;
-    const code = error.waitedFor === "connection" ? "unavailable" : "timeout";
+    const late = `${phaseNames[error.phase]} did not come within ${error.durationMs / 1000} s.`;
+    const code = error.phase === "connection" ? "unavailable" : "timeout";
     return new ServiceError({ code, message: late });
   }
   const message = error.wasSent

@@ -57,8 +57,8 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
     // as in virtual time.
     settings: { firstTokenSeconds: load.firstTokenSeconds, connectSeconds: 30, lookSeconds: 0.04 },
   });
-  const alone = createFakeEngine();
-  await Promise.all([engine.start(), alone.start()]);
+  const reference = createFakeEngine();
+  await Promise.all([engine.start(), reference.start()]);
   try {
     const expected = new Map<number, string>();
     const counts = { answered: 0, wrong: 0, refused: new Map<string, number>() };
@@ -79,7 +79,7 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
           continue;
         }
         shares.answered(request.id);
-        const right = expected.get(prompt) ?? (await answerOf(alone, request)).toString();
+        const right = expected.get(prompt) ?? (await answerOf(reference, request)).toString();
         expected.set(prompt, right);
         counts.answered += 1;
         if (answer !== right) counts.wrong += 1;
@@ -94,7 +94,7 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
     };
   } finally {
     await engine.stop();
-    await alone.stop();
+    await reference.stop();
     await Promise.all(stubs.map((stub) => stub.stop()));
   }
 }

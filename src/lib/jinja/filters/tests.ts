@@ -18,7 +18,7 @@ import { textOf } from "../values/show.ts";
 import { Dict, isList, Range, Tuple, Undefined, type Value } from "../values/value.ts";
 import { filters } from "./filters.ts";
 
-const alone: Readonly<Record<string, (value: Value) => boolean>> = {
+const unaryTests: Readonly<Record<string, (value: Value) => boolean>> = {
   defined: (value) => !(value instanceof Undefined),
   undefined: (value) => value instanceof Undefined,
   none: (value) => value === null,
@@ -52,7 +52,7 @@ const same: Test = (value, args, { budget }) =>
 const other: Test = (value, args, run) => !same(value, args, run);
 
 export const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
-  ...Object.entries(alone).map(([name, holds]): [string, Test] => [
+  ...Object.entries(unaryTests).map(([name, holds]): [string, Test] => [
     name,
     (value, args) => {
       requireNone(name, args);

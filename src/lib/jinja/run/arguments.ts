@@ -15,7 +15,7 @@ export class Arguments {
   readonly #values: ReadonlyMap<string, Value>;
 
   /**
-   * @param parameters in order, separated by blanks; those behind a bar are optional
+   * @param parameters in order, separated by blanks; those after a bar are optional
    * @throws TemplateFault if the arguments do not match
    */
   constructor(callable: string, { positional, named }: CallArguments, parameters: string) {

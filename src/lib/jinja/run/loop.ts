@@ -37,7 +37,7 @@ export class Loop extends Host {
     this.#budget = budget;
   }
 
-  /** Returns the next item; undefined behind the last. */
+  /** Returns the next item; undefined after the last. */
   advance(): Value | undefined {
     const next = this.#peek();
     if (next.done === true) return undefined;

@@ -13,7 +13,7 @@ export interface Run {
   test(name: string, value: Value, args: CallArguments): boolean;
 }
 
-/** Takes its value and the arguments in parentheses behind its name. */
+/** Takes its value and the arguments in parentheses after its name. */
 export type Filter = (value: Value, args: CallArguments, run: Run) => Value;
 export type Test = (value: Value, args: CallArguments, run: Run) => boolean;
 /** Takes its object. */

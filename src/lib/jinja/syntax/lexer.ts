@@ -82,7 +82,7 @@ class Lexer {
     return isLineStart && isBlank(text.slice(lineStart)) ? text.slice(0, lineStart) : text;
   }
 
-  /** @param end where the source continues; by default behind the text */
+  /** @param end where the source continues; by default after the text */
   #data(text: string, end = this.#place + text.length): void {
     if (text !== "") this.#add({ kind: "data", text });
     this.#consume(end);

@@ -10,7 +10,7 @@ export function parseTemplate(source: string): Body {
   return new Parser(new TokenReader(tokenize(source))).parseAll();
 }
 
-/** Parses a tag's statement, behind its name. */
+/** Parses a tag's statement, after its name. */
 type TagParser = (line: number) => Statement;
 
 class Parser {
@@ -44,7 +44,7 @@ class Parser {
     return this.#body([]);
   }
 
-  /** Reads up to a tag that ends the body, and leaves the reader behind its name; `""` means the template's end. */
+  /** Reads up to a tag that ends the body, and leaves the reader after its name; `""` means the template's end. */
   #body(endTags: readonly string[]): Statement[] {
     const reader = this.#reader;
     const statements: Statement[] = [];

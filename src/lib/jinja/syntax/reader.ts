@@ -18,7 +18,7 @@ export class TokenReader {
     return this.current.line;
   }
 
-  /** The token behind the current one. */
+  /** The token after the current one. */
   get following(): Token {
     return this.#tokens[Math.min(this.#place + 1, this.#tokens.length - 1)];
   }

@@ -34,7 +34,7 @@ export const harmonyFormat: CallFormat = {
   marks: Object.values(marks),
   newCallId: () => longCallId(),
   read: readAnswer,
-  calls: (tools) => behindAnalysis({ type: "or", elements: tools.map(callTag) }),
+  calls: (tools) => afterAnalysis({ type: "or", elements: tools.map(callTag) }),
   textWithCalls: (tools, areParallel) => ({
     type: "triggered_tags",
     triggers: [`to=${functions}`],
@@ -45,7 +45,7 @@ export const harmonyFormat: CallFormat = {
   refusal: () => null,
   written: (name, values) => `${marks.channel}commentary to=${headerOf(name)}${toPythonJson(values)}`,
   answer: (format) =>
-    behindAnalysis({
+    afterAnalysis({
       type: "sequence",
       elements: [constant(`${marks.channel}final${marks.message}`), format],
     }),
@@ -77,7 +77,7 @@ interface Header {
   readonly recipient: string;
 }
 
-/** Reads the header of a message with the mark behind it; null, reading nothing, if none comes next. */
+/** Reads the header of a message with the mark after it; null, reading nothing, if none comes next. */
 function* readHeader(cursor: Cursor): Reading<Header | null> {
   cursor.keep();
   for (const mark of [marks.end, marks.call, marks.return]) while (yield* cursor.takes(mark));
@@ -145,7 +145,7 @@ function* readArguments(cursor: Cursor, pieces: ReplyPieces): Reading {
   const { given, broken } = yield* readGivenObject(cursor, pieces);
   if (broken !== null)
     yield* readBrokenArguments(cursor, pieces, { marks: textEnds, own: "", given, broken });
-  // Blanks and additions of the model behind the object are layout.
+  // Blanks and additions of the model after the object are layout.
   else yield* readText(cursor, () => undefined);
 }
 
@@ -168,8 +168,8 @@ function callContent({ schema, textRule }: CallableTool): JsonObject {
   return { type: "tag", content, end: "" };
 }
 
-/** Returns a format behind an optional message of thoughts. */
-function behindAnalysis<Format>(format: Format): {
+/** Returns a format after an optional message of thoughts. */
+function afterAnalysis<Format>(format: Format): {
   readonly type: string;
   readonly elements: readonly (JsonObject | Format)[];
 } {

@@ -35,12 +35,12 @@ function firstOf(keywords: readonly Keyword[]): Json {
   const lastFirst = keywords.findIndex(({ isRequired }) => isRequired);
   const firsts = keywords.slice(0, lastFirst < 0 ? keywords.length : lastFirst + 1);
   const branches = firsts.map(({ format }, index) =>
-    sequence([format, ...keywords.slice(index + 1).map(behindComma)]),
+    sequence([format, ...keywords.slice(index + 1).map(afterComma)]),
   );
   return { type: "or", elements: lastFirst < 0 ? [...branches, constant("")] : branches };
 }
 
-function behindComma({ isRequired, format }: Keyword): Json {
+function afterComma({ isRequired, format }: Keyword): Json {
   const content = sequence([constant(", "), format]);
   return isRequired ? content : { type: "optional", content };
 }

@@ -16,7 +16,7 @@ const word = /[A-Za-z_]\w*/y;
 const keyword = /[^\s=,()"']+/y;
 const depthMax = 64;
 
-/** Returns the JSON text of a value; null if the text is no value, or has something behind it. */
+/** Returns the JSON text of a value; null if the text is no value, or has something after it. */
 export function jsonOfPython(text: string): string | null {
   const reader = new PythonReader(text);
   const value = reader.value(0);
@@ -156,13 +156,13 @@ class PythonReader {
 }
 
 /** The end, a sign of the notation, or the next part. */
-const behindString =
+const afterString =
   /\s*(?:$|[)\]}:]|,\s*(?:$|[)\]}"'[{(\d-]|(?:True|False|None|true|false|null)\b|[A-Za-z_][\w.-]*\s*=))/y;
 
-/** True if the text behind a quote shows that it ends a string; {@link readKeywordText} uses the same rule. */
+/** True if the text after a quote shows that it ends a string; {@link readKeywordText} uses the same rule. */
 function endsString(text: string, at: number): boolean {
-  behindString.lastIndex = at;
-  return behindString.test(text);
+  afterString.lastIndex = at;
+  return afterString.test(text);
 }
 
 function isJsonString(written: string): boolean {
@@ -233,12 +233,12 @@ export function* readKeywordText(cursor: Cursor): Reading<string> {
 
 function* stringEndsAt(cursor: Cursor): Reading<boolean> {
   cursor.keep();
-  const isEnd = yield* seesBehindString(cursor);
+  const isEnd = yield* seesAfterString(cursor);
   cursor.goBack();
   return isEnd;
 }
 
-function* seesBehindString(cursor: Cursor): Reading<boolean> {
+function* seesAfterString(cursor: Cursor): Reading<boolean> {
   yield* cursor.skip(isBlank);
   const sign = yield* cursor.peek();
   if (sign !== ",") return sign === "" || ")]}:".includes(sign);

@@ -133,7 +133,7 @@ class QuotedGrammar {
     }
   }
 
-  /** One rule for each property with those behind it, once as the first that is written and once as a later one. */
+  /** One rule for each property with those after it, once as the first that is written and once as a later one. */
   #object(schema: JsonObject): string {
     const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
     const listed: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];

@@ -113,7 +113,7 @@ function checkCall({ call, parameter, quote }: CallLayout, members: Members): vo
   if (!callForms.some((form) => form.join() === main.join()))
     members.refuse(
       "call",
-      "must have {object}, or {name} and behind it {arguments}, {parameters} or {keywords}, each once",
+      "must have {object}, or {name} followed by {arguments}, {parameters} or {keywords}, each once",
     );
   const hasParameters = main.includes("parameters");
   if (hasParameters !== (parameter !== null))
@@ -131,7 +131,7 @@ function checkParameter(parameter: string, members: Members): void {
   if (!isOrdered || texts.length !== slots.length + 1)
     members.refuse(
       "parameter",
-      "must have {name} and behind it {value}, each once, and texts before, between and behind them",
+      "must have {name} followed by {value}, each once, and texts before, between and after them",
     );
 }
 

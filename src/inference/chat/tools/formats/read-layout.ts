@@ -1,4 +1,4 @@
-// Reads a block of calls of one layout. Blanks between the words of a layout are optional, and missing words behind a
+// Reads a block of calls of one layout. Blanks between the words of a layout are optional, and missing words after a
 // call's arguments are tolerated.
 import { isBlank, readUntil, takesAfterBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
@@ -39,7 +39,7 @@ type ReadCall = (place: Place) => Reading<boolean>;
 
 function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
   const pieces = piecesOf(layout.call);
-  const end = behindArguments(pieces);
+  const end = wordsAfterArguments(pieces);
   const isObject = pieces.some(({ kind }) => kind === "object");
   const words = [...(isObject ? ["}"] : []), ...end, ...closing];
   // A part without an end mark continues to the next mark.
@@ -59,7 +59,7 @@ function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
 }
 
 /** The words that follow a call's arguments. */
-function behindArguments(pieces: readonly Piece[]): readonly string[] {
+function wordsAfterArguments(pieces: readonly Piece[]): readonly string[] {
   const last = pieces.at(-1);
   return last?.kind === "text" && pieces.length > 1 ? last.words : [];
 }
@@ -110,7 +110,7 @@ function namedReader(
   const nameAt = all.findIndex(({ kind }) => kind === "name");
   const argumentsAt = all.findIndex(({ kind }) => ["arguments", "parameters", "keywords"].includes(kind));
   const between = all.slice(nameAt + 1, argumentsAt);
-  const after = behindArguments(all);
+  const after = wordsAfterArguments(all);
   const before = wordsBefore(all);
   const marks = layout.parameter === null ? null : parameterMarks(layout.parameter);
   const hasKeywords = all[argumentsAt]?.kind === "keywords";

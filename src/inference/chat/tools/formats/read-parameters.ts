@@ -21,7 +21,7 @@ export interface ParameterReading {
   readonly marks: ParameterMarks;
   /** Schema of all arguments; null if unknown. */
   readonly schema: JsonObject | null;
-  /** The words behind the last parameter. */
+  /** The words after the last parameter. */
   readonly end: readonly string[];
   /** The words of which one follows those, unless the answer ends there. */
   readonly next: readonly string[];

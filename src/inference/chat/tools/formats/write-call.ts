@@ -47,7 +47,7 @@ function pythonOf(value: Json): string {
   return toPythonJson(value);
 }
 
-/** JSON as Python writes it, with a blank behind each sign. */
+/** JSON as Python writes it, with a blank after each sign. */
 export function toPythonJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(toPythonJson).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

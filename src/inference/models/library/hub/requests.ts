@@ -65,11 +65,11 @@ export class HubRequests {
   /** Follows redirects to permitted targets; sends the token only to the hub. */
   async #follow(from: URL, method: string, headers: Headers): Promise<HttpAnswer> {
     const { silenceMs } = this.#limits;
-    const waits = { connectMs: silenceMs, answerMs: silenceMs, nextMs: silenceMs };
+    const timeouts = { connectMs: silenceMs, answerMs: silenceMs, nextMs: silenceMs };
     let url = from;
     for (let count = 0; ; count++) {
       const sent = Object.fromEntries(headers);
-      const answer = await this.#client.send({ method, url, headers: sent, waits });
+      const answer = await this.#client.send({ method, url, headers: sent, timeouts });
       const location = answer.header("location");
       if (location === null || !isRedirect(answer)) return answer;
       answer.release();
