@@ -1,4 +1,4 @@
-// What a key is made of: a secret, `hone_` and 32 random bytes in base 62, and what is stored of it. Stores nothing.
+// Generates keys: a secret, `hone_` and 32 random bytes in base 62, and the stored record of it. Stores nothing.
 import { freshKey, hashSecret, type AccessKey, type KeyChoices } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, secureBytes } from "../../base/domain/random.ts";
@@ -6,13 +6,13 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { isPlainPart } from "../../inference/models/registry/model-name.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** 62^43 > 2^256: as many digits as hold 32 bytes. */
+/** 62^43 > 2^256: enough digits for 32 bytes. */
 const digitCount = 43;
 
-/** Ids of keys that a start made begin so: such a key is revoked when `HONE_API_KEY` sets another. */
+/** Prefix of the ids of keys created at a start: such a key is revoked when `HONE_API_KEY` sets another. */
 const startKeyPrefix = "first-";
 
-/** An id for a key that a start makes. */
+/** Returns an id for a key created at a start. */
 export function newStartKeyId(): string {
   return `${startKeyPrefix}${newUuid()}`;
 }
@@ -21,7 +21,7 @@ export function isOfStart(keyId: string): boolean {
   return keyId.startsWith(startKeyPrefix);
 }
 
-/** A fresh secret. */
+/** Returns a new secret. */
 export function newSecret(): string {
   let number = BigInt(`0x${Buffer.from(secureBytes(32)).toString("hex")}`);
   let digits = "";
@@ -33,9 +33,9 @@ export function newSecret(): string {
 }
 
 /**
- * The key of a secret, made now.
+ * Returns the key of a secret, created now.
  *
- * @throws ServiceError `invalid` when the entity could not stand in a model's name
+ * @throws ServiceError `invalid` if the entity cannot be part of a model's name
  */
 export function keyOf(
   secret: string,
@@ -46,7 +46,7 @@ export function keyOf(
   return { ...freshKey, ...about, secretHash: hashSecret(secret), createdAt: clock.now() };
 }
 
-/** @throws ServiceError `invalid` for what could not stand in a model's name */
+/** @throws ServiceError `invalid` if the entity cannot be part of a model's name */
 export function refuseStrangeEntity(entity: string): void {
   if (isPlainPart(entity)) return;
   const message = `The entity is ${JSON.stringify(entity)}; it is part of model names and addresses, so it must not be empty or dots alone, or contain blanks, "/", ":", control characters or what is percent-encoded, such as "%2f".`;

@@ -1,5 +1,4 @@
-// What administrators do with keys, over HTTP and in a data folder: made, found, changed, rotated, revoked. Who may do so
-// is known to whoever calls.
+// Key administration, over HTTP and in a data folder: create, find, change, rotate, revoke. Callers check permissions.
 import {
   type AccessKey,
   type KeyChoices,
@@ -22,39 +21,42 @@ import { isOfStart, keyOf, newSecret } from "./key-secret.ts";
 
 export interface NewKey {
   readonly key: AccessKey;
-  /** Shown once; only its hash is kept. */
+  /** Shown once; only its hash is stored. */
   readonly secret: string;
 }
 
 export interface KeyRequest extends KeyChoices {
   readonly entity: string;
   readonly role: KeyRole;
-  /** The entity unless given. */
+  /** Defaults to the entity. */
   readonly owner: string | null;
 }
 
 export interface KeyService {
-  /** @throws ServiceError `invalid` at the fields of the request */
+  /** @throws ServiceError `invalid` with faults at the request's fields */
   create(request: KeyRequest): Promise<NewKey>;
-  /** Revoked or not. @throws ServiceError `not_found` */
+  /** Finds a key, revoked or not. @throws ServiceError `not_found` */
   find(id: string): Promise<AccessKey>;
-  /** In the order they came, revoked ones included. */
+  /** Lists keys in creation order, including revoked ones. */
   list(page: PageRequest, filter: KeyFilter): Promise<Page<AccessKey>>;
   /**
-   * Changes what is named, for requests from then on.
+   * Changes the named fields, effective for subsequent requests.
    *
-   * @throws ServiceError `not_found` when there is no such live key, `invalid` at the fields of the choices
+   * @throws ServiceError `not_found` if there is no such live key, `invalid` with faults at the choices' fields
    */
   change(id: string, choices: Partial<KeyChoices>): Promise<AccessKey>;
   /**
-   * Gives it another secret. The one it has holds for `graceSeconds` more, but no longer than the key does; one from before
-   * that holds no longer.
+   * Gives a key a new secret. The current one stays valid for `graceSeconds`, but not beyond the key's expiry; an
+   * older one becomes invalid.
    *
-   * @throws ServiceError `not_found` when there is no such live key, `invalid` at `graceSeconds`, `conflict` for a key that a
-   *   start of the server made
+   * @throws ServiceError `not_found` if there is no such live key, `invalid` at `graceSeconds`, `conflict` for a key
+   * created by a start of the server
    */
   rotate(id: string, graceSeconds: number): Promise<NewKey>;
-  /** From the next request on it is refused, and what runs for it ends. @throws ServiceError `not_found` for no live key */
+  /**
+   * Revokes a key: the next request is refused, and its running work ends. @throws ServiceError `not_found` if there
+   * is no such live key
+   */
   revoke(id: string): Promise<AccessKey>;
 }
 
@@ -115,7 +117,7 @@ export function createKeyService({
   };
 }
 
-/** The choices that are named, with each scope once and in the order of all. @throws ServiceError `invalid` */
+/** Returns the named choices, with scopes deduplicated and in canonical order. @throws ServiceError `invalid` */
 function checkedChoices<Choices extends Partial<KeyChoices>>(
   choices: Choices,
   role: KeyRole,

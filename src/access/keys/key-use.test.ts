@@ -21,7 +21,7 @@ function keyUse(fail: () => boolean = () => false) {
   return { clock, use, written, faults };
 }
 
-test("what is used at once is written once, behind the requests, and again a minute later", async () => {
+test("writes simultaneous uses once, after the requests, and again a minute later", async () => {
   const { clock, use, written } = keyUse();
   for (let index = 0; index < 100; index++) use.note(index % 2 === 0 ? "a" : "b");
   assert.deepEqual(written, []);
@@ -39,14 +39,14 @@ test("what is used at once is written once, behind the requests, and again a min
   await use.stop();
 });
 
-test("stopping writes what was noted", async () => {
+test("writes noted uses on stop", async () => {
   const { use, written } = keyUse();
   use.note("a");
   await use.stop();
   assert.deepEqual(written, ["a at 0"]);
 });
 
-test("what could not be written is tried again at the next request", async () => {
+test("retries a failed write at the next request", async () => {
   let isAway = true;
   const { clock, use, written, faults } = keyUse(() => isAway);
   use.note("a");

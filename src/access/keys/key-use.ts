@@ -1,4 +1,4 @@
-// What is noted of keys behind their requests: when each was last used, and how much.
+// Records the use of keys after their requests: the time of the last use, and the amounts.
 import type { KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
@@ -15,38 +15,38 @@ import {
 interface KeyUseDependencies {
   readonly keys: Pick<KeyStore, "markUsed">;
   readonly clock: Clock;
-  /** Called with what keeps a time from being written; the next request of the key tries again. */
+  /** Receives the error of a failed write of times, which the key's next request retries. */
   readonly onFault: (error: unknown) => void;
 }
 
 export interface KeyUse extends Service {
-  /** That a request came with the key. Never throws and never waits. */
+  /** Notes a request with the key. Never throws and never waits. */
   note(keyId: string): void;
 }
 
-/** How precise the time is. */
+/** Precision of the time. */
 const preciseMs = 60_000;
-/** So that what comes at once is written at once. */
+/** Delay that combines simultaneous uses into one write. */
 const gatherMs = 1000;
-/** Of one statement. */
+/** Maximum number of ids in a statement. */
 const idsMax = 1000;
-/** Keys that are remembered; beyond it the one that was noted longest ago is forgotten, and written once more. */
+/** Maximum number of keys remembered; beyond it the oldest is forgotten, and written once more on its next use. */
 const keysMax = 100_000;
 
 /**
- * When keys were last used: noted as requests come, and written behind them, once a minute for each key.
- * Writes nothing while no request comes; `stop` resolves when all that was noted is written.
+ * Records when keys were last used: noted during requests and written afterwards, at most once a minute for each key.
+ * Writes nothing without requests; `stop` resolves when all noted uses are written.
  */
 export function createKeyUse({ keys, clock, onFault }: KeyUseDependencies): KeyUse {
   const closing = new AbortController();
-  /** By key, when it was noted on the monotonic clock, in that order. */
+  /** Time of the last note by key, on the monotonic clock, in that order. */
   const noted = new Map<string, number>();
   const waiting = new Set<string>();
   let writing: Promise<void> | null = null;
 
   const writeAll = async (): Promise<void> => {
     while (waiting.size > 0) {
-      // Ends at once when the server stops.
+      // Ends immediately when the server stops.
       await clock.sleep(gatherMs, { signal: closing.signal }).catch(() => undefined);
       const ids = [...waiting].slice(0, idsMax);
       for (const id of ids) waiting.delete(id);
@@ -86,25 +86,25 @@ export function createKeyUse({ keys, clock, onFault }: KeyUseDependencies): KeyU
 interface UsageMeterDependencies {
   readonly store: Pick<UsageStore, "add">;
   readonly clock: Clock;
-  /** Called with what keeps counts from being added; they are added later. */
+  /** Receives the error of a failed write of counts, which are added later. */
   readonly onFault: (error: unknown) => void;
 }
 
 type UsageMeter = UsageCounter & Service;
 
-/** How long counts are gathered, and the least between two tries. */
+/** Time for which counts are gathered, and minimum interval between attempts. */
 const usageGatherMs = 5000;
-/** Of one transaction. */
+/** Maximum rows of a transaction. */
 const rowsMax = 300;
 
 /**
- * Counts what keys use in memory, and adds it to the database behind the requests, what came in a few seconds at once. What a
- * server has not added when it dies is lost; nobody waits for it. Writes nothing while nothing is counted; `stop` resolves
- * when all was added, or could not be.
+ * Counts the usage of keys in memory and adds it to the database every few seconds, without delaying requests. A dying
+ * server loses counts that it has not added. Writes nothing if nothing was counted; `stop` resolves when everything
+ * was added, or could not be.
  */
 export function createUsageMeter({ store, clock, onFault }: UsageMeterDependencies): UsageMeter {
   const closing = new AbortController();
-  /** What is to be added, by the id of its row. */
+  /** Usage to add, by row id. */
   const waiting = new Map<string, UsageRow>();
   let writing: Promise<void> | null = null;
 
@@ -120,7 +120,7 @@ export function createUsageMeter({ store, clock, onFault }: UsageMeterDependenci
       await store.add(rows.map(([, row]) => row));
       return true;
     } catch (error) {
-      // Nothing of it was added.
+      // The transaction failed, so nothing was added.
       for (const [, row] of rows) add(row);
       onFault(error);
       return false;
@@ -129,7 +129,7 @@ export function createUsageMeter({ store, clock, onFault }: UsageMeterDependenci
   const writeAll = async (): Promise<void> => {
     let isAway = false;
     while (waiting.size > 0 && !(isAway && closing.signal.aborted)) {
-      // Ends at once when the server stops.
+      // Ends immediately when the server stops.
       await clock.sleep(usageGatherMs, { signal: closing.signal }).catch(() => undefined);
       do isAway = !(await writeSome());
       while (!isAway && waiting.size >= rowsMax);

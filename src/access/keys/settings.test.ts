@@ -5,7 +5,7 @@ import { entityLimitsOf, keySettings } from "./settings.ts";
 
 const read = (...entityLimits: readonly string[]) => entityLimitsOf(keySettings.with({ entityLimits }));
 
-test("limits of entities are read by name, and those that are not given are none", () => {
+test("reads limits of entities by name, and leaves the others unlimited", () => {
   assert.deepEqual(read(), noLimits);
   assert.deepEqual(read("requests=600", "tokens=100000", "concurrent=8", "queue=50"), {
     requestsPerMinute: 600,
@@ -16,7 +16,7 @@ test("limits of entities are read by name, and those that are not given are none
   });
 });
 
-test("an unknown limit, and one out of its range, is refused by name with what it may be", () => {
+test("refuses an unknown or out-of-range limit by name, with the valid values", () => {
   for (const wrong of [
     "requests",
     "requests=0",

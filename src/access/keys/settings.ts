@@ -1,4 +1,4 @@
-// Settings of API keys: limits for entities without limits of their own.
+// Settings of API keys: default limits of entities.
 import { limitFields, noLimits, type KeyLimits } from "../../base/domain/keys/limits.ts";
 import { invalid, type ServiceError } from "../../base/domain/service-error.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
@@ -24,7 +24,7 @@ const limitOf: Readonly<Record<string, keyof KeyLimits>> = {
 };
 
 /**
- * Limits of entities that have none of their own; those of jobs are the queue's.
+ * Returns the limits of entities without limits of their own; limits on jobs belong to the queue.
  *
  * @throws ServiceError `invalid` naming the item that cannot be read
  */

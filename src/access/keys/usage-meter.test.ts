@@ -24,7 +24,7 @@ function meter(isAway: () => boolean = () => false) {
   return { clock, usage, added, faults };
 }
 
-test("what comes in a few seconds is added at once, a row for each key and model", async () => {
+test("adds the usage of a few seconds together, one row per key and model", async () => {
   const { clock, usage, added } = meter();
   for (let index = 0; index < 10; index++) usage.count(by, { requests: 1, promptTokens: 7 });
   usage.count({ ...by, model: "acme/p/m" }, { requests: 1, completionTokens: 2 });
@@ -41,7 +41,7 @@ test("what comes in a few seconds is added at once, a row for each key and model
   await usage.stop();
 });
 
-test("what is used around midnight is of its day", async () => {
+test("assigns usage around midnight to its day", async () => {
   const { clock, usage, added } = meter();
   await clock.advance(12 * 3_600_000 - 1);
   usage.count(by, { requests: 1 });
@@ -57,7 +57,7 @@ test("what is used around midnight is of its day", async () => {
   );
 });
 
-test("what could not be added is added later, once, with what came since", async () => {
+test("adds counts once after a failed write, with later ones", async () => {
   let isAway = true;
   const { clock, usage, added, faults } = meter(() => isAway);
   usage.count(by, { requests: 1, trainingTokens: 5 });
@@ -70,7 +70,7 @@ test("what could not be added is added later, once, with what came since", async
   await usage.stop();
 });
 
-test("stopping adds what was counted, and ends though it cannot", async () => {
+test("adds counts on stop, and ends even if that fails", async () => {
   const { usage, added } = meter();
   usage.count(by, { requests: 1 });
   await usage.stop();
@@ -81,7 +81,7 @@ test("stopping adds what was counted, and ends though it cannot", async () => {
   assert.equal(gone.faults.length, 1);
 });
 
-test("many rows are added in several transactions", async () => {
+test("adds many rows in several transactions", async () => {
   const { usage, added } = meter();
   for (let index = 0; index < 700; index++) usage.count({ ...by, keyId: `k${index}` }, { requests: 1 });
   await usage.stop();

@@ -1,9 +1,9 @@
-// What a signed-in user may do, by the groups that the operator names.
+// Permissions of a signed-in user, by the groups that the operator configures.
 import type { Caller } from "../../base/domain/access.ts";
 import { cut, invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { isPlainPart } from "../../inference/models/registry/model-name.ts";
 
-/** Whom a proxy or a token names. */
+/** A user named by a proxy or a token. */
 export interface SignedInUser {
   readonly name: string;
   readonly groups: readonly string[];
@@ -16,13 +16,13 @@ interface GroupRule {
   readonly entity: string | null;
 }
 
-/** As long as the owner of a key may be. */
+/** As for the owner of a key. */
 const nameLengthMax = 128;
 
-/** Reads `group=entity` and `group=*`. @throws ServiceError `invalid` for anything else */
+/** Parses `group=entity` and `group=*`. @throws ServiceError `invalid` for anything else */
 export function readGroupRules(lines: readonly string[]): readonly GroupRule[] {
   return lines.map((line) => {
-    // Names of groups may hold "=", as those of LDAP do.
+    // Group names may contain "=", as in LDAP.
     const place = line.lastIndexOf("=");
     const [group, entity] = [line.slice(0, place).trim(), line.slice(place + 1).trim()];
     if (place < 0 || group === "" || !(entity === "*" || isPlainPart(entity)))
@@ -34,11 +34,11 @@ export function readGroupRules(lines: readonly string[]): readonly GroupRule[] {
 }
 
 /**
- * The caller that a user is. The id of the key is `user:<name>`, which no key has, so that limits, uses and the audit log
- * tell people apart.
+ * Returns the caller for a user. Its key id is `user:<name>`, which no key has, so that limits, usage and the audit
+ * log distinguish users.
  *
- * @param defaultEntity of users where there are no rules
- * @throws ServiceError `forbidden` for a user whom no rule fits
+ * @param defaultEntity entity of users if there are no rules
+ * @throws ServiceError `forbidden` if no rule matches the user
  */
 export function callerOf(user: SignedInUser, rules: readonly GroupRule[], defaultEntity: string): Caller {
   const rule =
@@ -58,13 +58,13 @@ export function callerOf(user: SignedInUser, rules: readonly GroupRule[], defaul
   };
 }
 
-/** Whether a name may stand for a user: as the owner of a key may be called. */
+/** True if a name is valid for a user, by the rules for the owner of a key. */
 export function isUserName(name: unknown): name is string {
   return (
     typeof name === "string" &&
     name.trim() !== "" &&
     name.length <= nameLengthMax &&
-    // Of names in headers: neither control characters nor what is no text.
+    // Excludes control characters and unassigned ones, which headers may contain.
     !/\p{C}/u.test(name)
   );
 }

@@ -1,4 +1,5 @@
-// Tokens of an OpenID Connect issuer, checked by its own keys (OpenID Connect Core 1.0, section 3.1.3.7; RFC 7519).
+// Verifies tokens of an OpenID Connect issuer by the issuer's keys (OpenID Connect Core 1.0, section 3.1.3.7; RFC
+// 7519).
 import {
   createRemoteJWKSet,
   customFetch,
@@ -15,32 +16,32 @@ import { HttpFailure } from "../../base/http-client/http-failure.ts";
 import { readBytes } from "../../base/http-client/read-answer.ts";
 import { TokenExpired, unauthorized } from "./user-errors.ts";
 
-/** Ways of signing that need no secret of the issuer's here. */
+/** Signature algorithms that need no shared secret. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
-/** How far the clocks of issuer and server may be apart. */
+/** Tolerated clock difference between issuer and server. */
 const clockToleranceSeconds = 30;
 const issuerWaitMs = 5000;
-/** Limit for a document of an issuer; most have some thousand bytes. */
+/** Maximum size of an issuer's document; most have a few thousand bytes. */
 const documentBytesMax = 4 * 2 ** 20;
 const client = new HttpClient();
-/** An issuer that could not be asked is not asked again for so long, however many tokens come. */
+/** Time during which an unreachable issuer is not contacted again, regardless of the number of tokens. */
 const issuerPauseMs = 10_000;
 
 export interface IdTokens {
   /**
-   * What a token says, once it is known to be the issuer's, for this audience, and of now.
+   * Returns the claims of a token after verifying its issuer, audience and time.
    *
-   * @throws ServiceError `unauthorized` with what is wrong with the token, `unavailable` when the issuer cannot be asked
+   * @throws ServiceError `unauthorized` with the token's fault, `unavailable` if the issuer cannot be reached
    */
   claimsOf(token: string): Promise<JWTPayload>;
 }
 
-/** Whether a text has the form of a signed token: three parts, of which the first begins as JSON does in base64. */
+/** True if a text has the form of a signed token: three parts, the first of which begins like JSON in base64. */
 export function isTokenLike(text: string): boolean {
   return /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
 }
 
-/** @param issuer as its tokens name it (`iss`); asked for its keys when the first token comes, and when others sign */
+/** @param issuer as in its tokens (`iss`); its keys are fetched with the first token, and again for unknown signers */
 export function createIdTokens({
   issuer,
   audience,
@@ -81,13 +82,13 @@ export function createIdTokens({
   };
 }
 
-/** @throws what went wrong */
+/** @throws the cause of the failure */
 async function findKeys(issuer: string): Promise<JWTVerifyGetKey> {
   const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const answer = await ask(place, { signal: AbortSignal.timeout(issuerWaitMs) });
   if (!answer.ok) throw new Error(`${place} was answered with ${answer.status}`);
   const found = (await answer.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
-  // OpenID Connect Discovery 1.0, section 4.3: another issuer's document is none.
+  // OpenID Connect Discovery 1.0, section 4.3: the document must name the same issuer.
   if (found.issuer !== issuer) throw new Error(`${place} is of the issuer ${quoted(String(found.issuer))}`);
   if (typeof found.jwks_uri !== "string" || !URL.canParse(found.jwks_uri))
     throw new Error(`${place} names no jwks_uri`);

@@ -1,4 +1,4 @@
-// Who is let in without a key: the people that an operator's own sign-in knows.
+// Settings of sign-in without a key, for users of an operator's own identity provider.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {

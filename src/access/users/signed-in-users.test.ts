@@ -33,7 +33,7 @@ const claimsOf = ({ url }: TestIssuer, more: object = {}): object => ({
 
 const member = { role: "member", scopes: null, project: null } as const;
 
-test("a proxy's header names a user, from the proxy's addresses alone", async () => {
+test("accepts a user named in a proxy's header only from the proxy's addresses", async () => {
   const { ofHeaders } = users({
     header: "X-Forwarded-User",
     groupsHeader: "X-Forwarded-Groups",
@@ -53,7 +53,7 @@ test("a proxy's header names a user, from the proxy's addresses alone", async ()
     await assert.rejects(ofHeaders({ "x-forwarded-user": name }, "127.0.0.1"), { code: "unauthorized" });
 });
 
-test("what a user reaches is what the first group that fits says, and without one nothing", async () => {
+test("grants access by the first matching group, and none without one", async () => {
   const { ofHeaders } = users({
     header: "X-User",
     groupsHeader: "X-Groups",
@@ -76,7 +76,7 @@ test("what a user reaches is what the first group that fits says, and without on
   assert.deepEqual([admin?.role, admin?.entity, admin?.owner], ["admin", "local", "bob"]);
 });
 
-test("a token of the issuer stands in the place of a key, whichever of its keys signed it", async (t) => {
+test("accepts a token of the issuer in place of a key, signed by any of its keys", async (t) => {
   const from = await issuer(t);
   const { ofToken, ofHeaders } = users({
     issuer: from.url,
@@ -100,7 +100,7 @@ test("a token of the issuer stands in the place of a key, whichever of its keys 
   });
 });
 
-test("a token that does not hold is refused with what is wrong", async (t) => {
+test("refuses an invalid token and names its fault", async (t) => {
   const from = await issuer(t);
   const { ofToken } = users({ issuer: from.url, audience });
   const other = await issuer(t);
@@ -129,11 +129,11 @@ test("a token that does not hold is refused with what is wrong", async (t) => {
   ];
   for (const [token, message] of refused)
     await assert.rejects(ofToken(token), { code: "unauthorized", message }, String(message));
-  // A little late is not too late: clocks differ.
+  // Slightly expired tokens are accepted, since clocks differ.
   assert.equal((await ofToken(from.token(claimsOf(from, { exp: now - 29 }))))?.owner, "ann@example.com");
 });
 
-test("a name that the issuer says it has not verified is nobody's", async (t) => {
+test("refuses a name that the issuer reports as unverified", async (t) => {
   const from = await issuer(t);
   const byEmail = users({ issuer: from.url, audience });
   for (const verified of [undefined, true, "true", "True"]) {
@@ -155,7 +155,7 @@ test("a name that the issuer says it has not verified is nobody's", async (t) =>
   await assert.rejects(proxied.ofHeaders({ "x-token": token }, "127.0.0.1"), { code: "unauthorized" });
 });
 
-test("an issuer that cannot be asked makes its users wait, and is not asked for each of them", async (t) => {
+test("makes users wait for an unreachable issuer, without contacting it for each of them", async (t) => {
   const from = await issuer(t);
   const { ofToken } = users({ issuer: from.url, audience });
   const token = from.token(claimsOf(from));
@@ -184,7 +184,7 @@ test("an issuer that cannot be asked makes its users wait, and is not asked for 
   assert.equal((await ofToken(token))?.owner, "ann@example.com");
 });
 
-test("settings that do not go together are refused with what is missing", () => {
+test("refuses inconsistent settings and names the missing ones", () => {
   const proxied = { header: "X-User", proxies: ["127.0.0.1"] };
   const byToken = { issuer: "https://login.example.com", audience };
   const refused: readonly (readonly [Partial<UserSettings>, RegExp])[] = [

@@ -1,4 +1,5 @@
-// Who asks without a key: a user whom a reverse proxy names in a header, or whom a token of an OpenID Connect issuer names.
+// Identifies callers without a key: a user named in a reverse proxy's header, or in a token of an OpenID Connect
+// issuer.
 import { BlockList, isIP } from "node:net";
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
@@ -9,36 +10,37 @@ import { createIdTokens, isTokenLike } from "./id-tokens.ts";
 import type { UserSettings } from "./settings.ts";
 import { unauthorized } from "./user-errors.ts";
 
-/** Of a request, by names in lower case. */
+/** Headers of a request, by lower-case name. */
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface SignedInUsers {
   /**
-   * The user whom a proxy's headers name; null where they name nobody.
+   * Returns the user that a proxy's headers name; null if there is none.
    *
-   * @param address whom the connection is from
-   * @throws ServiceError `unauthorized` for a header of somebody who is no proxy of this server's, and as `ofToken` does
+   * @param address remote address of the connection
+   * @throws ServiceError `unauthorized` for a header from an address that is not a trusted proxy, and as `ofToken`
+   * does
    */
   readonly ofHeaders: (headers: Headers, address: string) => Promise<Caller | null>;
   /**
-   * The user of a token that came in the place of a key; null for what is no token.
+   * Returns the user of a token sent in place of a key; null if the text is not a token.
    *
-   * @throws ServiceError `unauthorized` for a token that does not hold, `forbidden` for a user without a group here,
-   *   `unavailable` when the issuer cannot be asked
+   * @throws ServiceError `unauthorized` for an invalid token, `forbidden` for a user without a configured group,
+   * `unavailable` if the issuer cannot be reached
    */
   readonly ofToken: (secret: string) => Promise<Caller | null>;
 }
 
 interface UserOptions {
   readonly settings: UserSettings;
-  /** Of users where no groups are told apart, and of administrators. */
+  /** Entity of administrators, and of users if no groups are configured. */
   readonly defaultEntity: string;
   readonly clock: Clock;
 }
 
 const nobody: SignedInUsers = { ofHeaders: async () => null, ofToken: async () => null };
 
-/** @param options with settings that `checkUserSettings` found right */
+/** @param options with settings that `checkUserSettings` accepted */
 export function createSignedInUsers({ settings, defaultEntity, clock }: UserOptions): SignedInUsers {
   const rules = readGroupRules(settings.groups);
   const asCaller = (user: SignedInUser): Caller => callerOf(user, rules, defaultEntity);
@@ -84,10 +86,11 @@ export function createSignedInUsers({ settings, defaultEntity, clock }: UserOpti
 }
 
 /**
- * OpenID Connect Core 1.0, section 5.1: `email` and `phone_number` may be what users typed in, and `email_verified` and
- * `phone_number_verified` say whether the issuer checked that. Some issuers send these as text, and some not at all.
+ * Checks that a name claim is verified. OpenID Connect Core 1.0, section 5.1: `email` and `phone_number` may be
+ * self-declared, and `email_verified` and `phone_number_verified` report the issuer's check. Some issuers send these
+ * as text, and some omit them.
  *
- * @throws ServiceError `unauthorized` where the issuer says anything but that it did
+ * @throws ServiceError `unauthorized` if the issuer sends anything but true
  */
 function requireVerified(claims: Readonly<Record<string, unknown>>, nameClaim: string): void {
   const claim = `${nameClaim}_verified`;
@@ -99,12 +102,12 @@ function requireVerified(claims: Readonly<Record<string, unknown>>, nameClaim: s
   );
 }
 
-/** Empty where there is none; a header that came twice is what Node makes of it. */
+/** Returns an empty text if the header is missing; Node.js combines repeated ones. */
 function textOf(headers: Headers, name: string): string {
   return [headers[name.toLowerCase()] ?? ""].flat().join(",").trim();
 }
 
-/** @throws ServiceError `invalid` for what cannot be read, or does not go together */
+/** @throws ServiceError `invalid` for settings that cannot be parsed or are inconsistent */
 export function checkUserSettings(settings: UserSettings): void {
   const { header, proxies, issuer, audience, tokenHeader, groupsHeader } = settings;
   readGroupRules(settings.groups);
@@ -137,7 +140,7 @@ function notAProxy(header: string, address: string): ServiceError {
 const families = { 4: "ipv4", 6: "ipv6" } as const;
 
 /**
- * True for addresses whose headers are trusted.
+ * Returns a predicate for addresses whose headers are trusted.
  *
  * @param lines addresses, or networks as `10.0.0.0/8`. @throws ServiceError `invalid` for anything else
  */
@@ -156,7 +159,7 @@ function createTrustedProxies(lines: readonly string[]): (address: string) => bo
     else list.addSubnet(address, bits, family);
   }
   return (address) => {
-    // An IPv4 address on a socket of both families.
+    // IPv4-mapped IPv6 address (dual-stack socket).
     const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
     const family = families[isIP(plain) as 4 | 6];
     return family !== undefined && list.check(plain, family);

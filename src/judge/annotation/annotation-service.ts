@@ -1,4 +1,5 @@
-// Annotation queues for callers: what belongs to their entity alone, checked, with ids, times and names of annotators.
+// Annotation queues for callers: restricts them to their entity, validates content, and adds ids, times and
+// annotators' names.
 import type { Caller } from "../../base/domain/access.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationItem, AnnotationQueue, QueueContent } from "../../base/domain/annotation/queue.ts";
@@ -16,8 +17,8 @@ import { ratedItems, recordedItems, type RecordedFilter } from "./queried-items.
 import { reachQueue, type AnnotationDependencies, type QueueName, type ShownQueue } from "./reach-queue.ts";
 
 /**
- * Every method throws ServiceError `invalid` for what is no project and `forbidden` for another entity's, and, where a queue
- * is named, `not_found` for one that the project does not have or that was deleted.
+ * Every method throws ServiceError `invalid` for an invalid project id, `forbidden` for another entity's, and, if it
+ * names a queue, `not_found` for one that the project lacks or that was deleted.
  */
 export interface AnnotationService extends AnnotatorService {
   /** @throws ServiceError `invalid` with every fault of the content, as `update` does */
@@ -30,10 +31,10 @@ export interface AnnotationService extends AnnotatorService {
     caller: Caller,
   ): Promise<readonly ShownQueue[]>;
   update(name: QueueName, content: Partial<QueueContent>, caller: Caller): Promise<ShownQueue>;
-  /** It stays what its feedback names, but is neither listed nor found any more. Returns it. */
+  /** Deletes a queue and returns it: it is neither listed nor found any more, but feedback may still refer to it. */
   delete(name: QueueName, caller: Caller): Promise<ShownQueue>;
   /**
-   * Adds calls by their ids, things by their references, what feedback is on that a condition holds for, and recorded
+   * Adds calls by id, other things by reference, the subjects of feedback that matches a condition, and recorded
    * completions. @throws ServiceError also `too_large`
    */
   addItems(name: QueueName, items: ItemsToAdd, caller: Caller): Promise<AddedItems>;
@@ -43,24 +44,24 @@ export interface AnnotationService extends AnnotatorService {
     slice: Omit<Parameters<AnnotationStore["listItems"]>[2], "at">,
     caller: Caller,
   ): Promise<readonly AnnotationItem[]>;
-  /** Of those of the queues that there are. */
+  /** Counts progress in those of the queues that exist. */
   stats(projectId: string, queueIds: readonly string[], caller: Caller): ReturnType<AnnotationStore["stats"]>;
-  /** How far annotators agree, by question. @throws ServiceError also `too_slow`, `overloaded` */
+  /** Computes the annotators' agreement by question. @throws ServiceError also `too_slow`, `overloaded` */
   agreement(name: QueueName, caller: Caller): Promise<readonly QuestionAgreement[]>;
 }
 
 export interface ItemsToAdd {
   readonly callIds: readonly string[];
-  /** Of feedback of the project; null for none. */
+  /** Condition on the project's feedback whose subjects are added; null for none. */
   readonly condition: Condition | null;
-  /** Null for none. */
+  /** Filter of recorded completions to add; null for none. */
   readonly recorded: RecordedFilter | null;
   readonly displayFields: AnnotationItem["displayFields"];
 }
 
 export interface AddedItems {
   readonly addedCount: number;
-  /** Those that the queue had, or that came twice. */
+  /** Number of items that the queue already had or that occurred twice. */
   readonly duplicateCount: number;
 }
 
@@ -109,7 +110,7 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
     },
     update: async (name, content, caller) => {
       const { scorerRefs, questions } = await reach(name, caller);
-      // Names are to differ among all questions, whichever of them change.
+      // Names must be unique among all questions, even if only some change.
       checkQueueContent({ scorerRefs, questions, ...content }, settings.questions);
       return change(name, caller, content);
     },
@@ -145,7 +146,7 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
   };
 }
 
-/** Looked for by one statement. */
+/** Maximum number of keys in one lookup. */
 const keysMax = 100;
 
 function recordedIn(store: Pick<CompletionStore, "findOutlines">): FindRecorded {

@@ -1,5 +1,5 @@
-// What annotators do in a queue: take an item, answer or skip it, and take that back. Whoever annotates is named by the request,
-// or else by the owner of its key.
+// Work of annotators in a queue: they claim an item, answer or skip it, and reopen it. The request names the
+// annotator; the default is the owner of its key.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../base/domain/access.ts";
 import { answerFault } from "../../base/domain/annotation/question.ts";
@@ -25,15 +25,15 @@ export interface ItemName extends QueueName {
   readonly itemId: string;
 }
 
-/** Who works at it; null for the owner of the caller's key. */
+/** Name of the annotator; null for the owner of the caller's key. */
 export type Annotator = string | null;
 
-/** Every method throws as those of `AnnotationService`, and `not_found` for what is no item of the queue. */
+/** Every method throws like those of `AnnotationService`, and `not_found` for an item that the queue lacks. */
 export interface AnnotatorService {
   /**
-   * Gives the annotator the next item, or the one that is held already, and holds it.
+   * Gives the annotator the next item, or the one already held, and holds it.
    *
-   * @param holdSeconds for how long; the setting's unless given
+   * @param holdSeconds duration of the hold; defaults to the setting
    */
   claim(
     name: QueueName,
@@ -41,9 +41,9 @@ export interface AnnotatorService {
     caller: Caller,
   ): Promise<ClaimedItem>;
   /**
-   * Moves the annotator to a state; to stay in one changes nothing, but that `in_progress` is held anew.
+   * Moves the annotator to a state. Staying in a state changes nothing, except that `in_progress` renews the hold.
    *
-   * @throws ServiceError `unsupported` for a move that there is not
+   * @throws ServiceError `unsupported` for an impossible move
    */
   progress(
     name: ItemName,
@@ -55,33 +55,33 @@ export interface AnnotatorService {
     caller: Caller,
   ): Promise<AnnotationItem>;
   /**
-   * Stores the answers as feedback on the item, in place of those that the annotator gave before, and then completes the item,
-   * whatever state the annotator was in.
+   * Stores the answers as feedback on the item, replacing the annotator's earlier ones, and then completes the item
+   * from any state.
    *
-   * @throws ServiceError `invalid` with every answer that is none, and every question without one
+   * @throws ServiceError `invalid` with every invalid answer and every unanswered question
    */
   answer(
     name: ItemName,
     answer: { readonly annotator: Annotator; readonly answers: Answers },
     caller: Caller,
   ): Promise<{ readonly item: AnnotationItem; readonly feedback: readonly FeedbackRecord[] }>;
-  /** Takes back what the annotator answered, or that it was skipped, and holds the item for the annotator again. */
+  /** Takes back the annotator's answers or skip, and holds the item for the annotator again. */
   reopen(
     name: ItemName,
     reopening: { readonly annotator: Annotator; readonly holdSeconds: number | null },
     caller: Caller,
   ): Promise<ClaimedItem>;
-  /** Gives an item back that the annotator holds; one that is not held stays as it is. */
+  /** Releases an item that the annotator holds; does nothing if it is not held. */
   release(name: ItemName, annotator: Annotator, caller: Caller): Promise<AnnotationItem>;
 }
 
 export interface ClaimedItem {
-  /** Null where there is none now. */
+  /** Null if no item is available. */
   readonly item: AnnotationItem | null;
-  /** What the item shows; null where nothing is stored of it here. */
+  /** Content of the item to show; null if this server stores none. */
   readonly content: ItemContent | null;
   readonly annotator: string;
-  /** Counting the item. */
+  /** Includes this item. */
   readonly remaining: Remaining;
 }
 
@@ -164,7 +164,7 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
         else
           records.push(await put({ id, ...contentOf({ queue, item, annotator, question, value }) }, caller));
       }
-      // Last, so that an item that is completed has all its answers; whoever is broken off before sends them again.
+      // Completed last, so that a completed item has all its answers; an interrupted client sends them again.
       const key = { ...name, queueId: queue.id };
       const completed = await move(key, annotator, "completed", ["unstarted", "in_progress", "skipped"]);
       return { item: completed, feedback: records };
@@ -184,7 +184,7 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
     },
   };
 
-  /** Writes a record anew, or in place of the one of its id: the same one again is that record too. */
+  /** Creates a record or replaces the one with its id; an identical record stays. */
   async function put(
     input: FeedbackInput & { readonly id: string },
     caller: Caller,
@@ -198,7 +198,7 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
   }
 }
 
-/** @throws ServiceError `invalid` for a name that is none */
+/** @throws ServiceError `invalid` for an invalid name */
 function nameOf(named: Annotator, caller: Caller): string {
   const annotator = named ?? caller.owner;
   const faults = textFaults(["annotator"], annotator, 128);
@@ -268,7 +268,7 @@ function contentOf({ queue, item, annotator, question, value }: Answered): Feedb
   };
 }
 
-/** One record for each annotator, item and question: who answers again replaces it. */
+/** Returns the id of the one record per annotator, item and question; a new answer replaces it. */
 function recordId({
   queueId,
   itemId,

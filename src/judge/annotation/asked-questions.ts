@@ -1,4 +1,4 @@
-// The questions of a queue as annotators are asked them: its own, and those of the annotation specs that it names.
+// Questions of a queue as shown to annotators: its own, and those of the annotation specs that it names.
 import { type AnswerForm, answerFormOf } from "../../base/domain/annotation/question.ts";
 import type { QueueContent } from "../../base/domain/annotation/queue.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -7,25 +7,25 @@ import { parseReference } from "../feedback/references.ts";
 export interface AskedQuestion {
   readonly name: string;
   readonly text: string;
-  /** Null where the spec that asks it is not stored here: then any answer is taken. */
+  /** Null if the spec is not stored here: then any answer is accepted. */
   readonly schema: JsonObject | null;
-  /** Null where the schema is of another kind than those that people are asked by: the answer is JSON. */
+  /** Null if the schema has no form for people: the answer is JSON. */
   readonly form: AnswerForm | null;
   readonly isOptional: boolean;
-  /** The spec that asks it; null for one of the queue's own. */
+  /** Spec of the question; null for one of the queue's own. */
   readonly specRef: string | null;
 }
 
-/** What a stored annotation spec says. */
+/** Content of a stored annotation spec. */
 export interface SpecText {
   readonly text: string;
   readonly schema: JsonObject;
 }
 
-/** Finds a spec by its reference, in a project; null where it is not stored there. */
+/** Finds a spec by its reference in a project; null if it is not stored there. */
 export type FindSpec = (projectId: string, reference: string) => Promise<SpecText | null>;
 
-/** In order: those of specs, then the queue's own. */
+/** Returns the questions of specs in order, then the queue's own. */
 export async function askedQuestions(
   {
     projectId,
@@ -58,13 +58,13 @@ function formOf(schema: JsonObject): AnswerForm | null {
   return "form" in read ? read.form : null;
 }
 
-/** The name that an annotation of a spec has; null where the reference is none of an object. */
+/** Returns the annotation name of a spec; null if the reference is not to an object. */
 export function specName(reference: string): string | null {
   const parsed = parseReference(reference);
   return parsed.isValid && parsed.reference.kind === "object" ? parsed.reference.name : null;
 }
 
-/** Which type the feedback has that answers a question: clients of Weave look for their own maker's. */
+/** Returns the feedback type of answers to a question; Weave's clients look for their vendor's type. */
 export function feedbackTypeOf({ name, specRef }: Pick<AskedQuestion, "name" | "specRef">): string {
   if (specRef === null) return `annotation.${name}`;
   return `${/^weave:/i.test(specRef) ? "wandb" : "vendor"}.annotation.${name}`;

@@ -1,4 +1,4 @@
-// Checks what a queue is to be, and finds every fault. Locations name fields as the domain does.
+// Validates a queue's content and reports every fault. Locations use the domain's field names.
 import { answerFormOf, type Question } from "../../base/domain/annotation/question.ts";
 import type { QueueContent } from "../../base/domain/annotation/queue.ts";
 import { type Fault, quoted, ServiceError } from "../../base/domain/service-error.ts";
@@ -22,7 +22,7 @@ export function checkQueueContent(content: Partial<QueueContent>, questionsMax: 
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** What is wrong with a text of a caller: its length in characters, or what no database gives back as it was. */
+/** Returns the faults of a caller's text: its length in characters, and characters that a database cannot store. */
 export function textFaults(
   location: readonly string[],
   text: string,
@@ -59,7 +59,7 @@ function questionFaults({ name, text, schema }: Question, location: readonly str
   ];
 }
 
-/** Answers are kept by the names of questions. */
+/** Answers are stored by question name. */
 function repeatedNames(scorerRefs: readonly string[], questions: readonly Question[]): readonly Fault[] {
   const places = [
     ...scorerRefs.map((reference, index) => ({

@@ -1,13 +1,13 @@
-// What an item shows to whoever judges it: the conversation, where the call is a chat completion that was recorded here.
+// Content of an item for annotators: the conversation, if the call is a chat completion recorded here.
 import { joinedText } from "../../base/domain/content-part.ts";
 import { readCallReference } from "../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import type { CompletionContent, RecordedPrompt } from "../../base/domain/recordings/recorded-completion.ts";
 
 export interface ItemContent {
-  /** What was asked, the oldest first. */
+  /** The prompt, oldest message first. */
   readonly messages: readonly { readonly role: string; readonly text: string }[];
-  /** What was answered: the choice that the item names, or all. */
+  /** The choice that the item names, or all choices. */
   readonly answers: readonly ShownAnswer[];
 }
 
@@ -17,7 +17,7 @@ export interface ShownAnswer {
   readonly calls: readonly { readonly name: string; readonly argumentsText: string }[];
 }
 
-/** Finds what a reference into a project names; null where nothing is stored of it here. */
+/** Finds the content behind a reference in a project; null if this server stores none. */
 export type FindContent = (projectId: string, reference: string) => Promise<ItemContent | null>;
 
 export function contentIn(store: Pick<CompletionStore, "find">): FindContent {
@@ -46,7 +46,7 @@ function messagesOf(prompt: RecordedPrompt): ItemContent["messages"] {
     case "conversation":
       return prompt.messages.map(({ role, content, ...rest }) => ({
         role,
-        // A turn that only calls has no text; whoever judges sees what it is all the same.
+        // A turn with only tool calls has no text; annotators still see its JSON.
         text: joinedText(content ?? null) ?? JSON.stringify({ content, ...rest }),
       }));
     case "text":

@@ -1,17 +1,19 @@
-// What items are added by: ids of calls, or whole references.
+// Parses the references by which items are added: ids of calls, or whole references.
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
 import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
 import { type Fault, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { parseReference } from "../feedback/references.ts";
 import { textFaults } from "./check-content.ts";
 
-/** Which of some ids are of recorded completions of a project: their references have this server's own scheme. */
+/**
+ * Returns which of the ids belong to recorded completions of a project; their references use this server's own scheme.
+ */
 export type FindRecorded = (projectId: string, callIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
- * The items that calls are, by their ids, or by references of calls, objects or ops of the project.
+ * Returns the items for calls, given by id, or by references to calls, objects or ops of the project.
  *
- * @throws ServiceError `invalid` with every id that is none
+ * @throws ServiceError `invalid` with every invalid id
  */
 export async function draftsOf(
   projectId: string,
@@ -30,12 +32,12 @@ export async function draftsOf(
   });
 }
 
-/** Of the id that a chat completion was answered with, what it is recorded under; of another id, that id. */
+/** Returns the id under which a chat completion is recorded, given the id in its response; other ids stay unchanged. */
 function requestIdOf(id: string): string {
   return id.replace(/^chatcmpl-/, "");
 }
 
-/** The item that a reference is; null for what is no reference. */
+/** Returns the item for a reference; null for an invalid one. */
 export function draftOf(reference: string): ItemDraft | null {
   const parsed = parseReference(reference);
   if (!parsed.isValid) return null;

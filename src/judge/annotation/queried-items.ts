@@ -1,4 +1,4 @@
-// Items by a query: what feedback is on, or completions that were recorded.
+// Items found by a query: subjects of feedback, or recorded completions.
 import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
@@ -7,7 +7,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { draftOf } from "./item-references.ts";
 import { type RecordSource, scannedRecords } from "./scanned-records.ts";
 
-/** Which recorded completions of the queue's project; what is null lets all through. */
+/** Filter on recorded completions of the queue's project; null fields do not restrict it. */
 export type RecordedFilter = Pick<CompletionFilter, "modelId" | "step" | "endedFrom" | "endedBefore">;
 
 interface QueriedPart {
@@ -16,8 +16,8 @@ interface QueriedPart {
 }
 
 /**
- * What the records of a project are on that a condition holds for, each once, in the order of the records; what is of another
- * project is left out.
+ * Returns the distinct subjects of a project's matching feedback, in the order of the records; skips those of another
+ * project.
  *
  * @throws ServiceError `too_large` for more than `itemsMax`
  */
@@ -40,7 +40,7 @@ function isOfProject(reference: string, projectId: string): boolean {
   return reference.slice(reference.indexOf(":///") + 4).startsWith(`${projectId}/`);
 }
 
-/** Recorded completions of a project, the newest first. @throws ServiceError `too_large` for more than `itemsMax` */
+/** Returns recorded completions of a project, newest first. @throws ServiceError `too_large` for more than `itemsMax` */
 export async function recordedItems(
   store: Pick<CompletionStore, "list">,
   { projectId, itemsMax, ...filter }: QueriedPart & RecordedFilter,

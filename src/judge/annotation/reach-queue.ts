@@ -1,4 +1,4 @@
-// Finding a queue for a caller, with its questions as they are asked; what all that is done with queues needs.
+// Finds a queue for a caller, with its questions; every operation on queues begins here.
 import type { Caller } from "../../base/domain/access.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationQueue } from "../../base/domain/annotation/queue.ts";
@@ -11,7 +11,7 @@ import { type AskedQuestion, askedQuestions, type FindSpec } from "./asked-quest
 import type { RecordSource } from "./scanned-records.ts";
 import type { AnnotationSettings } from "./settings.ts";
 
-/** A queue with its questions as they are asked. */
+/** A queue with its questions as shown to annotators. */
 export interface ShownQueue extends AnnotationQueue {
   readonly asked: readonly AskedQuestion[];
 }
@@ -25,7 +25,7 @@ export interface QueueName {
 export interface AnnotationDependencies {
   readonly store: AnnotationStore;
   readonly feedback: Pick<FeedbackService, "create" | "replace" | "delete" | "queryLimits">;
-  /** The same feedback, to be read as it lies. */
+  /** The same feedback, read without checks. */
   readonly records: RecordSource["records"];
   readonly findSpec: FindSpec;
   readonly completions: Pick<CompletionStore, "find" | "findOutlines" | "list">;
@@ -33,7 +33,7 @@ export interface AnnotationDependencies {
   readonly settings: AnnotationSettings;
 }
 
-/** @throws ServiceError `invalid`, `forbidden`, or `not_found` where the project has no such queue */
+/** @throws ServiceError `invalid`, `forbidden`, or `not_found` if the project has no such queue */
 export async function reachQueue(
   { store, findSpec }: Pick<AnnotationDependencies, "store" | "findSpec">,
   { projectId, queueId }: QueueName,

@@ -8,7 +8,7 @@ import { scannedRecords } from "./scanned-records.ts";
 
 const everything = { projectId: "team/games", condition: compare("eq", constant(1), constant(1)) };
 
-/** A store of endless feedback, each page of which takes so long. */
+/** A store of endless feedback, each page of which takes `pageMs`. */
 function endless(clock: FakeClock, pageMs: number) {
   return {
     scan: async () => {
@@ -18,7 +18,7 @@ function endless(clock: FakeClock, pageMs: number) {
   };
 }
 
-test("all pages together have the time of one query, and say so when it is over", async () => {
+test("limits all pages together to the time of one query, and reports a timeout", async () => {
   const clock = new FakeClock();
   const found: FeedbackRecord[] = [];
   const source = { records: endless(clock, 400), clock, timeMs: 1000 };

@@ -1,4 +1,4 @@
-// All the feedback of a project that a condition holds for, a page at a time, within the time that a query has.
+// Reads all matching feedback of a project in pages, within the time limit of a query.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
@@ -10,17 +10,17 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 export interface RecordSource {
   readonly records: Pick<FeedbackStore, "scan">;
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** How long all pages may take together. */
+  /** Time limit of all pages together. */
   readonly timeMs: number;
 }
 
 const pageRecords = 1000;
 
 /**
- * In the order of what they say now: one that is replaced meanwhile comes again, and none is passed over.
+ * Yields records in change order: a record replaced meanwhile is repeated, and none is missed.
  *
- * @param asked.projectId one that was checked
- * @throws ServiceError `too_slow` when its time is over, `overloaded`
+ * @param asked.projectId a validated id
+ * @throws ServiceError `too_slow` on timeout, `overloaded`
  */
 export async function* scannedRecords(
   { records, clock, timeMs }: RecordSource,

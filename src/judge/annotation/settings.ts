@@ -1,14 +1,14 @@
-// What annotation queues go by: what an operator sets, and what is the same on every server.
+// Settings of annotation queues: those of the operator, and constants shared by all servers.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Most items of a queue; whoever claims one may have to pass over as many. */
+  /** Maximum number of items in a queue; a claim may have to skip as many. */
   queueItems: 10_000,
-  /** How long a claimed item is held, unless the request says; then others are given it. */
+  /** Default time for which a claimed item is held before others may get it. */
   holdSeconds: 600,
-  /** Most questions of a queue, its own and those of specs together. */
+  /** Maximum number of questions in a queue, including those of specs. */
   questions: 50,
 };
 

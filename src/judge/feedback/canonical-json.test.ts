@@ -1,16 +1,16 @@
-// Equal values have equal texts, others do not.
+// Tests that exactly the equal values have equal texts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Json } from "../../base/domain/text/json.ts";
 import { canonicalJson, jsonHash } from "./canonical-json.ts";
 
-test("keys are put in order at every depth, and lists are not", () => {
+test("sorts keys at every depth, but not lists", () => {
   const text = canonicalJson({ b: [2, 1, { d: null, c: "é\n" }], a: true });
   assert.equal(text, '{"a":true,"b":[2,1,{"c":"é\\n","d":null}]}');
   assert.deepEqual(JSON.parse(text), { a: true, b: [2, 1, { c: "é\n", d: null }] });
 });
 
-test("keys that are digits stand as texts do, and what is in order already is written the same", () => {
+test("sorts numeric keys as texts, and leaves sorted input unchanged", () => {
   assert.equal(canonicalJson({ 9: [], 10: { 2: 1, 10: 1 } }), '{"10":{"10":1,"2":1},"9":[]}');
   for (const value of [{ a: { b: 1, c: [{ d: "é\u2028" }, -0, 1e21] } }, [], "x", null] as readonly Json[])
     assert.equal(
@@ -19,7 +19,7 @@ test("keys that are digits stand as texts do, and what is in order already is wr
     );
 });
 
-test("values that differ have different hashes", () => {
+test("hashes different values differently", () => {
   const values: readonly Json[] = [
     null,
     "null",

@@ -1,13 +1,13 @@
-// One text for equal JSON values: keys in order, no spaces. For hashing, not for showing.
+// Canonical JSON: sorted keys, no spaces. For hashing, not for display.
 import { hash } from "node:crypto";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 
-/** The same text for values that differ only in the order of their keys. */
+/** Returns the same text for values that differ only in key order. */
 export function canonicalJson(value: Json): string {
   return isInOrder(value) ? JSON.stringify(value) : inOrder(value);
 }
 
-/** Whether all objects have their keys in order: then what is built in writes the text, in less than half the time. */
+/** True if all keys are sorted: then the built-in serializer produces the text in less than half the time. */
 function isInOrder(value: Json): boolean {
   if (value === null || typeof value !== "object") return true;
   if (Array.isArray(value)) return value.every((item: Json) => isInOrder(item));
@@ -30,12 +30,12 @@ function inOrder(value: Json): string {
   return `{${fields.join(",")}}`;
 }
 
-/** Hex SHA-256 of a canonical text. */
+/** Returns the hex SHA-256 of the canonical text. */
 export function jsonHash(value: Json): string {
   return textHash(canonicalJson(value));
 }
 
-/** Hex SHA-256 of a text. */
+/** Returns the hex SHA-256 of a text. */
 export function textHash(text: string): string {
   return hash("sha256", text);
 }

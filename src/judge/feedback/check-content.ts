@@ -1,4 +1,4 @@
-// Checks one record as a caller gave it, and finds every fault, not only the first.
+// Validates one record of a caller and reports every fault, not only the first.
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import type { CheckedFeedback } from "../../base/domain/feedback-query/feedback-batch.ts";
 import { parseProjectId } from "../../base/domain/project.ts";
@@ -14,14 +14,14 @@ import {
 } from "./known-payloads.ts";
 import { parseReference, type Reference, type ReferenceKind } from "./references.ts";
 
-/** What a caller sends for one record; `id` null lets the server choose. */
+/** A record as sent by a caller; a null `id` lets the server choose. */
 export type FeedbackInput = FeedbackContent & { readonly id: string | null };
 
 export interface ContentCheck {
   readonly faults: readonly ContentFault[];
-  /** As it was sent, with empty references taken as absent: what distinguishes a retry from a conflict. */
+  /** Content as sent, with empty references as absent; distinguishes a retry from a conflict. */
   readonly content: FeedbackContent;
-  /** The payload to store. */
+  /** Payload to store. */
   readonly payload: FeedbackContent["payload"];
   /** The same as JSON. */
   readonly payloadText: string;
@@ -32,7 +32,7 @@ export const payloadBytesMax = 1 << 20;
 const idLengthMax = 256;
 const feedbackTypeLengthMax = 256;
 
-/** Checks a record; nothing is thrown, and `payload` is usable only without faults. */
+/** Validates a record. Throws nothing; `payload` is usable only if there are no faults. */
 export function checkContent(input: FeedbackInput): ContentCheck {
   const content = contentOf(input);
   const kinds = referenceKinds(content.feedbackType);
@@ -50,7 +50,7 @@ export function checkContent(input: FeedbackInput): ContentCheck {
     trigger_ref: readReference("trigger_ref", content.triggerRef, kinds.trigger_ref, faults),
   };
   const known = checkKnownPayload(content, references);
-  // As it is stored: a reaction's other forms count too.
+  // Measured as stored, including a reaction's normal forms.
   const payloadText = JSON.stringify(known.payload);
   return {
     faults: [...faults, ...known.faults, ...checkSize(payloadText)],
@@ -60,12 +60,12 @@ export function checkContent(input: FeedbackInput): ContentCheck {
   };
 }
 
-/** What a check without faults was of. */
+/** Returns the checked feedback of a check without faults. */
 export function checkedFeedback({ content, payload }: ContentCheck): Omit<CheckedFeedback, "id"> {
   return { content: { ...content, payload }, contentHash: contentHash(content) };
 }
 
-/** Exactly the fields of the content, so that nothing else gets into its hash. */
+/** Returns exactly the content fields, so that nothing else enters the hash. */
 function contentOf(input: FeedbackInput): FeedbackContent {
   const unlessEmpty = (reference: string | null): string | null => (reference === "" ? null : reference);
   return {
@@ -91,7 +91,7 @@ function checkProject(projectId: string): readonly ContentFault[] {
 function checkText(field: string, text: string, lengthMax: number): readonly ContentFault[] {
   if (text === "")
     return [fault([field], `${field} is empty; it must have at least 1 character`, "string_too_short")];
-  // There are no more characters than units: most texts need no counting.
+  // A text has at most as many characters as UTF-16 units, so most texts need no counting.
   if (text.length > lengthMax && characterCount(text) > lengthMax) {
     const message = `${field} has ${characterCount(text)} characters; the limit is ${lengthMax}`;
     return [fault([field], message, "string_too_long")];
@@ -106,7 +106,7 @@ function checkSize(payloadText: string): readonly ContentFault[] {
   return [fault(["payload"], message, "too_long")];
 }
 
-/** The reference, or null with a fault added when it is malformed or of a kind that the field does not take. */
+/** Parses a reference; null, with a fault added, if it is malformed or of a kind that the field does not accept. */
 function readReference(
   field: TypedReferenceField | "vendor_ref",
   text: string | null,

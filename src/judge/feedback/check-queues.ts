@@ -1,5 +1,5 @@
-// Holds the `queue_id` of feedback to the annotation queues of its project. Where a project has none, any id is taken: clients
-// may keep their queues elsewhere.
+// Checks the `queue_id` of feedback against the annotation queues of its project. A project without queues accepts any
+// id, since clients may keep their queues elsewhere.
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import { cut, type Fault, ServiceError } from "../../base/domain/service-error.ts";
@@ -8,11 +8,11 @@ export interface QueuedFeedback extends Pick<FeedbackContent, "projectId" | "que
   readonly location: readonly string[];
 }
 
-/** Where queues are found. */
+/** The store in which queues are looked up. */
 export type QueueSource = Pick<AnnotationStore, "findQueue" | "hasQueues">;
 
 /**
- * @param records a queue or null each, and where it stands
+ * @param records the queue or null of each record, with its location
  * @throws ServiceError `unsupported` naming every record whose queue is unknown in its project, or deleted
  */
 export async function checkQueues(records: readonly QueuedFeedback[], queues: QueueSource): Promise<void> {

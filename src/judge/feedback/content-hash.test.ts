@@ -1,4 +1,5 @@
-// The hash of a record is that of its canonical JSON, with every field: what was stored before stays a retry's.
+// Tests that a record's hash is that of its canonical JSON with every field, so that retries of older records still
+// match.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
@@ -19,14 +20,14 @@ const content: FeedbackContent = {
   queueId: "q",
 };
 
-test("the hash is that of the content's canonical JSON", () => {
-  // The content is JSON.
+test("hashes the content's canonical JSON", () => {
+  // Safe cast: the content is JSON.
   assert.equal(contentHash(content), jsonHash(content as unknown as JsonObject));
-  // By Python's json and hashlib, with sorted keys.
+  // Computed by Python's json and hashlib, with sorted keys.
   assert.equal(contentHash(content), "1033ad442547ba7867a1bf46bc47db5ab06878734b5998b9d19f62b014d722e0");
 });
 
-test("every field counts", () => {
+test("includes every field", () => {
   const changed = Object.keys(content).map((field) =>
     contentHash({ ...content, [field]: field === "payload" ? { z: 1 } : "other" }),
   );

@@ -1,8 +1,8 @@
-// What tells a retry of a record from another record with its id: a hash that does not depend on the order of keys.
+// Hash that distinguishes a retry of a record from another record with its id; independent of key order.
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import { canonicalJson, textHash } from "./canonical-json.ts";
 
-/** In the order in which they are hashed, which is that of keys in canonical JSON. */
+/** In the order of keys in canonical JSON, in which they are hashed. */
 const fields = [
   "annotationRef",
   "callRef",
@@ -16,7 +16,7 @@ const fields = [
   "vendorRef",
 ] as const satisfies readonly (keyof FeedbackContent)[];
 
-/** Hex SHA-256 of the content as it was sent. */
+/** Returns the hex SHA-256 of the content as sent. */
 export function contentHash(content: FeedbackContent): string {
   let text = "";
   for (const field of fields) {

@@ -1,5 +1,5 @@
-// Every emoji and its name in the form `thumbs_up_medium_skin_tone`, made from the CLDR short names. Names are those
-// of the Python package `emoji`, since records written by its users are compared with ours.
+// Every emoji with its name in the form `thumbs_up_medium_skin_tone`, derived from the CLDR short names. The names
+// equal those of the Python package `emoji`, since records of its users are compared with this server's.
 import { createRequire } from "node:module";
 
 interface EmojiEntry {
@@ -9,15 +9,15 @@ interface EmojiEntry {
 }
 
 export interface EmojiNames {
-  /** By the emoji's characters without variation selectors, toned variants included. */
+  /** By the emoji's characters without variation selectors, including skin tones. */
   readonly nameOf: ReadonlyMap<string, string>;
-  /** The fully qualified emoji of each name; of names without tones only. */
+  /** Fully qualified emoji of each name without a skin tone. */
   readonly emojiOf: ReadonlyMap<string, string>;
-  /** Every beginning of a key of `nameOf`: where none fits, looking further is of no use. */
+  /** Every prefix of a key of `nameOf`; the search stops when none matches. */
   readonly beginnings: ReadonlySet<string>;
 }
 
-// Importing JSON as a module is still experimental on the oldest Node that is supported.
+// JSON modules are still experimental in the oldest supported Node.js.
 const require = createRequire(import.meta.url);
 
 export const textSelector = "\ufe0e";
@@ -46,7 +46,7 @@ const irregularNames: Readonly<Record<string, string>> = {
   "🇹🇫": "French_Southern_and_Antarctic_Lands",
 };
 
-/** Emoji of Unicode 18.0, which the data package does not have yet; the same form as its own. */
+/** Emoji of Unicode 18.0, which the data package lacks, in its format. */
 const youngest: Readonly<Record<string, EmojiEntry>> = {
   "🫫": { name: "cracking face", group: "Smileys & Emotion", skin_tone_support: false },
   "🫹": { name: "leftwards thumb sign", group: "People & Body", skin_tone_support: true },
@@ -60,8 +60,8 @@ const youngest: Readonly<Record<string, EmojiEntry>> = {
 };
 
 /**
- * Pairs whose toneless emoji does not show the two of them: with two different tones they are written out, in this
- * sequence. The name is that of the emoji unless one is given.
+ * Pairs whose toneless emoji does not show two people: with two different tones they are this sequence. The name is
+ * the emoji's unless given.
  */
 const pairs: readonly {
   readonly emoji: string;
@@ -83,7 +83,7 @@ const pairs: readonly {
   { emoji: "🤼‍♀", members: ["👩", "👩"], between: ["🫯"] },
 ];
 
-/** Builds the table; about 4,000 entries. */
+/** Builds the table of about 4,000 entries. */
 export function readEmojiNames(): EmojiNames {
   const packaged = require("unicode-emoji-json") as Readonly<Record<string, EmojiEntry>>;
   const entries = { ...youngest, ...packaged };
@@ -121,13 +121,13 @@ function regularName(entry: EmojiEntry): string {
     .replaceAll(" ", "_");
 }
 
-/** Adds an emoji with a tone on the one person in it, or one on each of the two. */
+/** Adds an emoji with a skin tone on its one person, or on each of two. */
 function addToned(nameOf: Map<string, string>, bare: string, name: string): void {
   const links = bare.split(joiner);
   const toned = links.flatMap((link, index) => {
-    // A handshake between two people is what they do, not a third who could have a tone.
+    // The handshake between two people has no tone of its own.
     const isBetween = index > 0 && index < links.length - 1;
-    // Of one that stands alone it was said that it has tones; Node may know an older Unicode.
+    // The data package says that a single emoji supports tones; Node.js may know an older Unicode.
     const isPerson = links.length === 1 || /\p{Emoji_Modifier_Base}/u.test(link);
     return isPerson && !isBetween ? [index] : [];
   });
@@ -150,13 +150,13 @@ function addToned(nameOf: Map<string, string>, bare: string, name: string): void
   }
 }
 
-/** The tone follows the name, but comes before the hair: CLDR writes "man: dark skin tone, bald". */
+/** The tone follows the name but precedes the hair: CLDR has "man: dark skin tone, bald". */
 function tonedName(name: string, toneName: string): string {
   const match = /^(man|woman|person)_(bald|beard|(?:blond|curly|red|white)_hair)$/.exec(name);
   return match === null ? `${name}_${toneName}` : `${match[1]}_${toneName}_${match[2]}`;
 }
 
-/** The tone follows the person's own character, before anything that goes with it. */
+/** The tone follows the person's own character, before all joined characters. */
 function tonedLink(link: string, tone: string): string {
   const [person, ...rest] = link;
   return [person, tone, ...rest].join("");

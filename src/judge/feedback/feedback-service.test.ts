@@ -1,4 +1,4 @@
-// The rules for records, row by row, on the SQLite store.
+// Tests the rules for records in a table, on the SQLite store.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../../base/domain/access.ts";
@@ -60,7 +60,7 @@ function packed(records: readonly FeedbackInput[]): FeedbackBatch {
   return packer.packed();
 }
 
-/** What is stored of a batch that is created, in order. */
+/** Creates a batch and returns the stored records, in order. */
 async function createBatch(
   { service, store }: Awaited<ReturnType<typeof openService>>,
   records: readonly FeedbackInput[],
@@ -73,7 +73,7 @@ async function createBatch(
 
 const firstPage = { after: null, limit: 100, order: "asc" } as const;
 
-/** For what is decided before anything is stored. */
+/** For checks made before anything is stored. */
 const takesEverything: FeedbackStore = {
   packForm: "columns",
   create: async (records) => records,
@@ -121,7 +121,7 @@ async function errorOf(promise: Promise<unknown>): Promise<ServiceError> {
 
 const text = (length: number) => "é".repeat(length);
 const wide = (length: number) => "👍".repeat(length);
-/** A payload of exactly this many bytes of JSON. */
+/** Returns a payload of exactly this many bytes of JSON. */
 const payloadOf = (bytes: number) => ({ text: "x".repeat(bytes - '{"text":""}'.length) });
 
 const annotation = (changes: Partial<FeedbackInput> = {}) =>
@@ -200,7 +200,7 @@ for (const [name, record] of Object.entries(accepted)) {
   });
 }
 
-/** Record, then the fields at fault in order. */
+/** Record, then the faulty fields in order. */
 const refused: Readonly<Record<string, readonly [FeedbackInput, ...string[]]>> = {
   "a project without an entity": [input({ projectId: "games" }), "project_id"],
   "a project of three parts": [input({ projectId: "a/b/c" }), "project_id"],
@@ -294,7 +294,7 @@ for (const [name, [record, ...fields]] of Object.entries(refused)) {
   });
 }
 
-test("a record gets an id, the time and its author, and comes back as stored", async () => {
+test("gives a record an id, the time and its author, and returns it as stored", async () => {
   const { service, store, clock } = await openService();
   const record = await service.create(input({ creator: "Bob" }), member);
   assert.match(record.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -302,7 +302,7 @@ test("a record gets an id, the time and its author, and comes back as stored", a
   assert.deepEqual(await store.find("team/games", record.id), record);
 });
 
-test("a reaction is stored and answered with its normal forms", async () => {
+test("stores and returns a reaction with its normal forms", async () => {
   const { service, store } = await openService();
   const record = await service.create(
     input({ id: "r", feedbackType: "wandb.reaction.1", payload: { emoji: "👍🏽", alias: "sent" } }),
@@ -318,7 +318,7 @@ test("a reaction is stored and answered with its normal forms", async () => {
   assert.deepEqual((await store.find("team/games", "r"))?.payload, payload);
 });
 
-test("a reaction's size is that of what is stored: its text, and three other forms of it", async () => {
+test("measures a reaction as stored: its text and three other forms", async () => {
   const forms = '{"emoji":"👍","alias":":thumbs_up:","detoned":"👍","detoned_alias":":thumbs_up:"}';
   const lengthMax = Math.floor((payloadBytesMax - Buffer.byteLength(forms)) / 4);
   const reaction = (length: number) =>
@@ -328,7 +328,7 @@ test("a reaction's size is that of what is stored: its text, and three other for
   assert.match(error.message, /^payload: payload is 1048577 bytes of JSON; the limit is 1048576/);
 });
 
-test("a batch is answered in order, and an empty one is fine", async () => {
+test("answers a batch in order, and accepts an empty one", async () => {
   const opened = await openService();
   const batch = ["c", "a", "b"].map((id) => input({ id }));
   const records = await createBatch(opened, batch);
@@ -340,7 +340,7 @@ test("a batch is answered in order, and an empty one is fine", async () => {
   assert.deepEqual(await createBatch(opened, []), []);
 });
 
-test("a batch may hold ten thousand records", async () => {
+test("accepts a batch of ten thousand records", async () => {
   const { service } = await openService();
   const records = Array.from({ length: 10_000 }, (_, index) => input({ id: `r${index}` }));
   assert.equal((await service.createBatch(packed(records), member)).kind, "new");
@@ -348,7 +348,7 @@ test("a batch may hold ten thousand records", async () => {
   assert.equal(again.kind === "stored" && again.records.length, 10_000);
 });
 
-test("a retry is answered as the first time, whatever the order of keys", async () => {
+test("answers a retry as it answered the first request, in any key order", async () => {
   const opened = await openService();
   const { service, clock } = opened;
   const sent = input({
@@ -363,7 +363,7 @@ test("a retry is answered as the first time, whatever the order of keys", async 
   assert.deepEqual(await service.create(resent, member), first[0]);
 });
 
-test("the same id with other content is a conflict that names where", async () => {
+test("refuses the same id with other content, naming the location", async () => {
   const { service } = await openService();
   await service.create(input({ id: "a" }), member);
   const changed = input({ id: "a", payload: { value: 2 } });
@@ -376,7 +376,7 @@ test("the same id with other content is a conflict that names where", async () =
   assert.deepEqual([single.code, single.faults.map((fault) => fault.location)], ["conflict", [["id"]]]);
 });
 
-test("another entity's project is forbidden, but not for an admin", async () => {
+test("forbids another entity's project, except to an admin", async () => {
   const { service, store } = await openService();
   const foreign = input({ id: "f", projectId: "others/games" });
   const refusal = async (refused: Promise<unknown>): Promise<unknown> => {
@@ -395,7 +395,7 @@ test("another entity's project is forbidden, but not for an admin", async () => 
   assert.equal((await service.create(foreign, admin)).vendorUserId, "Root");
 });
 
-test("a key of one project writes and reads there alone", async () => {
+test("restricts a project key to reads and writes in its project", async () => {
   const { service } = await openService();
   const ofGames: Caller = { ...member, project: "games" };
   await service.create(input({ id: "g" }), ofGames);
@@ -415,7 +415,7 @@ test("a key of one project writes and reads there alone", async () => {
   }
 });
 
-test("a replacement keeps id and time, takes all else, and what it replaced is in the history", async () => {
+test("keeps id and time on replacement, and adds the previous content to the history", async () => {
   const { service, clock } = await openService();
   const first = await service.create(input({ id: "a", creator: "Bob" }), member);
   await clock.advance(1000);
@@ -435,7 +435,7 @@ test("a replacement keeps id and time, takes all else, and what it replaced is i
   assert.deepEqual(items, [{ id: items[0]?.id, replacedAt: clock.now(), record: first }]);
 });
 
-test("a replacement of what the project does not have is not found and writes nothing", async () => {
+test("refuses to replace a record that the project lacks, and writes nothing", async () => {
   const { service, store } = await openService();
   await service.create(input({ id: "a" }), member);
   assert.equal((await errorOf(service.replace("x", input(), member))).code, "not_found");
@@ -445,7 +445,7 @@ test("a replacement of what the project does not have is not found and writes no
   assert.deepEqual((await service.history("team/games", "a", firstPage, member)).items, []);
 });
 
-test("a replacement that is invalid, or names another id, leaves the record alone", async () => {
+test("leaves the record unchanged after an invalid replacement or one with another id", async () => {
   const { service, store } = await openService();
   const first = await service.create(input({ id: "a" }), member);
   const bad = input({ id: "b", vendorRef: "x" });
@@ -458,13 +458,13 @@ test("a replacement that is invalid, or names another id, leaves the record alon
   assert.deepEqual(await store.find("team/games", "a"), first);
 });
 
-test("the history of no record is not found, and of no project invalid", async () => {
+test("refuses the history of a missing record as not found, and of an invalid project as invalid", async () => {
   const { service } = await openService();
   assert.equal((await errorOf(service.history("team/games", "x", firstPage, member))).code, "not_found");
   assert.equal((await errorOf(service.history("team", "x", firstPage, member))).code, "invalid");
 });
 
-test("records are found and removed for the project's entity alone", async () => {
+test("finds and removes records only for the project's entity", async () => {
   const { service } = await openService();
   const query = { projectId: "team/games", condition: always, sortBy: [], limit: 10, offset: 0 };
   const listed = async () => (await service.query(query, member)).items;
@@ -484,7 +484,7 @@ test("records are found and removed for the project's entity alone", async () =>
   assert.deepEqual(await listed(), []);
 });
 
-test("an entity without room stores nothing more, by whichever way, and is not asked for others' sake", async () => {
+test("stores nothing for an entity over its quota by any operation, and checks no other entity's quota", async () => {
   const { feedback, annotation: queues, objects: specs } = await storesInMemory();
   const asked: string[] = [];
   let isFull = false;

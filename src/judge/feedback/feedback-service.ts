@@ -1,4 +1,4 @@
-// Creating and replacing feedback records: checks, ids, times and authors. Stores nothing itself.
+// Service for feedback records: access checks, validation, ids, times and authors. Storage is the store's.
 import { type Caller, foreignMessage, mayReach } from "../../base/domain/access.ts";
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
@@ -27,29 +27,32 @@ import { recordPages, type RecordSelection } from "./reading/record-pages.ts";
 import { feedbackSettings, type FeedbackSettings, queryLimits } from "./settings.ts";
 
 export interface FeedbackService {
-  /** How batches are packed; see {@link FeedbackStore.packForm}. */
+  /** Format of packed batches; see {@link FeedbackStore.packForm}. */
   readonly packForm: PackForm;
   /**
-   * Stores all records or none; a retry answers as the first time. How many a batch may hold is checked by the caller.
+   * Stores all records or none; answers a retry as the first request. The caller checks the batch's record count.
    *
    * @throws ServiceError `forbidden` for another entity's project, `conflict` naming each record whose id exists with
-   *   other content (`batch`, its index, the field)
+   * other content (`batch`, its index, the field)
    */
   createBatch(batch: FeedbackBatch, caller: Caller): Promise<CreatedBatch>;
-  /** As a batch of one, with faults located by their field alone. @throws ServiceError also `invalid`, with every fault */
+  /** As a batch of one, with faults located only by field. @throws ServiceError also `invalid`, with every fault */
   create(item: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
   /**
-   * Replaces everything of a record but its id and its time.
+   * Replaces everything of a record except its id and time.
    *
-   * @throws ServiceError `invalid`, `forbidden`, or `not_found` when the input's project has no such record
+   * @throws ServiceError `invalid`, `forbidden`, or `not_found` if the input's project has no such record
    */
   replace(feedbackId: string, input: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
-  /** What one query may ask. */
+  /** Limits of one query. */
   readonly queryLimits: QueryLimits;
-  /** The records that a query is about; see {@link FeedbackStore.query}. @throws ServiceError `invalid`, `forbidden` too */
+  /**
+   * Returns the records that match a query; see {@link FeedbackStore.query}. @throws ServiceError `invalid`,
+   * `forbidden` too
+   */
   query(query: FeedbackQuery, caller: Caller): Promise<FeedbackResult>;
   /**
-   * All records of a selection in the order in which they were stored, in pages, some of them empty.
+   * Yields all records of a selection in storage order, in pages, some of them empty.
    *
    * @throws ServiceError as `query`
    */
@@ -64,25 +67,25 @@ export interface FeedbackService {
     caller: Caller,
     options: { readonly signal: AbortSignal },
   ): Promise<FeedbackStatistics>;
-  /** Removes records for good; ids that there are not are passed over. @throws ServiceError `invalid`, `forbidden` */
+  /** Removes records permanently; ignores unknown ids. @throws ServiceError `invalid`, `forbidden` */
   delete(projectId: string, ids: readonly string[], caller: Caller): Promise<void>;
-  /** What was replaced, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /** Returns replaced contents, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
   history(projectId: string, id: string, page: PageRequest, caller: Caller): Promise<Page<FeedbackRevision>>;
 }
 
-/** What became of a batch: all of it is new, or each record as it is stored, in order. */
+/** Result of a batch: all records are new, or each record as stored, in order. */
 export type CreatedBatch =
   | { readonly kind: "new"; readonly createdAt: Date }
   | { readonly kind: "stored"; readonly records: readonly FeedbackRecord[] };
 
 export interface FeedbackDependencies {
   readonly store: FeedbackStore;
-  /** What `queue_id` names. */
+  /** Source of the queues that `queue_id` names. */
   readonly queues: QueueSource;
-  /** What annotations are held to. */
+  /** Source of the specs that annotations must match. */
   readonly specs: SpecSource;
   readonly clock: Clock;
-  /** Whether an entity may store more; it may unless given. */
+  /** Quota check of an entity; unlimited by default. */
   readonly room?: StorageRoom;
 }
 
@@ -134,7 +137,7 @@ export function createFeedbackService(
   };
 }
 
-/** @returns its entity @throws ServiceError `invalid` for what is no project, `forbidden` for another entity's */
+/** @returns its entity @throws ServiceError `invalid` for an invalid project id, `forbidden` for another entity's */
 function requireProject(projectId: string, caller: Caller): string {
   const project = parseProjectId(projectId);
   if (project === null) {
@@ -205,7 +208,7 @@ async function replace(
   return record;
 }
 
-/** @throws ServiceError `full` where the entity of a project has as much as it may have */
+/** @throws ServiceError `full` if the entity of a project has reached its quota */
 async function requireRoom(
   { room }: Pick<FeedbackDependencies, "room">,
   projectIds: readonly string[],
@@ -215,7 +218,7 @@ async function requireRoom(
   for (const entity of new Set(entities)) await room.require(entity);
 }
 
-/** Refuses annotations that do not hold to the specs that they name, where these are stored. */
+/** Refuses annotations that do not match the specs they name, if these are stored. */
 async function holdToSpecs(
   { specs, clock, tenant }: FeedbackDependencies & { readonly tenant: string },
   checked: readonly Pick<CheckedFeedback, "content">[],
@@ -230,10 +233,10 @@ async function holdToSpecs(
   if (faults.length > 0) throw invalid(faults);
 }
 
-/** A single record is what the caller gave, so its fields are located by themselves. */
+/** The caller sent a single record, so its fields have no location prefix. */
 const singleLocation: readonly string[] = [];
 
-/** @throws ServiceError `invalid` with all faults together, then `forbidden` for what the caller may not reach */
+/** @throws ServiceError `invalid` with all faults together, then `forbidden` if the caller may not access the project */
 function check(
   input: FeedbackInput,
   caller: Caller,
@@ -246,7 +249,7 @@ function check(
   return checkedFeedback(found);
 }
 
-/** The faults of a record, which stands at a location. */
+/** Returns the faults of a record with its location as a prefix. */
 function located(faults: readonly ContentFault[], location: readonly string[]): readonly Fault[] {
   return faults.map(({ path, ...fault }) => ({ location: [...location, ...path], ...fault }));
 }
@@ -284,7 +287,10 @@ function recordOf(
   return { ...content, id, contentHash, createdAt, vendorUserId };
 }
 
-/** The store names a record's index and field; `locationOf` makes it what this service's caller knows. Other codes stay. */
+/**
+ * Maps the store's fault, a record's index and field, to the caller's location by `locationOf`; other errors stay
+ * unchanged.
+ */
 function relocated(
   error: unknown,
   code: ErrorCode,

@@ -1,11 +1,11 @@
-// Work on many records with turns for others in between: no request holds up the process.
+// Processes many records while yielding to other work, so that no request blocks the process.
 import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
 
-/** After so long other work of the process gets a turn: as long as the turns of one round of the event loop take in all. */
+/** Time after which other work gets a turn, equal to that of all turns in one round of the event loop. */
 const turnMs = 2;
 
-/** As `map`. */
+/** As `map`, with pauses. */
 export async function inTurns<Item, Result>(
   items: Iterable<Item>,
   work: (item: Item, index: number) => Result,

@@ -1,5 +1,5 @@
-// The feedback types whose payload is known: reactions, notes, annotations and outputs of runnables. Other types take
-// any object and any reference, and are not checked here.
+// Feedback types with a known payload: reactions, notes, annotations and outputs of runnables. Other types accept any
+// object and any reference, and are not checked here.
 import { unreachable } from "../../base/domain/assert.ts";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -7,15 +7,15 @@ import { type ContentFault, fault, missing, quoted } from "./content-fault.ts";
 import { normaliseReaction } from "./reaction.ts";
 import type { Reference, ReferenceKind } from "./references.ts";
 
-/** The four references that only some types take. */
+/** The four references that only some types accept. */
 export type TypedReferenceField = "annotation_ref" | "runnable_ref" | "call_ref" | "trigger_ref";
 
-/** What a record's fields hold; null where unset, or where its own fault was found already. */
+/** References in a record's fields; null if unset or already reported as faulty. */
 export type TypedReferences = { readonly [Field in TypedReferenceField]: Reference | null };
 
 export interface KnownPayloadCheck {
   readonly faults: readonly ContentFault[];
-  /** As it is stored: what was sent, and for reactions the normal forms. */
+  /** Payload to store: as sent, plus a reaction's normal forms. */
   readonly payload: JsonObject;
 }
 
@@ -27,7 +27,7 @@ type KnownType =
   | { readonly kind: "other" }
   | { readonly kind: "annotation" | "runnable"; readonly name: string };
 
-/** Which kinds each reference may have: those of the interface, but known clients also score with objects. */
+/** Kinds that each reference may have: those of the API, and objects, with which known clients also score. */
 export function referenceKinds(feedbackType: string): {
   readonly [Field in TypedReferenceField]: readonly ReferenceKind[];
 } {
@@ -44,7 +44,7 @@ export function referenceKinds(feedbackType: string): {
   };
 }
 
-/** Checks payload and references against what the type asks for. Unset references are null in `content`. */
+/** Checks payload and references against the type's rules. Unset references are null in `content`. */
 export function checkKnownPayload(content: FeedbackContent, references: TypedReferences): KnownPayloadCheck {
   const { payload } = content;
   const type = knownTypeOf(content.feedbackType);
@@ -72,7 +72,7 @@ export function checkKnownPayload(content: FeedbackContent, references: TypedRef
   }
 }
 
-/** The name of the spec that feedback of the type answers; null for feedback of another kind. */
+/** Returns the name of the spec that feedback of this type answers; null for other types. */
 export function annotationNameOf(feedbackType: string): string | null {
   const type = knownTypeOf(feedbackType);
   return type.kind === "annotation" ? type.name : null;
@@ -84,7 +84,7 @@ function knownTypeOf(feedbackType: string): KnownType {
   const [, known, rest] = match;
   if (known === "reaction.1") return { kind: "reaction" };
   if (known === "note.1") return { kind: "note" };
-  // Without a dot there is no name, and nothing that a reference could be compared with.
+  // Without a dot there is no name to compare references with.
   const name = rest.startsWith(".") ? rest.slice(1) : "";
   return { kind: known === "annotation" ? "annotation" : "runnable", name };
 }
@@ -192,7 +192,7 @@ function refuseReferences(
     .map((field) => fault([field], `${field} is not allowed on ${owner}; leave it out`));
 }
 
-/** Code points: what people and other languages count. */
+/** Counts code points, as people and other languages do. */
 export function characterCount(text: string): number {
   return Array.from(text).length;
 }

@@ -1,4 +1,4 @@
-// Reactions against the table of what the Python package `emoji` 2.16 makes of them.
+// Tests reactions against a table computed by the Python package `emoji` 2.16.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -10,18 +10,18 @@ type Row = { readonly sent: string } & ReturnType<typeof normaliseReaction>;
 
 const rows = JSON.parse(readFileSync("test/fixtures/feedback/reactions.json", "utf8")) as readonly Row[];
 
-test("a reaction is named, and stripped of its tone, as in the recorded table", () => {
+test("names a reaction and strips its tone as in the recorded table", () => {
   assert.ok(rows.length > 20);
   for (const { sent, ...expected } of rows) assert.deepEqual(normaliseReaction(sent), expected, sent);
 });
 
-test("the table covers every emoji and every tone", () => {
+test("covers every emoji and every tone in the table", () => {
   const { nameOf, emojiOf } = readEmojiNames();
   const toned = [...nameOf.values()].filter((name) => /_(?:light|medium|dark)\S*_skin_tone/.test(name));
   assert.equal(toned.length, 2040);
   assert.equal(emojiOf.size, 1914 + 9 + 9);
   assert.equal(new Set(nameOf.values()).size, nameOf.size, "no two emoji share a name");
-  // SHA-256 of the same lines made of `EMOJI_DATA` of the Python package, its selectors left out: Unicode 18.0.
+  // SHA-256 of the same lines computed from the Python package's `EMOJI_DATA`, without selectors: Unicode 18.0.
   const lines = [...nameOf]
     .map(([emoji, name]) => Buffer.from(`${emoji} ${name}`))
     .sort((a, b) => a.compare(b));
@@ -29,7 +29,7 @@ test("the table covers every emoji and every tone", () => {
   assert.equal(hash, "b16aa05304d65643aa4533ad55b50b9fac212c1c456434ea396ddf56d852b6dc");
 });
 
-test("an emoji that is younger than the table is taken by itself, without its tone where it has one", () => {
+test("accepts an emoji newer than the table, and strips its tone", () => {
   for (const young of ["\u{1f6da}", "\u{1fa7e}", "\u{1faed}"]) {
     assert.ok(!readEmojiNames().nameOf.has(young), "the table knows it by now: take a younger one");
     const plain = { alias: young, detoned: young, detonedAlias: young };
@@ -38,17 +38,17 @@ test("an emoji that is younger than the table is taken by itself, without its to
     assert.deepEqual(normaliseReaction(toned), { ...plain, alias: toned });
     assert.deepEqual(normaliseReaction(`${young}👍`), { emojiCount: 2 });
   }
-  // A chess piece is no emoji.
+  // A chess piece is not an emoji.
   assert.deepEqual(normaliseReaction("\u{1fa00}"), { emojiCount: 0 });
 });
 
-test("an emoji in the middle of a long text is found, and the text around it stays", () => {
+test("finds an emoji within a long text, and keeps the text around it", () => {
   const normal = normaliseReaction(`${"a ".repeat(1000)}👍🏿${" z".repeat(1000)}`);
   assert.ok("alias" in normal);
   assert.equal(normal.alias, `${"a ".repeat(1000)}:thumbs_up_dark_skin_tone:${" z".repeat(1000)}`);
   assert.equal(normal.detoned, `${"a ".repeat(1000)}👍${" z".repeat(1000)}`);
 });
 
-test("a long text of characters that could begin an emoji is looked through once", () => {
+test("scans a long text of possible emoji prefixes only once", () => {
   assert.deepEqual(normaliseReaction("1#👩\u200d".repeat(50_000)), { emojiCount: 50_000 });
 });

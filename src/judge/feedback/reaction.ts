@@ -1,10 +1,10 @@
-// Normalises a reaction: the one emoji in a text, named, and without its skin tone.
+// Normalizes a reaction: finds the one emoji in a text, names it, and removes its skin tone.
 import { type EmojiNames, emojiSelector, readEmojiNames, textSelector } from "./emoji-names.ts";
 
 export interface NormalReaction {
-  /** The text with the emoji's name between colons in place of the emoji. */
+  /** The text with the emoji replaced by its name between colons. */
   readonly alias: string;
-  /** The text with the emoji in its default tone; the name between colons where there is no such emoji. */
+  /** The text with the emoji in its default tone, or with the name between colons if there is no such emoji. */
   readonly detoned: string;
   readonly detonedAlias: string;
 }
@@ -12,7 +12,7 @@ export interface NormalReaction {
 interface EmojiMatch {
   readonly start: number;
   readonly end: number;
-  /** Null for one that is younger than the table of names. */
+  /** Null if the emoji is newer than the table of names. */
   readonly name: string | null;
 }
 
@@ -20,7 +20,7 @@ const tonePattern = /_(?:light|medium-light|medium|medium-dark|dark)_skin_tone/g
 
 let names: EmojiNames | null = null;
 
-/** The reaction, or how many emoji the text has when that is not one. */
+/** Returns the reaction, or the number of emoji if it is not one. */
 export function normaliseReaction(text: string): NormalReaction | { readonly emojiCount: number } {
   names ??= readEmojiNames();
   const matches = findEmoji(names, text);
@@ -50,7 +50,7 @@ function findEmoji(table: EmojiNames, text: string): readonly EmojiMatch[] {
   return matches;
 }
 
-/** The longest emoji that begins here; selectors within it and after it belong to it. */
+/** Finds the longest emoji at this position, including variation selectors within and after it. */
 function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | null {
   let longest: EmojiMatch | null = null;
   let bare = "";
@@ -70,10 +70,10 @@ function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | n
   return longest ?? unnamedEmojiAt(text, start);
 }
 
-/** The blocks of Unicode that have room for emoji of years to come. */
+/** Unicode blocks reserved for future emoji. */
 const unnamedEmoji = /[\u{1f6d8}-\u{1f6db}\u{1fa70}-\u{1faff}]\p{Emoji_Modifier}?\ufe0f?/uy;
 
-/** An emoji that is too young for the table: clients send them before every server knows their names. */
+/** Finds an emoji too new for the table; clients send them before every server knows their names. */
 function unnamedEmojiAt(text: string, start: number): EmojiMatch | null {
   unnamedEmoji.lastIndex = start;
   const match = unnamedEmoji.exec(text);

@@ -1,4 +1,4 @@
-// The grammar of references, row by row.
+// Tests the grammar of references in a table.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseReference } from "./references.ts";

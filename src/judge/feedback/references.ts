@@ -1,11 +1,11 @@
-// References such as `<scheme>:///entity/project/object/name:digest`: what feedback points at. Only their grammar is
-// checked; whether the thing exists is not known here, and clients send feedback before the thing it is on.
+// Grammar of references such as `<scheme>:///entity/project/object/name:digest`, which name the subject of feedback.
+// The subject's existence is not checked, since clients send feedback before the subject itself.
 import { percentDecoded } from "../../base/domain/recordings/call-reference.ts";
 import { quoted } from "./content-fault.ts";
 
 export type ReferenceKind = "object" | "op" | "call";
 
-/** A step from the thing named to a part of it. */
+/** A step from the named thing to a part of it. */
 export interface ReferenceEdge {
   readonly edge: "key" | "index" | "attr" | "id";
   /** Percent-decoded; decimal digits for `index`. */
@@ -38,15 +38,15 @@ export type ParsedReference =
   | { readonly isValid: true; readonly reference: Reference }
   | { readonly isValid: false; readonly reason: string };
 
-/** RFC 3986 schemes, and the placeholder of the interface document, which its readers copy as it stands. */
+/** RFC 3986 schemes, and the placeholder of the API documentation, which readers copy literally. */
 const referencePattern = /^(<scheme>|[A-Za-z][A-Za-z0-9+.-]*):\/\/\/(.+)$/s;
 
-/** Reads a reference of any kind; `reason` says what is wrong with a malformed one. */
+/** Parses a reference of any kind; `reason` explains a malformed one. */
 export function parseReference(text: string): ParsedReference {
   const match = referencePattern.exec(text);
   if (match === null) return malformed("it does not begin with a scheme and three slashes");
   const [, scheme, path] = match;
-  // One slash at the end is tolerated, as the clients of this grammar do.
+  // One trailing slash is tolerated, as the clients of this grammar do.
   const parts = (path.endsWith("/") ? path.slice(0, -1) : path).split("/");
   const [entity, project, kind, target, ...tail] = parts;
   if (!entity || !project) return malformed("entity or project is missing");

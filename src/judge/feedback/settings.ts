@@ -1,17 +1,17 @@
-// What one query for feedback may ask and take.
+// Limits of feedback queries.
 import type { QueryLimits } from "../../base/domain/feedback-query/query-limits.ts";
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
-  /** How deep the operations of a query may be nested: the page and the clients nest to five. */
+  /** Maximum nesting of a query's operations; the page and the clients nest up to five. */
   queryDepth: 32,
-  /** Operations and operands that a query may have together: SQLite takes a thousand terms. */
+  /** Maximum number of operations and operands in a query; SQLite allows a thousand terms. */
   queryOperands: 500,
-  /** Bytes that the literals of a query may have together, as JSON. */
+  /** Maximum total size of a query's literals as JSON, in bytes. */
   queryLiteralBytes: 65_536,
-  /** How long a query may take; one that takes longer is answered 408. */
+  /** Time limit of a query; on timeout the response is 408. */
   querySeconds: 10,
 };
 

@@ -1,4 +1,4 @@
-// Recording calls and reading them.
+// Records and reads traced calls.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -23,7 +23,7 @@ export interface CallInput {
   readonly end: Omit<CallEnd, "createdBy"> | null;
 }
 
-/** What names a call that has begun. */
+/** Identity of a call that has started. */
 export interface StartedCall {
   readonly id: string;
   readonly traceId: string;
@@ -31,10 +31,10 @@ export interface StartedCall {
 
 export interface CallService {
   /**
-   * Stores all parts or none; parts that are sent again change nothing. The answer has an item for each part, null for one
-   * that is an end alone.
+   * Stores all parts or none; repeated parts change nothing. Returns an item for each part, null for one that is only
+   * an end.
    *
-   * @param projectId the project that all of them must be of; null where each says its own
+   * @param projectId the project that all parts must belong to; null if each names its own
    * @throws ServiceError `invalid`, `forbidden`
    */
   record(
@@ -51,7 +51,7 @@ export interface CallService {
   ): Promise<readonly TracedCall[]>;
   /** @throws ServiceError `invalid`, `forbidden` */
   count(projectId: string, filter: CallFilter, caller: Caller): Promise<number>;
-  /** Removes calls for good; those that there are not are passed over. @throws ServiceError `invalid`, `forbidden` */
+  /** Removes calls permanently; ignores unknown ids. @throws ServiceError `invalid`, `forbidden` */
   delete(projectId: string, ids: readonly string[], caller: Caller): Promise<number>;
 }
 

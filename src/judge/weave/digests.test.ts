@@ -1,11 +1,11 @@
-// Digests against those that the Python package weave 0.54.0 computes.
+// Tests digests against those of the Python package weave 0.54.0.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parseExactJson } from "../../base/domain/text/exact-json.ts";
 import { bytesDigest, canonicalText, tableDigest, textDigest } from "./digests.ts";
 
-// The shape of the file is its maker's.
+// Safe cast: the script that wrote the file defines its shape.
 const recorded = JSON.parse(readFileSync("test/fixtures/weave/digests.json", "utf8")) as {
   readonly objects: readonly { readonly text: string; readonly digest: string }[];
   readonly table: {
@@ -18,19 +18,19 @@ const recorded = JSON.parse(readFileSync("test/fixtures/weave/digests.json", "ut
 
 const digestOf = (text: string): string => textDigest(canonicalText(parseExactJson(text)));
 
-test("an object has the digest that its client computes, whatever numbers, keys and texts it has", () => {
+test("computes the client's digest of an object, for any numbers, keys and texts", () => {
   assert.ok(recorded.objects.length > 10);
   for (const { text, digest } of recorded.objects) assert.equal(digestOf(text), digest, text);
 });
 
-test("a table has the digest of its rows' digests, and a file that of its bytes", () => {
+test("computes a table's digest from its rows' digests, and a file's from its bytes", () => {
   const { table, file } = recorded;
   assert.deepEqual(table.rows.map(digestOf), table.row_digests);
   assert.equal(tableDigest(table.row_digests.join("")), table.digest);
   assert.equal(bytesDigest(Buffer.from(file.text)), file.digest);
 });
 
-test("what the digest is of is the same value again", () => {
+test("digests a text that parses to the same value", () => {
   for (const { text } of recorded.objects) {
     const canonical = canonicalText(parseExactJson(text));
     // Python reads -0 as 0.

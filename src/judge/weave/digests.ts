@@ -1,5 +1,5 @@
-// The digests by which clients of traces name what they publish. Some compute them before they send anything, so they have to
-// be the same here: they are of JSON as Python's `json.dumps(value, sort_keys=True)` writes it.
+// Digests by which clients of traces identify what they publish. Some clients compute them before sending, so they
+// must match: they cover JSON as written by Python's `json.dumps(value, sort_keys=True)`.
 import { createHash } from "node:crypto";
 import {
   ExactNumber,
@@ -9,10 +9,10 @@ import {
 } from "../../base/domain/text/exact-json.ts";
 
 /**
- * JSON as Python writes it: keys in the order of their code points, a blank behind commas and colons, and everything but
+ * Returns JSON as Python writes it: keys in code point order, a blank after commas and colons, and everything except
  * ASCII escaped.
  *
- * @param value nested as deeply as bodies may be, since it recurses
+ * @param value nested at most as deeply as request bodies, since this recurses
  */
 export function canonicalText(value: ExactJson): string {
   if (typeof value === "number") return pythonNumber(String(value));
@@ -24,22 +24,22 @@ export function canonicalText(value: ExactJson): string {
   return `{${members.map(([key, member]) => `${asciiText(key)}: ${canonicalText(member)}`).join(", ")}}`;
 }
 
-/** Of a canonical text: what names an object's version, and a row of a table. */
+/** Digest of a canonical text, which identifies an object's version or a table's row. */
 export function textDigest(canonical: string): string {
   return bytesDigest(Buffer.from(canonical));
 }
 
-/** Of a file: 43 characters of base64url, with X and Y for its two signs. */
+/** Digest of a file: 43 characters of base64url, with X and Y for its two signs. */
 export function bytesDigest(bytes: Uint8Array): string {
   return asDigest(createHash("sha256").update(bytes).digest());
 }
 
-/** A SHA-256 as digests are written. */
+/** Formats a SHA-256 as a digest. */
 export function asDigest(sha256: Buffer): string {
   return sha256.toString("base64url").replaceAll("-", "X").replaceAll("_", "Y");
 }
 
-/** Of a table: hex SHA-256 of the digests of its rows, which come one behind the other. */
+/** Digest of a table: hex SHA-256 of its rows' concatenated digests. */
 export function tableDigest(rowDigests: string): string {
   return createHash("sha256").update(rowDigests).digest("hex");
 }
@@ -60,7 +60,7 @@ function asciiText(text: string): string {
   return `"${text.replaceAll(/["\\]|[^ -~]/g, escape)}"`;
 }
 
-/** Below 0 where the first comes first; JavaScript would compare halves of surrogate pairs. */
+/** Returns a negative number if the first comes first; JavaScript would compare surrogates separately. */
 function compareCodePoints(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let index = 0; index < length; index++) {
@@ -70,7 +70,7 @@ function compareCodePoints(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** A number of JSON as Python reads and writes it: whole numbers with all their digits, others as `repr` of a double. */
+/** Formats a JSON number as Python reads and writes it: integers with all digits, others as `repr` of a double. */
 function pythonNumber(text: string): string {
   if (/^-?\d+$/.test(text)) return text === "-0" ? "0" : text;
   const value = Number(text);

@@ -1,10 +1,10 @@
-// A part of a JSON text by its place, without parsing the text: numbers keep their digits, and what is passed over costs a look
-// at each of its characters.
+// Extracts a part of a JSON text by its path without parsing: numbers keep their digits, and each skipped character is
+// looked at once.
 
-/** A step to a member of an object by its name, or to an item of a list by its index. */
+/** A step to a member of an object by name, or to an item of a list by index. */
 export type PartStep = { readonly name: string } | { readonly index: number };
 
-/** The text of what stands at a place in valid JSON; null where nothing does. */
+/** Returns the text at a path in valid JSON; null if nothing is there. */
 export function jsonPart(text: string, steps: readonly PartStep[]): string | null {
   let start: number | null = behindBlanks(text, 0);
   for (const step of steps) {
@@ -34,7 +34,7 @@ function itemStart(text: string, list: number, index: number): number | null {
   return text[at] === "]" ? null : at;
 }
 
-/** Where the next member or item begins, or the bracket that closes all of them. */
+/** Returns the position of the next member or item, or of the closing bracket. */
 function nextStart(text: string, value: number): number {
   const end = behindBlanks(text, endOfValue(text, value));
   return text[end] === "," ? behindBlanks(text, end + 1) : end;
@@ -51,7 +51,7 @@ function endOfValue(text: string, start: number): number {
     }
     if (sign === "{" || sign === "[") depth += 1;
     else if (sign === "}" || sign === "]") {
-      // The bracket of what a number or a word stands in.
+      // The closing bracket of the object or list that contains a number or a word.
       if (depth === 0) return at;
       depth -= 1;
       if (depth === 0) return at + 1;
@@ -61,7 +61,7 @@ function endOfValue(text: string, start: number): number {
   return text.length;
 }
 
-/** A quote ends a text unless an odd number of backslashes stands before it. */
+/** A quote ends a string unless an odd number of backslashes precedes it. */
 function endOfText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
     let slashes = 0;

@@ -1,15 +1,15 @@
-// What a published value says of itself: whether it is an op, and of which class it is, as the clients' classes write both.
+// Reads from a published value whether it is an op, and its class, as the clients' classes write both.
 import { isExactList, isExactObject, type ExactJson } from "../../base/domain/text/exact-json.ts";
 import { isStorable } from "../../base/domain/text/storable.ts";
 import type { ObjectKind } from "../../base/domain/traces/published-object.ts";
 
 export interface ObjectClasses {
-  /** The class that the value's own class goes back to, such as `AnnotationSpec` or `Model`. */
+  /** The class from which the value's own class derives, such as `AnnotationSpec` or `Model`. */
   readonly base: string | null;
   readonly leaf: string | null;
 }
 
-/** The two classes that all of a client's classes go back to. */
+/** The two root classes of all client classes. */
 const roots: readonly ExactJson[] = ["BaseObject", "Object"];
 
 export function kindOf(value: ExactJson): ObjectKind {
@@ -18,7 +18,7 @@ export function kindOf(value: ExactJson): ObjectKind {
   return type !== undefined && isExactObject(type) && type["type"] === "Op" ? "op" : "object";
 }
 
-/** The classes that the value names; both null where it names none that goes back to a root. */
+/** Returns the classes that the value names; both null if they do not derive from a root. */
 export function classesOf(value: ExactJson): ObjectClasses {
   if (!isExactObject(value)) return { base: null, leaf: null };
   const { _bases: bases, _class_name: leaf } = value;
@@ -37,7 +37,7 @@ function isName(value: ExactJson | undefined): value is string {
   return typeof value === "string" && isStorable(value);
 }
 
-/** The value as one of a class that its sender named beside it. */
+/** Returns the value as an instance of a class that its sender named separately. */
 export function asClass(value: ExactJson, className: string): ExactJson {
   if (!isExactObject(value)) return value;
   return { _type: className, ...value, _class_name: className, _bases: ["BaseObject", "BaseModel"] };

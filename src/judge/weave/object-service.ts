@@ -1,4 +1,4 @@
-// Publishing objects and reading them: whose they are, and which version a name stands for.
+// Publishes and reads objects: ownership, and the version that a name refers to.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { reachProject } from "../../base/domain/project.ts";
@@ -12,17 +12,17 @@ import {
   type PublishedObject,
 } from "../../base/domain/traces/published-object.ts";
 
-/** What a client publishes, as it was read. */
+/** A published object as parsed. */
 export interface ObjectInput extends Omit<ObjectDraft, "createdAt" | "createdBy"> {
-  /** The digest that the client has computed; null where it leaves that to the server. */
+  /** Digest computed by the client; null to leave it to the server. */
   readonly expectedDigest: string | null;
 }
 
 export interface ObjectService {
   /**
-   * Makes the content a version of its name; the same content again adds nothing.
+   * Stores the content as a version of its name; the same content adds nothing.
    *
-   * @throws ServiceError `invalid`, `forbidden`; `conflict` where the digest is another than its client expects
+   * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's
    */
   publish(input: ObjectInput, caller: Caller): Promise<PublishedObject>;
   /** @param version a digest, `v0` and so on, or `latest`. @throws ServiceError `invalid`, `forbidden`, `not_found` */
@@ -42,7 +42,10 @@ export interface ObjectService {
     slice: Parameters<ObjectStore["list"]>[2],
     caller: Caller,
   ): Promise<readonly PublishedObject[]>;
-  /** Removes versions for good; returns how many. @throws ServiceError `invalid`, `forbidden`, `not_found` for none */
+  /**
+   * Removes versions permanently. Returns their number. @throws ServiceError `invalid`, `forbidden`, `not_found` if
+   * there are none
+   */
   delete(projectId: string, name: string, digests: readonly string[] | null, caller: Caller): Promise<number>;
 }
 

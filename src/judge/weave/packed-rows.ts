@@ -1,10 +1,10 @@
-// The rows of a table as two texts, which pass from one thread to another at once, however many rows there are.
+// Rows of a table packed into two texts, which pass between threads in constant time per text.
 import type { TableRow } from "../../base/domain/traces/traced-table.ts";
 
 export interface PackedRows {
-  /** Of all rows, one behind the other, each of {@link digestLength} characters. */
+  /** Concatenated digests of all rows, each of {@link digestLength} characters. */
   readonly digests: string;
-  /** A row a line: canonical JSON has no line breaks. */
+  /** One row per line; canonical JSON has no line breaks. */
   readonly lines: string;
 }
 

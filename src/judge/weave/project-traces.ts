@@ -1,4 +1,4 @@
-// All that a project has published and recorded, as one service.
+// Service for everything that a project has published and recorded.
 import type { Service } from "../../base/domain/lifecycle.ts";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import type { Caller } from "../../base/domain/access.ts";
@@ -18,7 +18,7 @@ export interface ProjectTraces {
   readonly files: TracedFiles & Service;
   readonly calls: CallService;
   readonly read: ReadReference;
-  /** Removes all of a project, its objects too, for good. @throws ServiceError `invalid`, `forbidden` */
+  /** Removes all traces of a project permanently, including its objects. @throws ServiceError `invalid`, `forbidden` */
   deleteProject(projectId: string, caller: Caller): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface TraceDependencies {
   readonly artifacts: ArtifactStore;
   readonly clock: Clock;
   readonly settings: TraceSettings;
-  /** Told what a sweep of files could not do; it tries again. */
+  /** Receives the error of a failed sweep of files, which will be retried. */
   readonly onFault: (error: unknown) => void;
 }
 

@@ -1,4 +1,4 @@
-// What references of published things lead to: an object, a part of one, or a row of a table that it names.
+// Resolves references to published things: an object, a part of one, or a row of a table that it names.
 import type { Caller } from "../../base/domain/access.ts";
 import { mayReach } from "../../base/domain/access.ts";
 import { invalid, notFound, quoted } from "../../base/domain/service-error.ts";
@@ -12,18 +12,18 @@ export interface ReferenceDependencies {
   readonly tables: TableStore;
 }
 
-/** What a reference leads to. */
+/** Value that a reference resolves to. */
 export interface ReferredValue {
-  /** JSON; null where a part of an object is not there. */
+  /** JSON; null if the part of the object does not exist. */
   readonly text: string | null;
-  /** Characters of JSON that were read for it, of which it may be a part. */
+  /** Number of JSON characters read for it, possibly more than its own. */
   readonly readLength: number;
 }
 
 /**
- * Reads what a reference leads to.
+ * Resolves a reference.
  *
- * @throws ServiceError `invalid` for what is no reference to an object or an op; `forbidden`, `not_found`
+ * @throws ServiceError `invalid` if it is not a reference to an object or an op; `forbidden`, `not_found`
  */
 export type ReadReference = (text: string, caller: Caller) => Promise<ReferredValue>;
 
@@ -60,7 +60,7 @@ function stepOf({ edge, value }: ReferenceEdge): PartStep {
 
 const tablePattern = /^"[^:"]+:\/\/\/([^/"]+)\/([^/"]+)\/table\/([^/"]+)"$/;
 
-/** The row with a digest in the table that a value refers to; null where there is none. */
+/** Returns the row with a digest in the table that a value refers to; null if there is none. */
 async function rowOf(
   tables: TableStore,
   value: string | null,

@@ -1,4 +1,4 @@
-// What traces go by: what an operator sets, and what is the same on every server.
+// Settings of traces: those of the operator, and constants shared by all servers.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
@@ -6,11 +6,11 @@ const mebibyte = 1024 * 1024;
 const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Bytes that the traced files of one entity may have together. A server takes `files.entityBytes`. */
+  /** Quota of an entity's traced files in bytes. A server uses `files.entityBytes`. */
   entityBytes: 4096 * mebibyte,
-  /** Of one file: code of an op, an image, a recording. */
+  /** Maximum size of one file: code of an op, an image, a recording. */
   fileBytes: 64 * mebibyte,
-  /** Between two looks for files that nobody knows. */
+  /** Interval between sweeps for unreferenced files. */
   sweepSeconds: 3600,
 };
 

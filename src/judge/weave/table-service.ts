@@ -1,4 +1,4 @@
-// Publishing tables of rows and reading them.
+// Publishes and reads tables of rows.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { reachProject } from "../../base/domain/project.ts";
@@ -8,23 +8,23 @@ import type { IndexedRow, TableStore } from "../../base/domain/traces/traced-tab
 import { refuseOtherDigest } from "./object-service.ts";
 import { digestsIn, rowsIn, type PackedRows } from "./packed-rows.ts";
 
-/** What a client publishes, as it was read. */
+/** A published table as parsed. */
 export interface TableInput {
   readonly projectId: string;
   readonly digest: string;
-  /** The digest that the client has computed; null where it leaves that to the server. */
+  /** Digest computed by the client; null to leave it to the server. */
   readonly expectedDigest: string | null;
-  /** Null for a table of rows that the project has already. */
+  /** Null for a table whose rows the project already stores. */
   readonly lines: PackedRows["lines"] | null;
   readonly rowDigests: PackedRows["digests"];
 }
 
 export interface TableService {
   /**
-   * Stores the rows under their digest; the same table again adds nothing.
+   * Stores the rows under their digest; the same table adds nothing.
    *
-   * @throws ServiceError `invalid`, `forbidden`; `conflict` where the digest is another than its client expects;
-   *   `not_found` for a row that came by its digest alone
+   * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `not_found` for
+   * an unknown row sent only by its digest
    */
   publish(table: TableInput, caller: Caller): Promise<void>;
   /** @throws ServiceError `invalid`, `forbidden`, `not_found` */
@@ -37,7 +37,7 @@ export interface TableService {
     slice: Slice,
     caller: Caller,
   ): Promise<readonly IndexedRow[]>;
-  /** How many rows it has. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /** Returns the number of rows. @throws ServiceError `invalid`, `forbidden`, `not_found` */
   count(projectId: string, digest: string, caller: Caller): Promise<number>;
 }
 

@@ -1,5 +1,5 @@
-// The files of traces: their bytes are stored before the database knows them, and leave behind it; what is old and not known
-// is nobody's.
+// Files of traces. Bytes are stored before the database records a file, and deleted after its row. Old bytes without a
+// row belong to nobody.
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -16,29 +16,29 @@ import { asDigest } from "./digests.ts";
 import { refuseOtherDigest } from "./object-service.ts";
 import type { TraceSettings } from "./settings.ts";
 
-/** A file whose bytes are stored, and that nobody can name yet. */
+/** A file whose bytes are stored, but which has no name yet. */
 export interface ReceivedBytes {
   readonly fileId: string;
   readonly digest: string;
   readonly byteCount: number;
 }
 
-/** Running, it removes from time to time what nobody knows. */
+/** While started, periodically removes unreferenced files. */
 export interface TracedFiles extends Service {
-  /** Writes the bytes as they come. @throws ServiceError `too_large`, `unavailable`; what reading them throws */
+  /** Writes the bytes as they arrive. @throws ServiceError `too_large`, `unavailable`; errors of reading `content` */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedBytes>;
   /**
-   * Makes it a file of the project, durably; one that has the same bytes already stays as it is.
+   * Records the bytes durably as a file of the project; an existing file with the same bytes stays.
    *
-   * @throws ServiceError `invalid`, `forbidden`; `conflict` where the digest is another than its client expects;
-   *   `too_large` where the entity has no room left
+   * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `too_large` if
+   * the entity's quota is exhausted
    */
   keep(
     received: ReceivedBytes,
     about: { readonly projectId: string; readonly expectedDigest: string | null },
     caller: Caller,
   ): Promise<TracedFile>;
-  /** Removes what is not to be kept. */
+  /** Removes an upload that is not kept. */
   discard(received: ReceivedBytes): Promise<void>;
   /** @throws ServiceError `invalid`, `forbidden`, `not_found` */
   read(
@@ -46,7 +46,7 @@ export interface TracedFiles extends Service {
     digest: string,
     caller: Caller,
   ): Promise<{ readonly byteCount: number; readonly content: Readable }>;
-  /** Removes the bytes of files that the database has forgotten. */
+  /** Removes the bytes of files that the database has deleted. */
   forget(fileIds: readonly string[]): Promise<void>;
 }
 
@@ -55,12 +55,12 @@ export interface TracedFileDependencies {
   readonly artifacts: ArtifactStore;
   readonly clock: Clock;
   readonly settings: TraceSettings;
-  /** Told what a sweep could not do; it tries again. */
+  /** Receives the error of a failed sweep, which will be retried. */
   readonly onFault: (error: unknown) => void;
 }
 
 const folder = "traces";
-/** Longer than a request takes that brings a file. */
+/** Longer than any request that uploads a file. */
 const comingMs = 3_600_000;
 
 const keyOf = (fileId: string): string => `${folder}/${fileId}`;
@@ -118,7 +118,7 @@ export function createTracedFiles(dependencies: TracedFileDependencies): TracedF
   };
 }
 
-/** Writes all pieces, and says what they are. @throws ServiceError `too_large` beyond `bytesMax` */
+/** Writes all chunks. Returns their size and hash. @throws ServiceError `too_large` beyond `bytesMax` */
 async function writeHashed(
   file: string,
   content: AsyncIterable<Uint8Array>,

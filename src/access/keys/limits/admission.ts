@@ -1,5 +1,5 @@
-// One request and its limits: whether it is let in, what it takes of them while it is answered, and that it gives back what
-// it does not need.
+// Admission of one request under its limits: decides, counts the request while it is answered, and returns unused
+// amounts.
 import {
   LimitRefusal,
   type Allowance,
@@ -26,15 +26,15 @@ export class Admission implements Allowance {
   readonly #counts: SharedCounts;
   readonly #all: readonly Limited[];
   readonly #onRefusal: OnRefusal;
-  /** Those that count what runs. */
+  /** Subjects with a limit on running requests. */
   readonly #running: readonly Limited[];
   #isInside = false;
-  /** What this request has counted. */
+  /** Requests and tokens counted by this request. */
   #requests = 0;
   #tokens = 0;
-  /** Where it was counted. */
+  /** Slot in which they were counted. */
   #slot = 0;
-  /** How often it waits for a model. */
+  /** Number of its places in each model's queue. */
   readonly #waiting = new Map<string, number>();
 
   constructor(counts: SharedCounts, all: readonly Limited[], onRefusal: OnRefusal) {
@@ -44,7 +44,7 @@ export class Admission implements Allowance {
     this.#running = all.filter(({ limits }) => limits.concurrentRequests !== null);
   }
 
-  /** @throws LimitRefusal where one more request is beyond a limit, as far as is known */
+  /** @throws LimitRefusal if one more request would exceed a limit by the known counts */
   refuseFull(): void {
     for (const limited of this.#all) {
       this.#refuseRunning(limited, 1);
@@ -53,14 +53,14 @@ export class Admission implements Allowance {
     }
   }
 
-  /** Counts the request in. */
+  /** Counts the request. */
   enter(): void {
     this.#slot = slotAt(this.#counts.seconds);
     this.#count(1);
     this.#isInside = true;
   }
 
-  /** @throws LimitRefusal, and takes the request back, where it is beyond a limit with what else is known by now */
+  /** @throws LimitRefusal if the request exceeds a limit by the latest counts; the request is then no longer counted */
   confirm(): void {
     try {
       for (const limited of this.#all) {
@@ -80,7 +80,10 @@ export class Admission implements Allowance {
     this.#isInside = false;
   }
 
-  /** Of every subject, also without a limit on requests: servers that let in at once meet at its slot. */
+  /**
+   * Counts for every subject, even without a request limit: servers that admit concurrently see each other's counts in
+   * its slot.
+   */
   #count(by: 1 | -1): void {
     for (const { subject } of this.#all) this.#counts.add(subject, this.#slot, { requests: by });
     for (const { subject } of this.#running) this.#counts.run(subject, by);
@@ -138,7 +141,7 @@ export class Admission implements Allowance {
     return this.#all.filter(({ limits }) => limits[rates[kind]] !== null);
   }
 
-  /** @param more requests than are counted */
+  /** @param more additional requests besides those counted */
   #refuseRunning(limited: Limited, more: 0 | 1): void {
     const { subject, limits, name } = limited;
     const { running, othersRunning } = this.#counts.of(subject);
@@ -149,7 +152,7 @@ export class Admission implements Allowance {
     this.#refuse("concurrentRequests", limited, { message, retryAfterSeconds: 1 });
   }
 
-  /** @param count what is to fit, beside what the request itself has counted */
+  /** @param count amount that must fit, in addition to what the request has counted */
   #refuseUsed(kind: RateKind, limited: Limited, count: number): void {
     const limit = limited.limits[rates[kind]];
     if (limit === null) return;
@@ -157,7 +160,7 @@ export class Admission implements Allowance {
     const window = this.#counts.of(limited.subject).window(kind);
     const own = kind === "tokens" ? this.#tokens : this.#requests;
     const others = Math.max(0, usedAt(window, seconds) - own);
-    // What no minute has room for is let in when nothing else counts: no wait would help it.
+    // An amount larger than a minute's limit is admitted when nothing else counts, since waiting would not help.
     const needed = Math.min(own + count, limit);
     if (others + needed <= limit) return;
     const wait = secondsUntil(window, seconds, limit - needed + own);
@@ -175,7 +178,7 @@ export class Admission implements Allowance {
     const { queuePercent } = limits;
     if (queuePercent === null) return;
     const countMax = Math.max(1, Math.floor((waitingCountMax * queuePercent) / 100));
-    // A request that has a model asked several times at once is let in when nothing else waits, however often that is.
+    // A request that queues at a model several times is admitted when nothing else waits, regardless of the number.
     const own = this.#waiting.get(model) ?? 0;
     const others = (this.#counts.of(subject).waiting.get(model) ?? 0) - own;
     if (others + Math.min(own + 1, countMax) <= countMax) return;

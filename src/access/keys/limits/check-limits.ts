@@ -1,4 +1,4 @@
-// Whether numbers may be limits.
+// Validates limits.
 import { limitFields, limitNames, type KeyLimits } from "../../../base/domain/keys/limits.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 

@@ -1,14 +1,13 @@
-// The limits that all keys of an entity have together, as administrators read and set them. Who may do so is known to whoever
-// calls.
+// Limits shared by all keys of an entity, as administrators read and set them. Callers check permissions.
 import type { KeyLimits, LimitStore } from "../../../base/domain/keys/limits.ts";
 import { refuseStrangeEntity } from "../key-secret.ts";
 import { refuseStrangeLimits } from "./check-limits.ts";
 
 export interface EntityLimits {
-  /** Its own; null for what the server's settings say. @throws ServiceError `invalid` at `entity` */
+  /** Returns the entity's own limits; null for the server's setting. @throws ServiceError `invalid` at `entity` */
   find(entity: string): Promise<KeyLimits>;
   /**
-   * Changes what is named, for requests from then on; also of an entity that has no key yet.
+   * Changes the named limits, effective for subsequent requests; also for an entity without keys.
    *
    * @throws ServiceError `invalid` at `entity`, and at the limits
    */

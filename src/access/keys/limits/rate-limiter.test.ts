@@ -18,7 +18,7 @@ const keyWith = (limits: Partial<KeyLimits>, subject: Limited["subject"] = "key:
   limits: { ...noLimits, ...limits },
 });
 
-/** Limiters of so many servers on one database. */
+/** Returns limiters of `count` servers on one database. */
 async function servers(count: number, isShared = true) {
   const clock = new FakeClock();
   const { limits: store, servers: leases } = await storesInMemory();
@@ -74,7 +74,7 @@ async function refusalOf(admitted: Promise<unknown>): Promise<LimitRefusal> {
   throw new Error("it is admitted");
 }
 
-test("a key is let in up to its limit on all servers together, and again when it was said to be", async () => {
+test("admits a key up to its limit across all servers, and again at the announced time", async () => {
   const { clock, limiters, faults, metrics } = await servers(2);
   const [one, other] = limiters;
   const limited = [keyWith({ requestsPerMinute: 10 })];
@@ -109,7 +109,7 @@ test("a key is let in up to its limit on all servers together, and again when it
   );
 });
 
-test("servers that let in at once let in no more than the limit together", async () => {
+test("never exceeds the limit when servers admit concurrently", async () => {
   for (const limits of [{ requestsPerMinute: 20 }, { concurrentRequests: 20 }]) {
     const { limiters } = await servers(2);
     const limited = [keyWith(limits)];
@@ -121,7 +121,7 @@ test("servers that let in at once let in no more than the limit together", async
   }
 });
 
-test("requests that come at once are counted by one exchange, and what ends behind them by another", async () => {
+test("counts concurrent requests in one exchange, and later ones in another", async () => {
   const { clock, limiters, exchanges } = await servers(1);
   const limited = [keyWith({ requestsPerMinute: 100 }), keyWith({ concurrentRequests: 100 }, "entity:e")];
   const inside = await Promise.all(Array.from({ length: 20 }, () => limiters[0].admit(limited)));
@@ -134,7 +134,7 @@ test("requests that come at once are counted by one exchange, and what ends behi
   await limiters[0].stop();
 });
 
-test("a server that is alone asks once what was there, and decides by itself then", async () => {
+test("reads the initial counts of a single server once, and then decides locally", async () => {
   const { clock, limiters, exchanges } = await servers(2, false);
   const [before, server] = limiters;
   const limited = [keyWith({ requestsPerMinute: 3 })];
@@ -151,7 +151,7 @@ test("a server that is alone asks once what was there, and decides by itself the
   await server.stop();
 });
 
-test("requests that run count on all servers until they are over, or their server has no lease", async () => {
+test("counts running requests on all servers until they end or their server's lease expires", async () => {
   const { clock, limiters } = await servers(2);
   const [one, other] = limiters;
   const limited = [keyWith({ concurrentRequests: 2 })];
@@ -167,7 +167,7 @@ test("requests that run count on all servers until they are over, or their serve
   await clock.advance(1000);
   const third = await other.admit(limited);
   await refusalOf(other.admit(limited));
-  // The first server dies with a request: what it ran counts no longer than its lease lasts.
+  // The first server dies with a request, which counts no longer than the server's lease.
   await clock.advance(60_000);
   const fourth = await other.admit(limited);
   await refusalOf(other.admit(limited));
@@ -175,7 +175,7 @@ test("requests that run count on all servers until they are over, or their serve
   await other.stop();
 });
 
-test("tokens are taken before they are used, and what was not used is given back", async () => {
+test("reserves tokens before their use, and returns unused ones", async () => {
   const { clock, limiters } = await servers(2);
   const [one, other] = limiters;
   const limited = [keyWith({ tokensPerMinute: 100 })];
@@ -195,7 +195,7 @@ test("tokens are taken before they are used, and what was not used is given back
   await clock.advance(1000);
   const third = await other.admit(limited);
   assert.equal(third.standings.tokens?.remaining, 80);
-  // More than was taken counts as it is used.
+  // Tokens beyond the reservation count as they are used.
   const more = third.reserve(10);
   more.use(95);
   more.settle();
@@ -205,7 +205,7 @@ test("tokens are taken before they are used, and what was not used is given back
   for (const limiter of limiters) await limiter.stop();
 });
 
-test("what no minute has room for is let in when nothing else counts, also in parts", async () => {
+test("admits an amount larger than a minute's limit when nothing else counts, also in parts", async () => {
   const { limiters } = await servers(1);
   const limited = [keyWith({ tokensPerMinute: 100, queuePercent: 10 })];
   const large = await limiters[0].admit(limited);
@@ -215,7 +215,7 @@ test("what no minute has room for is let in when nothing else counts, also in pa
   await limiters[0].stop();
 });
 
-test("a key has its part of the queue of each model", async () => {
+test("gives a key its share of each model's queue", async () => {
   const { limiters } = await servers(1);
   const limited = [keyWith({ queuePercent: 50 }), keyWith({ queuePercent: 75 }, "entity:e")];
   const other = [keyWith({ queuePercent: 75 }, "entity:e")];
@@ -242,7 +242,7 @@ test("a key has its part of the queue of each model", async () => {
   await limiters[0].stop();
 });
 
-test("while the database is away a server goes by what it knows, and adds it later", async () => {
+test("decides by known counts while the database is away, and adds its own later", async () => {
   const { clock, limiters, faults, setAway } = await servers(2);
   const [one, other] = limiters;
   const limited = [keyWith({ requestsPerMinute: 3 })];

@@ -1,4 +1,4 @@
-// Lets requests in by the limits of their key and of its entity, and refuses what is beyond them.
+// Admits requests within the limits of their key and its entity, and refuses the others.
 import type { Allowance, Limited } from "../../../base/domain/keys/limits.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
@@ -7,12 +7,12 @@ import { SharedCounts, type SharedCountsDependencies } from "./shared-counts.ts"
 
 export interface RateLimiter extends Service {
   /**
-   * Counts a request in. Where several servers count, each does so before it knows what the others have, and takes back what
-   * is too much: what all of them let in stays within the limits.
+   * Admits and counts a request. Each of several servers counts before it knows the others' counts, and takes back any
+   * excess, so that together they stay within the limits.
    *
-   * @param all whom it counts for
-   * @returns what is to be left when the request is over
-   * @throws LimitRefusal, with when to try again; nothing is counted then
+   * @param all subjects it counts for
+   * @returns allowance to release when the request is over
+   * @throws LimitRefusal with the retry time; nothing is counted then
    */
   admit(all: readonly Limited[]): Promise<Allowance>;
 }
@@ -34,7 +34,7 @@ export function createRateLimiter(
         refusals.increase({ limit, of: subject.startsWith("key:") ? "key" : "entity" }),
       );
       if (!dependencies.store.isShared) {
-        // What was there before this server came.
+        // Reads the counts from before this server started.
         if (!counts.isKnown(subjects)) await counts.exchange(subjects);
         admission.refuseFull();
         admission.enter();

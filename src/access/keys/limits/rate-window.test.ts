@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { remainingAt, secondsUntil, usedAt, type Window } from "./rate-window.ts";
 
-test("a slot counts whole for as long as all of it is within the minute, and then by the share that is", () => {
+test("counts a slot fully while it lies within the minute, and then by the remaining share", () => {
   const window: Window = new Map([
     [0, 40],
     [3, 10],
@@ -17,7 +17,7 @@ test("a slot counts whole for as long as all of it is within the minute, and the
   assert.equal(remainingAt(window, 60, 33), 0);
 });
 
-test("in no minute more is let through than a limit and what a slot of it hides", () => {
+test("admits in no minute more than the limit plus the part that one slot hides", () => {
   const random = seededRandom(11);
   const [limit, slotCount] = [60, 10];
   const window = new Map<number, number>();
@@ -34,7 +34,7 @@ test("in no minute more is let through than a limit and what a slot of it hides"
   assert.ok(most >= limit && most <= limit + slotCount, String(most));
 });
 
-test("after as long as is said no more counts than was asked for, and not a moment before", () => {
+test("announces exactly the time at which the count falls to the given number", () => {
   const random = seededRandom(7);
   let waited = 0;
   for (let round = 0; round < 2000; round++) {

@@ -1,6 +1,6 @@
-// What the servers of one database count of keys and entities together. Each counts for itself at once, and exchanges what it
-// counted for what all have: at once where somebody waits for it, and behind the requests twice a second at most. Of what
-// nobody asks for nothing is stored or read.
+// Counts of keys and entities shared by the servers of one database. Each server counts locally and exchanges its
+// counts for those of all: immediately if a request waits, otherwise at most twice a second. Nothing is stored or read
+// for subjects without requests.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
 import {
@@ -16,35 +16,35 @@ import { SubjectCounts } from "./subject-counts.ts";
 export interface SharedCountsDependencies {
   readonly store: Pick<LimitStore, "isShared" | "exchange" | "sweepSlots">;
   readonly clock: Clock;
-  /** This server, as its lease names it. */
+  /** Id of this server, as in its lease. */
   readonly serverId: () => string;
-  /** Called with what keeps counts from being stored or read; until it is over this server goes by its own. */
+  /** Receives the error of a failed exchange; until it succeeds, this server uses its own counts. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** How old what is known may be for a request to be refused by it. */
+/** Maximum age of shared counts by which a request may be refused. */
 const freshMs = 1000;
-/** How long an exchange is waited for; a database that takes longer stops nobody. */
+/** Maximum wait for an exchange; a slow database blocks nobody. */
 const deadlineMs = 1000;
-/** The least between two exchanges that nobody waits for. */
+/** Minimum interval between exchanges for which nobody waits. */
 const gatherMs = 500;
-/** A subject of which nothing came for so long is forgotten. */
+/** Time after which an unused subject is forgotten. */
 const forgottenMs = 180_000;
 const sweepSlots = 600 / slotSeconds;
-/** Subjects of one statement. */
+/** Maximum number of subjects in a statement. */
 const subjectsMax = 500;
 
 export class SharedCounts {
   readonly #dependencies: SharedCountsDependencies;
   readonly #closing = new AbortController();
   readonly #counts = new Map<LimitSubject, SubjectCounts>();
-  /** Those whose counts are to be stored. */
+  /** Subjects whose counts are to be stored. */
   readonly #behind = new Set<LimitSubject>();
-  /** Those whose counts somebody waits for. */
+  /** Subjects whose counts a request waits for. */
   readonly #wanted = new Set<LimitSubject>();
-  /** Exchanges take turns, so that it is known which counts each has in it. */
+  /** Serializes exchanges, so that each knows which counts it includes. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** The one that has not begun. */
+  /** The next exchange, not started yet. */
   #next: Promise<boolean> | null = null;
   #storing: Promise<void> | null = null;
   #exchangedMs = -Infinity;
@@ -64,27 +64,27 @@ export class SharedCounts {
     return this.#dependencies.clock.now().getTime() / 1000;
   }
 
-  /** Counts in a slot; what is too old to matter is let be. */
+  /** Adds counts to a slot; ignores slots outside the window. */
   add(subject: LimitSubject, slot: number, counts: Partial<RateCounts>): void {
     if (slot < slotAt(this.seconds - windowSeconds)) return;
     this.of(subject).add(slot, counts);
     this.#store(subject);
   }
 
-  /** @param change how many more requests run */
+  /** @param change increase of running requests */
   run(subject: LimitSubject, change: number): void {
     this.of(subject).running += change;
     this.#store(subject);
   }
 
-  /** Whether what is known of them is what all servers have, as far as a request may be refused by it. */
+  /** True if the known counts of the subjects are recent enough to refuse a request by them. */
   isKnown(subjects: readonly LimitSubject[]): boolean {
     const { store, clock } = this.#dependencies;
     const since = store.isShared ? clock.monotonicMs() - freshMs : 0;
     return subjects.every((subject) => this.of(subject).readMs >= since);
   }
 
-  /** Stores what was counted of them and reads what all have; resolves when that is done, or cannot be in time. */
+  /** Stores the subjects' counts and reads those of all servers. Resolves when that is done, or on timeout. */
   async exchange(subjects: readonly LimitSubject[]): Promise<void> {
     for (const subject of subjects) this.#wanted.add(subject);
     const waiting = new AbortController();
@@ -94,7 +94,7 @@ export class SharedCounts {
     await Promise.race([this.#inTurn(), deadline]).finally(() => waiting.abort(waitOver));
   }
 
-  /** Resolves when all that was counted is stored, or could not be. */
+  /** Resolves when all counts are stored, or could not be. */
   async stop(): Promise<void> {
     this.#closing.abort();
     await this.#storing;
@@ -110,14 +110,14 @@ export class SharedCounts {
     let isAway = false;
     while (this.#behind.size > 0 && !(isAway && this.#closing.signal.aborted)) {
       const waitMs = this.#exchangedMs + gatherMs - clock.monotonicMs();
-      // Ends at once when the server stops.
+      // Ends immediately when the server stops.
       if (waitMs > 0) await clock.sleep(waitMs, { signal: this.#closing.signal }).catch(() => undefined);
       if (this.#behind.size > 0) isAway = !(await this.#inTurn());
     }
     this.#storing = null;
   }
 
-  /** The exchange that begins when those before it are over; false where something could not be stored. */
+  /** Runs an exchange after the current ones; false if some counts could not be stored. */
   #inTurn(): Promise<boolean> {
     if (this.#next === null) {
       this.#next = this.#turn.then(() => this.#exchangeAll());
@@ -128,7 +128,7 @@ export class SharedCounts {
 
   /** Never rejects. */
   async #exchangeAll(): Promise<boolean> {
-    // Who comes from here on is in the next.
+    // Later callers join the next exchange.
     this.#next = null;
     this.#exchangedMs = this.#dependencies.clock.monotonicMs();
     const subjects = [...new Set([...this.#wanted, ...this.#behind])];
@@ -167,7 +167,7 @@ export class SharedCounts {
       await this.#sweep();
       return true;
     } catch (error) {
-      // Where it was stored and only the answer is missing it counts twice, and so for a minute less is let in.
+      // If the write succeeded and only the answer was lost, the counts are doubled and less is admitted for a minute.
       for (const subject of subjects) if (this.of(subject).giveBack()) this.#behind.add(subject);
       for (const { subject } of running) this.#behind.add(subject);
       onFault(error);
@@ -183,7 +183,7 @@ export class SharedCounts {
     }
   }
 
-  /** Once in ten minutes. */
+  /** Runs once in ten minutes. */
   async #sweep(): Promise<void> {
     const before = slotAt(this.seconds - windowSeconds);
     if (before < this.#sweptSlot + sweepSlots) return;

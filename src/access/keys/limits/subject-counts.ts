@@ -1,14 +1,14 @@
-// What is counted of one key or entity, by slots: what all servers had when they were asked last, what of this server is on
-// its way to them, and what it has counted since.
+// Counts of one key or entity by slot: the last known total of all servers, this server's counts being sent, and its
+// counts since.
 import type { RateCounts, RateKind, SlotCounts } from "../../../base/domain/keys/limits.ts";
 import type { Window } from "./rate-window.ts";
 
 interface Slot {
-  /** Of all servers, this one included. */
+  /** Counts of all servers, including this one. */
   shared: RateCounts;
-  /** Of this one, on its way. */
+  /** This server's counts being sent. */
   sent: RateCounts;
-  /** Of this one, not sent yet. */
+  /** This server's counts not sent yet. */
   own: RateCounts;
 }
 
@@ -22,15 +22,15 @@ function sum(...all: readonly RateCounts[]): RateCounts {
 }
 
 export class SubjectCounts {
-  /** Requests that run on this server. */
+  /** Requests running on this server. */
   running = 0;
-  /** As the others know it. */
+  /** Running requests last reported to the others. */
   storedRunning = 0;
-  /** On the others, when they were asked last. */
+  /** Running requests of the others at the last exchange. */
   othersRunning = 0;
-  /** When that was, on the monotonic clock. */
+  /** Time of that exchange, on the monotonic clock. */
   readMs = -Infinity;
-  /** Requests that wait for a model, by its name. */
+  /** Number of requests waiting for each model, by name. */
   readonly waiting = new Map<string, number>();
   readonly #slots = new Map<number, Slot>();
 
@@ -39,19 +39,19 @@ export class SubjectCounts {
     of.own = sum(of.own, { ...none, ...counts });
   }
 
-  /** What counts, as far as this server knows. */
+  /** Returns the counts known to this server. */
   window(kind: RateKind): Window {
     return new Map(
       [...this.#slots].map(([slot, { shared, sent, own }]) => [slot, sum(shared, sent, own)[kind]]),
     );
   }
 
-  /** Whether something of it runs or waits here. */
+  /** True if it has running or waiting requests here. */
   get isInUse(): boolean {
     return this.running !== 0 || this.waiting.size > 0;
   }
 
-  /** What is to be sent; until {@link settle} or {@link giveBack} it is on its way. */
+  /** Returns the counts to send, which are in transit until {@link settle} or {@link giveBack}. */
   take(): readonly Omit<SlotCounts, "subject">[] {
     const taken: Omit<SlotCounts, "subject">[] = [];
     for (const [slot, of] of this.#slots) {
@@ -62,7 +62,7 @@ export class SubjectCounts {
     return taken;
   }
 
-  /** What was sent is not stored. @returns whether there was something */
+  /** Takes back counts that were not stored. @returns true if there were any */
   giveBack(): boolean {
     let isSome = false;
     for (const of of this.#slots.values()) {
@@ -72,7 +72,7 @@ export class SubjectCounts {
     return isSome;
   }
 
-  /** What was sent has arrived, and this is what all servers have with it; slots before `since` are forgotten. */
+  /** Replaces sent counts by the total of all servers, which includes them; forgets slots before `since`. */
   settle(shared: readonly Omit<SlotCounts, "subject">[], since: number): void {
     for (const [slot, of] of this.#slots) {
       if (slot < since) this.#slots.delete(slot);

@@ -1,16 +1,16 @@
-// An OpenID Connect issuer for tests, on the loopback address. Its tokens are signed by node:crypto, so that what checks
-// them is not what made them.
+// For tests: an OpenID Connect issuer on the loopback address. Its tokens are signed by node:crypto, so that signing
+// and verification share no code.
 import { constants, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface TestIssuer {
   readonly url: string;
-  /** How often it was asked for anything. */
+  /** Returns the number of requests it has received. */
   readonly askedCount: () => number;
-  /** A token of these claims by a key of its own. */
+  /** Returns a token with these claims, signed by one of its keys. */
   readonly token: (claims: object, algorithm?: "RS256" | "ES256") => string;
-  /** What it says of itself, in place of the truth. */
+  /** Overrides of its answers. */
   readonly answers: { discovery: string | null; status: number };
   readonly close: () => Promise<void>;
 }

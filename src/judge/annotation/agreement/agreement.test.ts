@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agreementOf, type Ratings } from "./agreement.ts";
 
-/** Ratings by item, then by annotator. */
+/** Returns ratings by item, then by annotator. */
 function ratings(...items: readonly Readonly<Record<string, string>>[]): Ratings {
   return new Map(items.map((answers, index) => [`item ${index}`, new Map(Object.entries(answers))]));
 }
 
-test("two annotators are compared by Cohen's kappa, over the items that both answered", () => {
+test("compares two annotators by Cohen's kappa, over the items that both answered", () => {
   const both = [
     { ann: "a", bob: "a" },
     { bob: "b", ann: "b" },
@@ -26,7 +26,7 @@ test("two annotators are compared by Cohen's kappa, over the items that both ans
   });
 });
 
-test("three annotators are compared by Fleiss' kappa, though no item has all three", () => {
+test("compares three annotators by Fleiss' kappa, although no item has all three", () => {
   const { kappa, statistic, itemCount, annotatorCount } = agreementOf(
     ratings({ ann: "a", bob: "a" }, { bob: "b", cas: "b" }, { cas: "a", ann: "b" }),
   );
@@ -35,7 +35,7 @@ test("three annotators are compared by Fleiss' kappa, though no item has all thr
   assert.equal(kappa?.toFixed(9), (1 / 3).toFixed(9));
 });
 
-test("where no two answered one item there is nothing to say, and where all answered alike no kappa", () => {
+test("reports nothing without an item with two answers, and no kappa if all answers are equal", () => {
   assert.deepEqual(agreementOf(ratings({ ann: "a" }, { bob: "a" })), {
     itemCount: 0,
     annotatorCount: 0,

@@ -1,4 +1,4 @@
-// How far the annotators of a queue agree, question by question, from the feedback that names the queue, whether this
+// Agreement of a queue's annotators by question, computed from the feedback that names the queue, whether this
 // server's routes or a client stored it.
 import { compare, constant } from "../../../base/domain/feedback-query/make-condition.ts";
 import { jsonHash } from "../../feedback/canonical-json.ts";
@@ -8,20 +8,20 @@ import { scannedRecords, type RecordSource } from "../scanned-records.ts";
 import { cohensKappa, fleissKappa } from "./kappa.ts";
 
 export interface Agreement {
-  /** Items that at least two have answered. */
+  /** Number of items with at least two answers. */
   readonly itemCount: number;
-  /** Who has answered one of those. */
+  /** Number of annotators who answered one of those. */
   readonly annotatorCount: number;
-  /** The part of the pairs of answers that are equal, averaged over items: 0 to 1; null where no two answered one item. */
+  /** Share of equal pairs of answers, averaged over items: 0 to 1; null if no item has two answers. */
   readonly observed: number | null;
-  /** Cohen's where two have answered in all, Fleiss' where more have; null where none can be said. */
+  /** Cohen's for two annotators in total, Fleiss' for more; null if undefined. */
   readonly kappa: number | null;
   readonly statistic: "cohen" | "fleiss" | null;
-  /** Why there is no kappa, for people; null where there is one. */
+  /** Reason why there is no kappa, for people; null if there is one. */
   readonly reason: string | null;
 }
 
-/** What annotators answered: by item, then by annotator, the answer as a category. */
+/** Answers as categories: by item, then by annotator. */
 export type Ratings = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 export function agreementOf(ratings: Ratings): Agreement {
@@ -49,18 +49,21 @@ export function agreementOf(ratings: Ratings): Agreement {
 
 const sameAnswer = "everybody gave the same answer everywhere, and then kappa is undefined";
 
-/** With two annotators in all, an item that two have answered has an answer of each. */
+/** With two annotators in total, an item with two answers has one of each. */
 function categoryOf(answers: ReadonlyMap<string, string>, annotator: string): string {
   return answers.get(annotator) ?? "";
 }
 
 export interface QuestionAgreement extends Agreement {
   readonly question: AskedQuestion;
-  /** Of the answers to it. */
+  /** Type of the feedback with answers to the question. */
   readonly feedbackType: string;
 }
 
-/** In the order in which the queue asks; of a question's answers by one annotator to one item the newest counts. */
+/**
+ * Computes the agreement on each question, in the queue's order. An annotator's newest answer to a question about an
+ * item counts.
+ */
 export async function queueAgreement(
   source: RecordSource,
   queue: ShownQueue,
@@ -85,7 +88,7 @@ export async function queueAgreement(
   });
 }
 
-/** What people write is no category: two texts are rarely equal, whatever they say. */
+/** Free text is not a category: two texts are rarely equal, even with the same meaning. */
 function agreementOn({ form }: AskedQuestion, ratings: Ratings): Agreement {
   const agreement = agreementOf(ratings);
   if (agreement.observed === null || (form?.kind !== "text" && form?.kind !== "number")) return agreement;

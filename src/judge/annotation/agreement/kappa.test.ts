@@ -1,9 +1,9 @@
-// Published examples: what a formula gives is held to what its author or a textbook printed, or another program computes.
+// Tests the formulas against published examples by their authors, textbooks and another program.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cohensKappa, fleissKappa } from "./kappa.ts";
 
-/** Pairs of a contingency table; rows are the first annotator's categories. */
+/** Returns the pairs of a contingency table; rows are the first annotator's categories. */
 function pairsOf(table: readonly (readonly number[])[]): readonly (readonly [string, string])[] {
   return table.flatMap((row, one) =>
     row.flatMap((count, other) => Array.from({ length: count }, () => [`c${one}`, `c${other}`] as const)),
@@ -13,7 +13,7 @@ function pairsOf(table: readonly (readonly number[])[]): readonly (readonly [str
 const rounded = (value: number | null, digits: number): number | null =>
   value === null ? null : Number(value.toFixed(digits));
 
-test("Cohen's kappa of the table in Cohen 1960: 200 patients, three diagnoses", () => {
+test("computes Cohen's kappa of the table in Cohen 1960: 200 patients, three diagnoses", () => {
   const { observed, expected, kappa } = cohensKappa(
     pairsOf([
       [88, 14, 18],
@@ -24,7 +24,7 @@ test("Cohen's kappa of the table in Cohen 1960: 200 patients, three diagnoses", 
   assert.deepEqual([rounded(observed, 2), rounded(expected, 2), rounded(kappa, 3)], [0.7, 0.41, 0.492]);
 });
 
-test("Cohen's kappa of the textbook's 50 proposals, and of annotators who agree less than by chance", () => {
+test("computes Cohen's kappa of the textbook's 50 proposals, and of less agreement than by chance", () => {
   const proposals = cohensKappa(
     pairsOf([
       [20, 5],
@@ -44,7 +44,7 @@ test("Cohen's kappa of the textbook's 50 proposals, and of annotators who agree 
   );
 });
 
-/** Table 1 of Fleiss 1971: of 30 patients, how many of 6 psychiatrists gave each of 5 diagnoses. */
+/** Table 1 of Fleiss 1971: for each of 30 patients, how many of 6 psychiatrists gave each of 5 diagnoses. */
 const diagnoses = [
   "00060", "03003", "01401", "00006", "03030", "20400", "00402", "20310", "20040", "00006",
   "10050", "11040", "03300", "10050", "02031", "00501", "30012", "51000", "02040", "10203",
@@ -57,9 +57,9 @@ function answersOf(counts: string): readonly string[] {
     .flatMap((count, category) => Array.from({ length: Number(count) }, () => `c${category}`));
 }
 
-test("Fleiss' kappa of the table in Fleiss 1971: 30 patients, six psychiatrists, five diagnoses", () => {
+test("computes Fleiss' kappa of the table in Fleiss 1971: 30 patients, six psychiatrists, five diagnoses", () => {
   const items = diagnoses.map(answersOf);
-  // The totals under the table, which show that it is copied rightly.
+  // The totals below the printed table, which verify the copy.
   const totals = Array.from({ length: 5 }, (_, category) =>
     diagnoses.reduce((sum, counts) => sum + Number(counts[category]), 0),
   );
@@ -68,7 +68,7 @@ test("Fleiss' kappa of the table in Fleiss 1971: 30 patients, six psychiatrists,
   assert.deepEqual([rounded(observed, 3), rounded(expected, 3), rounded(kappa, 3)], [0.556, 0.22, 0.43]);
 });
 
-test("Fleiss' kappa of fourteen raters, ten subjects and five categories", () => {
+test("computes Fleiss' kappa of fourteen raters, ten subjects and five categories", () => {
   const counts = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
     [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
@@ -80,8 +80,9 @@ test("Fleiss' kappa of fourteen raters, ten subjects and five categories", () =>
   assert.deepEqual([rounded(observed, 3), rounded(expected, 3), rounded(kappa, 3)], [0.378, 0.213, 0.21]);
 });
 
-test("Fleiss' kappa where answers are missing, as the package irrCAC of Gwet's book computes it", () => {
-  // Its data set raw_4raters: 12 units, and what each of four annotators who saw one said. The values are those of irrCAC 0.4.4.
+test("computes Fleiss' kappa with missing answers like the package irrCAC of Gwet's book", () => {
+  // Its data set raw_4raters: 12 units with the answers of the annotators, at most four, who saw them. The values are
+  // those of irrCAC 0.4.4.
   const units = [
     "111", "2232", "3333", "3333", "2222", "1234", "4444", "1121", "2222", "555", "11", "3",
   ].map((answers) => answers.split("")); // prettier-ignore
@@ -92,7 +93,7 @@ test("Fleiss' kappa where answers are missing, as the package irrCAC of Gwet's b
   );
 });
 
-test("where everybody gives the same answer, both are undefined", () => {
+test("leaves both undefined if everybody gives the same answer", () => {
   assert.deepEqual(
     cohensKappa([
       ["a", "a"],
@@ -104,7 +105,7 @@ test("where everybody gives the same answer, both are undefined", () => {
   assert.deepEqual(fleissKappa(threeTimes), { observed: 1, expected: 1, kappa: null });
 });
 
-test("one of two who always answers the same makes Cohen's kappa nothing, not undefined", () => {
+test("returns a Cohen's kappa of zero, not undefined, if one of two always answers the same", () => {
   assert.equal(
     cohensKappa([
       ["a", "a"],

@@ -1,17 +1,17 @@
-// How far annotators agree beyond what chance would have them, on answers that are categories without an order. Pure.
+// Chance-corrected agreement of annotators on unordered categories. Pure.
 
 export interface ChanceCorrected {
-  /** The part of the answers that agree, in [0, 1]. */
+  /** Share of the answers that agree, in [0, 1]. */
   readonly observed: number;
-  /** The part that would agree by chance, in [0, 1]. */
+  /** Share that would agree by chance, in [0, 1]. */
   readonly expected: number;
-  /** In [-1, 1]; null where nobody ever disagrees because there is one answer alone, for which it is undefined. */
+  /** In [-1, 1]; null if all answers are in one category, for which it is undefined. */
   readonly kappa: number | null;
 }
 
 /**
- * Cohen's kappa of two annotators: (p_o - p_e) / (1 - p_e), where p_o is the part of the items that both put into one
- * category and p_e the part that they would by chance, each with the frequencies of their own. J. Cohen, A coefficient of
+ * Computes Cohen's kappa of two annotators: (p_o - p_e) / (1 - p_e), where p_o is the share of items with equal
+ * categories and p_e the share expected by chance from each annotator's frequencies. J. Cohen, A coefficient of
  * agreement for nominal scales, Educational and Psychological Measurement 20 (1960) 37-46.
  *
  * @param pairs the categories of each item, at least one; the first annotator's is first
@@ -26,13 +26,13 @@ export function cohensKappa(pairs: readonly (readonly [string, string])[]): Chan
 }
 
 /**
- * Fleiss' kappa of any number of annotators, who need not be the same ones for each item: (P - P_e) / (1 - P_e). P is the
- * part of the pairs of an item's answers that agree, averaged over the items with at least two answers; P_e is the sum of the
- * squares of each category's part of an item's answers, averaged over all items. J. L. Fleiss, Measuring nominal scale
- * agreement among many raters, Psychological Bulletin 76 (1971) 378-382, equations 1 to 7, for items with equally many
- * answers; for others as K. L. Gwet, Handbook of Inter-Rater Reliability, 4th edition (2014), extends it.
+ * Computes Fleiss' kappa of any number of annotators, possibly different for each item: (P - P_e) / (1 - P_e). P
+ * averages the share of equal pairs over items with two or more answers; P_e sums the squares of each category's
+ * share, averaged over all items. Fleiss, Measuring nominal scale agreement among many raters, Psychological Bulletin
+ * 76 (1971) 378-382, equations 1 to 7, extended to unequal numbers of answers as in Gwet, Handbook of Inter-Rater
+ * Reliability, 4th edition (2014).
  *
- * @param items the categories of each item's answers: each has one at least, and one item has two
+ * @param items the categories of each item's answers: each has at least one, and one item has two
  */
 export function fleissKappa(items: readonly (readonly string[])[]): ChanceCorrected {
   const observed = mean(items.filter((categories) => categories.length >= 2).map(agreeingPart));
@@ -45,7 +45,7 @@ export function fleissKappa(items: readonly (readonly string[])[]): ChanceCorrec
   return { observed, expected, kappa: corrected(observed, expected) };
 }
 
-/** The part of the pairs of an item's answers that agree: of two answers 0 or 1. */
+/** Returns the share of equal pairs of an item's answers; 0 or 1 for two answers. */
 function agreeingPart(categories: readonly string[]): number {
   let agreeing = 0;
   for (const count of counts(categories).values()) agreeing += count * (count - 1);
@@ -56,7 +56,7 @@ function mean(parts: readonly number[]): number {
   return parts.reduce((sum, part) => sum + part, 0) / parts.length;
 }
 
-/** The part of each category; they sum to 1. */
+/** Returns the share of each category; they sum to 1. */
 function frequencies(categories: readonly string[]): ReadonlyMap<string, number> {
   return new Map([...counts(categories)].map(([category, count]) => [category, count / categories.length]));
 }
@@ -67,8 +67,8 @@ function counts(categories: readonly string[]): ReadonlyMap<string, number> {
   return counted;
 }
 
-/** Null where everybody gave one answer alone: there is nothing that chance could have made different. */
+/** Returns null if all answers are equal, since chance could not have made a difference. */
 function corrected(observed: number, expected: number): number | null {
-  // Parts are sums of fractions; one category alone has exactly 1.
+  // Shares are sums of fractions; a single category has exactly 1.
   return expected === 1 ? null : (observed - expected) / (1 - expected);
 }

@@ -1,4 +1,4 @@
-// What payloads hold, record by record, in memory that has a limit whatever the records are.
+// Collects statistics on payloads record by record, in bounded memory.
 import { type PathStep, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { searchableText } from "../../../base/domain/feedback-query/values.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -6,29 +6,29 @@ import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/t
 import type { NumberRoom } from "./number-summary.ts";
 import { PathCollector, type PathStatistics } from "./path-statistics.ts";
 
-/** Of the records of a type that were read. */
+/** Statistics over the records of a type that were read. */
 export interface PayloadStatistics {
   readonly count: number;
-  /** The most frequent first. */
+  /** Most frequent first. */
   readonly paths: readonly PathStatistics[];
-  /** Values of which nothing is said: there are too many paths, they are too long, or a record has too many values. */
+  /** Number of values left out: too many paths, too long, or too many values in one record. */
   readonly otherCount: number;
 }
 
 const pathsMax = 100;
 /** In characters. */
 const pathLengthMax = 1024;
-/** How deep objects are looked into, and how many values of one record are looked at. */
+/** Maximum depth of nested objects, and number of values examined per record. */
 const depthMax = 16;
 const valuesMax = 1000;
-/** Numbers that are kept of all paths together: 8 MiB. */
+/** Maximum count of numbers kept for all paths together: 8 MiB. */
 const numbersMax = 1 << 20;
 
-/** Collects over the records of some types; others are passed over. */
+/** Collects over the records of some types; ignores others. */
 export class StatisticsCollector {
   readonly #types: ReadonlyMap<string, TypeCollector>;
 
-  /** @param types as queries see them */
+  /** @param types as spelled in queries */
   constructor(types: readonly string[]) {
     const room: NumberRoom = { left: numbersMax };
     this.#types = new Map(types.map((type) => [type, new TypeCollector(room)]));
@@ -38,7 +38,7 @@ export class StatisticsCollector {
     this.#types.get(searchableText(feedbackType))?.add(payload);
   }
 
-  /** Of a type that it was made with. */
+  /** Returns the statistics of one of its types. */
   of(feedbackType: string): PayloadStatistics {
     return this.#types.get(feedbackType)?.result() ?? { count: 0, paths: [], otherCount: 0 };
   }
@@ -88,7 +88,7 @@ class TypeCollector {
   }
 }
 
-/** The values of an object and of the objects in it, with their paths; a list is one value. */
+/** Yields the values of an object and of nested objects, with their paths; a list is one value. */
 function* leavesOf(
   object: JsonObject,
   steps: readonly PathStep[] = [],

@@ -1,4 +1,4 @@
-// Statistics over real stores: of all records, and of samples.
+// Tests statistics over real stores, of all records and of samples.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -35,7 +35,7 @@ async function check(given: readonly Given[], bounds: SampleBounds = plenty): Pr
   return statistics;
 }
 
-test("types are counted, the most frequent first, and what their payloads hold with them", async () => {
+test("counts types, most frequent first, with statistics on their payloads", async () => {
   const stars = [5, 1, 5, 3].map((value) => ({
     type: "rating",
     payload: { stars: value, by: { name: "Ann" }, tags: ["a", "b"] },
@@ -57,8 +57,8 @@ test("types are counted, the most frequent first, and what their payloads hold w
   assert.deepEqual([name?.numbers, name?.values], [null, [{ value: "Ann", count: 4 }]]);
 });
 
-test("where there are many, a sample from all over stands for them, and types are counted all the same", async () => {
-  // Good and bad in turns, and better from half on: what reads every other record, or the oldest, is far off.
+test("uses a uniform sample of many records, but counts types exactly", async () => {
+  // Alternates good and bad, and improves halfway: reading every second record, or the oldest ones, would be far off.
   const given = Array.from({ length: 8000 }, (_, index) => ({
     type: index % 10 === 0 ? "rare" : "rating",
     payload: { stars: (index % 2) + (index < 4000 ? 0 : 10) },
@@ -71,11 +71,11 @@ test("where there are many, a sample from all over stands for them, and types ar
     [7200, 800],
   );
   const mean = types[0]?.paths[0]?.numbers?.mean ?? NaN;
-  // Of all: 5 and 4/9, from which the mean of 900 independent draws would be 0.17 off on average.
+  // The mean of all is 5 4/9; that of 900 independent draws would deviate by 0.17 on average.
   assert.ok(Math.abs(mean - 49 / 9) < 0.25, String(mean));
 });
 
-test("long records make the sample smaller, not the work longer, nor is it of the oldest", async () => {
+test("shrinks the sample rather than taking longer for long records, and keeps it uniform", async () => {
   const given = Array.from({ length: 640 }, (_, index) => ({
     type: "long",
     payload: { place: index, text: "x".repeat(1000) },
@@ -85,11 +85,11 @@ test("long records make the sample smaller, not the work longer, nor is it of th
   assert.ok(sampleCount < 200 && sampleCount > 120, String(sampleCount));
   const { numbers, values } = types[0]?.paths.find(({ path }) => path === "place") ?? assert.fail();
   assert.ok(Math.abs((numbers?.mean ?? 0) - 319.5) < 40, String(numbers?.mean));
-  // More than are told apart.
+  // More distinct values than are counted.
   assert.equal(values, null);
 });
 
-test("what has too many types, paths or values is counted, and no more", async () => {
+test("only counts records with too many types, paths or values", async () => {
   const types = Array.from({ length: 103 }, (_, index) => ({ type: `t${index}`, payload: {} }));
   const wide = Object.fromEntries(Array.from({ length: 104 }, (_, index) => [`p${index}`, index]));
   const found = await check([{ type: "t0", payload: wide }, ...types]);
@@ -97,7 +97,7 @@ test("what has too many types, paths or values is counted, and no more", async (
   assert.deepEqual([found.types[0]?.paths.length, found.types[0]?.otherCount], [100, 4]);
 });
 
-test("statistics that take too long say what to do", async () => {
+test("reports a timeout of statistics with the cure", async () => {
   const clock = { ...systemClock, monotonicMs: () => (late += 600) };
   let late = 0;
   const store = {

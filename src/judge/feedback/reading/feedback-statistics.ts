@@ -1,5 +1,5 @@
-// Statistics over a selection of feedback: exact counts by type, and what payloads hold, of all records or of a sample that
-// is as large as there is room for.
+// Statistics over a selection of feedback: exact counts by type, and payload statistics of all records or of the
+// largest sample within limits.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type {
   FeedbackScan,
@@ -13,22 +13,22 @@ import { inTurns } from "../in-turns.ts";
 import { type PayloadStatistics, StatisticsCollector } from "./collect-statistics.ts";
 
 export interface FeedbackStatistics {
-  /** Of all records of the selection. */
+  /** Number of records in the selection. */
   readonly totalCount: number;
-  /** Of the most frequent types, the first of them first. */
+  /** The most frequent types, in that order. */
   readonly types: readonly (PayloadStatistics & {
     readonly feedbackType: string;
     readonly totalCount: number;
   })[];
-  /** Records of further types, of which nothing is said. */
+  /** Count of records whose types are not reported. */
   readonly otherTypesCount: number;
-  /** How large a part of the records was read for what payloads hold; 1 for all. See `isSampled` for which. */
+  /** Share of the records read for payload statistics; 1 for all. `isSampled` selects them. */
   readonly share: number;
-  /** Records that were read. */
+  /** Number of records read. */
   readonly sampleCount: number;
 }
 
-/** What is read: a second's work. */
+/** Limits of the sample: about a second's work. */
 export interface SampleBounds {
   readonly records: number;
   /** Characters of payloads. */
@@ -47,8 +47,8 @@ interface Dependencies {
 }
 
 /**
- * @param turn how long all of it may take
- * @param options.signal ends it between two pages
+ * @param turn time limit of the whole operation
+ * @param options.signal aborts between two pages
  * @throws ServiceError `too_slow`, `overloaded` as `FeedbackStore.scan`
  */
 export async function feedbackStatistics(
@@ -60,7 +60,7 @@ export async function feedbackStatistics(
   try {
     return await statisticsWithin(dependencies, selection, turn, { signal, bounds });
   } catch (error) {
-    // A search of it knows no more than the time that it had itself.
+    // An inner search knows only its own remaining time; the error reports the total.
     if (error instanceof ServiceError && error.code === "too_slow") throw tooSlow(turn.timeMs, error);
     throw error;
   }
@@ -83,7 +83,7 @@ async function statisticsWithin(
   const names = types.map(({ feedbackType }) => feedbackType);
   let share = Math.min(1, bounds.records / Math.max(1, totalCount));
   let sample = await readSample({ store, clock }, { ...selection, share }, { names, bounds, left });
-  // What was read then are the oldest: fewer, from all over, say more.
+  // The records read so far are the oldest; a smaller uniform sample represents the selection better.
   while (!sample.isWhole) {
     share /= 4;
     sample = await readSample({ store, clock }, { ...selection, share }, { names, bounds, left });
@@ -100,9 +100,9 @@ async function statisticsWithin(
 
 interface Sample {
   readonly collector: StatisticsCollector;
-  /** Records. */
+  /** Number of records. */
   readonly count: number;
-  /** False where it would have had more than its bound of characters, and was left before its end. */
+  /** False if it exceeded its character limit and stopped early. */
   readonly isWhole: boolean;
 }
 
@@ -128,7 +128,7 @@ async function readSample(
       { clock, tenant: left().entity },
     );
     count += page.items.length;
-    // A single record is read however large it is.
+    // A single record is read regardless of its size.
     if (characters > bounds.characters && count > 1) return { collector, count, isWhole: false };
     after = page.last ?? after;
     hasMore = page.hasMore;

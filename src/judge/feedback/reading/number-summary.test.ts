@@ -12,13 +12,13 @@ function near(actual: number | null | undefined, expected: number, relative: num
   assert.ok(typeof actual === "number" && Math.abs(actual - expected) <= relative * expected, `${actual}`);
 }
 
-/** The hard sets of NIST's Statistical Reference Datasets, with the values that NIST certifies. */
-test("mean and standard deviation are NIST's, where naive sums lose all digits", () => {
+/** The difficult data sets of NIST's Statistical Reference Datasets, with certified values. */
+test("computes NIST's mean and standard deviation for sets on which naive sums lose all digits", () => {
   for (const { base, digits } of [
     { base: 1_000_000, digits: 1e-9 },
     { base: 10_000_000, digits: 1e-7 },
   ]) {
-    // NumAcc3 and NumAcc4: base + 0.2, and then 500 times base + 0.1 and base + 0.3.
+    // NumAcc3 and NumAcc4: base + 0.2, then 500 times base + 0.1 and base + 0.3.
     const values = [
       base + 0.2,
       ...Array.from({ length: 1000 }, (_, index) => base + (index % 2 === 0 ? 0.1 : 0.3)),
@@ -29,7 +29,7 @@ test("mean and standard deviation are NIST's, where naive sums lose all digits",
   }
 });
 
-test("percentiles are NumPy's", () => {
+test("computes percentiles like NumPy", () => {
   // numpy.percentile(range(1, 11), [50, 95]) is [5.5, 9.55].
   const spread = check([10, 1, 9, 2, 8, 3, 7, 4, 6, 5])?.spread;
   assert.equal(spread?.p50, 5.5);
@@ -37,7 +37,7 @@ test("percentiles are NumPy's", () => {
   assert.deepEqual(check([7])?.spread?.p95, 7);
 });
 
-test("a histogram has equal parts of the range, and every number is in one", () => {
+test("splits the range into equal bins, with every number in one", () => {
   const summary = check([0, 0, 1, 19, 20]);
   assert.deepEqual(summary?.spread?.histogram, [2, 1, ...Array.from({ length: 17 }, () => 0), 2]);
   assert.deepEqual(check([3, 3])?.spread?.histogram[0], 2);
@@ -45,7 +45,7 @@ test("a histogram has equal parts of the range, and every number is in one", () 
   assert.deepEqual([wide?.[0], wide?.at(-1)], [1, 1]);
 });
 
-test("where there is no room to keep all numbers, moments are exact and the rest is not said", () => {
+test("computes exact moments and omits the rest if not all numbers can be kept", () => {
   const { spread, ...rest } = check([1, 2, 3, 4], 3) ?? assert.fail();
   assert.equal(spread, null);
   near(rest.standardDeviation, Math.sqrt(5 / 3), 1e-15);

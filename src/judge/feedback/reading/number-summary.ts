@@ -1,28 +1,28 @@
-// What is said of the numbers at one place of payloads: moments as they come, percentiles and a histogram of all of them
-// where there is room to keep them.
+// Summary of the numbers at one payload path: streaming moments, and percentiles and a histogram if there is room to
+// keep all numbers.
 
 export interface NumberSummary {
   readonly count: number;
   readonly mean: number;
   readonly min: number;
   readonly max: number;
-  /** Of a sample (divided by count - 1); null of a single number. */
+  /** Sample standard deviation (divided by count - 1); null for a single number. */
   readonly standardDeviation: number | null;
-  /** Null where not all numbers were kept. */
+  /** Null if not all numbers were kept. */
   readonly spread: NumberSpread | null;
 }
 
 export interface NumberSpread {
   readonly p50: number;
   readonly p95: number;
-  /** How many lie in each of equal parts of the range from min to max; the last part holds max as well. */
+  /** Counts in equal bins from min to max; the last bin includes max. */
   readonly histogram: readonly number[];
 }
 
-/** Of a histogram. */
+/** Number of histogram bins. */
 export const partCount = 20;
 
-/** Room for numbers, which several share. */
+/** Remaining capacity for numbers, shared by several collectors. */
 export interface NumberRoom {
   left: number;
 }
@@ -32,11 +32,11 @@ export class NumberCollector {
   #kept: Float64Array<ArrayBuffer> | null = new Float64Array(16);
   #count = 0;
   #sum = 0;
-  /** What the sum lost. */
+  /** Rounding error of the sum. */
   #lost = 0;
-  /** Of those so far. */
+  /** Running mean. */
   #mean = 0;
-  /** The sum of squared differences from it. */
+  /** Sum of squared deviations from the mean. */
   #squares = 0;
   #min = Infinity;
   #max = -Infinity;
@@ -45,7 +45,7 @@ export class NumberCollector {
     this.#room = room;
   }
 
-  /** The sum by Neumaier's method (1974), the squares by Welford's (1962): neither loses digits to what is large. */
+  /** Adds a number, by Neumaier's summation (1974) and Welford's squares (1962): neither loses digits to large values. */
   add(value: number): void {
     this.#keep(value);
     const sum = this.#sum + value;
@@ -59,7 +59,7 @@ export class NumberCollector {
     this.#max = Math.max(this.#max, value);
   }
 
-  /** Null of no numbers. */
+  /** Returns null if there are no numbers. */
   summary(): NumberSummary | null {
     if (this.#count === 0) return null;
     return {
@@ -72,7 +72,7 @@ export class NumberCollector {
     };
   }
 
-  /** That of numbers near the greatest double has no sum. */
+  /** The sum of numbers near the largest double overflows. */
   #meanOfAll(): number {
     const mean = (this.#sum + this.#lost) / this.#count;
     return Number.isFinite(mean) ? mean : this.#mean;
@@ -81,7 +81,7 @@ export class NumberCollector {
   #keep(value: number): void {
     if (this.#kept === null) return;
     if (this.#room.left === 0) {
-      // What is kept of some says nothing of all.
+      // A part of the numbers would misrepresent the rest.
       this.#room.left += this.#count;
       this.#kept = null;
       return;
@@ -99,7 +99,7 @@ export class NumberCollector {
 function spreadOf(sorted: Float64Array): NumberSpread {
   const [min, max] = [sorted[0], sorted[sorted.length - 1]];
   const histogram = Array.from({ length: partCount }, () => 0);
-  // Halved, since the width of a range of doubles may be more than any double.
+  // Halved, since the width of a range of doubles may overflow.
   const width = max / 2 - min / 2;
   for (const value of sorted) {
     const place = width === 0 ? 0 : (value / 2 - min / 2) / width;
@@ -108,7 +108,7 @@ function spreadOf(sorted: Float64Array): NumberSpread {
   return { p50: percentile(sorted, 0.5), p95: percentile(sorted, 0.95), histogram };
 }
 
-/** Between the two nearest, in proportion: type 7 of Hyndman and Fan (1996), as NumPy and R have it. */
+/** Interpolates linearly between the two nearest values: type 7 of Hyndman and Fan (1996), the default of NumPy and R. */
 function percentile(sorted: Float64Array, part: number): number {
   const place = (sorted.length - 1) * part;
   const [below, above] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]];

@@ -1,5 +1,5 @@
-// What is at one place of payloads: of which kinds its values are, its numbers, and how often each value comes where there
-// are few of them.
+// Statistics of the values at one payload path: their kinds, their numbers, and the counts of distinct values if there
+// are few.
 import type { Json } from "../../../base/domain/text/json.ts";
 import { NumberCollector, type NumberRoom, type NumberSummary } from "./number-summary.ts";
 
@@ -7,13 +7,13 @@ export const valueKinds = ["number", "text", "boolean", "null", "list"] as const
 export type ValueKind = (typeof valueKinds)[number];
 
 export interface PathStatistics {
-  /** As queries name it, without `payload.`. */
+  /** Path as in queries, without `payload.`. */
   readonly path: string;
-  /** Records that have it. */
+  /** Number of records with a value there. */
   readonly count: number;
   readonly kinds: Readonly<Partial<Record<ValueKind, number>>>;
   readonly numbers: NumberSummary | null;
-  /** The most frequent first; null where there are more than can be told, or they are long. */
+  /** Most frequent first; null if there are too many, or if they are long. */
   readonly values: readonly ValueCount[] | null;
 }
 
@@ -22,7 +22,7 @@ export interface ValueCount {
   readonly count: number;
 }
 
-/** Different values that are counted of one place, and characters of a text among them. */
+/** Maximum number of distinct values counted at one path, and length of a text among them in characters. */
 const valuesMax = 50;
 const textLengthMax = 200;
 

@@ -1,4 +1,4 @@
-// What an export promises while others write: all that is there from its beginning to its end, once and in order.
+// Tests the guarantee of an export during writes: every record that exists throughout is returned once and in order.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { always } from "../../../base/domain/feedback-query/condition.ts";
@@ -26,7 +26,7 @@ const recordOf = (id: string): FeedbackRecord => ({
   createdAt: new Date(0),
 });
 
-test("records that are stored and deleted between pages move no others: each comes once, in the order of storing", async () => {
+test("returns each record once in storage order while others are stored and deleted between pages", async () => {
   const stores = await storesInMemory();
   const { feedback } = stores;
   const ids = Array.from({ length: 3500 }, (_, index) => `r${index}`);
@@ -39,7 +39,7 @@ test("records that are stored and deleted between pages move no others: each com
   for await (const records of recordPages(feedback, selection, turn, { signal })) {
     found.push(...records.map(({ id }) => id));
     if (page === 3) break;
-    // The last one that came, those behind it, and one that came long ago; and new ones, whose ids sort first.
+    // Deletes the last record returned, some after it, and an early one; adds new ones whose ids sort first.
     const place = found.length;
     const gone = [ids[place - 1], ids[place], ids[place + 7], ids[3]].filter((id) => id !== undefined);
     for (const id of gone) if (!found.includes(id)) deleted.add(id);

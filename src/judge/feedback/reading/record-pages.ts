@@ -1,4 +1,4 @@
-// All records of a selection, however many: a page in memory at a time.
+// Reads all records of a selection of any size, with one page in memory at a time.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { QueryTurn } from "../../../base/domain/feedback-query/feedback-query.ts";
 import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback-store.ts";
@@ -8,18 +8,18 @@ import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 export interface RecordSelection {
   readonly projectId: string;
   readonly condition: Condition;
-  /** The id of the record to go on behind; null for the first one. */
+  /** Id of the record after which to continue; null for the start. */
   readonly after: string | null;
 }
 
-/** Records of a page; its bytes have the bound of any page. */
+/** Number of records in a page; its size has the general limit. */
 const pageRecords = 1000;
 
 /**
- * Pages in the order in which records were stored, some of them empty: a page looks at so many records and no more.
+ * Yields pages in storage order, some of them empty, since each page scans a limited number of records.
  *
- * @param options.signal ends it between two pages
- * @throws ServiceError `invalid` where `after` names no record; `too_slow`, `overloaded` as `FeedbackStore.scan`
+ * @param options.signal aborts between two pages
+ * @throws ServiceError `invalid` if `after` names no record; `too_slow`, `overloaded` as `FeedbackStore.scan`
  */
 export async function* recordPages(
   store: Pick<FeedbackStore, "scan" | "placeOf">,

@@ -1,5 +1,5 @@
-// Holds annotations to the specs that they name: objects that clients publish, whose `field_schema` says what a value may be.
-// A spec that is not stored here asks for nothing: clients keep what they published elsewhere, and may name it all the same.
+// Validates annotations against the specs they name: objects that clients publish, whose `field_schema` constrains
+// values. A spec that is not stored here imposes nothing, since clients may publish specs elsewhere.
 import type { FeedbackContent } from "../../../base/domain/feedback.ts";
 import { plainJson, parseExactJson } from "../../../base/domain/text/exact-json.ts";
 import {
@@ -15,19 +15,19 @@ import { parseReference } from "../references.ts";
 import { checkValue } from "./check-value.ts";
 import { readFieldSchema, type FieldSchema } from "./field-schema.ts";
 
-/** Where published specs are found. */
+/** The store in which published specs are looked up. */
 export type SpecSource = Pick<ObjectStore, "find">;
 
-/** The class of objects that are specs. */
+/** Class of objects that are specs. */
 export const specClass = "AnnotationSpec";
 
-/** Of a spec's JSON, in characters: reading one takes some 20 ms at most. */
+/** Maximum length of a spec's JSON in characters; reading one takes at most about 20 ms. */
 export const specLengthMax = 1 << 17;
 
-/** Of one request: each is looked for in the database. */
+/** Maximum number of specs in one request; each is looked up in the database. */
 const specsMax = 100;
 
-/** What a spec is by its reference: how values are held to it, or why none can be. */
+/** A resolved spec: its schema, or the reason why values cannot be checked. */
 type Spec = { readonly schema: FieldSchema } | { readonly fault: ContentFault } | "unchecked";
 
 /** The specs that the records of one request name. */
@@ -38,7 +38,7 @@ export class AnnotationSpecs {
     this.#specs = specs;
   }
 
-  /** Finds the specs; records have been checked already. @throws ServiceError `too_large` where they are too many */
+  /** Looks up the specs of validated records. @throws ServiceError `too_large` if there are too many */
   static async of(contents: readonly FeedbackContent[], source: SpecSource): Promise<AnnotationSpecs> {
     const specs = new Map<string, Spec>();
     for (const content of contents) {
@@ -50,12 +50,12 @@ export class AnnotationSpecs {
     return new AnnotationSpecs(specs);
   }
 
-  /** Whether no record names one. */
+  /** True if no record names a spec. */
   get areNone(): boolean {
     return this.#specs.size === 0;
   }
 
-  /** What of a record's value does not hold to its spec. */
+  /** Returns the faults of a record's value under its spec. */
   faultsOf(content: FeedbackContent): readonly ContentFault[] {
     const key = keyOf(content);
     const spec = key === null ? "unchecked" : (this.#specs.get(key) ?? "unchecked");
@@ -67,7 +67,7 @@ export class AnnotationSpecs {
   }
 }
 
-/** Null for what is no annotation. */
+/** Returns null for a record that is not an annotation. */
 function keyOf({ projectId, feedbackType, annotationRef }: FeedbackContent): string | null {
   if (annotationRef === null || annotationNameOf(feedbackType) === null) return null;
   return JSON.stringify([projectId, annotationRef]);
@@ -92,7 +92,7 @@ function specOf({ baseClass, leafClass, value }: PublishedObject): Spec {
   };
 }
 
-/** What a stored spec says, for who asks people its question; null for what is no spec that is stored in the project. */
+/** Returns the text of a stored spec, for showing its question to people; null if the project stores no such spec. */
 export async function findSpecText(
   source: SpecSource,
   projectId: string,
@@ -107,7 +107,7 @@ export async function findSpecText(
   return { text, schema: isJsonObject(schema) ? schema : {} };
 }
 
-/** The object that a reference names in a project; null where it is not stored. */
+/** Returns the object that a reference names in a project; null if it is not stored. */
 async function findObject(
   source: SpecSource,
   projectId: string,
@@ -120,7 +120,7 @@ async function findObject(
   return await source.find(projectId, { kind: "object", name, version: versionNamed(digest) });
 }
 
-/** A spec without a schema takes every value. */
+/** A spec without a schema accepts every value. */
 export function fieldSchemaOf(spec: Json): Json {
   return isJsonObject(spec) ? (spec["field_schema"] ?? {}) : {};
 }

@@ -1,4 +1,5 @@
-// Values against schemas: the official suite of JSON Schema 2020-12, faults with their places, and schemas that ask for too much.
+// Tests values against schemas: the official suite of JSON Schema 2020-12, faults with their paths, and schemas that
+// require too much work.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -19,25 +20,25 @@ interface Group {
 const groups = readFileSync("test/fixtures/json-schema-suite/draft2020-12.jsonl", "utf8")
   .trimEnd()
   .split("\n")
-  // The shape of the suite's lines is their maker's.
+  // Safe cast: the suite defines the shape of its lines.
   .map((line) => JSON.parse(line) as Group);
 
-/** The places and messages of what is wrong with a value. */
+/** Returns the paths and messages of a value's faults. */
 function faultsOf(schema: Json, value: Json): readonly string[] {
   const { schema: read, faults } = readFieldSchema(schema);
   assert.ok(read !== null, JSON.stringify(faults));
   return checkValue(read, value).map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
 
-/** What is wrong with a schema itself. */
+/** Returns the faults of a schema itself. */
 function refusalsOf(schema: Json): readonly string[] {
   return readFieldSchema(schema).faults.map(({ path, message }) => `${path.join("/")}: ${message}`);
 }
 
-test("every group of the official suite is refused, or right in every test", () => {
+test("refuses a group of the official suite or passes all its tests", () => {
   const refused: string[] = [];
   for (const { name, schema, tests } of groups) {
-    // Formats are annotations here, as the standard has them unless a vocabulary asks for more.
+    // Formats are annotations here, the standard's default.
     if (name.startsWith("optional/format")) continue;
     const { schema: read, faults } = readFieldSchema(schema);
     if (read === null) refused.push(`${name}: ${faults[0].path.at(-1)}`);
@@ -52,7 +53,7 @@ test("every group of the official suite is refused, or right in every test", () 
     "$dynamicRef",
     "$id",
     "$ref",
-    // Patterns that the standard's dialect does not have, or that are not matched in bounded time.
+    // Patterns outside the standard's dialect, or that cannot be matched in bounded time.
     "\\p{Letter}cole",
     "dependencies",
     "pattern",
@@ -62,7 +63,7 @@ test("every group of the official suite is refused, or right in every test", () 
   assert.ok(groups.length - refused.length > 200, `${refused.length} of ${groups.length} are refused`);
 });
 
-test("faults say what is wrong, where, and what is allowed", () => {
+test("reports what is wrong, its path, and the allowed values", () => {
   assert.deepEqual(faultsOf({ type: "integer", minimum: 1, maximum: 5 }, 9), [
     ": 9 is greater than the maximum of 5",
   ]);
@@ -88,7 +89,7 @@ test("faults say what is wrong, where, and what is allowed", () => {
   ]);
 });
 
-test("a schema whose keywords have other forms is refused with every place", () => {
+test("refuses a schema with malformed keywords, naming every path", () => {
   assert.deepEqual(
     refusalsOf({ type: "int", minimum: "1", properties: { a: { pattern: "(" }, b: 3 }, $ref: "#/$defs/none" })
       .length,
@@ -100,13 +101,13 @@ test("a schema whose keywords have other forms is refused with every place", () 
   assert.match(refusalsOf({ enum: "x".repeat(70_000) })[0], /70011 characters of JSON; the limit is 65536/);
 });
 
-test("patterns that make other engines search for ever take no time that grows with more than the text", () => {
+test("matches patterns that cause catastrophic backtracking elsewhere in linear time", () => {
   const schema = { pattern: "^(a+)+$" };
   assert.equal(faultsOf(schema, `${"a".repeat(100_000)}b`).length, 1);
   assert.equal(faultsOf(schema, "a".repeat(100_000)).length, 0);
 });
 
-test("a schema that asks for too much work is given up, and says so", () => {
+test("aborts a schema that requires too much work, and says so", () => {
   const doubling = Object.fromEntries(
     Array.from({ length: 30 }, (_, index) => [
       `d${index}`,

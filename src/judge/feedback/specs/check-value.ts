@@ -1,23 +1,24 @@
-// Holds a value to a schema that was read, within a bounded number of steps: a small schema can ask for very much work.
+// Validates a value against a parsed schema within a bounded number of steps, since a small schema can require a great
+// deal of work.
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { isJsonObject, type Json } from "../../../base/domain/text/json.ts";
 import { shown, type FieldSchema, type SchemaFault } from "./field-schema.ts";
 import { isKeyword } from "./schema-keywords.ts";
 import { valueRules, type Walk } from "./value-rules.ts";
 
-/** Keywords that are applied to one value, or as much other work: some tens of milliseconds. */
+/** Maximum number of keyword applications or equivalent work; some tens of milliseconds. */
 const stepsMax = 200_000;
 const faultsMax = 20;
-/** References that lead on without going deeper into the value, in a row. */
+/** Maximum number of consecutive references that do not descend into the value. */
 const depthMax = 400;
 
-/** What of the value does not hold to the schema, each with its place in the value; empty where all does. */
+/** Returns the faults of a value with their paths; empty if it is valid. */
 export function checkValue(schema: FieldSchema, value: Json): readonly SchemaFault[] {
   const check = new ValueCheck(schema);
   try {
     check.visit(schema.root, value, []);
   } catch (error) {
-    // What a pattern costs too much says so itself.
+    // An expensive pattern throws its own message.
     if (!(error instanceof ServiceError)) throw error;
     return [{ path: [], message: `cannot be checked: ${error.message}` }];
   }
@@ -29,7 +30,7 @@ class ValueCheck {
   readonly #schema: FieldSchema;
   #stepsLeft = stepsMax;
   #depth = 0;
-  /** Within a schema that is only tried: whether it fits is all that is asked. */
+  /** True within a schema that is only tried for validity, without collecting faults. */
   #isTrial = false;
   #trialFails = false;
 
@@ -67,7 +68,7 @@ class ValueCheck {
     this.#depth -= 1;
   }
 
-  /** Whether one more fault would say nothing new. */
+  /** True if another fault would not change the result. */
   get #isDone(): boolean {
     return this.#isTrial ? this.#trialFails : this.faults.length >= faultsMax;
   }
@@ -83,7 +84,7 @@ class ValueCheck {
     return fits;
   }
 
-  /** @param value undefined where the fault is of the name alone */
+  /** @param value undefined if only the name is at fault */
   #report(value: Json | undefined, path: readonly string[], message: string): void {
     if (this.#isTrial) this.#trialFails = true;
     else this.faults.push({ path, message: value === undefined ? message : `${shown(value)} ${message}` });

@@ -1,5 +1,5 @@
-// Reads the JSON Schema of an annotation spec, which anybody may publish: what it is made of, where its references lead, and
-// whether all that it asks for is checked here. Nothing is fetched, and nothing of it runs.
+// Parses the JSON Schema of an annotation spec, which anyone may publish: checks its structure, resolves references,
+// and refuses keywords that are not enforced. It fetches and executes nothing.
 import { unreachable } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
@@ -7,25 +7,25 @@ import { quoted } from "../content-fault.ts";
 import { isKeyword, keywordForms, unservedKeywords, type KeywordForm } from "./schema-keywords.ts";
 import { TextPatterns } from "./text-pattern.ts";
 
-/** A schema that was read: every keyword in it has the form that it should have. */
+/** A parsed schema, all of whose keywords have valid values. */
 export interface FieldSchema {
   readonly root: Json;
   readonly patterns: TextPatterns;
-  /** Where each reference of it leads. */
+  /** Target of each reference. */
   readonly targets: ReadonlyMap<string, Json>;
 }
 
-/** What is wrong with a schema, at a place within it. */
+/** A fault of a schema, at a path within it. */
 export interface SchemaFault {
   readonly path: readonly string[];
   readonly message: string;
 }
 
-/** In characters of its JSON. */
+/** Maximum length of its JSON in characters. */
 const schemaLengthMax = 65_536;
 const faultsMax = 20;
 
-/** Reads a schema; `schema` is there only where there is no fault. */
+/** Parses a schema; `schema` is null if there are faults. */
 export function readFieldSchema(root: Json): {
   readonly schema: FieldSchema | null;
   readonly faults: readonly SchemaFault[];
@@ -46,10 +46,10 @@ class Reading {
   readonly patterns = new TextPatterns();
   readonly targets = new Map<string, Json>();
   readonly #root: Json;
-  /** The schemas that were read, since references lead to them again. */
+  /** Schemas already visited, since references lead back to them. */
   readonly #known = new Set<Json>();
   readonly #anchors = new Map<string, Json>();
-  /** References that are followed once the anchors are known. */
+  /** References to resolve once the anchors are known. */
   readonly #references: { readonly reference: string; readonly path: readonly string[] }[] = [];
 
   constructor(root: Json) {
@@ -118,7 +118,7 @@ class Reading {
     this.#readSchema(target, path);
   }
 
-  /** What a pointer or an anchor within the document leads to. */
+  /** Returns the target of a pointer or an anchor within the document. */
   #targetOf(reference: string): Json | undefined {
     if (!reference.startsWith("#")) return undefined;
     const fragment = decoded(reference.slice(1));
@@ -128,7 +128,7 @@ class Reading {
     for (const part of fragment.split("/").slice(1)) {
       const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
       if (typeof value !== "object" || value === null) return undefined;
-      // An index of a list is a member's name too.
+      // A list index is a property name too.
       value = Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined;
     }
     return isJsonObject(value) || typeof value === "boolean" ? value : undefined;
@@ -139,7 +139,7 @@ class Reading {
   }
 }
 
-/** What the form of a keyword's value should be, where it is another; null where it is right. */
+/** Returns the expected form of a keyword's value if it has another; null if it is valid. */
 function faultOfForm(form: KeywordForm, wanted: Json): string | null {
   switch (form) {
     case "schema":
@@ -195,12 +195,12 @@ function decoded(fragment: string): string {
   }
 }
 
-/** A text of a schema that was read; empty where it is something else. */
+/** Returns a text of a parsed schema; empty for any other value. */
 export function textOf(value: Json): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A value as messages show it; what is in a list or an object may be large, and is not repeated. */
+/** Returns a value for messages; lists and objects may be large and are not repeated. */
 export function shown(value: Json): string {
   if (Array.isArray(value)) return "the list";
   if (isJsonObject(value)) return "the object";

@@ -1,5 +1,5 @@
-// Whether one number is a multiple of another as both are written in decimals: 0.0075 is one of 0.0001, whatever the rest of
-// a division of doubles is.
+// Tests whether a number is a multiple of another in decimal notation: 0.0075 is a multiple of 0.0001, despite the
+// remainder of a division of doubles.
 
 /** @param step above 0 */
 export function isMultipleOf(value: number, step: number): boolean {
@@ -9,7 +9,7 @@ export function isMultipleOf(value: number, step: number): boolean {
   return scaled(digits, exponent - least) % scaled(stepDigits, stepExponent - least) === 0n;
 }
 
-/** The whole number and the power of ten whose product is the shortest decimal of a double. */
+/** Returns the integer and the power of ten whose product is the shortest decimal of a double. */
 function decimalsOf(value: number): readonly [digits: bigint, exponent: number] {
   const [mantissa, power] = value.toExponential().split("e");
   const [whole, fraction = ""] = mantissa.split(".");

@@ -1,7 +1,7 @@
-// The keywords of JSON Schema 2020-12 by what they take, which is all that reading a schema needs to know of them. What each
-// of them asks of a value is in value-rules.ts. Other keywords are annotations, as the standard has it, and ask for nothing.
+// Keywords of JSON Schema 2020-12 by the form of their values, for parsing. Their constraints are in value-rules.ts.
+// Other keywords are annotations, as in the standard, and constrain nothing.
 
-/** What a keyword takes. */
+/** Form of a keyword's value. */
 export type KeywordForm =
   | "schema"
   | "schemas"
@@ -22,7 +22,7 @@ export type KeywordForm =
 export const keywordForms = {
   $ref: "reference",
   $defs: "schema-map",
-  // Of earlier drafts; references still lead there.
+  // From earlier drafts; references still point there.
   definitions: "schema-map",
   type: "types",
   enum: "values",
@@ -64,7 +64,7 @@ export const keywordForms = {
 
 export type Keyword = keyof typeof keywordForms;
 
-/** Keywords that ask for something that is not checked here, each with what to write instead: they are refused. */
+/** Keywords whose constraints are not supported, each with an alternative: they are refused. */
 export const unservedKeywords: Readonly<Record<string, string>> = {
   unevaluatedProperties: "write additionalProperties where the properties are named",
   unevaluatedItems: "write items where the items are named",

@@ -1,5 +1,5 @@
-// The regular expressions of a spec's schema, matched in time that grows with the text alone: whoever publishes a spec could
-// else have a server search for ever (ReDoS).
+// Regular expressions of a spec's schema, matched in time linear in the text: otherwise a published spec could make a
+// server search forever (ReDoS).
 import { Automaton, deadState, type LexerState } from "../../../lib/constraints/regex/automaton.ts";
 import { plainSpelling } from "../../../lib/constraints/regex/characters/spelling.ts";
 import { matchAnywhere } from "../../../lib/constraints/regex/express-pattern.ts";
@@ -12,17 +12,17 @@ import {
 } from "../../../lib/constraints/regex/limits.ts";
 import { parsePattern } from "../../../lib/constraints/regex/parse-pattern.ts";
 
-/** Of all patterns of a schema together, with all that is matched by them in one request: about 20 ms. */
+/** Limits of all patterns of a schema and their matches in one request: about 20 ms. */
 const limits: GrammarLimits = { ...defaultGrammarLimits, compileSteps: 20_000, states: 2000 };
 
-/** The patterns of one schema, which share a budget. */
+/** Patterns of one schema, which share a budget. */
 export class TextPatterns {
   readonly #budget = new StepBudget(limits);
   readonly #known = new Map<string, TextPattern>();
 
   /**
    * @param source in the dialect of ECMA-262
-   * @throws ConstraintRefusal for what is malformed, not expressed exactly, or costs too much
+   * @throws ConstraintRefusal if it is malformed, cannot be expressed exactly, or costs too much
    */
   read(source: string): TextPattern {
     const known = this.#known.get(source);
@@ -45,7 +45,7 @@ export class TextPattern {
     this.#start = this.#automaton.start(expression);
   }
 
-  /** Whether the pattern matches somewhere. @throws ConstraintRefusal where that costs too much */
+  /** True if the pattern matches anywhere. @throws ConstraintRefusal if that costs too much */
   isIn(text: string): boolean {
     let state = this.#start;
     for (const byte of Buffer.from(text)) {

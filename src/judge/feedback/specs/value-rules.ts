@@ -1,24 +1,24 @@
-// What each keyword of a schema asks of a value: one rule a keyword, as the text of JSON Schema 2020-12 has it. A rule says
-// what is wrong in words that follow the value, or goes on with inner schemas and inner values by the walk.
+// Validation rules of JSON Schema 2020-12, one for each keyword. A rule reports a fault as a phrase that follows the
+// value, or applies inner schemas to inner values through the walk.
 import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { isMultipleOf } from "./multiples.ts";
 import { shown, textOf } from "./field-schema.ts";
 import type { Keyword } from "./schema-keywords.ts";
 
-/** Where a rule stands, and how it goes on. */
+/** Context of a rule. */
 export interface Walk {
-  /** The schema that the keyword is in. */
+  /** The schema that contains the keyword. */
   readonly schema: JsonObject;
-  /** Adds a fault of the value here, or below it. */
+  /** Adds a fault of the value, or of a part of it. */
   fault(message: string, ...below: readonly string[]): void;
-  /** Holds a value to an inner schema and adds its faults. */
+  /** Validates a value against an inner schema and adds its faults. */
   visit(schema: Json, value: Json, ...below: readonly string[]): void;
-  /** Whether a value holds to an inner schema; adds nothing. */
+  /** True if a value matches an inner schema; adds no faults. */
   fits(schema: Json, value: Json): boolean;
-  /** What a reference leads to. */
+  /** Returns the target of a reference. */
   target(reference: string): Json;
-  /** Whether a pattern matches somewhere in a text. */
+  /** True if a pattern matches anywhere in a text. */
   matches(pattern: string, text: string): boolean;
   /** Counts work that grows with the value or the schema. */
   spend(steps: number): void;
@@ -26,7 +26,7 @@ export interface Walk {
 
 type Rule = (wanted: Json, value: Json, walk: Walk) => void;
 
-/** Of keywords that another one reads, and of those that hold schemas for references. */
+/** For keywords that another one reads, and for those that only hold referenced schemas. */
 const none: Rule = () => undefined;
 
 export const valueRules: { readonly [Name in Keyword]: Rule } = {
@@ -169,7 +169,7 @@ export const valueRules: { readonly [Name in Keyword]: Rule } = {
   },
 };
 
-/** A rule of a bound: what is wrong with the measure of a value, or null. */
+/** Rule of a bound: returns the fault of a measured value, or null. */
 type Bound = (bound: number, measure: number) => string | null;
 
 function bounded(measureOf: (value: Json, walk: Walk) => number | null, bound: Bound): Rule {
