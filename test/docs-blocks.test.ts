@@ -94,8 +94,7 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["npx hone jobs preference", "needs feedback; test/preference-training.test.ts"],
   ],
   "docs/guides/vllm.md": [
-    ["VLLM_ALLOW_RUNTIME_LORA_UPDATING", "needs a GPU; tools/conformance/vllm/run.py"],
-    ["HONE_REMOTE_API_KEY", "needs vLLM; test/vllm-models.test.ts"],
+    ["# on a machine with a GPU", "needs a GPU; tools/conformance/vllm/run.py, test/vllm-models.test.ts"],
   ],
   "docs/guides/webhooks.md": [["WEBHOOK_SECRET", "waits for events; test/webhooks.test.ts runs it"]],
   "docs/tutorials/first-hour.md": [["npx hone demo", "takes long; test/demo.test.ts"]],

@@ -1,5 +1,5 @@
-// Logits processors over HTTP: those that come along visibly do what they say, an operator's module is loaded from a file,
-// and what is wrong with a module or its arguments is said where it belongs. Runs the page docs/guides/logits-processors.md, too.
+// Logits processors over HTTP: the included ones, modules of an operator, and errors of both. Runs the module of
+// docs/guides/logits-processors.md.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ function moduleFile(name: string, text: string): string {
   return file;
 }
 
-/** The module that the page shows. */
+/** The module in the guide. */
 const [, shown = ""] = /```js\n([^]*?)```/.exec(page) ?? [];
 
 before(async () => {
@@ -88,7 +88,7 @@ async function refusal(body: object, status: number): Promise<readonly [place: s
 const pairsOf = (ids: readonly number[]): readonly string[] =>
   ids.slice(1).map((id, index) => `${ids[index]} ${id}`);
 
-test("`logits_processors` change what is drawn: no-repeat-ngram lets no pair of tokens come twice", async () => {
+test("`logits_processors` change the sampling: no-repeat-ngram lets no pair of tokens occur twice", async () => {
   const free = pairsOf(await idsOf({ max_tokens: 80 }));
   assert.ok(new Set(free).size < free.length, "the model repeats itself by itself");
   for (const processor of [
@@ -100,7 +100,7 @@ test("`logits_processors` change what is drawn: no-repeat-ngram lets no pair of 
   }
 });
 
-test("thinking-budget ends thinking after so many tokens, in a stream and in every choice", async () => {
+test("thinking-budget ends thinking after its budget, in a stream and in every choice", async () => {
   const end = await idsOf({ max_tokens: 3, messages: [{ role: "user", content: "hello" }] });
   const logits_processors = [{ qualname: "thinking-budget", kwargs: { budget: 4, start: [], end } }];
   const free = await idsOf({ max_tokens: 12 });
@@ -116,7 +116,7 @@ test("thinking-budget ends thinking after so many tokens, in a stream and in eve
   assert.match(unknown[1], /this model has no token <think>; start must give its token ids/);
 });
 
-test("`vendor_xargs` reach an operator's module, `vllm_xargs` by their other name too", async () => {
+test("`vendor_xargs` reach an operator's module, also under their other name `vllm_xargs`", async () => {
   const [id] = await idsOf({ max_tokens: 1 });
   for (const name of ["vendor_xargs", "vllm_xargs"]) {
     const ids = await idsOf({ max_tokens: 5, logits_processors: ["only"], [name]: { only: [id] } });
@@ -125,7 +125,7 @@ test("`vendor_xargs` reach an operator's module, `vllm_xargs` by their other nam
   assert.equal((await ask({ max_tokens: 1, vendor_xargs: { any: "thing", more: [1, "b"] } })).status, 200);
 });
 
-test("refuses names that are not registered, and lists those that are", async () => {
+test("refuses names that are not registered, and lists the registered ones", async () => {
   const [place, message] = await refusal({ logits_processors: ["only", "os.system"] }, 400);
   assert.equal(place, "logits_processors.1");
   for (const name of ["os.system", ...processorNames([]), "only", "engine.logitsProcessors"]) {
@@ -133,7 +133,7 @@ test("refuses names that are not registered, and lists those that are", async ()
   }
 });
 
-test("what a processor does wrong ends its request by name, and no other", async () => {
+test("an error of a processor ends only its own request, with the processor's name", async () => {
   const [failed, message] = await refusal({ logits_processors: ["fails"] }, 400);
   assert.equal(failed, "logits_processors.0");
   assert.equal(message, 'The logits processor "fails" failed: oh.');
@@ -153,7 +153,7 @@ const streamed = async (body: object): Promise<string> => {
   return response.text();
 };
 
-test("a processor that never ends is stopped and ends its request by name, whatever it waits in; others go on", async () => {
+test("stops a processor that never ends, in any kind of wait, and ends only its request", async () => {
   const hangs = (kwargs: object) => [{ qualname: "hangs", kwargs }];
   const expected = /^The logits processor "hangs" was stopped after 1000 ms, since everybody waits .* at /;
   const others = Promise.all([1, 2, 3].map(() => idsOf({ max_tokens: 40 })));
@@ -175,7 +175,7 @@ test("a processor that never ends is stopped and ends its request by name, whate
   assert.deepEqual(await idsOf({ max_tokens: 40 }), (await others)[0]);
 });
 
-test("a processor that lies of scores ends its request by name", async () => {
+test("a processor that returns invalid scores ends its request, with its name", async () => {
   for (const [lie, expected] of [
     ["NaN", /"lies" made the score of token 0 NaN/],
     ["Infinity", /"lies" made the score of token 0 Infinity/],
@@ -197,7 +197,7 @@ test("refuses extra arguments of another shape", async () => {
   assert.equal(place, "logits_processors");
 });
 
-test("a server whose module cannot be loaded does not start, and says why", async () => {
+test("a server whose module cannot be loaded does not start, and gives the reason", async () => {
   const broken = moduleFile("broken.mjs", "export const createProcessor = 5;");
   for (const [setting, message] of [
     [`mine=${broken}`, /broken\.mjs of "mine" exports no function createProcessor/],

@@ -1,5 +1,5 @@
-// The dashboard and the alert rules, against a running server: every metric that a query names is one that its /metrics has,
-// with every label that the query goes by, and Prometheus' own checker takes rules and metrics where it is installed.
+// Checks the dashboard and the alert rules against a running server: each query must name metrics of its /metrics,
+// with their labels. Prometheus' own checker must accept rules and metrics, if it is installed.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -11,17 +11,17 @@ const folder = "deploy/observability";
 const rulesFile = `${folder}/alerts.yaml`;
 const dashboardFile = `${folder}/grafana-dashboard.json`;
 const page = "docs/guides/observability.md";
-/** Nobody listens there: what is sent is lost, and counted. */
+/** Nobody listens there, so the server loses and counts its telemetry. */
 const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
 const serverOfTests = serverOfFile({ flags: model, environment });
 let scraped: Promise<string> | null = null;
 
-/** What /metrics answers once the server has done a little of everything. */
+/** Output of /metrics after the server has done a little of everything. */
 const exposed = (): Promise<string> => (scraped ??= scrape());
 
 async function scrape(): Promise<string> {
   const server = serverOfTests();
-  // What is counted by route or status is there once something was.
+  // A counter by route or status appears only after its first event.
   const body = { model: "tiny", messages: [{ role: "user", content: "go on" }], max_tokens: 4 };
   await call(server, "POST", "/v1/chat/completions", { body });
   await fetch(`${server.url}/v1/models`, { headers: { authorization: "Bearer unknown" } });
@@ -50,7 +50,7 @@ interface Dashboard {
 
 const dashboard = JSON.parse(readFileSync(dashboardFile, "utf8")) as Dashboard;
 
-/** By the names of their alerts; an expression of several lines is one. */
+/** Returns the alerts by name. An expression of several lines is one. */
 function alerts(): readonly { readonly name: string; readonly text: string; readonly expression: string }[] {
   const [, ...parts] = readFileSync(rulesFile, "utf8").split(/^ {6}- alert: /m);
   return parts.map((text) => ({
@@ -69,10 +69,10 @@ function queries(): readonly Query[] {
   return [...shown, ...rules];
 }
 
-/** Words that group or match, which labels in parentheses follow. */
+/** Words of PromQL that a list of labels in parentheses follows. */
 const labelLists = /\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)/g;
 
-/** The metrics that a query of PromQL names, each with the labels of its selector; and the labels that it groups by. */
+/** Returns the metrics of a PromQL query with the labels of their selectors, and the labels by which it groups. */
 function namedIn(expression: string) {
   const grouped = [...expression.matchAll(labelLists)].flatMap(([, list = ""]) => list.split(/,\s*/));
   const rest = expression.replaceAll(labelLists, " ").replaceAll(/\[[^\]]*\]/g, " ");
@@ -80,7 +80,7 @@ function namedIn(expression: string) {
   for (const [, name = "", next = "", selector = ""] of rest.matchAll(
     /([a-zA-Z_:][\w:]*)\s*(\(|\{([^}]*)\})?/g,
   )) {
-    // What a parenthesis follows is a function.
+    // A name before a parenthesis is a function.
     if (next === "(") continue;
     const labels = [...selector.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/g)].map(([, label = ""]) => label);
     metrics.push({ name, labels });
@@ -88,10 +88,10 @@ function namedIn(expression: string) {
   return { grouped, metrics };
 }
 
-/** Those that Prometheus itself adds to what it scrapes. */
+/** Labels that Prometheus adds to its samples. */
 const added = ["instance", "job"];
 
-/** What each sample of a metric is labelled with; null where the server has no such metric. */
+/** Returns the labels of a metric's samples; null if the server has no such metric. */
 function labelsOf(exposition: string, name: string): ReadonlySet<string> | null {
   const lines = exposition.split("\n").filter((line) => new RegExp(`^${name}[{ ]`).test(line));
   const family = name.replace(/_(bucket|sum|count)$/, "");
@@ -99,10 +99,10 @@ function labelsOf(exposition: string, name: string): ReadonlySet<string> | null 
   return new Set([...lines.join("\n").matchAll(/(\w+)="/g)].map(([, label = ""]) => label));
 }
 
-/** Shown where there is a limit, which this server has not. */
+/** Metrics that appear only with a limit, which this server lacks. */
 const unlimited = ["hone_model_memory_bytes_max"];
 
-test("every query names metrics that the server has, with the labels that it goes by", async () => {
+test("each query names metrics of the server, with their labels", async () => {
   const exposition = await exposed();
   for (const { where, expression } of queries()) {
     const { grouped, metrics } = namedIn(expression);
@@ -119,7 +119,7 @@ test("every query names metrics that the server has, with the labels that it goe
   }
 });
 
-test("a query that names what is not there is seen", async () => {
+test("finds a query that names a missing metric or label", async () => {
   const exposition = await exposed();
   const { metrics, grouped } = namedIn(
     'sum by (why, le) (rate(hone_none_total{a="b", c=~"d"}[5m])) / up > 5',
@@ -133,7 +133,7 @@ test("a query that names what is not there is seen", async () => {
   assert.ok(labelsOf(exposition, "hone_http_request_seconds_bucket")?.has("le"));
 });
 
-test("panels have ids of their own, lie beside each other, and name labels that their queries keep", async () => {
+test("panels have unique ids, do not overlap, and name labels that their queries keep", async () => {
   const exposition = await exposed();
   const { panels, templating } = dashboard;
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
@@ -162,7 +162,7 @@ test("panels have ids of their own, lie beside each other, and name labels that 
       assert.ok(labelsOf(exposition, name) !== null);
 });
 
-test("each alert says how grave it is, what is wrong and what to look at, and the page has it", () => {
+test("each alert has a severity, a summary and a remedy, and the guide lists it", () => {
   const text = readFileSync(page, "utf8");
   for (const { name, text: rule } of alerts()) {
     assert.match(rule, /labels: \{ severity: (page|ticket) \}/, name);
@@ -171,7 +171,7 @@ test("each alert says how grave it is, what is wrong and what to look at, and th
   }
 });
 
-test("the page names only metrics that the server has", async () => {
+test("the guide names only metrics of the server", async () => {
   const exposition = await exposed();
   for (const [, name = ""] of readFileSync(page, "utf8").matchAll(/`((?:hone_|vllm:)\w+)`/g))
     assert.ok(name === "hone_" || labelsOf(exposition, name) !== null, name);
@@ -180,7 +180,7 @@ test("the page names only metrics that the server has", async () => {
 const isChecked = spawnSync("promtool", ["--version"], { stdio: "ignore" }).error === undefined;
 
 test(
-  "Prometheus takes the rules and the metrics",
+  "Prometheus accepts the rules and the metrics",
   { skip: !isChecked && "LEFT OUT: promtool is not installed here" },
   async () => {
     for (const words of [
@@ -194,7 +194,8 @@ test(
       input: await exposed(),
       encoding: "utf8",
     });
-    // It finds fault with colons, which vLLM's names have, and with Node's own; what it cannot read it says otherwise.
+    // The checker complains about colons in vLLM's names and about Node's own metrics. It reports unreadable lines
+    // with other words.
     assert.doesNotMatch(stderr, /error while linting|^hone_/m);
   },
 );

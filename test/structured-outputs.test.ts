@@ -1,4 +1,4 @@
-// docs/guides/structured-outputs.md holds: its tables are what the code says, and its examples run as they stand.
+// Checks docs/guides/structured-outputs.md: its tables agree with the code, and its examples run unchanged.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -23,7 +23,7 @@ const page = readFileSync("docs/guides/structured-outputs.md", "utf8");
 const trie = vocabularyOf([]);
 const server = serverOfFile();
 
-/** The rows of the table with this head, as the cells are written. */
+/** Returns the rows of the table with this head, as the cells are written. */
 function tableUnder(head: string): readonly (readonly string[])[] {
   const [, rest] = page.split(`\n| ${head} |\n`);
   assert.ok(rest !== undefined, head);
@@ -39,7 +39,7 @@ function tableUnder(head: string): readonly (readonly string[])[] {
 
 const codeIn = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code);
 
-/** The blocks of code in a language. */
+/** Returns the code blocks in a language. */
 function blocks(language: string): readonly string[] {
   return [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].flatMap(([, name, code]) =>
     name === language ? [code] : [],
@@ -55,7 +55,7 @@ function constraintOf(outputs: object): Constraint {
 const refusalOf = (constraint: Constraint): Refusal | null =>
   checkConstraint(constraint, [], { limits, trie, clock: new FakeClock() }).refusal;
 
-test("every member allows what it is said to allow", () => {
+test("every member of the table allows its valid example and rejects the other", () => {
   const rows = tableUnder("member | for example | an answer | no answer");
   const members = rows.map(([, example, answer, other]) => {
     const [outputs] = codeIn(example).map((text) => JSON.parse(text) as object);
@@ -68,9 +68,9 @@ test("every member allows what it is said to allow", () => {
   assert.deepEqual([...new Set(members)], all);
 });
 
-test("the table of keywords has them all, and that of refusals is right", () => {
+test("the table of keywords is complete, and that of refusals is right", () => {
   const kept = tableUnder("keyword | kept").flatMap(([keywords]) => codeIn(keywords));
-  // Read with `type`, not by itself.
+  // Read together with `type`.
   assert.deepEqual([...kept].sort(), [...knownKeywords, "nullable"].sort());
   for (const [keyword, example] of tableUnder("keyword | for example | why")) {
     const refusal = refusalOf(jsonSchema(JSON.parse(codeIn(example)[0])));
@@ -90,7 +90,7 @@ test("the lists of formats and of kinds of tags are complete", () => {
   assert.deepEqual([...codeIn(listed)].sort(), kinds.split(", ").sort());
 });
 
-test("the patterns that are refused are, and the limits are listed", () => {
+test("the patterns in the table are refused, and the limits are listed", () => {
   for (const [, example] of tableUnder("refused | for example")) {
     const [pattern] = codeIn(example);
     assert.equal(refusalOf(regex(pattern))?.kind, "not-exact", pattern);
@@ -113,13 +113,13 @@ interface Asked {
   };
 }
 
-/** What a block of curl asks for. */
+/** Returns the requests of a curl block. */
 function asked(block: string): readonly Asked[] {
   const match = /^curl http:\/\/127\.0\.0\.1:8000(\S+) [^]* -d '([^]*)'\n$/.exec(block);
   return match === null ? [] : [{ path: match[1], body: JSON.parse(match[2]) as Asked["body"] }];
 }
 
-test("a format that is not known is named in the header of an answer, whole or as a stream", async () => {
+test("a header of an answer names an unknown format, whole or as a stream", async () => {
   const ask = (format: string, more: object = {}) => {
     const schema = { type: "string", format, maxLength: 3 };
     const messages = [{ role: "user", content: "Say a word." }];
@@ -135,7 +135,7 @@ test("a format that is not known is named in the header of an answer, whole or a
   assert.equal((await ask("password")).headers.get("x-hone-notice"), null);
 });
 
-test("what the page asks of a server is answered as it says", async () => {
+test("the requests of the page get the answers that it describes", async () => {
   const requests = blocks("sh").flatMap(asked);
   assert.deepEqual(
     requests.map(({ path }) => path),
@@ -162,7 +162,7 @@ test("what the page asks of a server is answered as it says", async () => {
   }
 });
 
-/** What a process of Node's writes; it must end well. */
+/** Runs Node and returns its output. The process must succeed. */
 async function output(flags: readonly string[], folder: string): Promise<string> {
   const child = spawn(process.execPath, flags, {
     cwd: folder,
@@ -176,21 +176,21 @@ async function output(flags: readonly string[], folder: string): Promise<string>
   return text;
 }
 
-/** What the lines of TypeScript, which are JavaScript too, write. */
+/** Runs lines of TypeScript that are also JavaScript, and returns their output. */
 function written(lines: string): Promise<string> {
   const script = lines.replace("http://127.0.0.1:8000", server().url);
   return output(["--input-type=module", "-e", script], process.cwd());
 }
 
-test("the examples in TypeScript run as they stand", async () => {
+test("the TypeScript examples run unchanged", async () => {
   const answer = await written(blocks("ts").join(""));
   assert.match(answer, /^\{ city: '(Paris|Rome|Madrid)', isLarge: (true|false) \}\n$/);
 });
 
-test("the command says what the page says", async (t) => {
+test("the command prints the output that the page shows", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-page-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  // The lines before it write the files that it reads.
+  // The lines before the command write the files that it reads.
   const [, files = "", command = ""] =
     blocks("sh")
       .map((block) => /^((?:echo .*\n)+)npx hone (.*)\n$/.exec(block))

@@ -1,4 +1,4 @@
-// Webhooks as their users have them: the receiver of docs/guides/webhooks.md, and a server that dies.
+// Webhooks from a user's side: the receiver of docs/guides/webhooks.md, and a server that dies.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,9 +12,9 @@ import { inProof } from "../src/base/domain/testing/search.ts";
 
 const flags = ["--webhooks-allowed", "127.0.0.1"];
 
-/** A running program, by the lines that it writes. */
+/** A running program, read by its output lines. */
 interface Program {
-  /** The first line that matches, which may have come before. */
+  /** Returns the first line that matches, which may have come earlier. */
   line(pattern: RegExp): Promise<string>;
 }
 
@@ -67,7 +67,7 @@ async function hook(server: RunningServer, url: string, more: object = {}): Prom
   return webhook;
 }
 
-test("the receiver of docs/guides/webhooks.md takes what is genuine, and nothing else", async (t) => {
+test("the receiver of docs/guides/webhooks.md accepts only genuine events", async (t) => {
   const dataFolder = newDataFolder();
   t.after(() => removeDataFolder(dataFolder));
   const server = await startServer({ dataFolder, flags });
@@ -79,7 +79,7 @@ test("the receiver of docs/guides/webhooks.md takes what is genuine, and nothing
   await hook(server, url, { secret });
   await write(server, "a", "b");
   assert.equal(await program.line(/^feedback\.created/), 'feedback.created ["a","b"]');
-  // The other webhook's secret is not the receiver's.
+  // The other webhook has another secret than the receiver.
   for (;;) {
     const { body } = await call(server, "GET", `/v1/preview/webhooks/${other.id}/deliveries`);
     const [{ attempts, state }] = body.data;
@@ -91,11 +91,11 @@ test("the receiver of docs/guides/webhooks.md takes what is genuine, and nothing
   await server.terminate();
 });
 
-test("the event of whatever was acknowledged comes, though the server is killed", inProof, async (t) => {
+test("the event of every acknowledged record arrives, even if the server is killed", inProof, async (t) => {
   const dataFolder = newDataFolder();
   t.after(() => removeDataFolder(dataFolder));
   const told = new Set<string>();
-  // Of the first requests every second is taken, and of those half get no answer.
+  // The receiver accepts every second of the first requests, and half of those get no answer.
   let count = 0;
   const receiver = await receive(t, (response, { body }) => {
     count += 1;

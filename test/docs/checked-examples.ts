@@ -1,18 +1,17 @@
-// The TypeScript in pages of the documentation, checked as a program of its own that has the package installed.
+// Type checks for the TypeScript in the documentation, as a program that has the package installed.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** What `hone-server/...` is in this checkout. */
+/** Import names of the package, as files of this checkout. */
 const paths = { "hone-server/client": [resolve("src/apps/client/index.ts")] };
 
 /**
- * Checks the types of every block of TypeScript of these pages.
- *
- * @returns how many there are, and what the compiler says of them; empty where all is well
+ * Checks the types of every TypeScript block of these pages.
+ * @returns the number of blocks, and the compiler's errors; empty if there are none
  */
 export function checkExamples(pages: readonly string[]): { readonly count: number; readonly faults: string } {
-  // Within the checkout, whose libraries it needs.
+  // Inside the checkout, whose libraries it needs.
   const folder = resolve("dist", `examples-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   try {
