@@ -199,5 +199,5 @@ test("the command prints the output that the page shows", async (t) => {
   const main = new URL("../src/apps/cli/main.js", import.meta.url).href;
   const start = `const { main } = await import(${JSON.stringify(main)}); await main(process.argv.slice(1));`;
   const text = await output(["--input-type=module", "-e", start, ...command.split(" ")], folder);
-  assert.match(text, /^person\.json: served exactly .*\n {2}ann\.json: could be an answer\n$/);
+  assert.match(text, /^person\.json: served exactly .*\n {2}ann\.json: accepted\n$/);
 });
