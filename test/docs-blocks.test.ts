@@ -1,4 +1,4 @@
-// Every code block of README.md, the tutorials and the guides runs as a reader would run it, or is declared here with a reason.
+// Every code block of the handwritten pages runs as a reader would run it, or is declared here with a reason.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,6 +12,8 @@ after(() => runner.close());
 /** Output that shows that a page did what it is for. */
 const says: Readonly<Record<string, RegExp>> = {
   "README.md": /Paris/,
+  "docs/concepts/exactness.md": /"logprobs":/,
+  "docs/concepts/security.md": /hone_/,
   "docs/guides/annotation-queues.md": /tone/,
   "docs/guides/anthropic.md": /Paris/,
   "docs/guides/backup.md": /verified|restored|backup/i,
@@ -30,6 +32,7 @@ const says: Readonly<Record<string, RegExp>> = {
   "docs/guides/structured-outputs.md": /isLarge: (true|false)[\s\S]*person\.json: served exactly/,
   "docs/guides/tools.md": /weather \{\s*"city":/,
   "docs/guides/webhooks.md": /whsec_/,
+  "docs/reference/client.md": /c-a-t[\s\S]*training_ended[\s\S]*422 invalid temperature/,
   "docs/tutorials/first-hour.md": /Paris/,
   "docs/tutorials/from-feedback-to-a-better-model.md": /👍/,
   "docs/tutorials/teach-your-task.md": /mean reward[\s\S]*version 1; best/,
@@ -53,6 +56,12 @@ const declared: Readonly<Record<string, readonly (readonly [start: string, reaso
     ["npx hone demo", "takes long; test/demo.test.ts"],
     ["npx hone models add", "asks the Hugging Face hub; src/inference/models/library/add-from-hub.test.ts"],
   ],
+  "docs/concepts/jobs.md": [["npx hone jobs list", "needs a job; src/apps/cli/job-commands.test.ts"]],
+  "docs/concepts/learning.md": [["node dist/tools/bench", "takes long; test/training-loop.test.ts"]],
+  "docs/concepts/load.md": [["node dist/tools/bench", "measures; takes long"]],
+  "docs/concepts/performance.md": [["npm run bench", "measures; takes long"]],
+  "docs/concepts/simulation.md": [["npm run simulate", "takes long; test/simulation/simulation.test.ts"]],
+  "docs/concepts/training.md": [["npx hone jobs show", "needs a job; src/apps/cli/job-commands.test.ts"]],
   "docs/guides/annotation-queues.md": [
     ["npx hone annotate", "needs a terminal; src/apps/cli/annotate/annotate.test.ts"],
   ],

@@ -1,4 +1,4 @@
-// Code blocks and links of the Markdown pages: README.md, the tutorials and the guides.
+// Code blocks and links of the handwritten pages: README.md, CONTRIBUTING.md, SECURITY.md and docs/ except generated pages.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -8,11 +8,16 @@ export interface Block {
   readonly code: string;
 }
 
-/** The README, tutorials and guides, by path. */
+/** The handwritten pages, by path. */
 export const pages: readonly string[] = [
   "README.md",
   ...pagesIn("docs/tutorials"),
   ...pagesIn("docs/guides"),
+  ...pagesIn("docs/concepts"),
+  ...pagesIn("docs/decisions"),
+  "docs/reference/client.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
 ];
 
 function pagesIn(folder: string): readonly string[] {
