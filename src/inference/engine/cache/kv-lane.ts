@@ -27,10 +27,10 @@ export interface EntryRange {
   readonly count: number;
 }
 
-/** Positions [position, position + count) of a slot, stored in a block from `place` on. */
+/** Positions [position, position + count) of a slot, stored in a block from `offset` on. */
 export interface BlockRange {
   readonly position: number;
-  readonly place: number;
+  readonly offset: number;
   readonly count: number;
 }
 
@@ -195,14 +195,14 @@ export class KvLane {
    *
    * @param block [layer, keys then values, kv head, position, head size]
    */
-  copyToBlock(slot: number, { position, place, count }: BlockRange, block: Float32Array): void {
+  copyToBlock(slot: number, { position, offset, count }: BlockRange, block: Float32Array): void {
     assert(position + count <= this.lengths[slot], "only positions that a slot holds are copied");
     this.#eachRun(slot, block, (slab, from, to) =>
       copyRun(
         slab,
         from + position * this.shape.headSize,
         block,
-        to + place * this.shape.headSize,
+        to + offset * this.shape.headSize,
         count * this.shape.headSize,
       ),
     );
@@ -212,12 +212,12 @@ export class KvLane {
    * Copies positions from a block that {@link KvLane.copyToBlock} wrote; the length is unchanged, as in {@link
    * KvLane.write}.
    */
-  copyFromBlock(slot: number, { position, place, count }: BlockRange, block: Float32Array): void {
+  copyFromBlock(slot: number, { position, offset, count }: BlockRange, block: Float32Array): void {
     assert(position + count <= this.capacity, "keys and values of a block fit the slot");
     this.#eachRun(slot, block, (slab, to, from) =>
       copyRun(
         block,
-        from + place * this.shape.headSize,
+        from + offset * this.shape.headSize,
         slab,
         to + position * this.shape.headSize,
         count * this.shape.headSize,

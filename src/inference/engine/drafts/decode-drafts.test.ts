@@ -41,7 +41,7 @@ function contentOf(lane: KvLane): readonly Float32Array[] {
   const { layerCount, kvHeadCount, headSize } = lane.shape;
   return lane.lengths.flatMap((length, slot) => {
     const block = new Float32Array(layerCount * 2 * kvHeadCount * length * headSize);
-    lane.copyToBlock(slot, { position: 0, place: 0, count: length }, block);
+    lane.copyToBlock(slot, { position: 0, offset: 0, count: length }, block);
     return [block];
   });
 }

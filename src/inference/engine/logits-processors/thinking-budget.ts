@@ -57,7 +57,7 @@ function has(ids: readonly number[], sequence: readonly number[], from: number):
   return lastPlace(ids, sequence) >= from;
 }
 
-/** Returns how many first tokens of a sequence the other ids, from an index on, already end with. */
+/** Returns the length of the longest proper prefix of a sequence with which the ids, from an index on, end. */
 function begunCount(ids: readonly number[], sequence: readonly number[], from: number): number {
   let count = Math.min(sequence.length - 1, ids.length - from);
   while (count > 0 && !isAt(ids.length - count, ids, sequence.slice(0, count))) count -= 1;

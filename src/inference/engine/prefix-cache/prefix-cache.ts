@@ -86,9 +86,9 @@ export class PrefixCache {
   read({ scope, tokenIds }: CachedPrompt, countMax: number, { lane, slot }: SlotRef): number {
     const length = lane.lengths[slot];
     let copied = 0;
-    for (const { block, place, start, count } of this.#tree.find(scope, tokenIds, countMax)) {
+    for (const { block, offset, start, count } of this.#tree.find(scope, tokenIds, countMax)) {
       const held = Math.max(0, Math.min(count, length - start));
-      const range = { position: start + held, place: place + held, count: count - held };
+      const range = { position: start + held, offset: offset + held, count: count - held };
       lane.copyFromBlock(slot, range, this.#block(block));
       copied += range.count;
     }
@@ -98,9 +98,9 @@ export class PrefixCache {
 
   /** Caches a slot's first `count` tokens of a prompt, as far as there is memory. */
   keep({ scope, tokenIds }: CachedPrompt, count: number, { lane, slot }: SlotRef): void {
-    for (const { block, place, start, count: added } of this.#tree.add(scope, tokenIds, count)) {
-      if (place === 0) this.#leaveLent(block);
-      lane.copyToBlock(slot, { position: start, place, count: added }, this.#block(block));
+    for (const { block, offset, start, count: added } of this.#tree.add(scope, tokenIds, count)) {
+      if (offset === 0) this.#leaveLent(block);
+      lane.copyToBlock(slot, { position: start, offset, count: added }, this.#block(block));
     }
   }
 

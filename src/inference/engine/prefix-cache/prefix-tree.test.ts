@@ -15,10 +15,10 @@ class WrittenTree {
 
   add(scope: string, tokenIds: readonly number[], count = tokenIds.length): readonly BlockSpan[] {
     const spans = this.tree.add(scope, tokenIds, count);
-    for (const { block, place, start, count: size } of spans) {
-      assert.ok(place + size <= this.tree.blockPositions, "a span fits its block");
+    for (const { block, offset, start, count: size } of spans) {
+      assert.ok(offset + size <= this.tree.blockPositions, "a span fits its block");
       for (let index = 0; index < size; index++) {
-        this.#blocks.set(`${block} ${place + index}`, historyOf(scope, tokenIds, start + index));
+        this.#blocks.set(`${block} ${offset + index}`, historyOf(scope, tokenIds, start + index));
       }
     }
     return spans;
@@ -27,11 +27,11 @@ class WrittenTree {
   /** Returns how many of the first tokens are cached, checking the position of each. */
   find(scope: string, tokenIds: readonly number[], countMax = tokenIds.length): number {
     let end = 0;
-    for (const { block, place, start, count } of this.tree.find(scope, tokenIds, countMax)) {
+    for (const { block, offset, start, count } of this.tree.find(scope, tokenIds, countMax)) {
       assert.equal(start, end, "spans follow one another");
       for (let index = 0; index < count; index++) {
         assert.equal(
-          this.#blocks.get(`${block} ${place + index}`),
+          this.#blocks.get(`${block} ${offset + index}`),
           historyOf(scope, tokenIds, start + index),
           "a block holds entries computed after the same tokens",
         );

@@ -3,10 +3,10 @@
 // contents.
 import { assert, present } from "../../../base/domain/assert.ts";
 
-/** Positions [start, start + count) of a prompt, stored in a block from `place` on. */
+/** Positions [start, start + count) of a prompt, stored in a block from `offset` on. */
 export interface BlockSpan {
   readonly block: number;
-  readonly place: number;
+  readonly offset: number;
   readonly start: number;
   readonly count: number;
 }
@@ -78,22 +78,22 @@ export class PrefixTree {
     const path = new Set(match.path);
     const written: BlockSpan[] = [];
     let node = present(match.path.at(-1), "the root of a path");
-    let place = match.matchedCount;
+    let offset = match.matchedCount;
     for (let start = match.count; start < count;) {
       // Tokens that continue exactly the end of a partly filled block are added to it.
-      if (node.block === null || place < node.tokenIds.length || place === this.blockPositions) {
+      if (node.block === null || offset < node.tokenIds.length || offset === this.blockPositions) {
         const block = this.#takeBlock(path);
         if (block === null) break;
-        node = this.#addChild(node, block, childKey(place, tokenIds[start]));
+        node = this.#addChild(node, block, childKey(offset, tokenIds[start]));
         path.add(node);
-        place = 0;
+        offset = 0;
       }
-      const added = tokenIds.slice(start, Math.min(count, start + this.blockPositions - place));
+      const added = tokenIds.slice(start, Math.min(count, start + this.blockPositions - offset));
       const block = present(node.block, "the block of a node below the root");
-      written.push({ block, place, start, count: added.length });
+      written.push({ block, offset, start, count: added.length });
       node.tokenIds.push(...added);
       start += added.length;
-      place += added.length;
+      offset += added.length;
     }
     this.#use([...path]);
     return written;
@@ -155,8 +155,8 @@ function rootNode(scope: string): TreeNode {
   return { block: null, parent: null, key: scope, tokenIds: [], children: new Map() };
 }
 
-function childKey(place: number, tokenId: number): string {
-  return `${place} ${tokenId}`;
+function childKey(offset: number, tokenId: number): string {
+  return `${offset} ${tokenId}`;
 }
 
 /** Follows a prompt's first tokens as far as they are cached. */
@@ -175,7 +175,7 @@ function matchFrom(root: TreeNode, tokenIds: readonly number[], countMax: number
     while (matchedCount < most && kept[matchedCount] === tokenIds[count + matchedCount]) matchedCount += 1;
     spans.push({
       block: present(block, "the block of a child"),
-      place: 0,
+      offset: 0,
       start: count,
       count: matchedCount,
     });

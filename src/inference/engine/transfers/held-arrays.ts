@@ -8,7 +8,7 @@ const copiedPositions = 32;
 
 /**
  * @param lent cached blocks from the first token on
- * @param place has all tokens of the prompt
+ * @param ref slot that holds all tokens of the prompt
  */
 export function heldArrays(
   lent: readonly Float32Array[],
@@ -22,7 +22,7 @@ export function heldArrays(
   while (position < tokenCount) {
     const count = Math.min(copiedPositions, tokenCount - position);
     const block = new Float32Array(count * positionValues);
-    lane.copyToBlock(slot, { position, place: 0, count }, block);
+    lane.copyToBlock(slot, { position, offset: 0, count }, block);
     blocks.push(block);
     blockPositions.push(count);
     position += count;

@@ -58,7 +58,7 @@ export class ReceivedPrompt {
       if (end <= filled) continue;
       const block = this.#arrays[index];
       if (count <= 0 || (left < block.byteLength && filled > start)) break;
-      lane.copyFromBlock(slot, { position: filled, place: filled - first, count }, block);
+      lane.copyFromBlock(slot, { position: filled, offset: filled - first, count }, block);
       filled += count;
       left -= block.byteLength;
     }
