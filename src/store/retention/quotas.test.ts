@@ -66,6 +66,6 @@ test("shares one read among concurrent callers, and repeats a failed one", async
 });
 
 for (const wrong of ["acme", "=5", "acme=", "acme=5 GB", "acme=5GiB", "acme=-1", "acme=999999999999999TB"])
-  test(`${wrong} is no quota`, () => {
+  test(`refuses the quota ${wrong}`, () => {
     assert.throws(() => quotas({ entityBytes: [wrong] }), { code: "invalid", message: /such as acme=20GB/ });
   });

@@ -173,7 +173,7 @@ const deletions: readonly {
 ];
 
 for (const { when, run, isBeforePins = false } of deletions) {
-  test(`a job whose model is deleted ${when} is dropped, with what it made, and the queue goes on`, async (t) => {
+  test(`drops a job and its output when its model is deleted ${when}, and continues the queue`, async (t) => {
     const bench = await Bench.open(t);
     const deleteModel = async (): Promise<void> => void (await bench.database.models.delete("m"));
     const queue = await bench.start([run(deleteModel), twoSteps]);

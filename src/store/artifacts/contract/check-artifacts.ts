@@ -26,7 +26,7 @@ const everything = { isLive: async () => false, isKnown: async () => false };
 export function checkArtifacts(name: string, make: MakeArtifacts): void {
   const opened = (t: TestContext): ArtifactStore => make(t)({ server: () => "one" });
 
-  test(`${name}: a place has one id, whoever asks first, and no other place has it`, async (t) => {
+  test(`${name}: gives each place a unique id, in any order of calls`, async (t) => {
     const open = make(t);
     const doors = ["one", "two", "three"].map((server) => open({ server: () => server }));
     const [id, ...others] = await Promise.all(doors.map((door) => door.placeId()));
@@ -35,7 +35,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     assert.deepEqual(await doors[0].names("adapters"), []);
   });
 
-  test(`${name}: what was put is there, under its key and to be read, until it is removed with all below it`, async (t) => {
+  test(`${name}: stores an artifact under its key until it is removed with everything below`, async (t) => {
     const store = opened(t);
     await put(store, "adapters/m/1", "a", "b");
     await putFile(store, "adapters/m/1/state", "moments");
@@ -57,7 +57,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     await assert.rejects(store.open("adapters/m/1/state"), { code: "not_found" });
   });
 
-  test(`${name}: what is put again is in place of what was there, and what fails on the way leaves that`, async (t) => {
+  test(`${name}: replaces an artifact, and keeps the old one if the write fails`, async (t) => {
     const store = opened(t);
     await put(store, "adapters/m/1", "first", "more");
     await putFile(store, "files/f", "first");
@@ -76,7 +76,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     assert.equal(String(await buffer(await store.open("files/f"))), "second");
   });
 
-  test(`${name}: what was copied stays, whatever becomes of the artifact`, async (t) => {
+  test(`${name}: keeps a copy independent of later changes`, async (t) => {
     const store = opened(t);
     const place = mkdtempSync(join(tmpdir(), "hone-copies-"));
     t.after(() => rmSync(place, { recursive: true }));
@@ -93,7 +93,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     assert.equal(await store.copyTo("adapters/m/1", join(place, "two")), false);
   });
 
-  test(`${name}: what is sealed is what was stored, whatever lies beside it, and nothing else`, async (t) => {
+  test(`${name}: accepts exactly the sealed content, ignoring other files`, async (t) => {
     const store = opened(t);
     const files = ["a", "b"];
     const hash = await store.put("adapters/m/1", async (folder) => {
@@ -112,7 +112,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     await assert.rejects(store.path("adapters/m/2", seal), { code: "conflict" });
   });
 
-  test(`${name}: a process that may not put any more puts nothing, and leaves what is there`, async (t) => {
+  test(`${name}: stores nothing and changes nothing when mayPut throws`, async (t) => {
     const open = make(t);
     const successor = open({ server: () => "two" });
     let isOrphan = false;
@@ -143,7 +143,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     assert.deepEqual(readdirSync(await successor.path("adapters/m/1", null)), ["of its successor"]);
   });
 
-  test(`${name}: a server that starts leaves what another is putting, and removes what one that is gone was`, async (t) => {
+  test(`${name}: keeps unfinished writes of live servers at a start, and removes those of dead ones`, async (t) => {
     const open = make(t);
     const [first, second] = [open({ server: () => "one" }), open({ server: () => "two" })];
     let isLive = true;
@@ -166,7 +166,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     assert.deepEqual([await sweep(), await second.has("adapters/m/1")], [[], true]);
   });
 
-  test(`${name}: what is held stays once it is released, and where somebody knows it`, async (t) => {
+  test(`${name}: keeps a held artifact that is released or known`, async (t) => {
     const store = opened(t);
     for (const key of ["adapters/kept", "adapters/known", "adapters/gone"]) {
       await store.hold(key);
@@ -184,7 +184,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     assert.deepEqual(await store.sweepAbandoned(everything), []);
   });
 
-  test(`${name}: a sweep removes what is old and unknown, and nothing else`, async (t) => {
+  test(`${name}: sweeps only artifacts that are old and unknown`, async (t) => {
     const store = opened(t);
     await putFile(store, "files/unknown", "a");
     await putFile(store, "files/known", "a");

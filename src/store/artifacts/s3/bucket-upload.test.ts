@@ -25,7 +25,7 @@ async function readAll(bucket: BucketClient, key: string): Promise<Buffer> {
 }
 
 for (const byteCount of [0, 1, 999, 1200, 5000])
-  test(`an object of ${byteCount} bytes is there once it is closed, as it was written`, async () => {
+  test(`stores an object of ${byteCount} bytes unchanged on close`, async () => {
     const bucket = new BucketClient(store.newPlace());
     const upload = new BucketUpload(bucket, "a/file", partBytes);
     const pieces = piecesOf(byteCount);

@@ -81,7 +81,7 @@ function contentOfSamples(rows: readonly SampleTable[]): Readonly<Record<string,
 for (const [kind, makePlace, skip] of kinds)
   describe(kind, { skip }, () => {
     for (const [target, makeTarget, skipTarget] of kinds)
-      test(`every value comes to ${target} as it was`, { skip: skipTarget }, async (t) => {
+      test(`copies every value to ${target} unchanged`, { skip: skipTarget }, async (t) => {
         const rows = await samples(t, 12);
         const from = databaseTables((await makePlace(t))());
         await fill(from, rows);

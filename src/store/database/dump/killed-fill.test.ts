@@ -84,7 +84,7 @@ for (const [kind, makePlace, skip] of [
   ["sqlite", sqlitePlace, false],
   ["postgres", postgresPlace, withoutPostgres],
 ] as const)
-  test(`a process that is killed while it fills a ${kind} database leaves nothing`, { skip }, async (t) => {
+  test(`leaves nothing when a process is killed while it fills a ${kind} database`, { skip }, async (t) => {
     const newest = openSqlite({ file: ":memory:", isShared: true });
     await migrate(newest);
     const rows = await sampleRows(newest, 2);

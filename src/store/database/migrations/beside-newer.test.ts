@@ -98,7 +98,7 @@ test("derives the programs that can work on a database from its last breaking st
 for (const [name, place, skip] of places)
   suite(`on ${name}`, { skip }, () => {
     for (const version of servableVersions.slice(-3))
-      test(`steps that only add leave a program of version ${version} what it reads and writes, also at a new start`, async (t) => {
+      test(`keeps a program of version ${version} reading and writing after steps that only add, also after a restart`, async (t) => {
         const open = await place(t);
         const samples = await rowsOf(version);
         const newer = open();

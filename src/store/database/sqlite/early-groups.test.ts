@@ -71,7 +71,7 @@ for (const [what, store] of [
   ["job", (stores: Stores): Promise<unknown> => stores.jobs.create(sampleJob("j", "m"), largeLines, null)],
   ["log", (stores: Stores): Promise<unknown> => append(stores, logOf("m"))],
 ] as const) {
-  test(`small writes do not wait for a large ${what}`, async (t) => {
+  test(`runs small writes while a large ${what} is written`, async (t) => {
     const stores = await storesOn(t, temporaryFile(t));
     const ended: string[] = [];
     const large = store(stores).then(() => ended.push("large"));

@@ -287,7 +287,7 @@ let trainedCount = 0;
 after(() => assert.ok(trainedCount > 20, `the histories train on ${trainedCount} records alone`));
 
 for (const seed of searchSeeds(5))
-  test(`whatever dies when, all feedback is trained on, and none twice (seed ${seed})`, async () => {
+  test(`trains on all feedback exactly once across random deaths (seed ${seed})`, async () => {
     const random = seededRandom("standing", seed);
     const world = new World(await storesInMemory());
     await world.begin({ secondsBetween: 0, groupsMin: 1 + random.index(2), groupsMax: 2 });

@@ -283,6 +283,6 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
   };
 
   for (const seed of seeds)
-    test(`whenever servers start, die and come back, no two run one job, and each is done once (seed ${seed})`, async (t) =>
+    test(`runs each job once, and never on two servers, while servers start, die and return (seed ${seed})`, async (t) =>
       history(t, seed));
 }
