@@ -20,7 +20,7 @@ const help = `Usage: node dist/tools/bench/grammar.js [flags]
   --alone               leave the other engine out
   --deadline <seconds>  how long the other engine has for a schema        (10)
   --json                print the report as JSON
-How the large vocabulary is made: src/lib/constraints/grammar/trie/grown-vocabulary.ts.`;
+How the large vocabulary is made: src/lib/constraints/grammar/trie/synthetic-vocabulary.ts.`;
 
 interface EngineReport {
   readonly engine: string;

@@ -34,10 +34,10 @@ import type { TrainingLoad } from "./child-protocol.ts";
 import { discardState, embeddedProfile } from "./embedded/profile.ts";
 import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
 import { snapshotStates } from "./steps/job-snapshots.ts";
-import { discardStateThere } from "./tinker/states.ts";
+import { discardRemoteState } from "./tinker/states.ts";
 import { tinkerProfile } from "./tinker/profile.ts";
 import type { TrainerElsewhere } from "./tinker/trainer-address.ts";
-import { requireWishedAdapter } from "./tinker/wished-adapter.ts";
+import { requireSupportedAdapter } from "./tinker/supported-adapter.ts";
 import { TrainingProcess } from "./training-process.ts";
 import {
   linesFileOf,
@@ -124,11 +124,11 @@ class ProcessJobRunner implements ChildJobRunner {
     from: ModelVersion,
     { config }: JobTask,
   ): Promise<RunnerPins> {
-    return withFullDiskNamed(async () => {
+    return withDiskFullTransient(async () => {
       const { files, weights } = await this.#hashesOf(baseModel);
       requireWeights(from, weights);
       const { settings, precisions, elsewhere = null } = this.#options;
-      if (elsewhere !== null) requireWishedAdapter(elsewhere.address, adapter, settings.loraRank);
+      if (elsewhere !== null) requireSupportedAdapter(elsewhere.address, adapter, settings.loraRank);
       const servedPrecision = precisions?.get(baseModel);
       const usual = this.trainer.basePrecisions.includes(settings.basePrecision)
         ? settings.basePrecision
@@ -154,7 +154,7 @@ class ProcessJobRunner implements ChildJobRunner {
     { signal }: { readonly signal: AbortSignal },
   ): Promise<JobOutcome> {
     const eitherSignal = AbortSignal.any([signal, this.#stopping.signal]);
-    const run = withFullDiskNamed(() => this.#run(assignment, report, eitherSignal));
+    const run = withDiskFullTransient(() => this.#run(assignment, report, eitherSignal));
     this.#runs.add(run);
     try {
       return await run;
@@ -183,7 +183,7 @@ class ProcessJobRunner implements ChildJobRunner {
     const { artifacts, elsewhere = null, clock } = this.#options;
     const state = ownState(this.trainer, stored);
     if (state !== null && elsewhere !== null)
-      return await discardStateThere(elsewhere, state, clock).catch((error: unknown) => {
+      return await discardRemoteState(elsewhere, state, clock).catch((error: unknown) => {
         this.#options.logger.warn(
           { err: error, state },
           "an unneeded state could not be removed from the trainer",
@@ -313,7 +313,7 @@ class ProcessJobRunner implements ChildJobRunner {
     const { name } = load.baseModel;
     const idle = this.#idle.get(name);
     this.#idle.delete(name);
-    if (idle?.mayWork === true) {
+    if (idle?.isAvailable === true) {
       if (isDeepStrictEqual(idle.loaded, load)) return idle;
       await idle.end();
     }
@@ -325,7 +325,7 @@ class ProcessJobRunner implements ChildJobRunner {
   #keepProcess(baseModel: string, training: TrainingProcess): void {
     const { idleMs } = this.#options.settings;
     const idle = this.#idle.get(baseModel);
-    if (idleMs === 0 || idle?.mayWork === true) {
+    if (idleMs === 0 || idle?.isAvailable === true) {
       void training.end();
       return;
     }
@@ -340,7 +340,7 @@ function requireWeights(from: ModelVersion, weights: string): void {
 }
 
 /** Runs work that writes files; if the disk is full, rejects with a transient error. */
-async function withFullDiskNamed<Result>(work: () => Promise<Result>): Promise<Result> {
+async function withDiskFullTransient<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -82,8 +82,8 @@ export function createTurnRenderer(model: TurnModel): TurnRenderer {
         continueFinalMessage: false,
       };
       const before = { ...whole, messages: whole.messages.slice(0, -1), addGenerationPrompt: true };
-      const answer = answerBehind(template, before, renderConversation(template, whole));
-      const answerTokenIds = untilEnd(tokenizer.encode(answer, { addSpecialTokens: false }), model);
+      const answer = textAfterPrompt(template, before, renderConversation(template, whole));
+      const answerTokenIds = truncateAtEnd(tokenizer.encode(answer, { addSpecialTokens: false }), model);
       return {
         promptTokenIds: renderPrompt(tokenizer, template, before, { addSpecialTokens }),
         answerTokenIds,
@@ -93,7 +93,7 @@ export function createTurnRenderer(model: TurnModel): TurnRenderer {
 }
 
 /** Returns the part of the conversation's text after the prompt. */
-function answerBehind(template: ChatTemplate, before: Conversation, whole: string): string {
+function textAfterPrompt(template: ChatTemplate, before: Conversation, whole: string): string {
   const prompt = renderConversation(template, before);
   if (whole.length > prompt.length && whole.startsWith(prompt)) return whole.slice(prompt.length);
   throw new ServiceError({
@@ -107,7 +107,7 @@ function answerBehind(template: ChatTemplate, before: Conversation, whole: strin
 /**
  * Cuts after the end of the turn. The text that follows belongs to the next prompt, since serving stops a model there.
  */
-function untilEnd(
+function truncateAtEnd(
   ids: readonly number[],
   { endTokenIds }: Pick<TurnModel, "endTokenIds">,
 ): readonly number[] {

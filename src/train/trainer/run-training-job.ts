@@ -27,7 +27,7 @@ import { type WorkLines, PreparedLines, preparedFileName, TokenFile } from "./pr
 import { publishVersion } from "./folders/publish.ts";
 import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
 import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
-import { neededArrays, takeSteps, reportAgain, type TakenSteps } from "./steps/take-steps.ts";
+import { requiredArrays, takeSteps, repeatReports, type TakenSteps } from "./steps/take-steps.ts";
 import type { OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
 import type { StartVersion, TrainingRun } from "./training-run.ts";
 
@@ -63,7 +63,7 @@ export async function runTrainingJob(
   const file = new TokenFile(join(run.workFolder, preparedFileName), preparedKey(dependencies, run));
   try {
     const plan = await planJob(dependencies, run, file);
-    return await carryOut(plan, dependencies, { ...run, secondsSpent });
+    return await executePlan(plan, dependencies, { ...run, secondsSpent });
   } finally {
     file.close();
   }
@@ -115,7 +115,7 @@ function planJob(
 }
 
 /** Takes the plan's steps and publishes the result. */
-async function carryOut(
+async function executePlan(
   plan: TrainingPlan,
   dependencies: TrainingJobDependencies,
   run: TrainingRun & { readonly secondsSpent: () => number },
@@ -131,7 +131,7 @@ async function carryOut(
     await report({ kind: "warned", warning });
   const snapshots = snapshotsOf(dependencies, run, { start: start.start, plan });
   const opened = () => openTrainer(dependencies, start.start, run);
-  const { trainer, past } = await openWhereLeft(trainers, snapshots, {
+  const { trainer, past } = await resumeTrainer(trainers, snapshots, {
     plan,
     opened,
     call: { id: run.runKey, signal },
@@ -139,7 +139,7 @@ async function carryOut(
   try {
     const { basePrecision } = settings;
     const context = { report, clock, snapshots, secondsSpent, basePrecision, signal };
-    await reportAgain(past, plan, { report, reportedCount: run.reportedStepCount });
+    await repeatReports(past, plan, { report, reportedCount: run.reportedStepCount });
     const steps = await takeSteps(trainer, plan, past, context);
     const warning = movementWarning(steps.metrics);
     if (warning !== null) await report({ kind: "warned", warning });
@@ -243,7 +243,7 @@ function snapshotsOf(
  * Opens a trainer after the last step that an earlier attempt kept, and returns those steps. Without any, opens one on
  * the start version.
  */
-async function openWhereLeft(
+async function resumeTrainer(
   trainers: TrainerProvider,
   snapshots: JobSnapshots,
   {
@@ -257,7 +257,7 @@ async function openWhereLeft(
     readonly call: TrainerCall;
   },
 ): Promise<{ readonly trainer: Trainer; readonly past: PastSteps }> {
-  const snapshot = await snapshots.newest(neededArrays(plan));
+  const snapshot = await snapshots.newest(requiredArrays(plan));
   if (snapshot === null) return { trainer: await opened(), past: noSteps };
   const { state, past } = snapshot;
   try {

@@ -36,7 +36,7 @@ export class TrainingProcess {
    * True if it can be given a job. A process that was asked to end still exists for a moment, and a job would be lost
    * with it.
    */
-  get mayWork(): boolean {
+  get isAvailable(): boolean {
     return this.id !== null && !this.#isEnding;
   }
 

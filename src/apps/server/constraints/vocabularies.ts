@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { packVocabulary, unpackVocabulary, type TokenVocabulary } from "../../../base/domain/vocabulary.ts";
-import { grownVocabulary } from "../../../lib/constraints/grammar/trie/grown-vocabulary.ts";
+import { syntheticVocabulary } from "../../../lib/constraints/grammar/trie/synthetic-vocabulary.ts";
 import {
   type Tokenizer,
   loadTokenizer,
@@ -35,7 +35,7 @@ const largeTokenCount = 128_000;
 /** Returns a vocabulary with the size and mixture of a large model's, the same at every call. */
 export async function largeVocabulary(): Promise<TokenVocabulary> {
   const seed = unpackVocabulary(vocabularyOf(await loadTokenizer(builtInModel().folder)));
-  return packVocabulary(grownVocabulary(seed, largeTokenCount));
+  return packVocabulary(syntheticVocabulary(seed, largeTokenCount));
 }
 
 /**

@@ -4,7 +4,7 @@ import { systemClock } from "../../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { unpackVocabulary, type TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import { checkConstraint } from "../../../lib/constraints/grammar/check.ts";
-import { ground } from "../../../lib/constraints/grammar/ground.ts";
+import { constraintBase } from "../../../lib/constraints/grammar/constraint-base.ts";
 import { buildTokenTrie, type TokenTrie } from "../../../lib/constraints/grammar/trie/token-trie.ts";
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
@@ -33,7 +33,7 @@ const readyVocabularyCount = 2;
 
 export function openTasks({ limits }: CheckThreadData): TaskHandlers<CheckTasks> {
   // Before the first check, whose time is measured.
-  ground();
+  constraintBase();
   /** The most recently used last. */
   const tries = new Map<string, TokenTrie>();
   const trieOf = (base: string, vocabulary: TokenVocabulary): TokenTrie => {

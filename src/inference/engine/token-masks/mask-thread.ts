@@ -6,7 +6,7 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import { unpackVocabulary } from "../../../base/domain/vocabulary.ts";
-import { ground } from "../../../lib/constraints/grammar/ground.ts";
+import { constraintBase } from "../../../lib/constraints/grammar/constraint-base.ts";
 import { readLanguage } from "../../../lib/constraints/grammar/language.ts";
 import { CompiledConstraint, type Matcher } from "../../../lib/constraints/grammar/matcher.ts";
 import { buildTokenTrie } from "../../../lib/constraints/grammar/trie/token-trie.ts";
@@ -39,7 +39,7 @@ const prepared = new Map<number, CachedConstraint>();
 const places = new Map<number, Place>();
 
 // No request waits for it if the thread was started before the first one.
-ground();
+constraintBase();
 warmUp();
 
 for (;;) {

@@ -2,7 +2,7 @@
 // server search forever (ReDoS).
 import { Automaton, deadState, type LexerState } from "../../../lib/constraints/regex/automaton.ts";
 import { plainSpelling } from "../../../lib/constraints/regex/characters/spelling.ts";
-import { matchAnywhere } from "../../../lib/constraints/regex/express-pattern.ts";
+import { matchAnywhere } from "../../../lib/constraints/regex/compile-pattern.ts";
 import { Expressions } from "../../../lib/constraints/regex/expressions.ts";
 import {
   defaultGrammarLimits,

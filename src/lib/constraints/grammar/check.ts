@@ -6,12 +6,12 @@ import type { Constraint, ConstraintCheck, InstanceCheck, Refusal } from "../../
 import { parseExactJson } from "../../../base/domain/text/exact-json.ts";
 import { ConstraintRefusal, defaultGrammarLimits, limitExceeded, withinStack } from "../regex/limits.ts";
 import type { GrammarLimits } from "../regex/limits.ts";
-import { readLanguage, restartFor } from "./language.ts";
+import { readLanguage, grantStepsFor } from "./language.ts";
 import { CompiledConstraint } from "./matcher.ts";
 import { longestTokens } from "./trie/longest-tokens.ts";
 import type { TokenTrie } from "./trie/token-trie.ts";
 
-export interface CheckMeans {
+export interface CheckContext {
   readonly limits: GrammarLimits;
   readonly trie: TokenTrie;
   readonly clock: Clock;
@@ -26,13 +26,13 @@ export interface CheckMeans {
 export function checkConstraint(
   constraint: Constraint,
   instances: readonly string[],
-  means: CheckMeans,
+  means: CheckContext,
 ): ConstraintCheck {
   const { clock } = means;
   const startMs = clock.monotonicMs();
   let begun: CompiledConstraint;
   try {
-    begun = beginning(constraint, means);
+    begun = compileAndMaskFirst(constraint, means);
   } catch (error) {
     if (!(error instanceof ConstraintRefusal)) throw error;
     const compileMs = clock.monotonicMs() - startMs;
@@ -43,7 +43,7 @@ export function checkConstraint(
     const found = checked(begun, instance);
     if (found.limit === null) return found;
     // Compiled anew, since other instances may have filled it with states that a request would not have.
-    begun = beginning(constraint, means);
+    begun = compileAndMaskFirst(constraint, means);
     return checked(begun, instance);
   };
   const checks = instances.map(checkedAlone);
@@ -52,7 +52,7 @@ export function checkConstraint(
 }
 
 /** Compiles the constraint and computes its first mask. @throws ConstraintRefusal, also if no token is allowed */
-function beginning(constraint: Constraint, { limits, trie }: CheckMeans): CompiledConstraint {
+function compileAndMaskFirst(constraint: Constraint, { limits, trie }: CheckContext): CompiledConstraint {
   const compiled = new CompiledConstraint(readLanguage(constraint, limits), trie);
   try {
     compiled.matcher().mask(new Uint32Array(compiled.maskWords));
@@ -67,7 +67,7 @@ function checked(compiled: CompiledConstraint, instance: string): InstanceCheck 
   const { limits, budget, textOf } = compiled.language;
   try {
     return withinStack(limits, () => {
-      restartFor(budget, instance.length);
+      grantStepsFor(budget, instance.length);
       const value = parseExactJson(instance);
       const text = textOf === null ? value : textOf(value);
       if (typeof text === "string") return checkedText(compiled, new TextEncoder().encode(text));
@@ -96,13 +96,13 @@ function checkedText(compiled: CompiledConstraint, text: Uint8Array): InstanceCh
     return { isAccepted: tokens !== null && matcher.mayEnd, limit: null, place: "" };
   } catch (error) {
     if (!(error instanceof ConstraintRefusal)) throw error;
-    return { isAccepted: false, limit: error.subject, place: behind(text.subarray(0, length)) };
+    return { isAccepted: false, limit: error.subject, place: describePosition(text.subarray(0, length)) };
   }
 }
 
 const shownBytes = 40;
 
-function behind(text: Uint8Array): string {
+function describePosition(text: Uint8Array): string {
   const shown = new TextDecoder().decode(text.subarray(-shownBytes));
   const isCut = text.length > shownBytes;
   return `byte ${text.length}${text.length === 0 ? "" : `, after ${isCut ? "…" : ""}${shown}`}`;

@@ -21,11 +21,11 @@ import { compileGrammar } from "./notation/compile-grammar.ts";
 import { readGrammar } from "./notation/read-grammar.ts";
 import { Expressions } from "../regex/expressions.ts";
 import type { Expression } from "../regex/expressions.ts";
-import { wholeMatch } from "../regex/express-pattern.ts";
+import { wholeMatch } from "../regex/compile-pattern.ts";
 import { readJsonSchema } from "./schema/json-schema.ts";
 import { compileTags } from "./tags/compile-tags.ts";
 import { readTags } from "./tags/read-tags.ts";
-import { ground } from "./ground.ts";
+import { constraintBase } from "./constraint-base.ts";
 import { Notices } from "./notices.ts";
 import type { Compilation } from "./compilation.ts";
 import { parsePattern } from "../regex/parse-pattern.ts";
@@ -62,7 +62,7 @@ export function readLanguage(constraint: Constraint, limits: GrammarLimits): Lan
 
 function built(constraint: Constraint, limits: GrammarLimits): Language {
   const budget = new StepBudget(limits);
-  const common = ground();
+  const common = constraintBase();
   const expressions = new Expressions(limits, budget, common.expressions);
   const automaton = new Automaton(expressions, limits, budget, common.automaton);
   const rules = new Rules(limits);
@@ -86,7 +86,7 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
 }
 
 /** Grants a text the steps of a compilation per 64 bytes, which is less than generating it may take. */
-export function restartFor(budget: StepBudget, length: number): void {
+export function grantStepsFor(budget: StepBudget, length: number): void {
   budget.restart("compileSteps", Math.ceil(length / 64));
 }
 

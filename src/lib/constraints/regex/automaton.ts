@@ -4,7 +4,7 @@
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { emptyText, nothing } from "./expressions.ts";
-import { GrownMap } from "./grown-map.ts";
+import { LayeredMap } from "./layered-map.ts";
 import { completionOf } from "./multiple.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 
@@ -58,32 +58,32 @@ export class Automaton {
   /** By state, true if its text may end here. */
   readonly isAccepting: boolean[];
   readonly #expressionOf: Expression[];
-  readonly #stateOf: GrownMap<Expression, LexerState>;
+  readonly #stateOf: LayeredMap<Expression, LexerState>;
   /** True if an expression that is not plain can match at all. */
-  readonly #canMatch: GrownMap<Expression, boolean>;
-  /** Number of states taken over from the ground automaton. */
-  readonly groundCount: number;
+  readonly #canMatch: LayeredMap<Expression, boolean>;
+  /** Number of states taken over from the base automaton. */
+  readonly baseCount: number;
 
-  /** @param ground shares all its states, which are closed under transitions; see {@link complete} */
-  constructor(expressions: Expressions, limits: GrammarLimits, budget: StepBudget, ground?: Automaton) {
+  /** @param base shares all its states, which are closed under transitions; see {@link complete} */
+  constructor(expressions: Expressions, limits: GrammarLimits, budget: StepBudget, base?: Automaton) {
     this.expressions = expressions;
     this.#limits = limits;
     this.#budget = budget;
     const before = <Part>(read: (one: Automaton) => Part): Part | undefined =>
-      ground === undefined ? undefined : read(ground);
+      base === undefined ? undefined : read(base);
     this.#pages = before((one) => one.#pages)?.slice() ?? [];
-    this.isAccepting = ground?.isAccepting.slice() ?? [];
+    this.isAccepting = base?.isAccepting.slice() ?? [];
     this.#expressionOf = before((one) => one.#expressionOf)?.slice() ?? [];
-    this.#stateOf = new GrownMap(before((one) => one.#stateOf));
-    this.#canMatch = new GrownMap(before((one) => one.#canMatch));
-    this.groundCount = this.#expressionOf.length;
-    if (ground === undefined) this.#stateOf.set(nothing, this.#addState(nothing));
+    this.#stateOf = new LayeredMap(before((one) => one.#stateOf));
+    this.#canMatch = new LayeredMap(before((one) => one.#canMatch));
+    this.baseCount = this.#expressionOf.length;
+    if (base === undefined) this.#stateOf.set(nothing, this.#addState(nothing));
   }
 
-  /** Approximate memory in bytes, including the expressions but not the ground automaton. */
+  /** Approximate memory in bytes, including the expressions but not the base automaton. */
   get byteLength(): number {
     const states = this.#expressionOf.length * bytesPerState;
-    const ownPages = this.#pages.length - this.groundCount / statesPerPage;
+    const ownPages = this.#pages.length - this.baseCount / statesPerPage;
     return this.expressions.byteLength + states + ownPages * bytesPerPage;
   }
 
@@ -235,7 +235,7 @@ export class Automaton {
 
   #addState(expression: Expression): LexerState {
     const state = this.#expressionOf.length;
-    if (state - this.groundCount >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
+    if (state - this.baseCount >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
     this.#budget.spend(1);
     if (state % statesPerPage === 0) this.#pages.push(new Int32Array(statesPerPage * 256).fill(unknown));
     this.#expressionOf.push(expression);

@@ -2,7 +2,7 @@
 // per class (Owens, Reppy, Turon, 2009, section 4.2). Equal partitions are the same object.
 import { hasByte } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
-import { GrownMap } from "./grown-map.ts";
+import { LayeredMap } from "./layered-map.ts";
 
 export interface BytePartition {
   /** 0-based number of the partition, in the order made. */
@@ -19,19 +19,19 @@ const bytesPerPartition = 1000;
 export class BytePartitions {
   /** The partition with a single class. */
   readonly whole: BytePartition;
-  readonly #known: GrownMap<string, BytePartition>;
-  readonly #refined: GrownMap<number, BytePartition>;
+  readonly #known: LayeredMap<string, BytePartition>;
+  readonly #refined: LayeredMap<number, BytePartition>;
 
-  /** @param ground shares its partitions, which must be complete */
-  constructor(ground?: BytePartitions) {
+  /** @param base shares its partitions, which must be complete */
+  constructor(base?: BytePartitions) {
     const before = <Part>(read: (one: BytePartitions) => Part): Part | undefined =>
-      ground === undefined ? undefined : read(ground);
-    this.#known = new GrownMap(before((one) => one.#known));
-    this.#refined = new GrownMap(before((one) => one.#refined));
+      base === undefined ? undefined : read(base);
+    this.#known = new LayeredMap(before((one) => one.#known));
+    this.#refined = new LayeredMap(before((one) => one.#refined));
     this.whole = this.#intern(new Uint8Array(256));
   }
 
-  /** Approximate memory in bytes, without the ground partitions. */
+  /** Approximate memory in bytes, without the base partitions. */
   get byteLength(): number {
     return this.#known.ownSize * bytesPerPartition;
   }

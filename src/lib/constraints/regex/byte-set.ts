@@ -16,10 +16,10 @@ export function bytesOf(members: Iterable<number>): ByteSet {
 
 export const hasByte = (set: ByteSet, byte: number): boolean => ((set[byte >>> 5] >>> (byte & 31)) & 1) === 1;
 
-export const unitedBytes = (one: ByteSet, other: ByteSet): ByteSet =>
+export const unionBytes = (one: ByteSet, other: ByteSet): ByteSet =>
   one.map((word, index) => word | other[index]);
 
-export const commonBytes = (one: ByteSet, other: ByteSet): ByteSet =>
+export const intersectBytes = (one: ByteSet, other: ByteSet): ByteSet =>
   one.map((word, index) => word & other[index]);
 
 /** Returns the bytes of a set in ascending order. */

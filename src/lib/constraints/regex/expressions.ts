@@ -6,7 +6,7 @@ import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { BytePartitions } from "./byte-partition.ts";
 import type { BytePartition } from "./byte-partition.ts";
-import { byteRange, bytesOf, commonBytes, hasByte, unitedBytes } from "./byte-set.ts";
+import { byteRange, bytesOf, intersectBytes, hasByte, unionBytes } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 import {
   commonMultiple,
@@ -17,11 +17,17 @@ import {
   pointByte,
 } from "./multiple.ts";
 import type { Multiple } from "./multiple.ts";
-import { GrownMap } from "./grown-map.ts";
+import { LayeredMap } from "./layered-map.ts";
 import { endsHere, leastLength, nextBytes, textRange, textsAfter } from "./text-list.ts";
 import type { TextRange } from "./text-list.ts";
-import { isMeant, longerThan, meantAfter, meantOf, distinguishingBytes } from "./unlisted.ts";
-import type { Meant } from "./unlisted.ts";
+import {
+  denotesText,
+  maxLengthBound,
+  advanceMatch,
+  startMatch,
+  distinguishingBytes,
+} from "./string-exclusion.ts";
+import type { StringMatch } from "./string-exclusion.ts";
 
 export type Expression = number;
 
@@ -51,7 +57,7 @@ export type ExpressionNode =
       readonly kind: "unlisted";
       readonly body: Expression;
       readonly list: number;
-      readonly meant: Meant;
+      readonly match: StringMatch;
     };
 
 interface Facts {
@@ -105,51 +111,51 @@ const [bytesPerNode, bytesPerDerivative] = [500, 60];
 /** Exceeds the number of expressions under any limit, so that two of them combine into one key. */
 const pairFactor = 2 ** 26;
 
-/** All expressions of one constraint, possibly on top of a ground that many constraints share. */
+/** All expressions of one constraint, possibly on top of a base that many constraints share. */
 export class Expressions {
   /** Matches any text. */
   readonly anything: Expression;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
-  readonly #ground: Expressions | undefined;
-  /** Number of expressions in the ground. */
-  readonly #groundCount: number;
-  /** Own expressions, numbered after the ground's. */
+  readonly #base: Expressions | undefined;
+  /** Number of expressions in the base. */
+  readonly #baseCount: number;
+  /** Own expressions, numbered after the base's. */
   readonly #nodes: ExpressionNode[] = [];
   readonly #facts: Facts[] = [];
   readonly #partitions: BytePartitions;
   /** Cached by expression; most are never needed. */
   readonly #classes: (BytePartition | undefined)[] = [];
-  readonly #known: GrownMap<string, Expression>;
-  readonly #named: GrownMap<string, Expression>;
+  readonly #known: LayeredMap<string, Expression>;
+  readonly #named: LayeredMap<string, Expression>;
   /** By head and tail. */
-  readonly #sequences: GrownMap<number, Expression>;
-  readonly #ranges: GrownMap<number, Expression>;
-  readonly #derivatives: GrownMap<number, Expression>;
+  readonly #sequences: LayeredMap<number, Expression>;
+  readonly #ranges: LayeredMap<number, Expression>;
+  readonly #derivatives: LayeredMap<number, Expression>;
   /** Numbers of lists of texts. */
-  readonly #lists: GrownMap<string, number>;
+  readonly #lists: LayeredMap<string, number>;
   /** Intersections that only bound the length of one of their parts. */
-  readonly #bounded: GrownMap<Expression, Bounded>;
+  readonly #bounded: LayeredMap<Expression, Bounded>;
   /** Complements, in both directions. */
-  readonly #opposites: GrownMap<Expression, Expression>;
+  readonly #opposites: LayeredMap<Expression, Expression>;
 
-  /** @param ground shares its expressions under the same numbers; must be {@link complete} */
-  constructor(limits: GrammarLimits, budget: StepBudget, ground?: Expressions) {
+  /** @param base shares its expressions under the same numbers; must be {@link complete} */
+  constructor(limits: GrammarLimits, budget: StepBudget, base?: Expressions) {
     this.#limits = limits;
     this.#budget = budget;
     const before = <Part>(read: (one: Expressions) => Part): Part | undefined =>
-      ground === undefined ? undefined : read(ground);
-    this.#ground = ground;
-    this.#groundCount = ground?.count ?? 0;
+      base === undefined ? undefined : read(base);
+    this.#base = base;
+    this.#baseCount = base?.count ?? 0;
     this.#partitions = new BytePartitions(before((one) => one.#partitions));
-    this.#known = new GrownMap(before((one) => one.#known));
-    this.#named = new GrownMap(before((one) => one.#named));
-    this.#sequences = new GrownMap(before((one) => one.#sequences));
-    this.#ranges = new GrownMap(before((one) => one.#ranges));
-    this.#derivatives = new GrownMap(before((one) => one.#derivatives));
-    this.#lists = new GrownMap(before((one) => one.#lists));
-    this.#bounded = new GrownMap(before((one) => one.#bounded));
-    this.#opposites = new GrownMap(before((one) => one.#opposites));
+    this.#known = new LayeredMap(before((one) => one.#known));
+    this.#named = new LayeredMap(before((one) => one.#named));
+    this.#sequences = new LayeredMap(before((one) => one.#sequences));
+    this.#ranges = new LayeredMap(before((one) => one.#ranges));
+    this.#derivatives = new LayeredMap(before((one) => one.#derivatives));
+    this.#lists = new LayeredMap(before((one) => one.#lists));
+    this.#bounded = new LayeredMap(before((one) => one.#bounded));
+    this.#opposites = new LayeredMap(before((one) => one.#opposites));
     const ofNone = {
       isNullable: true,
       isPlain: true,
@@ -170,12 +176,12 @@ export class Expressions {
     );
   }
 
-  /** Number of expressions, including the ground's. */
+  /** Number of expressions, including the base's. */
   get count(): number {
-    return this.#groundCount + this.#nodes.length;
+    return this.#baseCount + this.#nodes.length;
   }
 
-  /** Approximate memory in bytes, without the ground. */
+  /** Approximate memory in bytes, without the base. */
   get byteLength(): number {
     const nodes = this.#nodes.length * bytesPerNode;
     return nodes + this.#derivatives.ownSize * bytesPerDerivative + this.#partitions.byteLength;
@@ -196,14 +202,14 @@ export class Expressions {
   }
 
   node(expression: Expression): ExpressionNode {
-    const own = expression - this.#groundCount;
-    // Lower numbers belong to the ground.
-    return own < 0 && this.#ground !== undefined ? this.#ground.node(expression) : this.#nodes[own];
+    const own = expression - this.#baseCount;
+    // Lower numbers belong to the base.
+    return own < 0 && this.#base !== undefined ? this.#base.node(expression) : this.#nodes[own];
   }
 
   #factsOf(expression: Expression): Facts {
-    const own = expression - this.#groundCount;
-    return own < 0 && this.#ground !== undefined ? this.#ground.#factsOf(expression) : this.#facts[own];
+    const own = expression - this.#baseCount;
+    return own < 0 && this.#base !== undefined ? this.#base.#factsOf(expression) : this.#facts[own];
   }
 
   isNullable(expression: Expression): boolean {
@@ -216,8 +222,8 @@ export class Expressions {
 
   /** Returns the classes of bytes with the same derivative of the expression. */
   classes(expression: Expression): BytePartition {
-    const own = expression - this.#groundCount;
-    if (own < 0 && this.#ground !== undefined) return this.#ground.classes(expression);
+    const own = expression - this.#baseCount;
+    if (own < 0 && this.#base !== undefined) return this.#base.classes(expression);
     return (this.#classes[own] ??= this.#newClasses(this.#nodes[own]));
   }
 
@@ -297,23 +303,23 @@ export class Expressions {
    */
   unlisted(body: Expression, texts: readonly string[]): Expression {
     this.#budget.spend(texts.reduce((sum, text) => sum + text.length, 0) >>> sortedBytesPerStepLog2);
-    const meant = meantOf(texts);
-    return meant === null ? body : this.#unlisted(body, this.#listOf(meant.range), meant);
+    const match = startMatch(texts);
+    return match === null ? body : this.#unlisted(body, this.#listOf(match.range), match);
   }
 
-  #unlisted(body: Expression, list: number, meant: Meant | null): Expression {
-    if (body === nothing || meant === null) return body;
-    const { range, escape } = meant;
+  #unlisted(body: Expression, list: number, match: StringMatch | null): Expression {
+    if (body === nothing || match === null) return body;
+    const { range, escape } = match;
     const key = `u${body},${list},${range.from},${range.to},${range.depth},${escape}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const facts = this.#factsOf(body);
-    const isLeftOut = facts.isNullable && isMeant(meant);
+    const isLeftOut = facts.isNullable && denotesText(match);
     // A longer text than all of them is none of them.
-    const longer = longerThan(meant);
+    const longer = maxLengthBound(match);
     return this.#add(
       key,
-      { kind: "unlisted", body, list, meant },
+      { kind: "unlisted", body, list, match },
       {
         ...facts,
         isNullable: facts.isNullable && !isLeftOut,
@@ -364,7 +370,7 @@ export class Expressions {
         isPlain: first.isPlain && second.isPlain,
         depth: Math.max(first.depth, first.isNullable ? second.depth : 0) + 1,
         countMax: Math.max(first.countMax, second.countMax),
-        firsts: first.isNullable ? unitedBytes(first.firsts, second.firsts) : first.firsts,
+        firsts: first.isNullable ? unionBytes(first.firsts, second.firsts) : first.firsts,
         lengthAhead: first.lengthAhead + second.lengthAhead,
         nearestEnd: first.nearestEnd + second.nearestEnd,
         farthestEnd: Math.max(first.farthestEnd + second.nearestEnd, second.farthestEnd),
@@ -378,7 +384,7 @@ export class Expressions {
     const members = this.#flat("or", parts);
     members.delete(nothing);
     if (members.has(this.anything)) return this.anything;
-    this.#mergeBytes(members, unitedBytes);
+    this.#mergeBytes(members, unionBytes);
     if (members.has(emptyText) && [...members].some((part) => part !== emptyText && this.isNullable(part)))
       members.delete(emptyText);
     for (const part of members) {
@@ -396,7 +402,7 @@ export class Expressions {
     if (members.has(nothing)) return nothing;
     if (members.has(emptyText))
       return [...members].every((part) => this.isNullable(part)) ? emptyText : nothing;
-    this.#mergeBytes(members, commonBytes);
+    this.#mergeBytes(members, intersectBytes);
     this.#mergeMultiples(members);
     for (const part of members) {
       const left = this.#leftBeside(members, part);
@@ -655,7 +661,7 @@ export class Expressions {
       case "unlisted":
         return this.#partitions.refined(
           this.classes(node.body),
-          this.#partitions.apart(distinguishingBytes(node.meant)),
+          this.#partitions.apart(distinguishingBytes(node.match)),
         );
       case "multiple":
         return this.#classesOfAll(numberCharacters.map((byte) => this.#partitions.of(bytesOf([byte]))));
@@ -696,7 +702,7 @@ export class Expressions {
       }
       case "unlisted": {
         const body = this.derivative(node.body, byte);
-        return body === nothing ? nothing : this.#unlisted(body, node.list, meantAfter(node.meant, byte));
+        return body === nothing ? nothing : this.#unlisted(body, node.list, advanceMatch(node.match, byte));
       }
       case "multiple": {
         const next = digitOf(node.multiple, byte);
@@ -783,7 +789,7 @@ export class Expressions {
         countMax: Math.max(...facts.map(({ countMax }) => countMax)),
         firsts: facts
           .map(({ firsts }) => firsts)
-          .reduce((one, other) => (kind === "or" ? unitedBytes(one, other) : commonBytes(one, other))),
+          .reduce((one, other) => (kind === "or" ? unionBytes(one, other) : intersectBytes(one, other))),
         lengthAhead: kind === "or" ? Math.min(...lengths) : lengths.reduce((sum, length) => sum + length, 0),
         ...(kind === "and"
           ? farAway

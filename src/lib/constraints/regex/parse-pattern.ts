@@ -8,9 +8,9 @@ import type { ClassSource } from "./characters/character-class.ts";
 import { inEitherCase } from "./characters/letter-case.ts";
 import {
   allCharacters,
-  commonPoints,
+  intersectPoints,
   lineEnds,
-  otherPoints,
+  complementPoints,
   wordCharacters,
 } from "./characters/code-points.ts";
 import type { CodePoints } from "./characters/code-points.ts";
@@ -127,7 +127,7 @@ function folded({ style, limits, budget, folded: known }: Source, set: CodePoint
 }
 
 const dot = (style: PatternStyle): CodePoints =>
-  style.isDotAll ? allCharacters : commonPoints(allCharacters, otherPoints(style.lineEnds));
+  style.isDotAll ? allCharacters : intersectPoints(allCharacters, complementPoints(style.lineEnds));
 
 function readGroup(source: Source, depth: number): Pattern {
   const { reader } = source;
@@ -230,7 +230,7 @@ function behind(set: CodePoints, isNegative: boolean): Pattern {
 
 const otherBehind = ({ set, orStart }: { readonly set: CodePoints; readonly orStart: boolean }): Pattern => ({
   kind: "behind",
-  set: commonPoints(allCharacters, otherPoints(set)),
+  set: intersectPoints(allCharacters, complementPoints(set)),
   orStart: !orStart,
 });
 

@@ -5,7 +5,7 @@ import type { Constraint } from "../../../base/domain/constraint.ts";
 import { readLanguage } from "../grammar/language.ts";
 import { accepts } from "../grammar/testing/accepts.ts";
 import type { Language } from "../grammar/language.ts";
-import { allCharacters, pointsOf, rangesOf, unitedPoints } from "./characters/code-points.ts";
+import { allCharacters, pointsOf, rangesOf, unionPoints } from "./characters/code-points.ts";
 import { inEitherCase } from "./characters/letter-case.ts";
 import { ConstraintRefusal, defaultGrammarLimits, StepBudget } from "./limits.ts";
 import { checkRefusal } from "./testing/check-refusal.ts";
@@ -228,6 +228,6 @@ test("knows the letters that differ only in case", () => {
   for (const letter of cased.filter((one, index) => index % 7 === 0 || one < "\u0250")) {
     const expected = text.match(new RegExp(letter, "giu"))?.join("") ?? letter;
     const found = inEitherCase(pointsOf(letter), budget);
-    assert.deepEqual(unitedPoints(found), pointsOf(expected), letter);
+    assert.deepEqual(unionPoints(found), pointsOf(expected), letter);
   }
 });

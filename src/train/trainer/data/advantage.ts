@@ -60,7 +60,9 @@ export function weighSequences(
   const rawWeights = sequences.map((sequence) => 1 / (sequence.trajectoryTokenCount + 1e-6));
   const meanWeight = tokenMean(sequences, rawWeights);
   const weights = rawWeights.map((weight) => weight / meanWeight);
-  const balanced = withinReach(sequences.map(({ advantage }) => balance(advantage, config.advantageBalance)));
+  const balanced = scaledToFinite(
+    sequences.map(({ advantage }) => balance(advantage, config.advantageBalance)),
+  );
   const mass = tokenMean(
     sequences,
     balanced.map((advantage, index) => Math.abs(advantage) * weights[index]),
@@ -71,7 +73,7 @@ export function weighSequences(
 }
 
 /** Scales advantages down if their sums would overflow; only their proportions matter. */
-function withinReach(advantages: readonly number[]): readonly number[] {
+function scaledToFinite(advantages: readonly number[]): readonly number[] {
   const greatest = advantages.reduce((one, other) => Math.max(one, Math.abs(other)), 0);
   return greatest > 1e150 ? advantages.map((advantage) => advantage / greatest) : advantages;
 }

@@ -51,8 +51,8 @@ import {
 import {
   type MemoryEstimate,
   estimateMemory,
-  hasSeveral,
-  requireWithin,
+  hasSeveralSequences,
+  requireMemoryWithin,
   MemoryNeeds,
 } from "./memory-limit.ts";
 import { type PreferenceTerms, preferenceTerms, sharedIndices } from "./preference-feeds.ts";
@@ -117,13 +117,13 @@ export class EmbeddedTrainers implements TrainerProvider {
     const { memoryBytes = Infinity, microbatchTokens } = this.#options;
     this.#microbatchTokens = microbatchTokens;
     let estimate = await this.#estimate(batches, loss);
-    while (estimate !== null && estimate.bytes > memoryBytes && hasSeveral(estimate)) {
+    while (estimate !== null && estimate.bytes > memoryBytes && hasSeveralSequences(estimate)) {
       // With one token per microbatch, each sequence already has its own.
       if (this.#microbatchTokens === 1) break;
       this.#microbatchTokens = Math.floor(this.#microbatchTokens / 2);
       estimate = await this.#estimate(batches, loss);
     }
-    if (estimate !== null) requireWithin(memoryBytes, estimate);
+    if (estimate !== null) requireMemoryWithin(memoryBytes, estimate);
   }
 
   /** Returns null if there is nothing to compute. */
@@ -136,7 +136,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     for (const batch of batches) {
       needs.add(batch, this.cut(batch, loss).map(layoutsOf));
       // Estimating may take long: this shows progress to the parent and lets signals through.
-      await letOthers();
+      await yieldToEventLoop();
     }
     const { rank, alpha, targets } = lora;
     // A version's adapter may have another shape; most have the server's.
@@ -229,7 +229,7 @@ function layoutsOf(round: PackedRound): Round {
 }
 
 /** Gives the event loop a turn, since computing and estimating block the thread. */
-function letOthers(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -357,7 +357,7 @@ class EmbeddedTrainer implements Trainer {
   ): Promise<void> {
     for (const round of rounds) {
       // Computing blocks the thread, so an abort takes effect only here.
-      await letOthers();
+      await yieldToEventLoop();
       throwIfAborted(signal);
       const layouts = layoutsOf(round);
       const runs = layouts.map((microbatch, index) => runOf(microbatch, round[index]));

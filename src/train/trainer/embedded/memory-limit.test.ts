@@ -11,7 +11,7 @@ import { ungrouped } from "../packing/prefix-groups.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import type { EmbeddedTrainers } from "./embedded-trainer.ts";
 import type { Microbatch } from "./feeds.ts";
-import { estimateMemory, largestOf } from "./memory-limit.ts";
+import { estimateMemory, findLargest } from "./memory-limit.ts";
 import { buildGradientGraph, buildLogprobGraph } from "./training-graphs.ts";
 
 const crossEntropy = { kind: "cross-entropy" } as const;
@@ -78,7 +78,7 @@ test("a trainer continues after its programs were freed", async () => {
 
 test("checks the largest round by each size", () => {
   const [long, wide, small] = [microbatchOf(9), microbatchOf(5, 5, 5), microbatchOf(4, 4)];
-  assert.deepEqual(largestOf([[small], [long], [wide]]), [[wide], [long]]);
+  assert.deepEqual(findLargest([[small], [long], [wide]]), [[wide], [long]]);
 });
 
 test("on a 135 M shape a sequence of 4,096 tokens takes at most 6 GB, in proportion to its length", () => {

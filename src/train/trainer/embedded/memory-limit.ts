@@ -96,7 +96,7 @@ function valueBytes(graphs: readonly Graph[], round: Round): number {
 }
 
 /** Returns the rounds that may need the most: no other round exceeds them in any size. */
-export function largestOf(rounds: readonly Round[]): readonly Round[] {
+export function findLargest(rounds: readonly Round[]): readonly Round[] {
   const measured = rounds.map((round) => ({ round, measures: measuresOf(round) }));
   const [first] = measured;
   const largest = (first?.measures ?? []).map((_, index) =>
@@ -120,12 +120,12 @@ function measuresOf(round: Round): readonly number[] {
 }
 
 /** True if the largest round has several sequences, so that a smaller microbatch may help. */
-export function hasSeveral({ round }: MemoryEstimate): boolean {
+export function hasSeveralSequences({ round }: MemoryEstimate): boolean {
   return round.some(({ sequences_S }) => sequences_S.length > 1);
 }
 
 /** @throws ServiceError `unsupported` if the estimate exceeds the limit */
-export function requireWithin(limitBytes: number, { bytes, round }: MemoryEstimate): void {
+export function requireMemoryWithin(limitBytes: number, { bytes, round }: MemoryEstimate): void {
   if (bytes <= limitBytes) return;
   const sequences = round.flatMap(({ sequences_S }) => sequences_S);
   const tokenCount = sum(round.map(({ tokenIds_L }) => tokenIds_L.length));
@@ -170,7 +170,7 @@ export class MemoryNeeds {
     this.#tokenCountMax = Math.max(this.#tokenCountMax, tokenCount);
     for (const round of rounds) {
       const key = `${round[0].kind} ${round.length}`;
-      this.#largest.set(key, largestOf([...(this.#largest.get(key) ?? []), round]));
+      this.#largest.set(key, findLargest([...(this.#largest.get(key) ?? []), round]));
     }
   }
 

@@ -36,7 +36,7 @@ const [entropyLeft, entropyMin] = [0.1, 0.1];
 /** Means over fewer steps are unreliable. */
 const entropySteps = 8;
 
-export function judgedShift(
+export function judgeShift(
   steps: readonly Readonly<Record<string, number>>[],
   shift: PolicyShift | null,
   {

@@ -14,7 +14,7 @@ import {
 } from "../job-metrics.ts";
 import { differenceWarning, logprobDifference } from "../logprob-difference.ts";
 import { policyMetrics } from "../metrics/policy-metrics.ts";
-import { judgedShift, policyShift } from "../metrics/policy-shift.ts";
+import { judgeShift, policyShift } from "../metrics/policy-shift.ts";
 import { stalenessMetrics } from "../metrics/staleness.ts";
 import type { PreparedLines } from "../prepared/token-file.ts";
 import type { PinnedSettings } from "../settings.ts";
@@ -80,7 +80,9 @@ export async function planReinforcement(
     optimizerStep,
     counts,
     warnings:
-      baseComparisonShare < settings.baseComparisonShare ? [...warnings, uncompared(profile)] : warnings,
+      baseComparisonShare < settings.baseComparisonShare
+        ? [...warnings, noBaseComparison(profile)]
+        : warnings,
     checked,
     preferences: null,
     metrics: {
@@ -110,7 +112,7 @@ export async function planReinforcement(
         return differenceWarning(difference, { origin, startStep, roundedTo });
       },
       result: (steps, compared, computed) =>
-        judgedShift(steps, policyShift(compared, computed.logprobs), {
+        judgeShift(steps, policyShift(compared, computed.logprobs), {
           learningRate: config.learningRate,
           startStep,
           limit: config.klUpdateMax ?? settings.klUpdateMax,
@@ -119,7 +121,7 @@ export async function planReinforcement(
   };
 }
 
-function uncompared({ name }: PlanInput["profile"]): string {
+function noBaseComparison({ name }: PlanInput["profile"]): string {
   return (
     `The trainer ${name} cannot compute the base model next to the one it trains, so this job does not measure its ` +
     "distance to the base model: its steps have no kl_policy_ref."

@@ -14,7 +14,7 @@ const referenceName = "reference-logprobs";
 const mismatchedName = "mismatched-reference-logprobs";
 
 /** Returns the names of the reference values that must have been kept to continue a plan's steps. */
-export function neededReference({ preferences }: Pick<TrainingPlan, "preferences">): readonly string[] {
+export function requiredReference({ preferences }: Pick<TrainingPlan, "preferences">): readonly string[] {
   if (preferences === null || preferences.reference === null) return [];
   const isEstimated = preferences.mismatches.some(({ length }) => length > 0);
   return [referenceName, ...(isEstimated ? [mismatchedName] : [])];
@@ -51,7 +51,7 @@ export async function preferenceReference(
     return new Map(cut.flat().map((item, place) => [item, present(arrays[place], "log-probabilities")]));
   };
   const ofSequences = await once<PlannedSequence>(referenceName, batches, read);
-  const [withMismatches] = neededReference(plan).slice(1);
+  const [withMismatches] = requiredReference(plan).slice(1);
   const ofMismatches =
     withMismatches === undefined
       ? null

@@ -9,7 +9,7 @@ import type { OptimizerBatch, PlannedBatch } from "../data/optimizer-batches.ts"
 import type { TrainingPlan } from "../plans/plan.ts";
 import { type Trainer, hasKlPenalty } from "../trainer.ts";
 import { comparePrecision } from "./base-precision.ts";
-import { neededReference, preferenceReference } from "./preference-reference.ts";
+import { requiredReference, preferenceReference } from "./preference-reference.ts";
 import { bySequence, currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
 import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
 import { compareWithBase, withReferenceLogprobs } from "./reference-logprobs.ts";
@@ -26,11 +26,11 @@ export interface StepContext {
 }
 
 /** Returns the names of the values that must have been kept to continue a plan's steps. */
-export function neededArrays(plan: TrainingPlan): readonly string[] {
+export function requiredArrays(plan: TrainingPlan): readonly string[] {
   return [
     ...(plan.precalculatesLogprobs ? [currentLogprobsName] : []),
-    ...(asksBefore(plan) ? [checkedLogprobsName] : []),
-    ...neededReference(plan),
+    ...(needsStartCheck(plan) ? [checkedLogprobsName] : []),
+    ...requiredReference(plan),
   ];
 }
 
@@ -38,7 +38,7 @@ const currentLogprobsName = "current-logprobs";
 const checkedLogprobsName = "checked-logprobs";
 
 /** True if the checked sequences get a separate forward pass before the first step. */
-function asksBefore({ metrics, precalculatesLogprobs, batches }: TrainingPlan): boolean {
+function needsStartCheck({ metrics, precalculatesLogprobs, batches }: TrainingPlan): boolean {
   return metrics.result !== null && !precalculatesLogprobs && batches.length > 0;
 }
 
@@ -76,7 +76,7 @@ export async function takeSteps(
   };
   await report({ kind: "entered", phase: "training" });
   const recordedCheck = plan.read(plan.checked);
-  const checked = await checkedBefore(trainer, plan, recordedCheck, { withCompared, snapshots, signal });
+  const checked = await computeStartCheck(trainer, plan, recordedCheck, { withCompared, snapshots, signal });
   if (checked.length > 0 && past.metrics.length === 0)
     await warn(plan.metrics.startWarning(recordedCheck, { logprobs: checked.map(trainedLogprobs) }));
   const precision =
@@ -112,7 +112,7 @@ export async function takeSteps(
 }
 
 /** Returns the checked sequences with the log-probabilities of the policy before the job. */
-async function checkedBefore(
+async function computeStartCheck(
   trainer: Trainer,
   plan: TrainingPlan,
   recorded: OptimizerBatch,
@@ -124,7 +124,7 @@ async function checkedBefore(
     readonly withCompared: (planned: PlannedBatch, recorded: OptimizerBatch) => OptimizerBatch;
   },
 ): Promise<OptimizerBatch> {
-  if (!asksBefore(plan)) return withCompared(plan.checked, recorded);
+  if (!needsStartCheck(plan)) return withCompared(plan.checked, recorded);
   const compute = async () => (await trainer.forward(recorded, { id: "before", signal })).logprobs;
   return withOldLogprobs(recorded, await snapshots.once(checkedLogprobsName, compute), { truncation: 0 });
 }
@@ -134,7 +134,7 @@ function trainedLogprobs(sequence: OptimizerBatch[number]): Float32Array {
 }
 
 /** Reports steps that an earlier attempt kept but may not have reported, and their number. */
-export async function reportAgain(
+export async function repeatReports(
   { metrics, warnings }: PastSteps,
   plan: TrainingPlan,
   { report, reportedCount }: { readonly report: JobReport; readonly reportedCount: number },

@@ -155,12 +155,12 @@ test("a trainer that forgets each operation fails the job's attempts", async (t)
 test("waits for an unreachable trainer at a job's start, without using up an attempt", async (t) => {
   const bench = await benchOf(t);
   bench.server.fault = () => ({ kind: "cut", when: "before" });
-  const hasty = { connectionLimits: { pauseMs: 1, pauseMsMax: 2, patienceMs: 20 } };
+  const shortLimits = { connectionLimits: { pauseMs: 1, pauseMsMax: 2, patienceMs: 20 } };
   const isAway = (error: unknown): boolean =>
     error instanceof ServiceError && error.obstacle === "trainer-away";
-  await assert.rejects(bench.run({ attemptsMax: 1 }, hasty), isAway);
+  await assert.rejects(bench.run({ attemptsMax: 1 }, shortLimits), isAway);
   bench.server.fault = () => ({ kind: "answer", status: 401, body: '{"detail":"Invalid API key"}' });
-  await assert.rejects(bench.run({ attemptsMax: 1 }, hasty), isAway);
+  await assert.rejects(bench.run({ attemptsMax: 1 }, shortLimits), isAway);
 });
 
 test("waits for a trainer that has no room for another model", async (t) => {

@@ -4,11 +4,11 @@ import type { Clock } from "../../../base/domain/clock.ts";
 import type { OptimizerStep } from "../trainer.ts";
 import { chunksOf } from "./chunks.ts";
 import type { TinkerConnection } from "./http/connection.ts";
-import { ForgottenPromise, type FutureOptions, type Futures, requestIdOf } from "./http/futures.ts";
+import { ForgottenFuture, type FutureOptions, type Futures, requestIdOf } from "./http/futures.ts";
 import { garbled, isGone, jsonOf, reasonOf, refusalOf, type Reply } from "./http/refusals.ts";
 import type { ServerKind } from "./server-kinds.ts";
 import type { TinkerSession } from "./http/session.ts";
-import type { SentEncoding } from "./sent-encoding.ts";
+import type { NegotiatedEncoding } from "./negotiated-encoding.ts";
 import type { Datum, EncodedRequest, LossName } from "./wire/encoding.ts";
 import { logprobsOfJson } from "./wire/json-encoding.ts";
 import { logprobsOfProtobuf } from "./wire/protobuf-encoding.ts";
@@ -18,7 +18,7 @@ import { jsonType } from "./wire/encoding.ts";
 export interface TinkerService {
   readonly connection: TinkerConnection;
   readonly futures: Futures;
-  readonly encoding: SentEncoding;
+  readonly encoding: NegotiatedEncoding;
   readonly kind: ServerKind;
   readonly clock: Clock;
 }
@@ -191,7 +191,7 @@ export class RemoteModel {
       try {
         return await futures.result(requestIdOf(promise, what), options);
       } catch (error) {
-        if (!(error instanceof ForgottenPromise) || left === 0) throw error;
+        if (!(error instanceof ForgottenFuture) || left === 0) throw error;
       }
       promise = await connection.ask({ path: encoded.path, encoded }, { isRepeatable: true, signal });
       requireAccepted(promise, what);
@@ -217,7 +217,7 @@ export class RemoteModel {
           { path: encoded.path, encoded },
           { isRepeatable: kind.isRepeatSafe, signal },
         );
-        if (encoding.goesOn(reply, encoded)) continue;
+        if (encoding.shouldRetry(reply, encoded)) continue;
         requireAccepted(reply, what);
         return { reply, encoded };
       }
@@ -238,7 +238,7 @@ export class RemoteModel {
     try {
       await this.#service.futures.result(requestIdOf(reply, what), { what });
     } catch (error) {
-      if (!(error instanceof ForgottenPromise)) throw error;
+      if (!(error instanceof ForgottenFuture)) throw error;
       await this.#awaitSaved(what, name, kind);
     }
   }

@@ -26,15 +26,15 @@ export async function discardState(connection: TinkerConnection, state: string):
 }
 
 /** Short limits: a user may be waiting for a model's deletion. */
-const hasty = { requestMs: 5000, patienceMs: 5000 };
+const shortLimits = { requestMs: 5000, patienceMs: 5000 };
 
 /** Like {@link discardState}, for callers without an open trainer. */
-export async function discardStateThere(
+export async function discardRemoteState(
   { address, apiKey }: TrainerElsewhere,
   state: string,
   clock: Clock,
 ): Promise<void> {
-  const connection = new TinkerConnection({ url: address.url, apiKey, clock, limits: hasty });
+  const connection = new TinkerConnection({ url: address.url, apiKey, clock, limits: shortLimits });
   await discardState(connection, state);
 }
 

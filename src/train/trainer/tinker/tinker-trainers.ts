@@ -12,12 +12,12 @@ import { type FutureLimits, Futures } from "./http/futures.ts";
 import { tinkerProfile } from "./profile.ts";
 import { isGone, jsonOf, reasonOf, refusalOf } from "./http/refusals.ts";
 import { RemoteModel, type TinkerService } from "./remote-model.ts";
-import { SentEncoding } from "./sent-encoding.ts";
+import { NegotiatedEncoding } from "./negotiated-encoding.ts";
 import { serverKinds } from "./server-kinds.ts";
 import { TinkerSession } from "./http/session.ts";
 import { discardOthers, discardState, parseState } from "./states.ts";
 import { TinkerTrainer } from "./tinker-trainer.ts";
-import { baseThere, type TrainerAddress } from "./trainer-address.ts";
+import { remoteBaseName, type TrainerAddress } from "./trainer-address.ts";
 
 export interface TinkerTrainersOptions {
   readonly address: TrainerAddress;
@@ -62,7 +62,7 @@ export class TinkerTrainers implements TrainerProvider {
       limits: options.futureLimits ?? {},
       ...(onSign === undefined ? {} : { onSign }),
     });
-    this.#service = { connection, futures, encoding: new SentEncoding(kind), kind, clock };
+    this.#service = { connection, futures, encoding: new NegotiatedEncoding(kind), kind, clock };
   }
 
   async open(start: TrainerStart, run: TrainerCall): Promise<Trainer> {
@@ -101,7 +101,7 @@ export class TinkerTrainers implements TrainerProvider {
     const models: RemoteModel[] = [];
     const create = async (rank: number, seed: number, ofSignal: AbortSignal): Promise<RemoteModel> => {
       const { address, baseModelName } = this.#options;
-      const base = baseThere(address, baseModelName);
+      const base = remoteBaseName(address, baseModelName);
       const options = { count: models.length, signal: ofSignal };
       const made = await RemoteModel.create(this.#service, session, { base, rank, seed }, options);
       models.push(made);

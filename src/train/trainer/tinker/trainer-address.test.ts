@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { requireWishedAdapter } from "./wished-adapter.ts";
-import { baseThere, readTrainerAddress } from "./trainer-address.ts";
+import { requireSupportedAdapter } from "./supported-adapter.ts";
+import { remoteBaseName, readTrainerAddress } from "./trainer-address.ts";
 
 test("an address names the server, its kind and its names of bases", () => {
   const address = readTrainerAddress(
@@ -14,10 +14,10 @@ test("an address names the server, its kind and its names of bases", () => {
     adapters: null,
   });
   assert.deepEqual(
-    ["small", "big"].map((name) => baseThere(address, name)),
+    ["small", "big"].map((name) => remoteBaseName(address, name)),
     ["/models/small", "Qwen/Qwen3-8B"],
   );
-  assert.equal(baseThere(readTrainerAddress("tinker+http://there:8000?kind=skyrl-jax"), "big"), "big");
+  assert.equal(remoteBaseName(readTrainerAddress("tinker+http://there:8000?kind=skyrl-jax"), "big"), "big");
   const megatron = readTrainerAddress("tinker+http://there:8000?kind=skyrl-megatron&adapters=/shared/lora");
   assert.equal(megatron.adapters, "/shared/lora");
 });
@@ -43,18 +43,18 @@ test("refuses a wrong address with the cure, and never shows a password", () => 
 
 test("refuses a model that asks for a scale or projections that the server does not make", () => {
   const jax = { kind: "skyrl-jax" } as const;
-  requireWishedAdapter(jax, { rank: null, alpha: null, targets: null }, 8);
-  requireWishedAdapter(jax, { rank: 16, alpha: 32, targets: null }, 8);
+  requireSupportedAdapter(jax, { rank: null, alpha: null, targets: null }, 8);
+  requireSupportedAdapter(jax, { rank: 16, alpha: 32, targets: null }, 8);
   assert.throws(
-    () => requireWishedAdapter(jax, { rank: 8, alpha: 16, targets: null }, 8),
+    () => requireSupportedAdapter(jax, { rank: 8, alpha: 16, targets: null }, 8),
     /uses 32 for this rank/,
   );
   assert.throws(
-    () => requireWishedAdapter(jax, { rank: null, alpha: null, targets: ["q_proj"] }, 8),
+    () => requireSupportedAdapter(jax, { rank: null, alpha: null, targets: ["q_proj"] }, 8),
     /lora_targets/,
   );
   assert.throws(
-    () => requireWishedAdapter({ kind: "open-rl" }, { rank: 8, alpha: 16, targets: null }, 8),
+    () => requireSupportedAdapter({ kind: "open-rl" }, { rank: 8, alpha: 16, targets: null }, 8),
     /by its own configuration/,
   );
 });

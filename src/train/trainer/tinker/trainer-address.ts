@@ -60,7 +60,7 @@ export function readTrainerAddress(text: string): TrainerAddress {
 }
 
 /** Returns the server's name of a base model. */
-export function baseThere({ bases }: TrainerAddress, name: string): string {
+export function remoteBaseName({ bases }: TrainerAddress, name: string): string {
   return bases[name] ?? bases["*"] ?? name;
 }
 

@@ -8,14 +8,14 @@ import { terminal } from "../parser/rules.ts";
 import type { GrammarSymbol, Production } from "../parser/rules.ts";
 import { jsonSpelling, plainSpelling } from "../../regex/characters/spelling.ts";
 import type { Spelling } from "../../regex/characters/spelling.ts";
-import { wholeMatch } from "../../regex/express-pattern.ts";
+import { wholeMatch } from "../../regex/compile-pattern.ts";
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Compilation } from "../compilation.ts";
 import { embeddedSchema } from "./embedded-schema.ts";
 import { hasNode, literalNode } from "./grammar-text.ts";
 import type { GrammarNode, GrammarText } from "./grammar-text.ts";
-import { withoutEndless } from "./productions.ts";
+import { keepProductive } from "./productions.ts";
 import type { Piece, Pieces } from "./productions.ts";
 
 /** @throws ConstraintRefusal for missing rules, refused schemas and exceeded limits */
@@ -61,7 +61,7 @@ class GrammarCompiler {
     if (!this.#irregular.has(root)) return terminal(this.#ofRule(root, 0));
     for (const name of this.#irregular) this.#productions.set(name, this.#alternatives(this.#node(name)));
     const { automaton, budget, rules } = this.#compilation;
-    const ready = withoutEndless(this.#productions, automaton, budget);
+    const ready = keepProductive(this.#productions, automaton, budget);
     const symbolOf = (name: string): GrammarSymbol =>
       rules.rule(`rule ${name}`, () =>
         (ready.get(name) ?? []).map((pieces): Production =>

@@ -13,7 +13,7 @@ export type Pieces = readonly Piece[];
 export type ProductionsByRule = ReadonlyMap<string, readonly Pieces[]>;
 
 /** Keeps only productions that match some text. */
-export function withoutEndless(
+export function keepProductive(
   rules: ProductionsByRule,
   automaton: Automaton,
   budget: StepBudget,

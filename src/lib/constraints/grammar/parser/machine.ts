@@ -5,7 +5,7 @@ import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
-import { Beginnings } from "./beginnings.ts";
+import { FirstSets } from "./first-sets.ts";
 import type { Recalls } from "./recalls.ts";
 import type { GrammarSymbol, Production, Rules } from "./rules.ts";
 import { StackTable } from "./stack-table.ts";
@@ -32,7 +32,7 @@ const [bytesPerState, bytesPerRow] = [500, 1200];
 export class Machine {
   readonly automaton: Automaton;
   readonly recalls: Recalls;
-  readonly #beginnings: Beginnings;
+  readonly #beginnings: FirstSets;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
   readonly #stacks: StackTable;
@@ -58,7 +58,7 @@ export class Machine {
     this.#limits = limits;
     this.#budget = budget;
     this.#stacks = new StackTable(limits, budget);
-    this.#beginnings = new Beginnings({ automaton, rules, stacks: this.#stacks }, budget);
+    this.#beginnings = new FirstSets({ automaton, rules, stacks: this.#stacks }, budget);
     this.#intern(new Map(), false);
   }
 

@@ -6,7 +6,7 @@ import { readLanguage } from "../language.ts";
 import type { Language } from "../language.ts";
 import { CompiledConstraint } from "../matcher.ts";
 import { grammar } from "../testing/make-constraints.ts";
-import { beginningsOf, gbnfOf, matchable, matchesOf, plainGrammars } from "../testing/naive-grammar.ts";
+import { prefixGrammar, gbnfOf, matchable, matchesOf, plainGrammars } from "../testing/naive-grammar.ts";
 import { idsOf } from "../testing/try-every-token.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";
 import { deadParser } from "./machine.ts";
@@ -47,7 +47,7 @@ test("random grammars accept, also as prefixes, the texts found by trying each r
     }
     served += 1;
     const language = read(gbnfOf(random));
-    const begun = beginningsOf(plain);
+    const begun = prefixGrammar(plain);
     for (const text of textsOf(6)) {
       language.budget.restart("compileSteps");
       const whole = matchesOf(plain, 0, text);

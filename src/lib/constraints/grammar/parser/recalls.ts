@@ -10,7 +10,7 @@ export interface Recall {
    * Productions after an unknown text: those of `behind` for the earlier texts, without excluding this one. They allow
    * too much only if this text is repeated, in full or as the only possibility left.
    */
-  readonly behindAny: () => Productions;
+  readonly afterUnknown: () => Productions;
 }
 
 /** A partially read text. */
@@ -26,7 +26,7 @@ export class Recalls {
   readonly #recalled = new Map<GrammarSymbol, Recalled>();
   /** Symbol after one more byte, by symbol and byte. */
   readonly #after = new Map<number, GrammarSymbol>();
-  readonly #behindAny = new Map<Recall, GrammarSymbol>();
+  readonly #afterUnknown = new Map<Recall, GrammarSymbol>();
 
   constructor(rules: Rules) {
     this.#rules = rules;
@@ -58,8 +58,8 @@ export class Recalls {
   withoutText(symbol: GrammarSymbol): GrammarSymbol {
     const recall = this.#recalled.get(symbol)?.recall;
     if (recall === undefined) return symbol;
-    const known = this.#behindAny.get(recall) ?? this.#rules.add(recall.behindAny);
-    this.#behindAny.set(recall, known);
+    const known = this.#afterUnknown.get(recall) ?? this.#rules.add(recall.afterUnknown);
+    this.#afterUnknown.set(recall, known);
     return known;
   }
 

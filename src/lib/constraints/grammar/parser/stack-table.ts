@@ -3,12 +3,12 @@
 // left recursion gives a cycle instead of growing sets.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
-import { circlesFrom } from "./circles.ts";
-import { determined } from "./determine.ts";
-import type { Draft, KnownStacks } from "./determine.ts";
+import { stronglyConnectedComponents } from "./strong-components.ts";
+import { determinize } from "./determinize.ts";
+import type { Draft, KnownStacks } from "./determinize.ts";
 import type { GrammarSymbol } from "./rules.ts";
-import { classesOf, isMember, memberAt, memberIndex, seenFrom } from "./same-circles.ts";
-import type { Member } from "./same-circles.ts";
+import { equivalenceClasses, isMember, memberAt, memberIndex, canonicalCycle } from "./cycle-identity.ts";
+import type { Member } from "./cycle-identity.ts";
 import { isKnown, StackGraph } from "./stack-graph.ts";
 import type { GraphNode } from "./stack-graph.ts";
 import { noStacks, endStack } from "./stacks.ts";
@@ -32,9 +32,9 @@ export class StackTable {
   readonly #tops: StackTops[] = [];
   readonly #known = new Map<string, Stacks>();
   /** True if a set leads to a cycle, and so contains stacks of unbounded height. */
-  readonly #isEndless: boolean[] = [];
+  readonly #isCyclic: boolean[] = [];
   /** The cycle that contains each set. */
-  readonly #circles = new Map<Stacks, readonly Stacks[]>();
+  readonly #cycles = new Map<Stacks, readonly Stacks[]>();
   /** Cycles by their canonical name from each member, in the order seen from it. */
   readonly #seen = new Map<string, readonly Stacks[]>();
   readonly #unions = new Map<number, Stacks>();
@@ -74,8 +74,8 @@ export class StackTable {
     if (known !== undefined) return known;
     this.#budget.spend(1);
     const all =
-      this.#isEndless[one] && this.#isEndless[other]
-        ? this.#unionEndless(one, other)
+      this.#isCyclic[one] && this.#isCyclic[other]
+        ? this.#unionCyclic(one, other)
         : this.#unionOf(this.#tops[one], this.#tops[other]);
     this.#unions.set(keyOf(one, other), all);
     return all;
@@ -89,8 +89,8 @@ export class StackTable {
     const known = this.#chains.get(key);
     if (known !== undefined) return known;
     this.#budget.spend(1);
-    const all = this.#isEndless[upper]
-      ? this.#concatEndless(upper, lower)
+    const all = this.#isCyclic[upper]
+      ? this.#concatCyclic(upper, lower)
       : this.#concatOf(this.#tops[upper], lower);
     this.#chains.set(key, all);
     return all;
@@ -104,25 +104,25 @@ export class StackTable {
   }
 
   #ofGraph({ graph, starts, united }: Beginning): Stacks {
-    const first = determined(graph, starts, {
+    const first = determinize(graph, starts, {
       topsOf: (stacks) => this.#tops[stacks],
       united,
       spend: (steps) => this.#budget.spend(steps),
     });
     if (!isDraft(first)) return first;
     const numbers = new Map<Draft, Stacks>();
-    for (const circle of circlesFrom([first], ({ below }) => below.filter(isDraft)))
-      this.#number(circle, numbers);
+    for (const cycle of stronglyConnectedComponents([first], ({ below }) => below.filter(isDraft)))
+      this.#number(cycle, numbers);
     for (const [{ nodes }, stacks] of numbers)
       if (nodes.length === 2 && nodes.every(isKnown)) this.#unions.set(keyOf(nodes[0], nodes[1]), stacks);
     return numbers.get(first) ?? noStacks;
   }
 
   /** Unites two sets that both lead to cycles, by the product construction; a pair may recur within the same union. */
-  #unionEndless(one: Stacks, other: Stacks): Stacks {
+  #unionCyclic(one: Stacks, other: Stacks): Stacks {
     const united = (pair: readonly Stacks[]): readonly Stacks[] => {
       if (pair.length < 2) return pair;
-      const isFinite = pair.some((stacks) => !this.#isEndless[stacks]);
+      const isFinite = pair.some((stacks) => !this.#isCyclic[stacks]);
       const known = isFinite ? this.union(pair[0], pair[1]) : this.#unions.get(keyOf(pair[0], pair[1]));
       return known === undefined ? pair : [known];
     };
@@ -149,7 +149,7 @@ export class StackTable {
     return mayEnd ? this.union(all, lower) : all;
   }
 
-  #concatEndless(upper: Stacks, lower: Stacks): Stacks {
+  #concatCyclic(upper: Stacks, lower: Stacks): Stacks {
     const graph = new StackGraph();
     const nodes = new Map<Stacks, GraphNode>([[upper, graph.node()]]);
     for (const [stacks, node] of nodes) {
@@ -165,21 +165,21 @@ export class StackTable {
   }
 
   /** Numbers the drafts of a component, whose outside successors are already numbered. */
-  #number(circle: readonly Draft[], numbers: Map<Draft, Stacks>): void {
-    const places = new Map(circle.map((draft, index) => [draft, memberAt(index)]));
+  #number(cycle: readonly Draft[], numbers: Map<Draft, Stacks>): void {
+    const places = new Map(cycle.map((draft, index) => [draft, memberAt(index)]));
     const numberOf = (to: Draft | Stacks): number =>
       isDraft(to) ? (places.get(to) ?? numbers.get(to) ?? noStacks) : to;
-    const isCircle = circle.length > 1 || circle[0].below.includes(circle[0]);
-    const members = circle.map((draft) => withBelow(draft, draft.below.map(numberOf)));
-    const found = isCircle ? this.#numberCircle(members) : members.map((tops) => this.#intern(tops));
-    for (const [index, draft] of circle.entries()) numbers.set(draft, found[index]);
+    const isCycle = cycle.length > 1 || cycle[0].below.includes(cycle[0]);
+    const members = cycle.map((draft) => withBelow(draft, draft.below.map(numberOf)));
+    const found = isCycle ? this.#numberCycle(members) : members.map((tops) => this.#intern(tops));
+    for (const [index, draft] of cycle.entries()) numbers.set(draft, found[index]);
   }
 
   /** Numbers the members of a cycle, some of which may be equal. */
-  #numberCircle(members: readonly Member[]): readonly Stacks[] {
+  #numberCycle(members: readonly Member[]): readonly Stacks[] {
     // A cycle that leads to another may be just a longer way into it.
     const led = new Set(members.flatMap(({ below }) => below));
-    const beside = [...new Set([...led].flatMap((stacks) => this.#circles.get(stacks) ?? []))];
+    const beside = [...new Set([...led].flatMap((stacks) => this.#cycles.get(stacks) ?? []))];
     const places = new Map(beside.map((stacks, index) => [stacks, memberAt(members.length + index)]));
     const all = [...members, ...beside.map((stacks) => this.#tops[stacks])].map((tops) =>
       withBelow(
@@ -187,7 +187,7 @@ export class StackTable {
         tops.below.map((to) => places.get(to) ?? to),
       ),
     );
-    const classes = classesOf(all, (steps) => this.#budget.spend(steps));
+    const classes = equivalenceClasses(all, (steps) => this.#budget.spend(steps));
     const known = new Map(beside.map((stacks, index) => [classes[members.length + index], stacks]));
     const own = [...new Set(classes.slice(0, members.length))];
     if (!known.has(own[0])) {
@@ -198,31 +198,31 @@ export class StackTable {
           tops.below.map((to) => (isMember(to) ? memberAt(own.indexOf(classes[memberIndex(to)])) : to)),
         ),
       );
-      for (const [index, stacks] of this.#internCircle(placed).entries()) known.set(own[index], stacks);
+      for (const [index, stacks] of this.#internCycle(placed).entries()) known.set(own[index], stacks);
     }
     return members.map((_, index) => known.get(classes[index]) ?? noStacks);
   }
 
   /** Numbers the members of a cycle, which all differ. */
-  #internCircle(members: readonly Member[]): readonly Stacks[] {
-    const { name, order } = seenFrom(members, 0);
+  #internCycle(members: readonly Member[]): readonly Stacks[] {
+    const { name, order } = canonicalCycle(members, 0);
     const known = this.#seen.get(name);
     if (known !== undefined) return members.map((_, index) => known[order.indexOf(index)]);
     const first = this.#tops.length;
-    const circle = members.map((_, index) => first + index);
+    const cycle = members.map((_, index) => first + index);
     for (const member of members) {
       this.#budget.spend(1 + members.length);
       const below = member.below.map((to) => (isMember(to) ? first + memberIndex(to) : to));
       const stacks = this.#add(withBelow(member, below));
-      this.#isEndless[stacks] = true;
-      this.#circles.set(stacks, circle);
-      const seen = seenFrom(members, stacks - first);
+      this.#isCyclic[stacks] = true;
+      this.#cycles.set(stacks, cycle);
+      const seen = canonicalCycle(members, stacks - first);
       this.#seen.set(
         seen.name,
         seen.order.map((index) => first + index),
       );
     }
-    return circle;
+    return cycle;
   }
 
   #intern(tops: StackTops): Stacks {
@@ -237,7 +237,7 @@ export class StackTable {
     if (stacks >= this.#limits.states * 4) throw limitExceeded("states", this.#limits.states);
     this.#tops.push(tops);
     this.#known.set(nameOf(tops), stacks);
-    this.#isEndless.push(tops.below.some((below) => this.#isEndless[below]));
+    this.#isCyclic.push(tops.below.some((below) => this.#isCyclic[below]));
     return stacks;
   }
 }

@@ -3,7 +3,7 @@
 import { anyValue, noValue } from "./goals.ts";
 import type { FewValues } from "./few-values.ts";
 import type { Goal, Goals } from "./goals.ts";
-import { isPart, presenceOf, unitedByPresence } from "./presence.ts";
+import { clauseImplies, presenceOf, mergeByPresence } from "./presence.ts";
 import type { Clause, Declared, ObjectShape, Shape, StringShape } from "./shapes.ts";
 import type { Texts } from "./texts.ts";
 
@@ -25,12 +25,12 @@ const stepsPerName = 4;
 const comparisonsPerStepLog2 = 4;
 
 /** Returns fewer shapes with the same values, as far as this is visible. */
-export function differentShapes(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
-  const united = unitedByPresence(algebra.texts, withOneString(algebra, shapes));
+export function simplifyUnion(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
+  const united = mergeByPresence(algebra.texts, withOneString(algebra, shapes));
   if (united.length <= fewShapes) return united;
   algebra.texts.compilation.budget.spend(united.length * stepsPerName);
   const different = [...new Map(united.map((shape) => [JSON.stringify(shape), shape])).values()];
-  return different.length <= manyShapes ? different : withoutHeld(algebra, different);
+  return different.length <= manyShapes ? different : withoutSubsumed(algebra, different);
 }
 
 const isOpenString = (shape: Shape): shape is StringShape => shape.type === "string" && shape.values === null;
@@ -48,11 +48,11 @@ function withOneString({ texts }: Algebra, shapes: readonly Shape[]): readonly S
 }
 
 /** Removes objects that are visibly included in another shape; of equal ones, keeps the first. */
-function withoutHeld(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
+function withoutSubsumed(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const { budget } = algebra.texts.compilation;
   const objects = shapes.filter((shape) => shape.type === "object");
   const open = objects.filter((shape) => isOpen(algebra, shape));
-  const byRequired = grouped(open, (shape) => requiredNames(algebra, shape)[0] ?? "");
+  const byRequired = groupBy(open, (shape) => requiredNames(algebra, shape)[0] ?? "");
   const isHeld = (shape: ObjectShape): boolean =>
     ["", ...requiredNames(algebra, shape)].some((name) => {
       const others = byRequired.get(name) ?? [];
@@ -60,15 +60,15 @@ function withoutHeld(algebra: Algebra, shapes: readonly Shape[]): readonly Shape
       return others.some(
         (other) =>
           other !== shape &&
-          holds(algebra, other, shape) &&
-          (shapes.indexOf(other) < shapes.indexOf(shape) || !holds(algebra, shape, other)),
+          subsumes(algebra, other, shape) &&
+          (shapes.indexOf(other) < shapes.indexOf(shape) || !subsumes(algebra, shape, other)),
       );
     });
   return shapes.filter((shape) => shape.type !== "object" || !isHeld(shape));
 }
 
 /** Groups the members by key, keeping their order. */
-export function grouped<K, T>(members: readonly T[], keyOf: (member: T) => K): ReadonlyMap<K, readonly T[]> {
+export function groupBy<K, T>(members: readonly T[], keyOf: (member: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>();
   for (const member of members) {
     const key = keyOf(member);
@@ -97,7 +97,7 @@ function isOpen({ texts }: Algebra, { rules: [rule, ...more] }: ObjectShape): bo
 }
 
 /** True if `shape` visibly includes each object of `other`. */
-function holds(algebra: Algebra, shape: ObjectShape, other: ObjectShape): boolean {
+function subsumes(algebra: Algebra, shape: ObjectShape, other: ObjectShape): boolean {
   if (
     !isOpen(algebra, shape) ||
     shape.min > other.min ||
@@ -112,7 +112,7 @@ function holds(algebra: Algebra, shape: ObjectShape, other: ObjectShape): boolea
 
 /** True if the clause visibly holds for each object of the shape. */
 function isFulfilled(clause: Clause, { declared, clauses }: ObjectShape): boolean {
-  if (clauses.some((known) => isPart(known, clause))) return true;
+  if (clauses.some((known) => clauseImplies(known, clause))) return true;
   return clause.some(({ name, isThere }) =>
     declared.some((property) => property.name === name && presenceOf(property) === isThere),
   );

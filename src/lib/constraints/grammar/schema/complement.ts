@@ -4,21 +4,25 @@ import { unreachable } from "../../../../base/domain/assert.ts";
 import type { ConstraintRefusal } from "../../regex/limits.ts";
 import { anyValue, noValue } from "./goals.ts";
 import type { Goal } from "./goals.ts";
-import { commonShapes } from "./intersect.ts";
-import { unitedByPresence } from "./presence.ts";
+import { intersectShapes } from "./intersect.ts";
+import { mergeByPresence } from "./presence.ts";
 import { refused } from "./keywords/keyword.ts";
 import type { Algebra } from "./alternatives.ts";
 import { allShapes, anyArray, anyNumber, anyObject } from "./shapes.ts";
 import type { ArrayShape, ObjectShape, Shape } from "./shapes.ts";
 
 /** @param place of the keyword that excludes the shapes */
-export function otherShapes(algebra: Algebra, shapes: readonly Shape[], place: string): readonly Shape[] {
+export function complementShapes(
+  algebra: Algebra,
+  shapes: readonly Shape[],
+  place: string,
+): readonly Shape[] {
   return allShapes(algebra.texts.anyBody).flatMap((all) =>
     shapes
       .filter(({ type }) => type === all.type)
       .reduce<readonly Shape[]>(
         (left, shape) =>
-          commonShapes(algebra, left, unitedByPresence(algebra.texts, violations(algebra, shape, place))),
+          intersectShapes(algebra, left, mergeByPresence(algebra.texts, violations(algebra, shape, place))),
         [all],
       ),
   );

@@ -1,12 +1,12 @@
 // Computes exactly the values common to two lists of shapes.
 import { unreachable } from "../../../../base/domain/assert.ts";
 import { limitExceeded } from "../../regex/limits.ts";
-import { differentShapes, grouped } from "./alternatives.ts";
+import { simplifyUnion, groupBy } from "./alternatives.ts";
 import type { Algebra } from "./alternatives.ts";
 import { readableShapes, valueNames } from "./few-values.ts";
 import type { Goal } from "./goals.ts";
 import { noValue } from "./goals.ts";
-import { bothClauses, withClausesSettled } from "./presence.ts";
+import { mergeClauses, resolveClauses } from "./presence.ts";
 import type {
   ArrayShape,
   Declared,
@@ -17,20 +17,20 @@ import type {
   StringShape,
 } from "./shapes.ts";
 import { anyArray, anyNumber, isAnyObject, itemGoal } from "./shapes.ts";
-import { commonSpan, fewPlacesOf } from "./spans.ts";
+import { commonSpan, listSpanValues } from "./spans.ts";
 
 /**
  * Computes the intersection, without visibly empty shapes.
  *
  * @throws ConstraintRefusal if there are too many
  */
-export function commonShapes(
+export function intersectShapes(
   algebra: Algebra,
   one: readonly Shape[],
   other: readonly Shape[],
 ): readonly Shape[] {
   const { budget, limits } = algebra.texts.compilation;
-  const byType = grouped(other, ({ type }) => type);
+  const byType = groupBy(other, ({ type }) => type);
   const counts = new Map<Shape["type"], number>();
   const shared = one.flatMap((shape) => {
     const against = byType.get(shape.type) ?? [];
@@ -40,7 +40,7 @@ export function commonShapes(
   });
   const multiplies = [...counts].some(([type, count]) => count > 1 && (byType.get(type)?.length ?? 0) > 1);
   if (!multiplies) return shared;
-  const different = differentShapes(algebra, shared);
+  const different = simplifyUnion(algebra, shared);
   if (different.length > limits.alternatives) throw limitExceeded("alternatives", limits.alternatives);
   return different;
 }
@@ -57,7 +57,7 @@ function commonGoal(algebra: Algebra, one: Goal, other: Goal): Goal {
     const values = fewValues.of(listed);
     const shapes = values === null ? null : readableShapes(algebra, against);
     if (values === null || shapes === null) continue;
-    const left = commonShapes(algebra, values, shapes);
+    const left = intersectShapes(algebra, values, shapes);
     if (left.length === 0) return noValue;
     return valueCount(left) === valueCount(values) ? listed : goal;
   }
@@ -110,7 +110,7 @@ function commonNumbers(algebra: Algebra, one: NumberShape, other: NumberShape): 
     span: commonSpan(one.span, other.span),
     values: null,
   };
-  const places = shape.isShort ? fewPlacesOf(shape.span) : null;
+  const places = shape.isShort ? listSpanValues(shape.span) : null;
   if (places === null) return shape;
   const values = places.filter((place) => texts.holdsNumber(shape, place));
   return values.length === 0 ? null : { ...shape, values };
@@ -161,7 +161,7 @@ function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): 
     if (isRequired && goal === noValue) return null;
     declared.push({ name, goal, isRequired });
   }
-  const shape = withClausesSettled({
+  const shape = resolveClauses({
     type: "object",
     declared,
     rules: commonRules(algebra, one.rules, other.rules),
@@ -169,7 +169,7 @@ function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): 
     max,
     minAt: one.min >= other.min ? one.minAt : other.minAt,
     needs: [...one.needs, ...other.needs],
-    clauses: bothClauses(one.clauses, other.clauses),
+    clauses: mergeClauses(one.clauses, other.clauses),
     evaluated: algebra.texts.compilation.expressions.or(one.evaluated, other.evaluated),
   });
   const requiredCount = shape?.declared.filter(({ isRequired }) => isRequired).length ?? 0;

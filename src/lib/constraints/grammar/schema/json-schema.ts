@@ -39,7 +39,7 @@ export function readJsonSchema(
     if (knownKeywords.includes(keyword)) compilation.notices.addKeywordBesideReference(keyword, pointer);
   return {
     symbol: writer.value(root),
-    hasValues: plans.isFruitful(root),
+    hasValues: plans.isSatisfiable(root),
     textOf: (value) => orderedText(plans, root, withDoubles(value)),
   };
 }

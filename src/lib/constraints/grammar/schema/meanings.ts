@@ -1,16 +1,16 @@
 // Interprets goals: reads their schemas' keywords in turn, and intersects the shapes. Computed on demand and cached.
 import { ConstraintRefusal, limitExceeded, readAt } from "../../regex/limits.ts";
 import type { SchemaDocument, SchemaPlace } from "./document.ts";
-import { otherShapes } from "./complement.ts";
+import { complementShapes } from "./complement.ts";
 import { FewValues } from "./few-values.ts";
 import { Goals, noValue } from "./goals.ts";
 import type { Goal } from "./goals.ts";
-import { differentShapes } from "./alternatives.ts";
-import { commonShapes } from "./intersect.ts";
+import { simplifyUnion } from "./alternatives.ts";
+import { intersectShapes } from "./intersect.ts";
 import type { Algebra } from "./alternatives.ts";
 import { readKeywords } from "./keywords/read-keywords.ts";
 import type { Keyword } from "./keywords/keyword.ts";
-import { checkNegation, withNothingEvaluated, withUnevaluated } from "./keywords/unevaluated.ts";
+import { checkNegation, clearEvaluated, withUnevaluated } from "./keywords/unevaluated.ts";
 import { allShapes } from "./shapes.ts";
 import type { Shape } from "./shapes.ts";
 import { Texts } from "./texts.ts";
@@ -58,7 +58,7 @@ export class Meanings implements Algebra {
       const [first, ...more] = this.#keywordsOf(place);
       const shapes = more.reduce(
         (sofar, { satisfying, pointer }) =>
-          this.#inKeyword(pointer, () => commonShapes(this, sofar, satisfying())),
+          this.#inKeyword(pointer, () => intersectShapes(this, sofar, satisfying())),
         first === undefined ? this.intersection([]) : this.#inKeyword(first.pointer, first.satisfying),
       );
       return withUnevaluated(this, place, shapes);
@@ -75,9 +75,9 @@ export class Meanings implements Algebra {
     const shapes = this.#guarded(place, () =>
       this.union(
         this.#keywordsOf(place).map(({ satisfying, excluding, pointer }) =>
-          this.#inKeyword(pointer, excluding ?? (() => otherShapes(this, satisfying(), pointer))),
+          this.#inKeyword(pointer, excluding ?? (() => complementShapes(this, satisfying(), pointer))),
         ),
-      ).map((shape) => withNothingEvaluated(shape)),
+      ).map((shape) => clearEvaluated(shape)),
     );
     this.#besidePlaces.set(place, shapes);
     return shapes;
@@ -85,11 +85,11 @@ export class Meanings implements Algebra {
 
   intersection(forms: readonly (readonly Shape[])[]): readonly Shape[] {
     if (forms.length === 0) return allShapes(this.texts.anyBody);
-    return forms.reduce((sofar, form) => commonShapes(this, sofar, form));
+    return forms.reduce((sofar, form) => intersectShapes(this, sofar, form));
   }
 
   union(forms: readonly (readonly Shape[])[]): readonly Shape[] {
-    return differentShapes(this, forms.flat());
+    return simplifyUnion(this, forms.flat());
   }
 
   /** Computes something for a goal, adding the goal's place to the refusal of an exceeded limit. */

@@ -11,10 +11,10 @@ import type { Texts } from "./texts.ts";
 const clausesMax = 16;
 
 /** Merges objects that only constrain the presence of names into one shape, in place of the first. */
-export function unitedByPresence(texts: Texts, shapes: readonly Shape[]): readonly Shape[] {
+export function mergeByPresence(texts: Texts, shapes: readonly Shape[]): readonly Shape[] {
   const cases = new Map<Shape, readonly Clause[]>();
   for (const shape of shapes) {
-    const clauses = shape.type === "object" ? clausesAlone(texts, shape) : null;
+    const clauses = shape.type === "object" ? asClauses(texts, shape) : null;
     if (clauses !== null) cases.set(shape, clauses);
   }
   if (cases.size < 2) return shapes;
@@ -30,7 +30,7 @@ export function unitedByPresence(texts: Texts, shapes: readonly Shape[]): readon
     united.flat().map(({ name }): [string, Declared] => [name, { name, goal: anyValue, isRequired: false }]),
   );
   const open = { ...(first as ObjectShape), declared: [...declared.values()], clauses: united };
-  const one = withClausesSettled(open);
+  const one = resolveClauses(open);
   return shapes.flatMap((shape) => {
     if (shape === first) return one ?? [];
     return cases.has(shape) ? [] : shape;
@@ -38,7 +38,7 @@ export function unitedByPresence(texts: Texts, shapes: readonly Shape[]): readon
 }
 
 /** Returns the shape as clauses; null if it has other requirements. */
-function clausesAlone(texts: Texts, shape: ObjectShape): readonly Clause[] | null {
+function asClauses(texts: Texts, shape: ObjectShape): readonly Clause[] | null {
   if (!isAnyObject({ ...shape, declared: [], clauses: [] }, texts.anyBody)) return null;
   const clauses = [...shape.clauses];
   for (const { name, goal, isRequired } of shape.declared) {
@@ -52,8 +52,8 @@ function clausesAlone(texts: Texts, shape: ObjectShape): readonly Clause[] | nul
 function eitherOf(one: readonly Clause[], other: readonly Clause[]): readonly Clause[] | null {
   const found: Clause[] = [];
   for (const clause of one.flatMap((first) => other.flatMap((second) => [joined(first, second)]))) {
-    if (clause === null || found.some((known) => isPart(known, clause))) continue;
-    found.splice(0, found.length, ...found.filter((known) => !isPart(clause, known)), clause);
+    if (clause === null || found.some((known) => clauseImplies(known, clause))) continue;
+    found.splice(0, found.length, ...found.filter((known) => !clauseImplies(clause, known)), clause);
     if (found.length > clausesMax) return null;
   }
   return found;
@@ -72,7 +72,7 @@ function joined(one: Clause, other: Clause): Clause | null {
 }
 
 /** True if `one` implies `other`. */
-export function isPart(one: Clause, other: Clause): boolean {
+export function clauseImplies(one: Clause, other: Clause): boolean {
   return one.every(({ name, isThere }) =>
     other.some((presence) => presence.name === name && presence.isThere === isThere),
   );
@@ -85,7 +85,7 @@ export function presenceOf(declared: { readonly goal: Goal; readonly isRequired:
 }
 
 /** Moves the clauses that have only one possibility into the shape's properties; null if they contradict each other. */
-export function withClausesSettled(shape: ObjectShape): ObjectShape | null {
+export function resolveClauses(shape: ObjectShape): ObjectShape | null {
   if (shape.clauses.length === 0) return shape;
   const declared = new Map(shape.declared.map((one) => [one.name, one]));
   let clauses = shape.clauses;
@@ -124,13 +124,13 @@ export function clauseCases(texts: Texts, shape: ObjectShape): readonly ObjectSh
     const decided = clause
       .slice(0, index + 1)
       .map(({ name, isThere }, at): Clause => [{ name, isThere: at === index ? isThere : !isThere }]);
-    const settled = withClausesSettled({ ...shape, clauses: [...decided, ...rest] });
+    const settled = resolveClauses({ ...shape, clauses: [...decided, ...rest] });
     return settled === null ? [] : clauseCases(texts, settled);
   });
 }
 
 /** Returns all clauses of both, without those implied by others. */
-export const bothClauses = (one: readonly Clause[], other: readonly Clause[]): readonly Clause[] => [
+export const mergeClauses = (one: readonly Clause[], other: readonly Clause[]): readonly Clause[] => [
   ...one,
-  ...other.filter((clause) => !one.some((known) => isPart(known, clause))),
+  ...other.filter((clause) => !one.some((known) => clauseImplies(known, clause))),
 ];

@@ -36,7 +36,7 @@ function commonStep(one: number, other: number): number {
 }
 
 /** Returns the decimal texts of all values in order; null if they are many or unknown. */
-export function fewPlacesOf({ least, greatest, step }: Span): readonly string[] | null {
+export function listSpanValues({ least, greatest, step }: Span): readonly string[] | null {
   if (step === 0 || !Number.isSafeInteger(Math.ceil(least)) || !Number.isSafeInteger(Math.floor(greatest)))
     return null;
   const first = Math.ceil(least / step);

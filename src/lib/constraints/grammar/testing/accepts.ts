@@ -1,5 +1,5 @@
 // Tests if a text is in a language, byte by byte and without tokens.
-import { type Language, restartFor } from "../language.ts";
+import { type Language, grantStepsFor } from "../language.ts";
 import { deadParser } from "../parser/machine.ts";
 
 /**
@@ -9,7 +9,7 @@ import { deadParser } from "../parser/machine.ts";
  */
 export function accepts({ machine, budget, start }: Language, text: string): boolean {
   const bytes = new TextEncoder().encode(text);
-  restartFor(budget, bytes.length);
+  grantStepsFor(budget, bytes.length);
   let state = start;
   for (const byte of bytes) {
     state = machine.next(state, byte);

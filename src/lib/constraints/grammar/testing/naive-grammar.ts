@@ -44,7 +44,7 @@ export function matchable(grammar: PlainGrammar): PlainGrammar {
 const countOf = (grammar: PlainGrammar): number => grammar.reduce((sum, rule) => sum + rule.length, 0);
 
 /** Returns a grammar of all prefixes of a grammar's texts; each alternative must match something. */
-export function beginningsOf(grammar: PlainGrammar): PlainGrammar {
+export function prefixGrammar(grammar: PlainGrammar): PlainGrammar {
   // The rule for prefixes of rule n has the number n plus the number of rules.
   const begun = (part: Part): readonly Part[] => [typeof part === "string" ? part : part + grammar.length];
   const beginnings = grammar.map((rule): Rule =>

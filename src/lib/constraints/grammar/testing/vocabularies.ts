@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createTokenDecoder } from "../../../tokenizer/tokenizer-json.ts";
 import { buildTokenTrie } from "../trie/token-trie.ts";
-import { grownVocabulary } from "../trie/grown-vocabulary.ts";
+import { syntheticVocabulary } from "../trie/synthetic-vocabulary.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";
 
 export type Tokens = readonly (Uint8Array | null)[];
@@ -48,7 +48,7 @@ const tinyFile = "models/hone-tiny/tokenizer.json";
 
 /** A byte-level vocabulary grown from the built-in model's. */
 export const byteLevelTokens = (tokenCount: number): Tokens =>
-  grownVocabulary(tokensOfFile(tinyFile), tokenCount);
+  syntheticVocabulary(tokensOfFile(tinyFile), tokenCount);
 
 /**
  * A SentencePiece vocabulary: three control tokens, a token per byte, and texts of whole characters with ▁ for a

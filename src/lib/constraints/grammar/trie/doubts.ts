@@ -16,7 +16,7 @@ export interface Doubt {
  *
  * @param texts of the lexeme before the token, one per symbol that records it; may omit texts longer than the token
  */
-export function isInDoubt(
+export function needsTrial(
   { leftAt, isScarce }: Doubt,
   bytes: Uint8Array,
   texts: readonly Uint8Array[],

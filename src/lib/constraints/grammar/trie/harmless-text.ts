@@ -63,16 +63,16 @@ function harmlessAt(text: Uint8Array, at: number): number {
 /** Transitions of an automaton's states under harmless text. */
 export class HarmlessSteps {
   readonly #automaton: Automaton;
-  /** Steps of the states shared with the ground automaton. */
-  readonly #ground: HarmlessSteps | null;
+  /** Steps of the states shared with the base automaton. */
+  readonly #base: HarmlessSteps | null;
   readonly #afterSeveralBytes: LexerState[] = [];
   readonly #afterAny: LexerState[] = [];
   readonly #reach: number[] = [];
   readonly #isFree: boolean[] = [];
 
-  constructor(automaton: Automaton, ground: HarmlessSteps | null = null) {
+  constructor(automaton: Automaton, base: HarmlessSteps | null = null) {
     this.#automaton = automaton;
-    this.#ground = ground;
+    this.#base = base;
   }
 
   /**
@@ -80,27 +80,27 @@ export class HarmlessSteps {
    * -1 for a dead state.
    */
   reach(state: LexerState): number {
-    return (this.#reach[state] ??= this.#groundOf(state)?.reach(state) ?? this.#countSteps(state));
+    return (this.#reach[state] ??= this.#baseOf(state)?.reach(state) ?? this.#countSteps(state));
   }
 
   /** True if the state accepts all harmless text, stays unchanged and cannot end. */
   isFree(state: LexerState): boolean {
     return (this.#isFree[state] ??=
-      this.#groundOf(state)?.isFree(state) ??
+      this.#baseOf(state)?.isFree(state) ??
       (!this.#automaton.isAccepting[state] && state !== deadState && this.after(state) === state));
   }
 
   /** Returns the common successor under all multi-byte harmless characters; dead if they differ. */
   afterSeveralBytes(state: LexerState): LexerState {
     return (this.#afterSeveralBytes[state] ??=
-      this.#groundOf(state)?.afterSeveralBytes(state) ??
+      this.#baseOf(state)?.afterSeveralBytes(state) ??
       this.#common(
         severalBytes.map((form) => form.reduce((at, range) => this.#afterRange(at, range), state)),
       ));
   }
 
-  #groundOf(state: LexerState): HarmlessSteps | null {
-    return state < this.#automaton.groundCount ? this.#ground : null;
+  #baseOf(state: LexerState): HarmlessSteps | null {
+    return state < this.#automaton.baseCount ? this.#base : null;
   }
 
   #countSteps(state: LexerState): number {
@@ -115,7 +115,7 @@ export class HarmlessSteps {
 
   /** Returns the common successor under all harmless characters; dead if they differ. */
   after(state: LexerState): LexerState {
-    return (this.#afterAny[state] ??= this.#groundOf(state)?.after(state) ?? this.#findAfter(state));
+    return (this.#afterAny[state] ??= this.#baseOf(state)?.after(state) ?? this.#findAfter(state));
   }
 
   #findAfter(state: LexerState): LexerState {

@@ -23,11 +23,11 @@ export interface LexemeWalk {
 export interface BorrowedTails {
   readonly tails: Tails;
   /** Tokens of the borrowed tails that are not valid here. */
-  readonly strangers: ReadonlySet<number>;
+  readonly excluded: ReadonlySet<number>;
 }
 
 /** The walk of a state that most harmless text leads to and stays in. */
-interface Loan {
+interface BorrowedWalk {
   readonly state: LexerState;
   readonly bits: Uint32Array;
   readonly tails: Tails;
@@ -48,7 +48,7 @@ export class LexemeWalker {
   /** Lexer state at each depth of the current path. */
   readonly #path: Int32Array;
   /** Lexer state there, starting from the borrowed state. */
-  readonly #loanPath: Int32Array;
+  readonly #borrowedPath: Int32Array;
 
   constructor(
     { automaton, steps }: { readonly automaton: Automaton; readonly steps: HarmlessSteps },
@@ -60,30 +60,30 @@ export class LexemeWalker {
     this.#trie = trie;
     this.#budget = budget;
     this.#path = new Int32Array(trie.depthMax + 1);
-    this.#loanPath = new Int32Array(trie.depthMax + 1);
+    this.#borrowedPath = new Int32Array(trie.depthMax + 1);
   }
 
   /** @param walkOf returns the walk of another state */
   walk(state: LexerState, walkOf: (state: LexerState) => LexemeWalk): LexemeWalk {
     const { harmless, others } = this.#trie;
-    const usual = this.#usual(state);
-    const loan = usual === state ? null : this.#loanFrom(usual, walkOf);
+    const majority = this.#majorityState(state);
+    const borrowed = majority === state ? null : this.#borrowFrom(majority, walkOf);
     const parts = {
-      harmless: this.#walkNodes(harmless, state, loan),
-      others: this.#walkNodes(others, state, loan),
+      harmless: this.#walkNodes(harmless, state, borrowed),
+      others: this.#walkNodes(others, state, borrowed),
     };
     const found = [
       { nodes: harmless, tops: parts.harmless.tops },
       { nodes: others, tops: parts.others.tops },
     ].filter(({ tops }) => tops.length > 0);
-    if (loan !== null) return this.#onLoan(loan, parts, found);
+    if (borrowed !== null) return this.#withBorrowed(borrowed, parts, found);
     const tokens = this.#allowed(parts);
-    const tails = usual === state ? tailsBelow(found, this.#trie) : null;
+    const tails = majority === state ? tailsBelow(found, this.#trie) : null;
     const exits = tails === null ? found : [];
     return {
       tokens,
       exits,
-      tails: tails && { tails, strangers: noStrangers },
+      tails: tails && { tails, excluded: noTokens },
       byteLength: bytesOf(tokens) + bytesOfExits(exits) + (tails?.byteLength ?? 0),
     };
   }
@@ -92,8 +92,8 @@ export class LexemeWalker {
    * Returns the walk of a state that most text leads to; null if text does not stay there, or its tails are not
    * listed.
    */
-  #loanFrom(lender: LexerState, walkOf: (state: LexerState) => LexemeWalk): Loan | null {
-    if (lender === deadState || this.#usual(lender) !== lender) return null;
+  #borrowFrom(lender: LexerState, walkOf: (state: LexerState) => LexemeWalk): BorrowedWalk | null {
+    if (lender === deadState || this.#majorityState(lender) !== lender) return null;
     const { tokens, tails } = walkOf(lender);
     return "bits" in tokens && tails !== null
       ? { state: lender, bits: tokens.bits, tails: tails.tails }
@@ -101,7 +101,7 @@ export class LexemeWalker {
   }
 
   /** Returns the state that most harmless bytes lead to; dead if there is none. */
-  #usual(state: LexerState): LexerState {
+  #majorityState(state: LexerState): LexerState {
     const counts = new Map<LexerState, number>();
     for (const byte of harmlessBytes) {
       const next = this.#automaton.next(state, byte);
@@ -113,18 +113,18 @@ export class LexemeWalker {
   }
 
   /** Finds the tokens that the lexeme accepts from the state, and the nodes at which it may end. */
-  #walkNodes(nodes: TrieNodes, state: LexerState, loan: Loan | null): PartWalk {
+  #walkNodes(nodes: TrieNodes, state: LexerState, borrowed: BorrowedWalk | null): PartWalk {
     const { byteOf, depthOf, endOf, tokens, tokensBefore, oddFrom, nodeCount } = nodes;
     const automaton = this.#automaton;
     const path = this.#path;
-    const loanPath = this.#loanPath;
+    const borrowedPath = this.#borrowedPath;
     const allowed = new TokenRuns(tokens);
     const exits: number[] = [];
     const gaps: number[] = [];
     let borrowedTo = 0;
     let visited = 0;
     path[0] = state;
-    loanPath[0] = loan?.state ?? deadState;
+    borrowedPath[0] = borrowed?.state ?? deadState;
     for (let node = 1; node < nodeCount;) {
       visited += 1;
       const end = endOf[node];
@@ -138,7 +138,7 @@ export class LexemeWalker {
         if (next < end) {
           path.fill(before, depth, depthOf[next]);
           // Nothing below is borrowed.
-          loanPath.fill(deadState, depth, depthOf[next]);
+          borrowedPath.fill(deadState, depth, depthOf[next]);
         }
         node = next;
         continue;
@@ -149,12 +149,12 @@ export class LexemeWalker {
         continue;
       }
       path[depth] = after;
-      loanPath[depth] = loan === null ? deadState : automaton.next(loanPath[depth - 1], byte);
+      borrowedPath[depth] = borrowed === null ? deadState : automaton.next(borrowedPath[depth - 1], byte);
       // While both states agree from here on, the borrowed walk applies. This state is not dead, so the other is not
       // either.
-      const isSame = after === loanPath[depth];
+      const isSame = after === borrowedPath[depth];
       const isAll = !isSame && this.#takesAllBelow(nodes, node, path);
-      if (isSame || (isAll && loan !== null && this.#takesAllBelow(nodes, node, loanPath))) {
+      if (isSame || (isAll && borrowed !== null && this.#takesAllBelow(nodes, node, borrowedPath))) {
         if (tokensBefore[node] > borrowedTo) gaps.push(borrowedTo, tokensBefore[node]);
         borrowedTo = tokensBefore[end];
         node = end;
@@ -166,8 +166,8 @@ export class LexemeWalker {
         continue;
       }
       // If only the other state may end here, its tails below would be taken for this state's.
-      if (automaton.isAccepting[loanPath[depth]] && !automaton.isAccepting[after])
-        loanPath[depth] = deadState;
+      if (automaton.isAccepting[borrowedPath[depth]] && !automaton.isAccepting[after])
+        borrowedPath[depth] = deadState;
       allowed.add(tokensBefore[node], tokensBefore[node + 1]);
       if (automaton.isAccepting[after] && end > node + 1) exits.push(node);
       node += 1;
@@ -188,26 +188,26 @@ export class LexemeWalker {
     return !isWithinCharacter(byteOf[node + 1]) && steps.reach(path[depth]) >= height;
   }
 
-  #onLoan(
-    { bits: lent, tails }: Loan,
+  #withBorrowed(
+    { bits: borrowedBits, tails }: BorrowedWalk,
     { harmless, others }: { readonly harmless: PartWalk; readonly others: PartWalk },
     exits: readonly Exits[],
   ): LexemeWalk {
-    const bits = lent.slice();
-    const strangers = new Set<number>();
+    const bits = borrowedBits.slice();
+    const excluded = new Set<number>();
     const leaveOut = (tokens: Int32Array, gaps: readonly number[]): void => {
       for (let gap = 0; gap < gaps.length; gap += 2)
         for (let at = gaps[gap]; at < gaps[gap + 1]; at++) {
           bits[tokens[at] >>> 5] &= ~(1 << (tokens[at] & 31));
-          if (tails.has(tokens[at])) strangers.add(tokens[at]);
+          if (tails.has(tokens[at])) excluded.add(tokens[at]);
         }
     };
     leaveOut(this.#trie.harmless.tokens, harmless.gaps);
     leaveOut(this.#trie.others.tokens, others.gaps);
     harmless.allowed.setIn(bits);
     others.allowed.setIn(bits);
-    const byteLength = bits.byteLength + bytesOfExits(exits) + strangers.size * bytesPerStranger;
-    return { tokens: { bits }, exits, tails: { tails, strangers }, byteLength };
+    const byteLength = bits.byteLength + bytesOfExits(exits) + excluded.size * bytesPerExcluded;
+    return { tokens: { bits }, exits, tails: { tails, excluded }, byteLength };
   }
 
   #allowed(parts: { readonly harmless: PartWalk; readonly others: PartWalk }): LexemeWalk["tokens"] {
@@ -231,10 +231,10 @@ export class LexemeWalker {
   }
 }
 
-const noStrangers: ReadonlySet<number> = new Set();
+const noTokens: ReadonlySet<number> = new Set();
 
 /** Measured: an entry of a set. */
-const bytesPerStranger = 40;
+const bytesPerExcluded = 40;
 
 const bytesOf = (tokens: LexemeWalk["tokens"]): number =>
   "ids" in tokens ? tokens.ids.byteLength : tokens.bits.byteLength;

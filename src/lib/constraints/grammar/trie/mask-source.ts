@@ -6,11 +6,11 @@ import { deadParser } from "../parser/machine.ts";
 import type { Machine, ParserState } from "../parser/machine.ts";
 import type { Stacks } from "../parser/stacks.ts";
 import { ByteCache } from "./byte-cache.ts";
-import { ground } from "../ground.ts";
-import { groundWalks } from "./ground-walks.ts";
-import type { GroundWalks } from "./ground-walks.ts";
+import { constraintBase } from "../constraint-base.ts";
+import { baseWalks } from "./base-walks.ts";
+import type { BaseWalks } from "./base-walks.ts";
 import { HarmlessSteps } from "./harmless-text.ts";
-import { isInDoubt } from "./doubts.ts";
+import { needsTrial } from "./doubts.ts";
 import type { Doubt } from "./doubts.ts";
 import { LexemeWalker } from "./lexeme-walk.ts";
 import type { LexemeWalk } from "./lexeme-walk.ts";
@@ -32,7 +32,7 @@ export class MaskSource {
   readonly #budget: StepBudget;
   readonly #walker: LexemeWalker;
   readonly #saturation: Saturation;
-  readonly #groundWalks: GroundWalks;
+  readonly #baseWalks: BaseWalks;
   readonly #walks: ByteCache<LexerState, LexemeWalk>;
   /** By the inputs of a mask: the lexemes, as far as tokens can distinguish them, and their continuations. */
   readonly #masks: ByteCache<string, KnownMask>;
@@ -47,9 +47,9 @@ export class MaskSource {
     this.#trie = trie;
     this.#budget = budget;
     const { automaton } = machine;
-    const steps = new HarmlessSteps(automaton, ground().steps);
+    const steps = new HarmlessSteps(automaton, constraintBase().steps);
     this.#walker = new LexemeWalker({ automaton, steps }, trie, budget);
-    this.#groundWalks = groundWalks(trie);
+    this.#baseWalks = baseWalks(trie);
     this.#saturation = new Saturation(automaton, trie.depthMax);
     this.#walks = new ByteCache(limits.cachedMaskBytes / 2);
     this.#masks = new ByteCache(limits.cachedMaskBytes / 2);
@@ -74,7 +74,7 @@ export class MaskSource {
     for (const doubt of doubts) {
       const { token, thread } = doubt;
       const bytes = this.#trie.bytesOf[token] ?? noBytes;
-      if (isInDoubt(doubt, bytes, machine.recalledTexts(follows[thread], bytes.length)))
+      if (needsTrial(doubt, bytes, machine.recalledTexts(follows[thread], bytes.length)))
         setBit(into, token, this.#goesOn(state, bytes));
     }
   }
@@ -104,8 +104,8 @@ export class MaskSource {
       for (const { nodes, tops } of walk.exits)
         for (const top of tops) this.#walkBelow({ nodes, top }, { after, recalling, doubts }, into);
       if (walk.tails === null) continue;
-      const { tails, strangers } = walk.tails;
-      this.#walkBelow({ nodes: tails.nodes, top: 0, strangers }, { after, recalling, doubts }, into);
+      const { tails, excluded } = walk.tails;
+      this.#walkBelow({ nodes: tails.nodes, top: 0, excluded }, { after, recalling, doubts }, into);
     }
     const bits = into.slice(0, Math.ceil(this.#trie.tokenCount / 32));
     const mask = { bits, doubts };
@@ -120,7 +120,7 @@ export class MaskSource {
   }
 
   #walk = (lexer: LexerState): LexemeWalk => {
-    if (lexer < this.#machine.automaton.groundCount) return this.#groundWalks.of(lexer);
+    if (lexer < this.#machine.automaton.baseCount) return this.#baseWalks.of(lexer);
     const known = this.#walks.get(lexer);
     if (known !== undefined) return known;
     const walk = this.#walker.walk(lexer, this.#walk);
@@ -131,12 +131,12 @@ export class MaskSource {
   /**
    * Adds the tokens below a node that can follow a parser state.
    *
-   * @param below.strangers tokens to leave out
+   * @param below.excluded tokens to leave out
    * @param from.recalling index of the lexeme that ends at the node, if its text is recorded
    * @param from.doubts receives the tokens that may be invalid after some texts of that lexeme
    */
   #walkBelow(
-    { nodes, top, strangers }: Below,
+    { nodes, top, excluded }: Below,
     from: { readonly after: ParserState; readonly recalling: number | null; readonly doubts: Doubt[] },
     into: Uint32Array,
   ): void {
@@ -158,7 +158,7 @@ export class MaskSource {
       const length = depth - leftAt;
       for (let at = tokensBefore[node]; at < tokensBefore[node + 1]; at++) {
         const token = tokens[at];
-        if (strangers?.has(token) === true) continue;
+        if (excluded?.has(token) === true) continue;
         setBit(into, token, true);
         // A single byte after the lexeme only separates it from the next one.
         if (from.recalling !== null && length > 1)
@@ -178,7 +178,7 @@ export class MaskSource {
 interface Below {
   readonly nodes: TrieNodes;
   readonly top: number;
-  readonly strangers?: ReadonlySet<number>;
+  readonly excluded?: ReadonlySet<number>;
 }
 
 const noBytes = new Uint8Array();

@@ -1,11 +1,11 @@
 // Reads classes of characters as patterns write them: in brackets, or as an escape.
 import {
   allCharacters,
-  commonPoints,
+  intersectPoints,
   digits,
   lastCodePoint,
-  otherPoints,
-  unitedPoints,
+  complementPoints,
+  unionPoints,
   whiteSpace,
   wordCharacters,
 } from "./code-points.ts";
@@ -16,10 +16,10 @@ import { unicodeProperty } from "./unicode-property.ts";
 
 const namedClasses: Readonly<Record<string, CodePoints>> = {
   d: digits,
-  D: otherPoints(digits),
+  D: complementPoints(digits),
   w: wordCharacters,
   s: whiteSpace,
-  S: otherPoints(whiteSpace),
+  S: complementPoints(whiteSpace),
 };
 
 const controlEscapes: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, 0: 0 };
@@ -59,8 +59,8 @@ export function readCharacterClass(source: ClassSource): CodePoints {
     else if (low[0] > high[0]) throw reader.malformed("a range whose ends are out of order", dash);
     else members.push([low[0], high[0]]);
   }
-  const set = fold(unitedPoints(...members));
-  return commonPoints(isNegated ? otherPoints(set) : set, allCharacters);
+  const set = fold(unionPoints(...members));
+  return intersectPoints(isNegated ? complementPoints(set) : set, allCharacters);
 }
 
 const isSingle = (set: CodePoints): boolean => set.length === 2 && set[0] === set[1];
@@ -83,9 +83,9 @@ export function readClassEscape(source: ClassSource, start: number): CodePoints 
   const { reader, fold } = source;
   const letter = reader.take();
   // A character whose other case is a word character counts as a word character itself.
-  if (letter === "W") return commonPoints(otherPoints(fold(wordCharacters)), allCharacters);
+  if (letter === "W") return intersectPoints(complementPoints(fold(wordCharacters)), allCharacters);
   const named = namedClasses[letter];
-  if (named !== undefined) return commonPoints(named, allCharacters);
+  if (named !== undefined) return intersectPoints(named, allCharacters);
   if (letter === "p" || letter === "P") return readProperty(source, letter === "P", start);
   if (letter === "0" && /\d/.test(reader.peek())) throw reader.notExact("an octal escape", start);
   const control = controlEscapes[letter];
@@ -130,5 +130,5 @@ function readProperty({ reader, budget }: ClassSource, isNegated: boolean, start
   if (name === undefined) throw reader.malformed("a property without a name", start);
   const set = unicodeProperty(name, budget);
   if (set === null) throw reader.notExact(`the property ${name}`, start);
-  return isNegated ? commonPoints(otherPoints(set), allCharacters) : set;
+  return isNegated ? intersectPoints(complementPoints(set), allCharacters) : set;
 }

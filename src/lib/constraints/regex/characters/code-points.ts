@@ -6,7 +6,7 @@ export const lastCodePoint = 0x10ffff;
 /** All characters that UTF-8 text can hold: all code points except surrogates. */
 export const allCharacters: CodePoints = [0, 0xd7ff, 0xe000, lastCodePoint];
 
-export function unitedPoints(...sets: readonly CodePoints[]): CodePoints {
+export function unionPoints(...sets: readonly CodePoints[]): CodePoints {
   const ranges = sets.flatMap(rangesOf).sort((one, other) => one[0] - other[0]);
   const united: number[] = [];
   for (const [low, high] of ranges) {
@@ -18,7 +18,7 @@ export function unitedPoints(...sets: readonly CodePoints[]): CodePoints {
 }
 
 /** Returns the complement of the set. */
-export function otherPoints(set: CodePoints): CodePoints {
+export function complementPoints(set: CodePoints): CodePoints {
   const others: number[] = [];
   let next = 0;
   for (const [low, high] of rangesOf(set)) {
@@ -29,7 +29,7 @@ export function otherPoints(set: CodePoints): CodePoints {
   return others;
 }
 
-export function commonPoints(one: CodePoints, other: CodePoints): CodePoints {
+export function intersectPoints(one: CodePoints, other: CodePoints): CodePoints {
   const common: number[] = [];
   for (let [at, otherAt] = [0, 0]; at < one.length && otherAt < other.length;) {
     const low = Math.max(one[at], other[otherAt]);
@@ -47,7 +47,7 @@ export function rangesOf(set: CodePoints): readonly (readonly [low: number, high
 }
 
 export function pointsOf(text: string): CodePoints {
-  return unitedPoints(...Array.from(text, (character) => [codePoint(character), codePoint(character)]));
+  return unionPoints(...Array.from(text, (character) => [codePoint(character), codePoint(character)]));
 }
 
 function codePoint(character: string): number {
@@ -58,7 +58,7 @@ function codePoint(character: string): number {
 export const digits: CodePoints = [0x30, 0x39];
 export const wordCharacters: CodePoints = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a];
 export const lineEnds: CodePoints = [0x0a, 0x0a, 0x0d, 0x0d, 0x2028, 0x2029];
-export const whiteSpace: CodePoints = unitedPoints(
+export const whiteSpace: CodePoints = unionPoints(
   [0x09, 0x0d],
   [0x20, 0x20],
   [0xa0, 0xa0],

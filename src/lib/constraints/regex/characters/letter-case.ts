@@ -1,6 +1,6 @@
 // Characters that differ only in case, according to the JavaScript engine (ECMA-262, Canonicalize with the flag u:
 // Unicode simple case folding). The table is built once, from all characters with case.
-import { pointsOf, rangesOf, unitedPoints } from "./code-points.ts";
+import { pointsOf, rangesOf, unionPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
 import type { StepBudget } from "../limits.ts";
 
@@ -36,7 +36,7 @@ export function inEitherCase(set: CodePoints, budget: StepBudget): CodePoints {
     budget.spend((index - start) >>> lookedAtPerStepLog2);
   }
   budget.spend((set.length / 2 + met.size * 2) >>> lookedAtPerStepLog2);
-  return met.size === 0 ? set : unitedPoints(set, [...met].flat());
+  return met.size === 0 ? set : unionPoints(set, [...met].flat());
 }
 
 /** Returns the index of the first number at or above the bound. */

@@ -1,6 +1,13 @@
 // Byte encodings of characters: UTF-8, or the contents of a JSON string with all escapes that JSON allows (RFC 8259,
 // section 7). Lone surrogates have no encoding.
-import { commonPoints, lastCodePoint, otherPoints, pointsOf, rangesOf, unitedPoints } from "./code-points.ts";
+import {
+  intersectPoints,
+  lastCodePoint,
+  complementPoints,
+  pointsOf,
+  rangesOf,
+  unionPoints,
+} from "./code-points.ts";
 import { allCharacters } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
 import type { Expression, Expressions } from "../expressions.ts";
@@ -39,7 +46,7 @@ const utf8Lengths = [
 
 function utf8(expressions: Expressions, set: CodePoints): Expression {
   const parts: Expression[] = [];
-  for (const [from, to] of rangesOf(commonPoints(set, allCharacters))) {
+  for (const [from, to] of rangesOf(intersectPoints(set, allCharacters))) {
     if (from < 0x80) parts.push(expressions.range(from, Math.min(to, 0x7f)));
     for (const { low, high, lead, width } of utf8Lengths) {
       if (from > high || to < low) continue;
@@ -59,7 +66,7 @@ function utf8(expressions: Expressions, set: CodePoints): Expression {
 }
 
 /** Characters that JSON strings must escape. */
-const escapedPoints = unitedPoints([0, 0x1f], pointsOf('"\\'));
+const escapedPoints = unionPoints([0, 0x1f], pointsOf('"\\'));
 const shortEscapes: readonly (readonly [letter: string, character: string])[] = [
   ['"', '"'],
   ["\\", "\\"],
@@ -73,32 +80,32 @@ const shortEscapes: readonly (readonly [letter: string, character: string])[] = 
 
 function jsonCharacter(expressions: Expressions, set: CodePoints): Expression {
   const letters = shortEscapes
-    .filter(([, character]) => commonPoints(set, pointsOf(character)).length > 0)
+    .filter(([, character]) => intersectPoints(set, pointsOf(character)).length > 0)
     .map(([letter]) => letter);
   const escapes = [
     ...letters.map((letter) => byteOf(expressions, letter)),
     expressions.sequence(byteOf(expressions, "u"), hexadecimal(expressions, set)),
   ];
   return expressions.or(
-    utf8(expressions, commonPoints(set, otherPoints(escapedPoints))),
+    utf8(expressions, intersectPoints(set, complementPoints(escapedPoints))),
     expressions.sequence(byteOf(expressions, "\\"), expressions.or(...escapes)),
   );
 }
 
 function shortestCharacter(expressions: Expressions, set: CodePoints): Expression {
-  const escapes = rangesOf(commonPoints(set, escapedPoints)).flatMap(([from, to]) =>
+  const escapes = rangesOf(intersectPoints(set, escapedPoints)).flatMap(([from, to]) =>
     Array.from({ length: to - from + 1 }, (_, index) => {
       const written = JSON.stringify(String.fromCodePoint(from + index)).slice(1, -1);
       return expressions.literal(new TextEncoder().encode(written));
     }),
   );
-  return expressions.or(utf8(expressions, commonPoints(set, otherPoints(escapedPoints))), ...escapes);
+  return expressions.or(utf8(expressions, intersectPoints(set, complementPoints(escapedPoints))), ...escapes);
 }
 
 /** Four hexadecimal digits, or a surrogate pair: the part after `\u`. */
 function hexadecimal(expressions: Expressions, set: CodePoints): Expression {
   const parts: Expression[] = [];
-  for (const [from, to] of rangesOf(commonPoints(set, allCharacters))) {
+  for (const [from, to] of rangesOf(intersectPoints(set, allCharacters))) {
     if (from <= 0xffff) parts.push(hexRange(expressions, from, Math.min(to, 0xffff)));
     if (to < 0x10000) continue;
     const first = Math.max(from, 0x10000) - 0x10000;

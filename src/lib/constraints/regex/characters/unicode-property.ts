@@ -1,7 +1,7 @@
 // The characters of a Unicode property, taken from the JavaScript engine's tables. Recently used properties are
 // cached, but each use costs the same steps, so no client affects another's budget. Properties of strings (flag v) are
 // unsupported.
-import { allCharacters, commonPoints } from "./code-points.ts";
+import { allCharacters, intersectPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
 import type { StepBudget } from "../limits.ts";
 
@@ -49,7 +49,7 @@ function findProperty(name: string): CodePoints | null {
     if (set.at(-1) === first - 1) set[set.length - 1] = last;
     else set.push(first, last);
   }
-  return commonPoints(set, allCharacters);
+  return intersectPoints(set, allCharacters);
 }
 
 function propertyExpression(name: string): RegExp | null {

@@ -9,7 +9,7 @@ import { HttpFailure, reasonOf as systemReason } from "../../../../base/http-cli
 import { readBytes } from "../../../../base/http-client/read-answer.ts";
 import type { EncodedRequest } from "../wire/encoding.ts";
 import { jsonType } from "../wire/encoding.ts";
-import { away, isPassing, type Reply, reasonOf } from "./refusals.ts";
+import { trainerUnavailable, isTransient, type Reply, reasonOf } from "./refusals.ts";
 
 export interface ConnectionOptions {
   /** Without `/api/v1`. */
@@ -103,18 +103,18 @@ export class TinkerConnection {
       let failure: ServiceError;
       try {
         reply = await this.once(asked, { signal });
-        if (!isPassing(reply)) return reply;
-        failure = this.#away(asked, reasonOf(reply));
+        if (!isTransient(reply)) return reply;
+        failure = this.#trainerUnavailable(asked, reasonOf(reply));
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error;
-        failure = this.#away(asked, error.message, error);
+        failure = this.#trainerUnavailable(asked, error.message, error);
         if (error.hasArrived && !isRepeatable) throw failure;
       }
       // With 503 a server has not begun; with other server errors it may have.
       if (reply !== null && reply.status >= 500 && reply.status !== 503 && !isRepeatable) throw failure;
       const full = Math.min(pauseMs * 2 ** failedCount, pauseMsMax);
       const waitMs = Math.max(
-        full * (0.5 + chance() / 2),
+        full * (0.5 + randomFraction() / 2),
         Math.min((reply?.retryAfterSeconds ?? 0) * 1000, patienceMs),
       );
       if (clock.monotonicMs() - beganMs + waitMs > patienceMs) throw failure;
@@ -176,7 +176,7 @@ export class TinkerConnection {
     try {
       return await this.#client.send({ url: new URL(url), headers, refusesRedirects: true, signal });
     } catch (error) {
-      throw away(`The trainer's archive cannot be fetched (${systemReason(error)}).`, error);
+      throw trainerUnavailable(`The trainer's archive cannot be fetched (${systemReason(error)}).`, error);
     }
   }
 
@@ -190,7 +190,7 @@ export class TinkerConnection {
     return `${this.url}/api/v1/${path}`;
   }
 
-  #away({ path }: Asked, reason: string, cause?: unknown): ServiceError {
+  #trainerUnavailable({ path }: Asked, reason: string, cause?: unknown): ServiceError {
     return new ServiceError({
       code: "unavailable",
       message: `The trainer at ${this.url} did not answer ${path} (${reason}).`,
@@ -200,7 +200,7 @@ export class TinkerConnection {
 }
 
 /** Returns a random number in [0, 1). */
-function chance(): number {
+function randomFraction(): number {
   return freshSeed() / 2 ** 48;
 }
 

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { type TinkerConnection, Unanswered } from "./connection.ts";
-import { garbled, isPassing, jsonOf, reasonOf, refusalOf, type Reply } from "./refusals.ts";
+import { garbled, isTransient, jsonOf, reasonOf, refusalOf, type Reply } from "./refusals.ts";
 import { jsonType } from "../wire/encoding.ts";
 
 export interface FutureOptions {
@@ -34,7 +34,7 @@ export const futureLimits: FutureLimits = {
  * A future that the server has forgotten; hosted servers keep futures only for a while. The operation may have been
  * carried out.
  */
-export class ForgottenPromise extends ServiceError {}
+export class ForgottenFuture extends ServiceError {}
 
 export class Futures {
   readonly #connection: TinkerConnection;
@@ -62,7 +62,7 @@ export class Futures {
    *
    * @param requestId the future's name
    * @throws ServiceError `unsupported` if the operation failed permanently, `unavailable` if the server lost it or
-   * does not answer, `cancelled`; ForgottenPromise, which is also `unavailable`
+   * does not answer, `cancelled`; ForgottenFuture, which is also `unavailable`
    */
   async result(requestId: string, { what, accept = jsonType, signal }: FutureOptions): Promise<Reply> {
     const { operationMs, pollMs, silenceMs } = this.#limits;
@@ -74,7 +74,7 @@ export class Futures {
         throw lost(`The trainer has not finished ${what} within ${operationMs / 1000} s.`);
       const reply = await this.#poll({ requestId, accept, timeoutMs: pollMs, signal });
       const nowMs = this.#clock.monotonicMs();
-      if (reply === null || (isPassing(reply) && reply.status !== 408)) {
+      if (reply === null || (isTransient(reply) && reply.status !== 408)) {
         if (nowMs - heardMs > silenceMs)
           throw lost(`The trainer at ${this.#connection.url} has not answered for ${silenceMs / 1000} s.`);
       } else {
@@ -117,7 +117,7 @@ export class Futures {
         { method: "GET", path: "healthz", timeoutMs: this.#limits.pollMs },
         { signal },
       );
-      return { ...reply, status: isPassing(reply) ? reply.status : 408 };
+      return { ...reply, status: isTransient(reply) ? reply.status : 408 };
     } catch (error) {
       if (error instanceof Unanswered) return null;
       throw error;
@@ -135,7 +135,7 @@ export class Futures {
 function resultOf(reply: Reply, what: string): Reply | null {
   if (reply.status === 408) return null;
   if (reply.status === 410)
-    throw new ForgottenPromise({
+    throw new ForgottenFuture({
       code: "unavailable",
       message: `The trainer has forgotten ${what} (${reasonOf(reply)}).`,
     });

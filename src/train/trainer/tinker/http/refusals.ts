@@ -52,7 +52,7 @@ export function reasonOf({ body, status }: Reply): string {
 }
 
 /** True if a retry may succeed. */
-export function isPassing({ status }: Pick<Reply, "status">): boolean {
+export function isTransient({ status }: Pick<Reply, "status">): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
@@ -71,10 +71,11 @@ export function refusalOf(reply: Reply, what: string): ServiceError {
   const { status } = reply;
   const reason = reasonOf(reply);
   if (status === 401 || status === 403)
-    return away(`The trainer denies this server access (${reason}); set HONE_TRAINER_KEY.`);
-  if (status === 402) return away(`The trainer asks for payment (${reason}).`);
-  if (fullPattern.test(reason)) return away(`The trainer has no room for another model (${reason}).`);
-  if (isPassing(reply) || isGone(reply) || lostPattern.test(reason))
+    return trainerUnavailable(`The trainer denies this server access (${reason}); set HONE_TRAINER_KEY.`);
+  if (status === 402) return trainerUnavailable(`The trainer asks for payment (${reason}).`);
+  if (fullPattern.test(reason))
+    return trainerUnavailable(`The trainer has no room for another model (${reason}).`);
+  if (isTransient(reply) || isGone(reply) || lostPattern.test(reason))
     return new ServiceError({ code: "unavailable", message: `The trainer refused ${what}: ${reason}.` });
   return new ServiceError({ code: "unsupported", message: `The trainer refused ${what}: ${reason}.` });
 }
@@ -85,7 +86,7 @@ export function isGone({ status }: Pick<Reply, "status">): boolean {
 }
 
 /** Returns a transient error; a job that meets it waits. */
-export function away(message: string, cause?: unknown): ServiceError {
+export function trainerUnavailable(message: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "trainer-away", message, cause });
 }
 

@@ -3,7 +3,7 @@
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import type { TinkerConnection } from "./connection.ts";
-import { away, garbled, isGone, jsonOf, refusalOf } from "./refusals.ts";
+import { trainerUnavailable, garbled, isGone, jsonOf, refusalOf } from "./refusals.ts";
 
 /** Interval of heartbeats; servers end a session after five minutes without one. */
 const beatMs = 20_000;
@@ -75,6 +75,7 @@ export class TinkerSession {
 
 /** Marks an error as transient: at the start of a job, waiting loses nothing. */
 function asAway(error: unknown): never {
-  if (error instanceof ServiceError && error.code === "unavailable") throw away(error.message, error);
+  if (error instanceof ServiceError && error.code === "unavailable")
+    throw trainerUnavailable(error.message, error);
   throw error;
 }

@@ -4,9 +4,9 @@ import { limitExceeded } from "../../../regex/limits.ts";
 import type { GrammarLimits } from "../../../regex/limits.ts";
 import {
   allCharacters,
-  commonPoints,
-  otherPoints,
-  unitedPoints,
+  intersectPoints,
+  complementPoints,
+  unionPoints,
 } from "../../../regex/characters/code-points.ts";
 import type { CodePoints } from "../../../regex/characters/code-points.ts";
 import { Reader } from "../../../regex/reader.ts";
@@ -98,8 +98,8 @@ function readClass(reader: Reader, start: number): CodePoints {
     if (high < low) throw reader.malformed("a range whose ends are out of order", start);
     members.push([low, high]);
   }
-  const set = unitedPoints(...members);
-  return commonPoints(isNegated ? otherPoints(set) : set, allCharacters);
+  const set = unionPoints(...members);
+  return intersectPoints(isNegated ? complementPoints(set) : set, allCharacters);
 }
 
 const escapes: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9 };

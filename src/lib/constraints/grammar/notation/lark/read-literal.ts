@@ -1,7 +1,7 @@
 // Reads the literals of Lark's notation: strings, ranges of characters, regular expressions and JSON.
 import { parseExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
-import { allCharacters, commonPoints } from "../../../regex/characters/code-points.ts";
+import { allCharacters, intersectPoints } from "../../../regex/characters/code-points.ts";
 import { inEitherCase } from "../../../regex/characters/letter-case.ts";
 import { parsePattern, type PatternEffort } from "../../../regex/parse-pattern.ts";
 import { hasAssertion } from "../../../regex/pattern.ts";
@@ -19,7 +19,7 @@ export function readStringOrRange(reader: Reader, { budget }: PatternEffort): Gr
       throw reader.malformed("a range whose ends are not one character each", position);
     const [first, last] = [low[0].codePointAt(0) ?? 0, high[0].codePointAt(0) ?? 0];
     if (first > last) throw reader.malformed("a range whose ends are out of order", position);
-    return { kind: "character", set: commonPoints([first, last], allCharacters) };
+    return { kind: "character", set: intersectPoints([first, last], allCharacters) };
   }
   const ignoresCase = reader.match(/i\b/y) !== null;
   const parts = Array.from(text, (character): GrammarNode => {

@@ -3,7 +3,7 @@ import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { anyValue } from "../goals.ts";
 import { allShapes, anyArray } from "../shapes.ts";
 import type { ArrayShape } from "../shapes.ts";
-import { countOf, malformed, ofType, saying, subschema, subschemas } from "./keyword.ts";
+import { countOf, malformed, ofType, simpleKeyword, subschema, subschemas } from "./keyword.ts";
 import type { KeywordContext, Keyword, KeywordPlace, ReadKeyword } from "./keyword.ts";
 
 export const arrayKeywords: Readonly<Record<string, ReadKeyword>> = {
@@ -58,5 +58,5 @@ function itemsBehind(
 }
 
 function arrays({ texts }: KeywordContext, changed: Partial<ArrayShape>, pointer: string): Keyword {
-  return saying(ofType(allShapes(texts.anyBody), { ...anyArray, ...changed }), pointer);
+  return simpleKeyword(ofType(allShapes(texts.anyBody), { ...anyArray, ...changed }), pointer);
 }

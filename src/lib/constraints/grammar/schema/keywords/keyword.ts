@@ -21,7 +21,7 @@ export interface Keyword {
 }
 
 /** Makes a keyword that combines no schemas. */
-export function saying(shapes: readonly Shape[], pointer: string): Keyword {
+export function simpleKeyword(shapes: readonly Shape[], pointer: string): Keyword {
   return { pointer, satisfying: () => shapes };
 }
 

@@ -5,11 +5,11 @@ import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { noValue } from "../goals.ts";
 import { escaped } from "../document.ts";
 import type { SchemaPlace } from "../document.ts";
-import { commonShapes } from "../intersect.ts";
-import { rivalsOf } from "../rivals.ts";
+import { intersectShapes } from "../intersect.ts";
+import { overlappingBranches } from "../branch-overlap.ts";
 import { allShapes, anyObject } from "../shapes.ts";
 import type { Shape } from "../shapes.ts";
-import { malformed, namesOf, ofType, refused, saying, subschema, subschemas } from "./keyword.ts";
+import { malformed, namesOf, ofType, refused, simpleKeyword, subschema, subschemas } from "./keyword.ts";
 import type { Keyword, KeywordContext, ReadKeyword } from "./keyword.ts";
 import { requiring } from "./objects.ts";
 
@@ -73,24 +73,24 @@ export const logicKeywords: Readonly<Record<string, ReadKeyword>> = {
       pointer,
       satisfying: () =>
         context.union([
-          then === null ? holds() : commonShapes(context, holds(), context.satisfying(then)),
-          otherwise === null ? fails() : commonShapes(context, fails(), context.satisfying(otherwise)),
+          then === null ? holds() : intersectShapes(context, holds(), context.satisfying(then)),
+          otherwise === null ? fails() : intersectShapes(context, fails(), context.satisfying(otherwise)),
         ]),
       excluding: () =>
         context.union([
-          then === null ? [] : commonShapes(context, holds(), context.excluding(then)),
-          otherwise === null ? [] : commonShapes(context, fails(), context.excluding(otherwise)),
+          then === null ? [] : intersectShapes(context, holds(), context.excluding(then)),
+          otherwise === null ? [] : intersectShapes(context, fails(), context.excluding(otherwise)),
         ]),
     };
   },
   dependentRequired(context, value, { pointer }) {
-    return saying(dependencies(context, value, pointer), pointer);
+    return simpleKeyword(dependencies(context, value, pointer), pointer);
   },
   dependentSchemas(context, value, { pointer }) {
-    return saying(dependencies(context, value, pointer), pointer);
+    return simpleKeyword(dependencies(context, value, pointer), pointer);
   },
   dependencies(context, value, { pointer }) {
-    return saying(dependencies(context, value, pointer), pointer);
+    return simpleKeyword(dependencies(context, value, pointer), pointer);
   },
 };
 
@@ -105,7 +105,7 @@ function referring(context: KeywordContext, target: SchemaPlace, pointer: string
 /** Returns the union of the forms. Values of several forms also get what these evaluated together. */
 function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[]): readonly Shape[] {
   return forms.reduce<readonly Shape[]>(
-    (sofar, form) => context.union([sofar, form, commonShapes(context, sofar, form)]),
+    (sofar, form) => context.union([sofar, form, intersectShapes(context, sofar, form)]),
     [],
   );
 }
@@ -113,9 +113,9 @@ function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[
 /** Removes the values that two branches share from both. */
 function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
   const forms = parts.map((part) => context.satisfying(part));
-  const alone = rivalsOf(context, forms).map((rivals, index) =>
+  const alone = overlappingBranches(context, forms).map((rivals, index) =>
     rivals.reduce(
-      (left, rival) => commonShapes(context, left, context.excluding(parts[rival])),
+      (left, rival) => intersectShapes(context, left, context.excluding(parts[rival])),
       forms[index],
     ),
   );
@@ -125,8 +125,10 @@ function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): rea
 /** Returns the complement of `oneOf`: values of no branch, or of two. */
 function noneOrSeveral(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
   const forms = parts.map((part) => context.satisfying(part));
-  const several = rivalsOf(context, forms).flatMap((rivals, index) =>
-    rivals.filter((rival) => rival > index).map((rival) => commonShapes(context, forms[index], forms[rival])),
+  const several = overlappingBranches(context, forms).flatMap((rivals, index) =>
+    rivals
+      .filter((rival) => rival > index)
+      .map((rival) => intersectShapes(context, forms[index], forms[rival])),
   );
   return context.union([context.intersection(parts.map((part) => context.excluding(part))), ...several]);
 }
@@ -142,7 +144,7 @@ function dependencies(context: KeywordContext, value: ExactJson, pointer: string
     const absent = ofType(all, { ...anyObject(anyBody), declared: [missing] });
     const present = Array.isArray(wanted)
       ? [requiring(context, [name, ...namesOf(wanted, at)])]
-      : commonShapes(
+      : intersectShapes(
           context,
           [requiring(context, [name])],
           context.satisfying(subschema(context, wanted, at)),

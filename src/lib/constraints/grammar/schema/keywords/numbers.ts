@@ -5,7 +5,7 @@ import { dividesOne, plainDecimal } from "../decimals.ts";
 import { allShapes, anyNumber } from "../shapes.ts";
 import type { NumberShape } from "../shapes.ts";
 import { everywhere } from "../spans.ts";
-import { malformed, ofType, refused, saying } from "./keyword.ts";
+import { malformed, ofType, refused, simpleKeyword } from "./keyword.ts";
 import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
 
 /** Reads a bound; a boolean makes the bound next to it exclusive, as in draft 4. */
@@ -61,5 +61,5 @@ function numbers(
   pointer: string,
   such: Pick<NumberShape, "within" | "span"> & Partial<NumberShape>,
 ): Keyword {
-  return saying(ofType(allShapes(texts.anyBody), { ...anyNumber, ...such }), pointer);
+  return simpleKeyword(ofType(allShapes(texts.anyBody), { ...anyNumber, ...such }), pointer);
 }

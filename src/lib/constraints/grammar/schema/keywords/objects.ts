@@ -5,7 +5,7 @@ import { anyValue, noValue } from "../goals.ts";
 import type { Goal } from "../goals.ts";
 import { allShapes, anyObject } from "../shapes.ts";
 import type { Declared, NameRule, ObjectShape } from "../shapes.ts";
-import { countOf, namedSchemas, namesOf, ofType, saying, subschema } from "./keyword.ts";
+import { countOf, namedSchemas, namesOf, ofType, simpleKeyword, subschema } from "./keyword.ts";
 import type { KeywordContext, Keyword, KeywordPlace, ReadKeyword } from "./keyword.ts";
 import { patternBodies } from "./strings.ts";
 
@@ -112,5 +112,5 @@ export function requiring(context: KeywordContext, names: readonly string[]): Ob
 
 function objects(context: KeywordContext, changed: Partial<ObjectShape>, pointer: string): Keyword {
   const { anyBody } = context.texts;
-  return saying(ofType(allShapes(anyBody), { ...anyObject(anyBody), ...changed }), pointer);
+  return simpleKeyword(ofType(allShapes(anyBody), { ...anyObject(anyBody), ...changed }), pointer);
 }

@@ -5,7 +5,7 @@ import type { SchemaPlace } from "../document.ts";
 import { isObject } from "../document.ts";
 import { arrayKeywords } from "./arrays.ts";
 import type { Keyword, KeywordContext, ReadKeyword } from "./keyword.ts";
-import { refused, saying, subschema } from "./keyword.ts";
+import { refused, simpleKeyword, subschema } from "./keyword.ts";
 import { logicKeywords } from "./logic.ts";
 import { numberKeywords } from "./numbers.ts";
 import { objectKeywords } from "./objects.ts";
@@ -35,7 +35,7 @@ export const knownKeywords: readonly string[] = [...readers.keys(), ...unevaluat
 export function readKeywords(context: KeywordContext, place: SchemaPlace): readonly Keyword[] {
   // Also checks that it is a schema, since a reference may point to anything.
   const { schema, pointer } = subschema(context, place.schema, place.pointer);
-  if (!isObject(schema)) return schema === false ? [saying([], pointer)] : [];
+  if (!isObject(schema)) return schema === false ? [simpleKeyword([], pointer)] : [];
   return Object.entries(schema).flatMap(([keyword, value]) => {
     const at = { place, schema, keyword, pointer: `${pointer}/${keyword}` };
     const where = { place: at.pointer, keyword };

@@ -2,13 +2,13 @@
 import { quoted } from "../../../../../base/domain/service-error.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import type { Expression } from "../../../regex/expressions.ts";
-import { matchAnywhere, wholeMatch } from "../../../regex/express-pattern.ts";
-import type { Wording } from "../../../regex/express-pattern.ts";
+import { matchAnywhere, wholeMatch } from "../../../regex/compile-pattern.ts";
+import type { PatternContext } from "../../../regex/compile-pattern.ts";
 import type { Pattern } from "../../../regex/pattern.ts";
 import { parsePattern } from "../../../regex/parse-pattern.ts";
 import { allShapes } from "../shapes.ts";
 import { formatPattern, isAnnotation } from "./formats.ts";
-import { countOf, malformed, ofType, refused, saying } from "./keyword.ts";
+import { countOf, malformed, ofType, refused, simpleKeyword } from "./keyword.ts";
 import type { KeywordContext, Keyword, KeywordPlace, ReadKeyword } from "./keyword.ts";
 
 export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
@@ -67,7 +67,11 @@ export function patternBodies(context: KeywordContext, pattern: string, pointer:
   return matchAnywhere(...patternIn(context, pattern, pointer));
 }
 
-function patternIn({ compilation, texts }: KeywordContext, text: string, place: string): [Wording, Pattern] {
+function patternIn(
+  { compilation, texts }: KeywordContext,
+  text: string,
+  place: string,
+): [PatternContext, Pattern] {
   const wording = { expressions: compilation.expressions, spelling: texts.spelling, place };
   return [wording, parsePattern(text, compilation, place)];
 }
@@ -77,5 +81,5 @@ function lengths({ compilation, texts }: KeywordContext, min: number, max?: numb
 }
 
 function bodies({ texts }: KeywordContext, body: Expression, pointer: string): Keyword {
-  return saying(ofType(allShapes(texts.anyBody), { type: "string", body, values: null }), pointer);
+  return simpleKeyword(ofType(allShapes(texts.anyBody), { type: "string", body, values: null }), pointer);
 }

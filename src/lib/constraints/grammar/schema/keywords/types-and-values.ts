@@ -6,7 +6,7 @@ import { noValue } from "../goals.ts";
 import { allShapes, anyArray, anyNumber, anyObject } from "../shapes.ts";
 import type { Shape } from "../shapes.ts";
 import { everywhere } from "../spans.ts";
-import { malformed, saying } from "./keyword.ts";
+import { malformed, simpleKeyword } from "./keyword.ts";
 import { decimalOf } from "./numbers.ts";
 import type { KeywordContext, ReadKeyword } from "./keyword.ts";
 
@@ -15,14 +15,14 @@ export const typeKeywords: Readonly<Record<string, ReadKeyword>> = {
     const names: readonly ExactJson[] = Array.isArray(value) ? value : [value];
     // OpenAPI 3.0 has no null type, but `nullable`.
     const all = schema.nullable === true ? [...names, "null"] : names;
-    return saying(shapesOfTypes(context, all, pointer), pointer);
+    return simpleKeyword(shapesOfTypes(context, all, pointer), pointer);
   },
   enum(context, value, { pointer }) {
     if (!Array.isArray(value)) throw malformed(pointer, "a list of values", value);
-    return saying(shapesOfValues(context, value, pointer), pointer);
+    return simpleKeyword(shapesOfValues(context, value, pointer), pointer);
   },
   const(context, value, { pointer }) {
-    return saying(shapesOfValues(context, [value], pointer), pointer);
+    return simpleKeyword(shapesOfValues(context, [value], pointer), pointer);
   },
 };
 

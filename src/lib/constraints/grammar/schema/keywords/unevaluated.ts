@@ -6,7 +6,7 @@ import type { SchemaPlace } from "../document.ts";
 import { isObject } from "../document.ts";
 import { anyValue, noValue } from "../goals.ts";
 import type { Goal } from "../goals.ts";
-import { commonShapes } from "../intersect.ts";
+import { intersectShapes } from "../intersect.ts";
 import { anyArray, anyObject } from "../shapes.ts";
 import type { ArrayShape, ObjectShape, Shape } from "../shapes.ts";
 import { refused, subschema } from "./keyword.ts";
@@ -27,9 +27,9 @@ export function withUnevaluated(
     const goal = context.goals.of(subschema(context, value, pointer));
     return held.flatMap((shape) => {
       if (shape.type === "object" && keyword === "unevaluatedProperties")
-        return commonShapes(context, [shape], [heldProperties(context, shape, goal)]);
+        return intersectShapes(context, [shape], [heldProperties(context, shape, goal)]);
       if (shape.type === "array" && keyword === "unevaluatedItems")
-        return commonShapes(context, [shape], [heldItems(shape, goal, pointer)]);
+        return intersectShapes(context, [shape], [heldItems(shape, goal, pointer)]);
       return [shape];
     });
   }, shapes);
@@ -48,7 +48,7 @@ export function checkNegation(place: SchemaPlace): void {
 }
 
 /** Returns the shape as the result of a violated schema, whose evaluations do not count. */
-export function withNothingEvaluated(shape: Shape): Shape {
+export function clearEvaluated(shape: Shape): Shape {
   if (shape.type === "object" && shape.evaluated !== nothing) return { ...shape, evaluated: nothing };
   return shape.type === "array" && shape.evaluated > 0 ? { ...shape, evaluated: 0 } : shape;
 }

@@ -58,7 +58,7 @@ export const startOfArray = ({ counters }: ArrayPlan): ArrayProgress => ({
   counts: counters.map(() => 0),
 });
 
-export const behindItem = ({ index, counts }: ArrayProgress, { countedBy }: ItemWay): ArrayProgress => ({
+export const afterItem = ({ index, counts }: ArrayProgress, { countedBy }: ItemWay): ArrayProgress => ({
   index: index + 1,
   counts: counts.map((count, counter) => (countedBy.includes(counter) ? count + 1 : count)),
 });
@@ -80,18 +80,18 @@ export function mayClose({ min, counters }: ArrayPlan, { index, counts }: ArrayP
 export function canFinishArray(
   plan: ArrayPlan,
   progress: ArrayProgress,
-  isFruitful: (goal: Goal) => boolean,
+  isSatisfiable: (goal: Goal) => boolean,
 ): boolean {
   if (!isWithin(plan, progress)) return false;
   if (mayClose(plan, progress)) return true;
   if (plan.distinct !== null) return plan.distinct.areEnough && plan.max >= plan.min;
   let places: readonly ArrayProgress[] = [progress];
   for (let { index } = progress; index < plan.items.length; index++) {
-    const ways = plan.items[index].filter(({ goal }) => isFruitful(goal));
-    places = placesBehind(plan, places, ways);
+    const ways = plan.items[index].filter(({ goal }) => isSatisfiable(goal));
+    places = progressAfter(plan, places, ways);
     if (places.some((place) => mayClose(plan, place))) return true;
   }
-  const ways = plan.rest.filter(({ goal }) => isFruitful(goal));
+  const ways = plan.rest.filter(({ goal }) => isSatisfiable(goal));
   return places.some((place) => canFinishRest(plan, place, ways));
 }
 
@@ -100,7 +100,7 @@ function isWithin({ max, counters }: ArrayPlan, { index, counts }: ArrayProgress
 }
 
 /** Returns the distinct results of writing one more item. */
-function placesBehind(
+function progressAfter(
   plan: ArrayPlan,
   places: readonly ArrayProgress[],
   ways: readonly ItemWay[],
@@ -108,7 +108,7 @@ function placesBehind(
   const found = new Map<string, ArrayProgress>();
   for (const place of places) {
     for (const way of ways) {
-      const { index, counts } = behindItem(place, way);
+      const { index, counts } = afterItem(place, way);
       if (!isWithin(plan, { index, counts })) continue;
       const after = { index, counts: bounded(plan, { index, counts }).counts };
       found.set(after.counts.join(","), after);
@@ -130,7 +130,7 @@ function canFinishRest(plan: ArrayPlan, progress: ArrayProgress, ways: readonly 
     const isDone = (place: ArrayProgress): boolean =>
       mayClose(plan, isFillable ? { ...place, index: Math.max(place.index, plan.min) } : place);
     if (places.some(isDone)) return true;
-    places = placesBehind(plan, places, ways);
+    places = progressAfter(plan, places, ways);
     // Otherwise each item increases a limited counter, so the loop terminates.
     if (isFillable) places = places.filter(({ counts }) => isNew(seen, counts.join(",")));
   }

@@ -127,7 +127,7 @@ function hasValues(plans: Plans, goal: Goal, count: number, above: readonly Goal
       case "object":
         if (plan.max !== Number.POSITIVE_INFINITY) return false;
         return (
-          plan.rules.some((rule) => plans.isFruitful(rule.goal)) ||
+          plan.rules.some((rule) => plans.isSatisfiable(rule.goal)) ||
           plan.declared.some((one) => one.isRequired && hasAsMany(one.goal))
         );
       default:

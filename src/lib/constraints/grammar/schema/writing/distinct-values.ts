@@ -6,19 +6,13 @@ import type { GrammarSymbol, Productions } from "../../parser/rules.ts";
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Compilation } from "../../compilation.ts";
 import type { Goal } from "../goals.ts";
-import { behindItem, canFinishArray, isDistinct, itemAt, mayClose, startOfArray } from "./array-counts.ts";
+import { afterItem, canFinishArray, isDistinct, itemAt, mayClose, startOfArray } from "./array-counts.ts";
 import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
 import { scalarsOf } from "./comparable.ts";
 import type { Scalars } from "./comparable.ts";
 import type { JsonStyle } from "./json-style.ts";
 import { otherNames } from "./other-names.ts";
-import {
-  behindDeclared,
-  canFinishObject,
-  mayCloseObject,
-  startOf,
-  withDistinctNames,
-} from "./plan-object.ts";
+import { afterDeclared, canFinishObject, mayCloseObject, startOf, withDistinctNames } from "./plan-object.ts";
 import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import { UsedTexts } from "./used-texts.ts";
@@ -156,7 +150,7 @@ export class DistinctValues {
     };
     const recall = recalls.add({
       behind: (text) => behind(this.#values.scalar(text)),
-      behindAny: () => behind(this.#values.unknown()),
+      afterUnknown: () => behind(this.#values.unknown()),
     });
     return [...ways, { symbols: [terminal(left), recall], to: null }];
   }
@@ -233,14 +227,14 @@ export class DistinctValues {
   #waysOfArray(array: OpenArray): readonly Way[] {
     const { plan, progress } = array;
     const { comma, close, closeEmpty } = this.#style;
-    const { isFruitful } = this.#plans;
+    const { isSatisfiable } = this.#plans;
     const isFirst = progress.index === 0;
     const { content, rivals } = array;
     const before = rivals.flatMap(({ items: others }) => others[content.items.length] ?? []);
     const slot = { container: array, rivals: isDistinct(plan) ? [...before, ...content.items] : before };
     const items = itemAt(plan, progress.index)
-      .map((way) => ({ goal: way.goal, after: behindItem(progress, way) }))
-      .filter(({ goal, after }) => isFruitful(goal) && canFinishArray(plan, after, isFruitful))
+      .map((way) => ({ goal: way.goal, after: afterItem(progress, way) }))
+      .filter(({ goal, after }) => isSatisfiable(goal) && canFinishArray(plan, after, isSatisfiable))
       .map(({ goal, after }): Way => ({
         symbols: isFirst ? [] : [terminal(comma)],
         to: { ...slot, goals: [goal], after },
@@ -270,12 +264,12 @@ export class DistinctValues {
   /** Returns the declared properties that may come next, up to the first required one. */
   #declared(object: OpenObject): readonly Way[] {
     const { plan, progress, used } = object;
-    const { isFruitful, meanings } = this.#plans;
+    const { isSatisfiable, meanings } = this.#plans;
     const ways: Way[] = [];
     for (let position = progress.position; position < plan.declared.length; position++) {
       const { name, goal, isRequired } = plan.declared[position];
-      const after = behindDeclared(plan, progress, position);
-      if (isFruitful(goal) && canFinishObject(plan, after, isFruitful)) {
+      const after = afterDeclared(plan, progress, position);
+      if (isSatisfiable(goal) && canFinishObject(plan, after, isSatisfiable)) {
         const key = JSON.stringify(name);
         const symbols = [this.#keyed(meanings.texts.literal(key))];
         const rivals = rivalMembers(object, key);
@@ -318,7 +312,7 @@ export class DistinctValues {
         const recall = recalls.add({
           behind: (text) => behind(text, used.with(text)),
           // Without quotation marks, so it equals no real name.
-          behindAny: () => behind(`unknown ${used.count}`, used.withUnknown()),
+          afterUnknown: () => behind(`unknown ${used.count}`, used.withUnknown()),
         });
         return [...ways, { symbols: [terminal(left), recall], to: null }];
       },

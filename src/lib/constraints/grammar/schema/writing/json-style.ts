@@ -4,7 +4,7 @@ import { quoted } from "../../../../../base/domain/service-error.ts";
 import { plainSpelling } from "../../../regex/characters/spelling.ts";
 import type { Expression } from "../../../regex/expressions.ts";
 import { emptyText } from "../../../regex/expressions.ts";
-import { wholeMatch } from "../../../regex/express-pattern.ts";
+import { wholeMatch } from "../../../regex/compile-pattern.ts";
 import { parsePattern } from "../../../regex/parse-pattern.ts";
 import { bytesOf } from "../../../regex/byte-set.ts";
 import { ConstraintRefusal } from "../../../regex/limits.ts";

@@ -88,7 +88,7 @@ class OrderedTexts {
     const names = new Set(Object.keys(value));
     if (names.size < plan.min || names.size > plan.max) return null;
     if (plan.declared.some(({ name, isRequired }) => isRequired && !names.has(name))) return null;
-    if (!plan.together.hold((index) => names.has(plan.declared[index].name))) return null;
+    if (!plan.propertyClauses.hold((index) => names.has(plan.declared[index].name))) return null;
     const declared = plan.declared.filter(({ name }) => names.delete(name));
     const { texts } = this.#plans.meanings;
     const wants = startOf(plan).wants;

@@ -3,7 +3,7 @@ import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import type { NameRule } from "../shapes.ts";
 import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
-import { behindOther, canFinishObject, without } from "./plan-object.ts";
+import { afterOther, canFinishObject, without } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import type { UsedTexts } from "./used-texts.ts";
 
@@ -25,14 +25,14 @@ export function otherNames(
   plan: ObjectPlan,
   { progress, used }: { readonly progress: ObjectProgress; readonly used: UsedTexts | null },
 ): readonly OtherName[] {
-  const { isFruitful, meanings } = plans;
+  const { isSatisfiable, meanings } = plans;
   const { texts } = meanings;
   const { expressions } = texts.compilation;
   const keyOf = ({ names }: NameRule) => texts.string({ type: "string", body: names, values: null });
-  const behind = behindOther(plan, progress);
+  const behind = afterOther(plan, progress);
   const { wants } = progress;
   const wanted = plan.wanted.filter(
-    ({ goal, does }) => isFruitful(goal) && does.every((want) => wants.includes(want)),
+    ({ goal, does }) => isSatisfiable(goal) && does.every((want) => wants.includes(want)),
   );
   // Reserves the last wanted name. With several wants there are always enough names.
   const kept = expressions.or(...wanted.map(keyOf));
@@ -50,6 +50,6 @@ export function otherNames(
     })),
   ];
   return others
-    .filter(({ goal, after }) => isFruitful(goal) && canFinishObject(plan, after, isFruitful))
+    .filter(({ goal, after }) => isSatisfiable(goal) && canFinishObject(plan, after, isSatisfiable))
     .filter(({ key }) => used === null || used.leaves(key, 1));
 }

@@ -5,7 +5,7 @@ import type { Goal } from "../goals.ts";
 import { noValue } from "../goals.ts";
 import { limitExceeded } from "../../../regex/limits.ts";
 import { clauseCases, presenceOf } from "../presence.ts";
-import { Together } from "./together.ts";
+import { PropertyClauses } from "./property-clauses.ts";
 import { refused } from "../keywords/keyword.ts";
 import type { Meanings } from "../meanings.ts";
 import type { Declared, NameRule, Need, ObjectShape } from "../shapes.ts";
@@ -26,7 +26,7 @@ export interface ObjectPlan {
    */
   readonly nameCounts: readonly number[] | null;
   /** Dependencies between the declared names. */
-  readonly together: Together;
+  readonly propertyClauses: PropertyClauses;
 }
 
 export interface WantedName extends NameRule {
@@ -46,16 +46,16 @@ export interface ObjectProgress {
 }
 
 /** Returns the progress before the first property. */
-export const startOf = ({ wantCount, together }: ObjectPlan): ObjectProgress => ({
+export const startOf = ({ wantCount, propertyClauses }: ObjectPlan): ObjectProgress => ({
   position: 0,
   count: 0,
   wants: Array.from({ length: wantCount }, (_, want) => want),
-  open: together.all,
+  open: propertyClauses.all,
 });
 
 /** Returns the progress after a declared property, leaving out those before it. */
-export function behindDeclared<T extends ObjectProgress>(
-  { together }: ObjectPlan,
+export function afterDeclared<T extends ObjectProgress>(
+  { propertyClauses }: ObjectPlan,
   progress: T,
   index: number,
 ): T {
@@ -64,18 +64,21 @@ export function behindDeclared<T extends ObjectProgress>(
     ...progress,
     position: index + 1,
     count: count + 1,
-    open: together.stillOpen(open, position, index),
+    open: propertyClauses.stillOpen(open, position, index),
   };
 }
 
 /** Returns the progress after a property with another name, leaving out all further declared ones. */
-export function behindOther({ declared, together }: ObjectPlan, progress: ObjectProgress): ObjectProgress {
+export function afterOther(
+  { declared, propertyClauses }: ObjectPlan,
+  progress: ObjectProgress,
+): ObjectProgress {
   const { position, count, open } = progress;
   return {
     ...progress,
     position: declared.length,
     count: count + 1,
-    open: together.stillOpen(open, position, declared.length),
+    open: propertyClauses.stillOpen(open, position, declared.length),
   };
 }
 
@@ -105,7 +108,7 @@ export function planObjects(
       wantCount: wants.length,
       wanted: wantedNames(meanings, others, wants),
       nameCounts: null,
-      together: new Together(settled.declared, settled.clauses, meanings.compilation.budget),
+      propertyClauses: new PropertyClauses(settled.declared, settled.clauses, meanings.compilation.budget),
     };
     return mustDiffer(plan) ? withDistinctNames(meanings, plan) : plan;
   });
@@ -226,26 +229,26 @@ export function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectP
 export function canFinishObject(
   plan: ObjectPlan,
   progress: ObjectProgress,
-  isFruitful: (goal: Goal) => boolean,
+  isSatisfiable: (goal: Goal) => boolean,
 ): boolean {
-  const { declared, rules, min, max, nameCounts, together } = plan;
+  const { declared, rules, min, max, nameCounts, propertyClauses } = plan;
   const { position, open } = progress;
   const ahead = declared.slice(position);
-  if (ahead.some(({ goal, isRequired }) => isRequired && !isFruitful(goal))) return false;
-  const wantedCount = fewestWanted(plan, progress.wants, isFruitful);
+  if (ahead.some(({ goal, isRequired }) => isRequired && !isSatisfiable(goal))) return false;
+  const wantedCount = fewestWanted(plan, progress.wants, isSatisfiable);
   if (wantedCount === null) return false;
   const mustHave = ahead.filter(({ isRequired }) => isRequired).length + wantedCount;
   if (progress.count + mustHave > max) return false;
-  const mayHave = ahead.filter(({ goal }) => isFruitful(goal)).length;
+  const mayHave = ahead.filter(({ goal }) => isSatisfiable(goal)).length;
   // Counts names already written again: if too few had been available, none would have been written.
   const others = rules.reduce(
     (count, { goal }, index) =>
-      count + (isFruitful(goal) ? (nameCounts?.[index] ?? Number.POSITIVE_INFINITY) : 0),
+      count + (isSatisfiable(goal) ? (nameCounts?.[index] ?? Number.POSITIVE_INFINITY) : 0),
     0,
   );
   if (progress.count + mayHave + Math.max(others, wantedCount) < min) return false;
-  return together.canHold(open, position, (index) =>
-    isFruitful(declared[index].goal) ? presenceOf(declared[index]) : false,
+  return propertyClauses.canHold(open, position, (index) =>
+    isSatisfiable(declared[index].goal) ? presenceOf(declared[index]) : false,
   );
 }
 
@@ -253,9 +256,9 @@ export function canFinishObject(
 function fewestWanted(
   { wanted }: ObjectPlan,
   wants: readonly number[],
-  isFruitful: (goal: Goal) => boolean,
+  isSatisfiable: (goal: Goal) => boolean,
 ): number | null {
-  const possible = wanted.filter(({ goal }) => isFruitful(goal));
+  const possible = wanted.filter(({ goal }) => isSatisfiable(goal));
   if (!wants.every((want) => possible.some(({ does }) => does.includes(want)))) return null;
   let left: readonly (readonly number[])[] = [wants];
   let count = 0;
@@ -270,24 +273,24 @@ export const without = (wants: readonly number[], done: readonly number[]): read
   wants.filter((want) => !done.includes(want));
 
 export function mayCloseObject(
-  { declared, min, together }: ObjectPlan,
+  { declared, min, propertyClauses }: ObjectPlan,
   { position, count, wants, open }: ObjectProgress,
 ): boolean {
   if (count < min || wants.length > 0 || declared.slice(position).some(({ isRequired }) => isRequired))
     return false;
-  return together.holdAtEnd(open, position);
+  return propertyClauses.holdAtEnd(open, position);
 }
 
 /** True if a declared property can come next and the object can be completed after it. */
 export function mayDeclare(
   plan: ObjectPlan,
   progress: ObjectProgress,
-  isFruitful: (goal: Goal) => boolean,
+  isSatisfiable: (goal: Goal) => boolean,
 ): boolean {
   for (let at = progress.position; at < plan.declared.length; at++) {
     const { goal, isRequired } = plan.declared[at];
-    const after = behindDeclared(plan, progress, at);
-    if (isFruitful(goal) && canFinishObject(plan, after, isFruitful)) return true;
+    const after = afterDeclared(plan, progress, at);
+    if (isSatisfiable(goal) && canFinishObject(plan, after, isSatisfiable)) return true;
     if (isRequired) return false;
   }
   return false;

@@ -21,7 +21,7 @@ export class Plans {
   readonly meanings: Meanings;
   readonly #closesObjects: boolean;
   readonly #plans = new Map<Goal, readonly Plan[]>();
-  readonly #fruitful = new Set<Goal>();
+  readonly #satisfiable = new Set<Goal>();
 
   /** @param root only goals reachable from it get plans */
   constructor(meanings: Meanings, root: Goal, options: { readonly allowsAdditionalProperties: boolean }) {
@@ -32,7 +32,7 @@ export class Plans {
   }
 
   /** True if any value satisfies the goal. */
-  isFruitful = (goal: Goal): boolean => this.#fruitful.has(goal);
+  isSatisfiable = (goal: Goal): boolean => this.#satisfiable.has(goal);
 
   /** Returns the plans for the goal's values; empty without values. */
   plans(goal: Goal): readonly Plan[] {
@@ -64,13 +64,13 @@ export class Plans {
 
   #settle(): void {
     const order = [...this.#plans.keys()].reverse();
-    for (let before = -1; before < this.#fruitful.size;) {
-      before = this.#fruitful.size;
+    for (let before = -1; before < this.#satisfiable.size;) {
+      before = this.#satisfiable.size;
       for (const goal of order) {
-        if (this.#fruitful.has(goal)) continue;
+        if (this.#satisfiable.has(goal)) continue;
         const plans = this.#plans.get(goal) ?? [];
         this.meanings.compilation.budget.spend(plans.length);
-        if (plans.some((plan) => this.#isPossible(plan))) this.#fruitful.add(goal);
+        if (plans.some((plan) => this.#isPossible(plan))) this.#satisfiable.add(goal);
       }
     }
   }
@@ -80,9 +80,9 @@ export class Plans {
       case "scalar":
         return true;
       case "array":
-        return canFinishArray(plan, startOfArray(plan), this.isFruitful);
+        return canFinishArray(plan, startOfArray(plan), this.isSatisfiable);
       default:
-        return canFinishObject(plan, startOf(plan), this.isFruitful);
+        return canFinishObject(plan, startOf(plan), this.isSatisfiable);
     }
   }
 

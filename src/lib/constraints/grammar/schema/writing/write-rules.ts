@@ -4,7 +4,7 @@ import { present } from "../../../../../base/domain/assert.ts";
 import { terminal } from "../../parser/rules.ts";
 import type { GrammarSymbol, Production, Productions } from "../../parser/rules.ts";
 import type { Expression } from "../../../regex/expressions.ts";
-import { behindItem, bounded, canFinishArray, itemAt, mayClose, startOfArray } from "./array-counts.ts";
+import { afterItem, bounded, canFinishArray, itemAt, mayClose, startOfArray } from "./array-counts.ts";
 import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
 import type { Compilation } from "../../compilation.ts";
 import type { Goal } from "../goals.ts";
@@ -12,7 +12,7 @@ import { DistinctValues } from "./distinct-values.ts";
 import type { JsonStyle } from "./json-style.ts";
 import { otherNames } from "./other-names.ts";
 import type { OtherName } from "./other-names.ts";
-import { behindDeclared, canFinishObject, mayCloseObject, mayDeclare, startOf } from "./plan-object.ts";
+import { afterDeclared, canFinishObject, mayCloseObject, mayDeclare, startOf } from "./plan-object.ts";
 import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import { UsedTexts } from "./used-texts.ts";
@@ -61,11 +61,11 @@ export class RuleWriter {
   /** Returns the rule of the text from an array's items so far to its end. */
   #items(plan: ArrayPlan, name: string, progress: ArrayProgress): GrammarSymbol {
     const at = bounded(plan, progress);
-    const { isFruitful } = this.#plans;
+    const { isSatisfiable } = this.#plans;
     return this.#rule(`array ${name} ${at.index} ${at.counts.join(",")}`, () => {
       const options = itemAt(plan, at.index)
-        .map((way) => ({ goal: way.goal, next: behindItem(at, way) }))
-        .filter(({ goal, next }) => isFruitful(goal) && canFinishArray(plan, next, isFruitful))
+        .map((way) => ({ goal: way.goal, next: afterItem(at, way) }))
+        .filter(({ goal, next }) => isSatisfiable(goal) && canFinishArray(plan, next, isSatisfiable))
         .map(({ goal, next }) => [this.value(goal), this.#items(plan, name, next)]);
       return this.#listed(options, { isFirst: at.index === 0, mayClose: mayClose(plan, at) });
     });
@@ -79,7 +79,7 @@ export class RuleWriter {
     const { recalls } = this.#compilation;
     const behind = {
       behind: (text: string) => this.#distinctItems(plan, used.with(text)),
-      behindAny: () => this.#distinctItems(plan, used.withUnknown()),
+      afterUnknown: () => this.#distinctItems(plan, used.withUnknown()),
     };
     const options = goesOn ? [[terminal(used.leftOf(texts)), recalls.add(behind)]] : [];
     return this.#listed(options, { isFirst: index === 0, mayClose: index >= plan.min });
@@ -112,7 +112,7 @@ export class RuleWriter {
     return this.#rule(`object ${name} ${nameOf(at)}`, () => {
       const { comma, close } = this.#style;
       const goesOn =
-        mayDeclare(plan, at, this.#plans.isFruitful) ||
+        mayDeclare(plan, at, this.#plans.isSatisfiable) ||
         (mayPassDeclared(plan, at) && this.#otherNames(plan, at).length > 0);
       return [
         ...(goesOn ? [[terminal(comma), this.#property(plan, name, at)]] : []),
@@ -130,7 +130,7 @@ export class RuleWriter {
       for (let position = at.position; position < plan.declared.length; position++) {
         const { name: own, goal, isRequired } = plan.declared[position];
         const key = texts.literal(JSON.stringify(own));
-        const after = behindDeclared(plan, at, position);
+        const after = afterDeclared(plan, at, position);
         options.push(...this.#named(plan, name, { key, goal, after }));
         if (isRequired) return options;
       }
@@ -167,7 +167,7 @@ export class RuleWriter {
     ];
     const recall = recalls.add({
       behind: (text) => behind(used.with(text)),
-      behindAny: () => behind(used.withUnknown()),
+      afterUnknown: () => behind(used.withUnknown()),
     });
     return [terminal(used.leftOf(key)), recall];
   }
@@ -177,8 +177,8 @@ export class RuleWriter {
     name: string,
     { key, goal, after }: { readonly key: Expression; readonly goal: Goal; readonly after: Place },
   ): Productions {
-    const { isFruitful } = this.#plans;
-    if (!isFruitful(goal) || !canFinishObject(plan, after, isFruitful)) return [];
+    const { isSatisfiable } = this.#plans;
+    if (!isSatisfiable(goal) || !canFinishObject(plan, after, isSatisfiable)) return [];
     const lexeme = this.#compilation.expressions.sequence(key, this.#style.colon);
     return [[terminal(lexeme), this.value(goal), this.#behind(plan, name, after)]];
   }

@@ -11,7 +11,7 @@ interface IndexedPresence {
 /** Presence by property index. */
 type Decided = ReadonlyMap<number, boolean>;
 
-export class Together {
+export class PropertyClauses {
   readonly #clauses: readonly (readonly IndexedPresence[])[];
   readonly #budget: StepBudget;
 

@@ -1,4 +1,4 @@
-// The ground that all constraints build on: the expressions of JSON texts and their lexer states. Computed once per
+// The base that all constraints build on: the expressions of JSON texts and their lexer states. Computed once per
 // thread, so that a constraint starts with it, and its strings cost only what is specific to them.
 import type { ExactJson } from "../../../base/domain/text/exact-json.ts";
 import { unlimitedGrammar, StepBudget } from "../regex/limits.ts";
@@ -14,17 +14,17 @@ import { Notices } from "./notices.ts";
 import { HarmlessSteps } from "./trie/harmless-text.ts";
 
 /** Shared states that no limit counts. */
-export interface Ground {
+export interface ConstraintBase {
   readonly expressions: Expressions;
   /** Complete: closed under transitions. */
   readonly automaton: Automaton;
   readonly steps: HarmlessSteps;
 }
 
-let known: Ground | null = null;
+let known: ConstraintBase | null = null;
 
 /** Returns the same object at each call. */
-export function ground(): Ground {
+export function constraintBase(): ConstraintBase {
   return (known ??= made());
 }
 
@@ -39,7 +39,7 @@ const schemas: readonly ExactJson[] = [
   { type: "array", items: { type: "string" } },
 ];
 
-function made(): Ground {
+function made(): ConstraintBase {
   const limits = unlimitedGrammar;
   const budget = new StepBudget(limits);
   const expressions = new Expressions(limits, budget);

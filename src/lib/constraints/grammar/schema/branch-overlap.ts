@@ -3,13 +3,13 @@
 // branches of its type.
 import type { KeywordContext } from "./keywords/keyword.ts";
 import { readableShapes, valueNames } from "./few-values.ts";
-import { commonShapes } from "./intersect.ts";
+import { intersectShapes } from "./intersect.ts";
 import { type ObjectShape, type Shape, itemGoal } from "./shapes.ts";
 import type { Goal } from "./goals.ts";
 import type { Texts } from "./texts.ts";
 
 /** Returns, for each branch, the others in order that may share values with it. */
-export function rivalsOf(
+export function overlappingBranches(
   context: KeywordContext,
   forms: readonly (readonly Shape[])[],
 ): readonly (readonly number[])[] {
@@ -32,7 +32,7 @@ export function rivalsOf(
       for (const name of names ?? []) add(`${shape.type} ${name}`, index);
     }
     for (const other of before) {
-      const shared = commonShapes(context, forms[other], forms[index]);
+      const shared = intersectShapes(context, forms[other], forms[index]);
       if (shared.every((shape) => isClearlyEmpty(context, shape))) continue;
       rivals[other].push(index);
       rivals[index].push(other);

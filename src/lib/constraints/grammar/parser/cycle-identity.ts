@@ -12,7 +12,10 @@ export const memberIndex = (below: number): number => -below - 1;
  * Returns each member's class; members with the same stacks share a class. Classes are numbered in order of
  * appearance.
  */
-export function classesOf(members: readonly Member[], spend: (steps: number) => void): readonly number[] {
+export function equivalenceClasses(
+  members: readonly Member[],
+  spend: (steps: number) => void,
+): readonly number[] {
   let classes: readonly number[] = members.map(() => 0);
   for (let count = 1; ;) {
     spend(1 + (members.length >>> 1));
@@ -30,7 +33,7 @@ export function classesOf(members: readonly Member[], spend: (steps: number) => 
 }
 
 /** Returns the members in the order in which the first reaches them, and the canonical name of the cycle from there. */
-export function seenFrom(
+export function canonicalCycle(
   members: readonly Member[],
   first: number,
 ): { readonly name: string; readonly order: readonly number[] } {

@@ -10,7 +10,7 @@ import type { TrainerAddress } from "./trainer-address.ts";
  * @param rank of adapters whose model asks for none
  * @throws ServiceError `unsupported` if the model asks for a scale or projections that the server does not make
  */
-export function requireWishedAdapter(
+export function requireSupportedAdapter(
   { kind }: Pick<TrainerAddress, "kind">,
   { rank, alpha, targets }: AdapterWish,
   rankOfServer: number,

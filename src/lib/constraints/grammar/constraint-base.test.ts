@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultGrammarLimits } from "../regex/limits.ts";
-import { ground } from "./ground.ts";
+import { constraintBase } from "./constraint-base.ts";
 import { readLanguage } from "./language.ts";
 import { CompiledConstraint } from "./matcher.ts";
 import { jsonSchema, regex } from "./testing/make-constraints.ts";
@@ -30,7 +30,7 @@ const schema = {
 const text = '{"name":"a \\"b\\" é","count":12,"other \\u0041":[1.5,-2e3]}';
 
 test("no constraint extends the shared states or finds them changed", () => {
-  const { automaton, expressions } = ground();
+  const { automaton, expressions } = constraintBase();
   const size = () => [automaton.byteLength, expressions.byteLength];
   const before = size();
   const masks = follow(

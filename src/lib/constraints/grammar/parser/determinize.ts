@@ -30,7 +30,7 @@ export interface KnownStacks {
 }
 
 /** Returns the set of stacks that begin at any of the nodes: a known set, or a draft that leads to all others. */
-export function determined(
+export function determinize(
   graph: StackGraph,
   starts: readonly GraphNode[],
   known: KnownStacks,

@@ -8,7 +8,7 @@
 import { seededRandom } from "../../../../base/domain/random.ts";
 
 /** Returns `tokenCount` unique tokens: the seed's, all single bytes, and grown ones; deterministic for a seed. */
-export function grownVocabulary(
+export function syntheticVocabulary(
   seed: readonly (Uint8Array | null)[],
   tokenCount: number,
 ): readonly (Uint8Array | null)[] {

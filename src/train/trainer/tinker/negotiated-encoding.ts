@@ -12,7 +12,7 @@ import {
 import { jsonEncoding } from "./wire/json-encoding.ts";
 import { protobufEncoding } from "./wire/protobuf-encoding.ts";
 
-export class SentEncoding {
+export class NegotiatedEncoding {
   /** Encoding of the next request. */
   current: Encoding;
   readonly #mayChange: boolean;
@@ -31,7 +31,7 @@ export class SentEncoding {
   }
 
   /** True if a request was refused only for its encoding and is repeated in another. */
-  goesOn(reply: Reply, { contentType }: EncodedRequest): boolean {
+  shouldRetry(reply: Reply, { contentType }: EncodedRequest): boolean {
     if (!this.#mayChange || contentType !== protobufType) return false;
     const isOfEncoding =
       reply.status === 415 || ([400, 422].includes(reply.status) && jsonPattern.test(reasonOf(reply)));

@@ -3,7 +3,7 @@
 import type { StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
-import { circlesFrom } from "./circles.ts";
+import { stronglyConnectedComponents } from "./strong-components.ts";
 import { isTerminal, symbolIndex } from "./rules.ts";
 import type { GrammarSymbol, Production, Rules } from "./rules.ts";
 import { StackGraph } from "./stack-graph.ts";
@@ -24,14 +24,14 @@ interface Corner {
   readonly behind: Production;
 }
 
-export class Beginnings {
+export class FirstSets {
   readonly #automaton: Automaton;
   readonly #rules: Rules;
   readonly #stacks: StackTable;
   readonly #budget: StepBudget;
   /** Cached nullability of rules. */
   readonly #mayBeEmpty = new Map<GrammarSymbol, boolean>();
-  readonly #circles = new Map<GrammarSymbol, ReadonlySet<GrammarSymbol>>();
+  readonly #cycles = new Map<GrammarSymbol, ReadonlySet<GrammarSymbol>>();
   readonly #cornersOf = new Map<GrammarSymbol, readonly Corner[]>();
   readonly #starts = new Map<GrammarSymbol, readonly Start[]>();
 
@@ -66,12 +66,12 @@ export class Beginnings {
   }
 
   #ofRule(rule: GrammarSymbol): readonly Start[] {
-    const circle = this.#circleOf(rule);
-    this.#budget.spend(circle.size);
-    const { graph, nodes } = this.#outward(circle, rule);
+    const cycle = this.#cycleOf(rule);
+    this.#budget.spend(cycle.size);
+    const { graph, nodes } = this.#outward(cycle, rule);
     const follows = new Map<LexerState, Stacks>();
     for (const [member, node] of nodes) {
-      const entries = this.#corners(member).filter(({ symbol }) => !circle.has(symbol));
+      const entries = this.#corners(member).filter(({ symbol }) => !cycle.has(symbol));
       if (entries.length === 0) continue;
       const outward = this.#stacks.ofGraph(graph, [node]);
       for (const { symbol, behind } of entries) {
@@ -91,11 +91,11 @@ export class Beginnings {
    * it.
    */
   #outward(
-    circle: ReadonlySet<GrammarSymbol>,
+    cycle: ReadonlySet<GrammarSymbol>,
     whole: GrammarSymbol,
   ): { readonly graph: StackGraph; readonly nodes: ReadonlyMap<GrammarSymbol, GraphNode> } {
     const graph = new StackGraph();
-    const nodes = new Map([...circle].map((member) => [member, graph.node()]));
+    const nodes = new Map([...cycle].map((member) => [member, graph.node()]));
     for (const [member, node] of nodes) {
       if (member === whole) graph.add(node, [], endStack);
       for (const { symbol, behind } of this.#corners(member)) {
@@ -107,18 +107,18 @@ export class Beginnings {
   }
 
   /** Returns the rules that both begin with the rule and are begun by it, including itself. */
-  #circleOf(rule: GrammarSymbol): ReadonlySet<GrammarSymbol> {
-    const known = this.#circles.get(rule);
+  #cycleOf(rule: GrammarSymbol): ReadonlySet<GrammarSymbol> {
+    const known = this.#cycles.get(rule);
     if (known !== undefined) return known;
     const onward = (one: GrammarSymbol): readonly GrammarSymbol[] =>
       this.#corners(one)
         .map(({ symbol }) => symbol)
-        .filter((symbol) => !isTerminal(symbol) && !this.#circles.has(symbol));
-    for (const members of circlesFrom([rule], onward)) {
-      const circle = new Set(members);
-      for (const member of members) this.#circles.set(member, circle);
+        .filter((symbol) => !isTerminal(symbol) && !this.#cycles.has(symbol));
+    for (const members of stronglyConnectedComponents([rule], onward)) {
+      const cycle = new Set(members);
+      for (const member of members) this.#cycles.set(member, cycle);
     }
-    return this.#circles.get(rule) ?? new Set([rule]);
+    return this.#cycles.get(rule) ?? new Set([rule]);
   }
 
   #corners(rule: GrammarSymbol): readonly Corner[] {

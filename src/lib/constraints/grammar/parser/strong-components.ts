@@ -5,7 +5,7 @@
  *
  * @param onward the successors of a node
  */
-export function circlesFrom<Node>(
+export function stronglyConnectedComponents<Node>(
   starts: readonly Node[],
   onward: (node: Node) => readonly Node[],
 ): readonly (readonly Node[])[] {
@@ -25,9 +25,9 @@ export function circlesFrom<Node>(
       else if (isOnWay.has(next)) lowest = Math.min(lowest, known);
     }
     if (lowest === number) {
-      const circle = way.splice(way.lastIndexOf(node));
-      for (const member of circle) isOnWay.delete(member);
-      found.push(circle);
+      const cycle = way.splice(way.lastIndexOf(node));
+      for (const member of cycle) isOnWay.delete(member);
+      found.push(cycle);
     }
     return lowest;
   };

@@ -1,10 +1,10 @@
 // A map layered on another one, which it leaves unmodified, so that common entries are stored once.
 
-export class GrownMap<Key, Value> {
-  readonly #before: GrownMap<Key, Value> | undefined;
+export class LayeredMap<Key, Value> {
+  readonly #before: LayeredMap<Key, Value> | undefined;
   readonly #own = new Map<Key, Value>();
 
-  constructor(before?: GrownMap<Key, Value>) {
+  constructor(before?: LayeredMap<Key, Value>) {
     this.#before = before;
   }
 

@@ -6,27 +6,27 @@ import { endsHere, nextBytes, textRange, textsAfter } from "./text-list.ts";
 import type { TextRange } from "./text-list.ts";
 
 /** The texts still possible, and the part of an escape written for their next character. */
-export interface Meant {
+export interface StringMatch {
   readonly range: TextRange;
   /** Lowercase; empty between characters, and within a literal character. */
   readonly escape: string;
 }
 
 /** Returns the state before the first byte; null if no text can be written, such as half of a surrogate pair. */
-export function meantOf(texts: readonly string[]): Meant | null {
+export function startMatch(texts: readonly string[]): StringMatch | null {
   const written = texts.filter((text) => !/\p{Surrogate}/u.test(text));
   return written.length === 0 ? null : { range: textRange(written), escape: "" };
 }
 
 /** True if the string denotes one of the texts when it ends here. */
-export const isMeant = ({ range, escape }: Meant): boolean => escape === "" && endsHere(range);
+export const denotesText = ({ range, escape }: StringMatch): boolean => escape === "" && endsHere(range);
 
 /** Returns a number of bytes that exceeds the rest of each text, written literally. */
-export const longerThan = ({ range: { texts, from, to, depth } }: Meant): number =>
+export const maxLengthBound = ({ range: { texts, from, to, depth } }: StringMatch): number =>
   texts.slice(from, to).reduce((most, { length }) => Math.max(most, length), 0) - depth + 1;
 
 /** Returns the state after a byte that is valid there; null if no text is possible any more. */
-export function meantAfter({ range, escape }: Meant, byte: number): Meant | null {
+export function advanceMatch({ range, escape }: StringMatch, byte: number): StringMatch | null {
   if (escape === "" && byte !== backslash) {
     const rest = textsAfter(range, byte);
     return rest === null ? null : { range: rest, escape: "" };
@@ -39,7 +39,7 @@ export function meantAfter({ range, escape }: Meant, byte: number): Meant | null
 }
 
 /** Returns the bytes that distinguish the texts. */
-export function distinguishingBytes({ range, escape }: Meant): ByteSet {
+export function distinguishingBytes({ range, escape }: StringMatch): ByteSet {
   if (escape === "") return nextBytes(range);
   const letters = escapesOf(range)
     .filter(([spelling]) => spelling.startsWith(escape))

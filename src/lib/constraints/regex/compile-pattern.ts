@@ -3,7 +3,7 @@
 // by cases, splitting the texts of a part by their last character.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Spelling } from "./characters/spelling.ts";
-import { allCharacters, commonPoints, otherPoints } from "./characters/code-points.ts";
+import { allCharacters, intersectPoints, complementPoints } from "./characters/code-points.ts";
 import type { CodePoints } from "./characters/code-points.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 import { emptyText, nothing } from "./expressions.ts";
@@ -12,7 +12,7 @@ import { hasAssertion, setsBehind } from "./pattern.ts";
 import type { Pattern } from "./pattern.ts";
 
 /** Context for compiling a pattern. */
-export interface Wording {
+export interface PatternContext {
   readonly expressions: Expressions;
   readonly spelling: Spelling;
   /** Place of the pattern, for refusals. */
@@ -20,15 +20,15 @@ export interface Wording {
 }
 
 /** Returns the texts that match the pattern from start to end. */
-export function wholeMatch(wording: Wording, pattern: Pattern): Expression {
-  return new PatternSpeller(wording, pattern).from(atStart, emptyText);
+export function wholeMatch(wording: PatternContext, pattern: Pattern): Expression {
+  return new PatternCompiler(wording, pattern).from(atStart, emptyText);
 }
 
 /** Returns the texts in which the pattern matches somewhere, as in JSON Schema's `pattern`. */
-export function matchAnywhere(wording: Wording, pattern: Pattern): Expression {
+export function matchAnywhere(wording: PatternContext, pattern: Pattern): Expression {
   const { expressions, spelling } = wording;
   const any = expressions.repeat(spelling.character, 0);
-  const speller = new PatternSpeller(wording, pattern);
+  const speller = new PatternCompiler(wording, pattern);
   if (setsBehind(pattern).length === 0) return expressions.sequence(any, speller.from(atStart, any));
   const later = speller.kinds.map((kind) =>
     expressions.sequence(any, spelling.spell(kind), speller.from(kind, any)),
@@ -47,15 +47,15 @@ interface Rest {
   readonly looksBehind: boolean;
 }
 
-class PatternSpeller {
+class PatternCompiler {
   /** All characters, divided into classes that the pattern's look-behinds do not distinguish. */
   readonly kinds: readonly CodePoints[];
-  readonly #wording: Wording;
+  readonly #wording: PatternContext;
   readonly #pattern: Pattern;
   /** Expressions of assertion-free parts. */
   readonly #known = new Map<Pattern, Expression>();
 
-  constructor(wording: Wording, pattern: Pattern) {
+  constructor(wording: PatternContext, pattern: Pattern) {
     this.#wording = wording;
     this.#pattern = pattern;
     this.kinds = dividedBy(setsBehind(pattern));
@@ -130,7 +130,7 @@ class PatternSpeller {
     const { expressions, spelling } = this.#wording;
     switch (pattern.kind) {
       case "character":
-        return spelling.spell(commonPoints(pattern.set, kind));
+        return spelling.spell(intersectPoints(pattern.set, kind));
       case "sequence": {
         const parts = pattern.parts.map((part) => this.#expressed(part));
         const cases: Expression[] = [];
@@ -197,7 +197,7 @@ function dividedBy(sets: readonly CodePoints[]): readonly CodePoints[] {
   let kinds: readonly CodePoints[] = [allCharacters];
   for (const set of sets) {
     kinds = kinds
-      .flatMap((kind) => [commonPoints(kind, set), commonPoints(kind, otherPoints(set))])
+      .flatMap((kind) => [intersectPoints(kind, set), intersectPoints(kind, complementPoints(set))])
       .filter((kind) => kind.length > 0);
   }
   return kinds;
@@ -208,10 +208,10 @@ function holds(
   before: Before,
 ): boolean {
   // The set contains either all of a class or nothing of it.
-  return before === null ? orStart : commonPoints(before, set).length > 0;
+  return before === null ? orStart : intersectPoints(before, set).length > 0;
 }
 
-function repeatedAssertion({ place }: Wording): ConstraintRefusal {
+function repeatedAssertion({ place }: PatternContext): ConstraintRefusal {
   return new ConstraintRefusal({
     kind: "not-exact",
     subject: "a repeated assertion",
