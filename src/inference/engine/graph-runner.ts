@@ -38,8 +38,8 @@ export interface GraphRunnerOptions extends SessionsOptions {
   /** If false, everything waits for its first use even with a clock. */
   readonly preparesAhead?: boolean;
   /**
-   * True if rows of two lanes with adapters share calls. If absent, the size of the weights decides: weights that fit
-   * the processor's caches are read twice faster than two adapters' operations run.
+   * True if rows of two lanes with adapters share calls. If absent, the size of the weights decides: reading weights
+   * twice from the processor's caches takes less time than the operations of two adapters.
    */
   readonly pairsAdapters?: boolean;
   /**

@@ -1,4 +1,4 @@
-// Packs outputs of calls for the way from the engine's process to the server's. Nearly all are tokens: columns of
+// Packs outputs of calls for transport from the engine's process to the server's. Nearly all are tokens: columns of
 // numbers are written and read many times faster than objects. Alternatives stay in columns until they are asked for,
 // because a long answer has millions.
 import { present } from "../../../base/domain/assert.ts";

@@ -32,7 +32,7 @@ export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): 
 
   return ({ promptTokenIds, answerTokenIds, logits }) => {
     const ids = start.length === 0 ? answerTokenIds : [...promptTokenIds, ...answerTokenIds];
-    const opened = start.length === 0 ? 0 : lastPlace(ids, start) + start.length;
+    const opened = start.length === 0 ? 0 : findLast(ids, start) + start.length;
     const isThinking = opened >= start.length && !has(ids, end, opened);
     const answerStart = ids.length - answerTokenIds.length;
     if (!isThinking || ids.length - Math.max(opened, answerStart) < budget) return;
@@ -46,15 +46,15 @@ export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): 
 }
 
 /** Returns the last index at which a sequence begins; -1 if it does not occur. */
-function lastPlace(ids: readonly number[], sequence: readonly number[]): number {
-  let place = ids.length - sequence.length;
-  while (place >= 0 && !isAt(place, ids, sequence)) place -= 1;
-  return Math.max(place, -1);
+function findLast(ids: readonly number[], sequence: readonly number[]): number {
+  let from = ids.length - sequence.length;
+  while (from >= 0 && !isAt(from, ids, sequence)) from -= 1;
+  return Math.max(from, -1);
 }
 
 /** True if a sequence occurs at or after an index. */
 function has(ids: readonly number[], sequence: readonly number[], from: number): boolean {
-  return lastPlace(ids, sequence) >= from;
+  return findLast(ids, sequence) >= from;
 }
 
 /** Returns the length of the longest proper prefix of a sequence with which the ids, from an index on, end. */
@@ -64,6 +64,6 @@ function begunCount(ids: readonly number[], sequence: readonly number[], from: n
   return count;
 }
 
-function isAt(place: number, ids: readonly number[], sequence: readonly number[]): boolean {
-  return sequence.every((id, index) => ids[place + index] === id);
+function isAt(from: number, ids: readonly number[], sequence: readonly number[]): boolean {
+  return sequence.every((id, index) => ids[from + index] === id);
 }

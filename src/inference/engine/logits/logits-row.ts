@@ -55,13 +55,13 @@ export class LogitsRow {
    * @param blocks blocks of these scores, if known: they save passes
    */
   constructor(left: ScoresLeft, room: RowBuffers, options: RowOptions, blocks: ScoreBlocks | null = null) {
-    const place = greatestIndex(left.logits, blocks?.maxima);
+    const index = greatestIndex(left.logits, blocks?.maxima);
     this.#left = left;
     this.#room = room;
     this.#blocks = blocks;
     this.options = options;
-    this.greatestId = this.idAt(place);
-    this.max = left.logits[place];
+    this.greatestId = this.idAt(index);
+    this.max = left.logits[index];
   }
 
   /** Remaining scores. */
@@ -93,9 +93,9 @@ export class LogitsRow {
     return this.#blocks;
   }
 
-  idAt(place: number): number {
+  idAt(index: number): number {
     const { ids } = this.#left;
-    return ids === null ? place : ids[place];
+    return ids === null ? index : ids[index];
   }
 
   /** Computes weights and total for the temperature, unless they are up to date. */
@@ -116,8 +116,8 @@ export class LogitsRow {
     return weights;
   }
 
-  /** Keeps scores above `logit`, scores equal to it up to index `lastPlace`, and NaN. */
-  narrow(logit: number, lastPlace = Infinity): void {
+  /** Keeps scores above `logit`, scores equal to it up to index `lastIndex`, and NaN. */
+  narrow(logit: number, lastIndex = Infinity): void {
     const { ids_V, logits_V, weights_V } = this.#room;
     const { maxima } = this;
     const { logits, ids } = this.#left;
@@ -126,12 +126,12 @@ export class LogitsRow {
     for (let start = 0; start < logits.length; start += blockSize) {
       if (maxima !== null && maxima[start / blockSize] < logit) continue;
       const end = Math.min(logits.length, start + blockSize);
-      for (let place = start; place < end; place++) {
-        const own = logits[place];
-        if (own < logit || (own === logit && place > lastPlace)) continue;
-        ids_V[count] = ids === null ? place : ids[place];
+      for (let index = start; index < end; index++) {
+        const own = logits[index];
+        if (own < logit || (own === logit && index > lastIndex)) continue;
+        ids_V[count] = ids === null ? index : ids[index];
         logits_V[count] = own;
-        weights_V[count] = weights_V[place];
+        weights_V[count] = weights_V[index];
         total += weights_V[count];
         count += 1;
       }
@@ -230,10 +230,10 @@ export function drawIndex(row: LogitsRow): number {
 function indexOfPart(weights: Float64Array, part: number): number {
   let left = part * sumOf(weights);
   let chosen = 0;
-  for (let place = 0; place < weights.length; place++) {
-    if (weights[place] === 0) continue;
-    chosen = place;
-    left -= weights[place];
+  for (let index = 0; index < weights.length; index++) {
+    if (weights[index] === 0) continue;
+    chosen = index;
+    left -= weights[index];
     if (left < 0) break;
   }
   return chosen;

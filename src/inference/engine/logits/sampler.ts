@@ -90,10 +90,10 @@ export class Sampler {
     const { logits, ids } = this.#allowedScores(logits_V, this.#allowedTokens(input));
     const alternatives = alternativesOf(logits_V, topLogprobCount ?? 0, logTotal, raw?.maxima);
     return greatest(logits, countMax, logits === logits_V ? raw?.maxima : undefined)
-      .filter((place) => logits[place] > -Infinity)
-      .map((place) => ({
-        id: ids === null ? place : ids[place],
-        logprob: logits[place] - logTotal,
+      .filter((index) => logits[index] > -Infinity)
+      .map((index) => ({
+        id: ids === null ? index : ids[index],
+        logprob: logits[index] - logTotal,
         alternatives,
       }));
   }

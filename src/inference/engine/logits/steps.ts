@@ -76,8 +76,8 @@ export function isGreedy({ sampling }: DrawRules): boolean {
 /** Draws among the remaining tokens unless one is already chosen. */
 function draw(row: LogitsRow): void {
   if (row.chosenId >= 0) return;
-  const place = drawIndex(row);
-  if (place >= 0) row.chosenId = row.idAt(place);
+  const index = drawIndex(row);
+  if (index >= 0) row.chosenId = row.idAt(index);
 }
 
 /** True if a request draws from the model's unchanged scores. */
@@ -106,8 +106,8 @@ function keepAllowedIds(allowed: TokenSet, { rules }: DrawInput): void {
 /** Forbids the last token of each word whose other tokens the answer ends with; ignores the prompt. */
 function forbidBadWords(allowed: TokenSet, { rules, history }: DrawInput): void {
   for (const word of rules.sampling.badWords) {
-    const lastPlace = word.length - 1;
-    if (endsWith(history.answerIds, word, lastPlace)) allowed.delete(word[lastPlace]);
+    const lastIndex = word.length - 1;
+    if (endsWith(history.answerIds, word, lastIndex)) allowed.delete(word[lastIndex]);
   }
 }
 
@@ -115,8 +115,8 @@ function forbidBadWords(allowed: TokenSet, { rules, history }: DrawInput): void 
 function endsWith(answerIds: readonly number[], word: readonly number[], count: number): boolean {
   const start = answerIds.length - count;
   if (start < 0) return false;
-  for (let place = count - 1; place >= 0; place--) {
-    if (answerIds[start + place] !== word[place]) return false;
+  for (let index = count - 1; index >= 0; index--) {
+    if (answerIds[start + index] !== word[index]) return false;
   }
   return true;
 }

@@ -11,10 +11,10 @@ export const topPDrawCount = 8;
 
 export function drawTopP(row: LogitsRow): void {
   for (let draw = 0; draw < topPDrawCount; draw++) {
-    const place = drawIndex(row);
-    if (place < 0) return;
-    if (isKeptByTopP(row, place)) {
-      row.chosenId = row.idAt(place);
+    const index = drawIndex(row);
+    if (index < 0) return;
+    if (isKeptByTopP(row, index)) {
+      row.chosenId = row.idAt(index);
       return;
     }
   }
@@ -22,12 +22,12 @@ export function drawTopP(row: LogitsRow): void {
 }
 
 /** True if the token and all that are not more probable have more than 1 - p of the weight. */
-function isKeptByTopP(row: LogitsRow, place: number): boolean {
+function isKeptByTopP(row: LogitsRow, index: number): boolean {
   const { logits, max, temperature, blocks } = row;
   const { maxima, masses } = blocks;
   const total = totalMass(blocks);
   const goesMax = (1 - row.options.sampling.topP) * total;
-  const own = logits[place];
+  const own = logits[index];
   const scale = 1 / temperature;
   const unit = maxScoreMass(row);
   /** Weight of unexamined blocks that may hold more probable tokens. */
@@ -41,7 +41,7 @@ function isKeptByTopP(row: LogitsRow, place: number): boolean {
     const end = Math.min(logits.length, (block + 1) * blockSize);
     for (let other = block * blockSize; other < end; other++) {
       const logit = logits[other];
-      if (logit > own || (logit === own && other < place))
+      if (logit > own || (logit === own && other < index))
         above += unit * exponentialOf((max - logit) * scale);
     }
     if (total - above <= goesMax) return false;
@@ -61,21 +61,21 @@ function keepTopP(row: LogitsRow): void {
   row.narrow(leastOf(max, bucket));
   const { logits, weights } = row;
   const members: number[] = [];
-  for (let place = 0; place < logits.length; place++) {
-    if (bucketOf(max, logits[place]) === bucket) members.push(place);
+  for (let index = 0; index < logits.length; index++) {
+    if (bucketOf(max, logits[index]) === bucket) members.push(index);
   }
-  let lastPlace = 0;
-  for (const place of ascending(members, logits)) {
-    lastPlace = place;
-    if (dropped + weights[place] > dropMax) break;
-    dropped += weights[place];
+  let lastIndex = 0;
+  for (const index of ascending(members, logits)) {
+    lastIndex = index;
+    if (dropped + weights[index] > dropMax) break;
+    dropped += weights[index];
   }
-  row.narrow(logits[lastPlace], lastPlace);
+  row.narrow(logits[lastIndex], lastIndex);
 }
 
 /** Returns the total weight of each bucket. */
 function massesOf({ logits, weights, max }: LogitsRow): Float64Array {
   const masses = new Float64Array(bucketCount);
-  for (let place = 0; place < logits.length; place++) masses[bucketOf(max, logits[place])] += weights[place];
+  for (let index = 0; index < logits.length; index++) masses[bucketOf(max, logits[index])] += weights[index];
   return masses;
 }

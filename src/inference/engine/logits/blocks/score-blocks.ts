@@ -23,9 +23,9 @@ export function blocksOf(logits: Float32Array, weights: Float64Array, temperatur
     const end = Math.min(logits.length, (block + 1) * blockSize);
     let max = -Infinity;
     let mass = 0;
-    for (let place = block * blockSize; place < end; place++) {
-      if (logits[place] > max) max = logits[place];
-      mass += weights[place];
+    for (let index = block * blockSize; index < end; index++) {
+      if (logits[index] > max) max = logits[index];
+      mass += weights[index];
     }
     maxima[block] = max;
     masses[block] = mass;
