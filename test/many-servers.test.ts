@@ -179,7 +179,7 @@ test(
       await database.query("update database_version set version = version + 1, serves_from = version + 1");
       await eventually("it ends", async () => older.process.exitCode);
       assert.equal(older.process.exitCode, 1);
-      assert.match(older.output(), /A newer program has brought the database to version \d+/);
+      assert.match(older.output(), /A newer program migrated the database to version \d+/);
       await assert.rejects(start(), /The database has version \d+, but this program knows only up to/);
       await database.query("update database_version set version = version - 1, serves_from = version - 1");
     } finally {

@@ -9,7 +9,7 @@ import { call, eventually, type RunningServer } from "./running-server.ts";
 import { finish, firstStep, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 import { answerOf, ask, shared } from "./several-servers.ts";
 
-const note = /has brought the database to version \d+, .* It goes on beside it/;
+const note = /migrated the database to version \d+; .* It continues, because the migration only adds/;
 
 /** Records one of a server's own, and reads all from another. */
 async function judge(writer: RunningServer, reader: RunningServer, id: string): Promise<readonly string[]> {

@@ -174,7 +174,7 @@ test("without a terminal every round is a line, with warnings and failures, and 
   const first = await written(program);
   assert.equal(first.code, 0, first.text);
   const lines = first.text.trim().split("\n");
-  assert.match(lines[0] ?? "", /^trains \S+\/loop\/piped from version 0 on, 2 rounds$/);
+  assert.match(lines[0] ?? "", /^trains \S+\/loop\/piped from version 0, 2 rounds$/);
   for (const round of [0, 1]) {
     const at = lines.findIndex((line) => line.startsWith(`round  ${round}  `));
     assert.match(

@@ -66,7 +66,7 @@ export async function holdMoment(sources: MomentSources, signal: AbortSignal): P
     }
     await snapshot.close();
   }
-  const message = `Versions or files were removed at each of ${triesMax} tries to hold a moment. Try again when less is removed.`;
+  const message = `Versions or files were removed during each of ${triesMax} attempts to take a snapshot. Try again when fewer are being removed.`;
   throw new ServiceError({ code: "unavailable", message });
 }
 
@@ -109,9 +109,12 @@ function stagedOf(
 ): readonly StagedArtifact[] {
   return named
     .filter(({ key }) => staged.has(key))
-    .map((reference) => ({ reference, path: present(staged.get(reference.key), "what is staged") }));
+    .map((reference) => ({
+      reference,
+      path: present(staged.get(reference.key), "a staged artifact has a path"),
+    }));
 }
 
 function lostFault({ key, owner }: Reference): Fault {
-  return { what: key, message: `${key} is not there, or not all of it: ${owner} has no files.` };
+  return { what: key, message: `${key} is missing or incomplete: ${owner} has no files.` };
 }

@@ -60,6 +60,6 @@ export async function* rowsOf(
   if (rows !== rowCount)
     throw damaged(
       `${archive.place.name}/${path}`,
-      `it has ${rows} rows, and had ${rowCount} when it was written`,
+      `it has ${rows} rows, but had ${rowCount} when it was written`,
     );
 }

@@ -465,7 +465,7 @@ test("leaves nothing after an interruption, and starts over after a crash", asyn
   mkdirSync(join(root, "one", "database"));
   await backUp("one");
   assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), anyTables, silent)), []);
-  await assert.rejects(backUp("one"), { code: "conflict", message: /holds an archive already/ });
+  await assert.rejects(backUp("one"), { code: "conflict", message: /already holds an archive/ });
   mkdirSync(join(root, "other"));
   writeFileSync(join(root, "other", "letter"), "");
   await assert.rejects(backUp("other"), { code: "conflict", message: /is not empty/ });

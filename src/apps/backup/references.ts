@@ -77,19 +77,19 @@ export function faultOfFiles(
     const names = missing.map((name) => (name === "" ? key : `${key}/${name}`)).join(" and ");
     return {
       what: key,
-      message: `${names} should be there for ${owner}, and ${missing.length === 1 ? "is" : "are"} not.`,
+      message: `${names} of ${owner} ${missing.length === 1 ? "is" : "are"} missing.`,
     };
   }
   if (byteCount !== null && bytes !== null && bytes !== byteCount)
     return {
       what: key,
-      message: `${key} has ${bytes} bytes, and had ${byteCount} when ${owner} was stored.`,
+      message: `${key} has ${bytes} bytes, but had ${byteCount} when ${owner} was stored.`,
     };
   if (seal === null) return null;
   const now = hashOfHashes(seal.files.map((name) => [name, hashes.get(name) ?? ""]));
   if (now === seal.hash) return null;
   return {
     what: key,
-    message: `The files of ${key} hash to ${now.slice(0, 12)}, and hashed to ${seal.hash.slice(0, 12)} when ${owner} was stored.`,
+    message: `The files of ${key} hash to ${now.slice(0, 12)}, but hashed to ${seal.hash.slice(0, 12)} when ${owner} was stored.`,
   };
 }

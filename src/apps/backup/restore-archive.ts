@@ -102,11 +102,11 @@ async function copyCompared(pieces: AsyncIterable<Uint8Array>, target: string): 
 }
 
 function databaseAlone({ name }: ArchivePlace): ServiceError {
-  const message = `${name} has a database alone, as \`hone export\` writes it: \`hone import\` takes it, and adapters and files stay as they are.`;
+  const message = `${name} holds only a database, written by \`hone export\`: use \`hone import\`, which leaves adapters and files as they are.`;
   return invalid(message);
 }
 
 function othersThere(key: string): ServiceError {
-  const message = `The data folder has ${key}, which is not in the archive: it is another server's. Name an empty one with --data; nothing was changed.`;
+  const message = `The data folder has ${key}, which is not in the archive: it belongs to another server. Name an empty folder with --data; nothing was changed.`;
   return new ServiceError({ code: "conflict", message });
 }

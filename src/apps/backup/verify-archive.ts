@@ -29,7 +29,7 @@ export async function* verifyArchive(
     return;
   }
   for (const { what, message } of archive.manifest.faults)
-    yield { what, message: `It was so when the archive was made: ${message}` };
+    yield { what, message: `Found when the archive was made: ${message}` };
   const sums = new Map<string, string>();
   const sizes = new Map<string, number>();
   yield* verifyFiles(archive, { sums, sizes }, reading);
@@ -88,7 +88,7 @@ async function* unknownFiles(
 ): AsyncGenerator<Fault, void> {
   for (const what of await place.files())
     if (!sums.has(what) && what !== manifestName && what !== sumsName)
-      yield { what, message: `${place.name}/${what} is none of the archive's files.` };
+      yield { what, message: `${place.name}/${what} is not part of the archive.` };
 }
 
 async function* verifyTables(

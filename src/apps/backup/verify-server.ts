@@ -71,7 +71,7 @@ async function* faultsOfArtifacts(
       if (typeof found === "string") {
         isPlain = false;
         const what = name === "" ? reference.key : `${reference.key}/${name}`;
-        const message = `${what} is ${found}, where ${reference.owner} has a plain file. It was not opened.`;
+        const message = `${what} is ${found}, but ${reference.owner} needs a plain file. It was not opened.`;
         yield { what: reference.key, message };
         continue;
       }

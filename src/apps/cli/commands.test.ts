@@ -313,7 +313,7 @@ test("hone keys limits a key, changes its limits and rotates its secret", async 
   assert.match(later.errors, /--grace is "soon"; it must be a number with a unit/);
   assert.match(later.errors, /--expires is 2001-01-01T00:00:00\.000Z, and it is .* now; name a later time/);
   assert.match(later.errors, /--scopes has "everything"; each must be one of chat, train, feedback, read/);
-  assert.match(later.errors, /There is no key whose id begins with "nobody"/);
+  assert.match(later.errors, /No key has this name, or an id that begins with "nobody"/);
   const [limited, freed, ofEntity, again] = later.outputs
     .slice(6, 10)
     .map((text) => JSON.parse(text.replace("status 0", "")));

@@ -88,7 +88,7 @@ test("accepts baseURL for baseUrl, and refuses an unknown option", () => {
   const refusals: readonly (readonly [object, string])[] = [
     [
       { baseURL: "http://one", baseUrl: "http://two" },
-      'baseUrl is "http://two" and baseURL is "http://one"; give one of the two.',
+      'baseUrl is "http://two" and baseURL is "http://one"; give only one of them.',
     ],
     [{ base_url: "http://one" }, "Hone has no option base_url; did you mean baseUrl?"],
     [{ apikey: "k" }, "Hone has no option apikey; did you mean apiKey?"],
@@ -108,7 +108,7 @@ test("refuses an invalid server address before any request", () => {
       (error: unknown) => {
         assert.ok(error instanceof HoneError);
         assert.deepEqual([error.status, error.code, error.param], [0, "invalid", "baseUrl"]);
-        assert.ok(error.message.startsWith(`${JSON.stringify(baseUrl)} is no address of a server`));
+        assert.ok(error.message.startsWith(`${JSON.stringify(baseUrl)} is not a server address`));
         return true;
       },
     );
@@ -240,7 +240,7 @@ test("names an unreachable server, and keeps an abort an abort", async () => {
 
 test("times out a silent server, before and within its answer", async () => {
   const isTimeout = (error: unknown): boolean =>
-    error instanceof HoneError && error.code === "timeout" && /said nothing for 0.02 s/.test(error.message);
+    error instanceof HoneError && error.code === "timeout" && /was silent for 0.02 s/.test(error.message);
   await withServer(
     () => undefined,
     async (baseUrl) => {

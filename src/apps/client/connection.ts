@@ -91,7 +91,7 @@ export class Connection {
     const given = givenUrl(options) ?? variable ?? "http://127.0.0.1:8000";
     this.baseUrl = given.replace(/\/+$/, "").replace(/\/v1$/, "");
     if (!URL.canParse(this.baseUrl) || !/^https?:$/.test(new URL(this.baseUrl).protocol)) {
-      const message = `${JSON.stringify(given)} is no address of a server; it looks like http://127.0.0.1:8000.`;
+      const message = `${JSON.stringify(given)} is not a server address, such as http://127.0.0.1:8000.`;
       throw new HoneError({ code: "invalid", param: "baseUrl", message });
     }
     const { apiKey = platform.environment("HONE_API_KEY") ?? null } = options;
@@ -205,7 +205,7 @@ const optionNames: readonly (keyof ConnectionOptions)[] = [
 
 function givenUrl({ baseUrl, baseURL }: ConnectionOptions): string | undefined {
   if (baseUrl === undefined || baseURL === undefined || baseUrl === baseURL) return baseUrl ?? baseURL;
-  const message = `baseUrl is ${JSON.stringify(baseUrl)} and baseURL is ${JSON.stringify(baseURL)}; give one of the two.`;
+  const message = `baseUrl is ${JSON.stringify(baseUrl)} and baseURL is ${JSON.stringify(baseURL)}; give only one of them.`;
   throw new HoneError({ code: "invalid", param: "baseURL", message });
 }
 
@@ -265,7 +265,7 @@ class OpenAnswer implements Answer {
 function noAnswer(error: unknown, deadline: Deadline, baseUrl: string): HoneError {
   deadline.throwIfGivenUp();
   if (deadline.isOver) {
-    const message = `${baseUrl} said nothing for ${deadline.timeoutMs / 1000} s; it may be busy, or need more time (timeout).`;
+    const message = `${baseUrl} was silent for ${deadline.timeoutMs / 1000} s; it may be busy, or need a longer timeout.`;
     return new HoneError({ code: "timeout", message, cause: error });
   }
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

@@ -139,7 +139,7 @@ export async function findOrCreateModel(
   const body = { ...named, ...wish, base_model: base, return_existing: true };
   const details = await hone.models.create(body, options);
   if (details.base_model === base) return new Model(hone, details);
-  const message = `${name} is over the base model ${details.base_model}, not ${base}; give another name, or that base.`;
+  const message = `${name} has the base model ${details.base_model}, not ${base}; give another name, or that base.`;
   throw new HoneError({ code: "conflict", param: "base", message, body: details });
 }
 
@@ -148,10 +148,10 @@ async function find(hone: HoneCalls, name: string, options: RequestOptions): Pro
   const [details] = found;
   if (details !== undefined && found.length === 1) return details;
   if (details === undefined) {
-    const message = `There is no model ${name}; give its base model to have it registered, such as { base: "hone-tiny" }.`;
+    const message = `There is no model ${name}; give a base model to register it, such as { base: "hone-tiny" }.`;
     throw new HoneError({ code: "not_found", param: "base", message });
   }
-  const message = `${name} fits ${found.length} models; give entity/project/name.`;
+  const message = `${name} matches ${found.length} models; write entity/project/name.`;
   throw new HoneError({ code: "invalid", param: "name", message });
 }
 
@@ -162,7 +162,7 @@ function partsOf(text: string): {
 } {
   const [name = "", project = "", entity, ...rest] = text.split("/").toReversed();
   if (name === "" || project === "" || rest.length > 0) {
-    const message = `The name is ${JSON.stringify(text)}; give project/name, or entity/project/name.`;
+    const message = `The name is ${JSON.stringify(text)}; write project/name, or entity/project/name.`;
     throw new HoneError({ code: "invalid", param: "name", message });
   }
   return { ...(entity === undefined ? {} : { entity }), project, name };

@@ -84,7 +84,7 @@ test("computes machine-dependent defaults unless they are set", () => {
 });
 
 test("refuses a removed setting in every spelling, and names its replacement", () => {
-  const now = /is no setting any more: training\.batchTokens sets /;
+  const now = /is no longer a setting: training\.batchTokens sets /;
   withDataFolder({ training: { minibatchTokens: 9 } }, (data) =>
     assert.throws(() => readConfig({ data }, {}), now),
   );
@@ -94,7 +94,7 @@ test("refuses a removed setting in every spelling, and names its replacement", (
     for (const flag of goneFlags())
       assert.throws(
         () => readConfig({ data, [flag.slice(2)]: "9" }, {}),
-        /: --.* is no setting any more: .*\.$/,
+        /: --.* is no longer a setting: .*\.$/,
       );
   });
 });

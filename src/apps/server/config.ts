@@ -120,7 +120,7 @@ function blobsPlace(given: string): string {
   }
   if (given !== "" && !/^[a-z][a-z\d+.-]+:\/\//i.test(given)) return resolve(given);
   throw invalid(
-    `HONE_BLOBS is ${JSON.stringify(given)}; it must be a folder or a bucket (s3://<bucket>/<prefix>), which all servers on the database reach.`,
+    `HONE_BLOBS is ${JSON.stringify(given)}; it must be a folder or a bucket (s3://<bucket>/<prefix>) that all servers on the database can access.`,
   );
 }
 
@@ -154,7 +154,7 @@ function refuseGone(flags: FlagValues, environment: NodeJS.ProcessEnv): void {
     const words = spelledKey(key);
     const given = flags[words] === undefined ? variableOf(words) : `--${words}`;
     if (flags[words] === undefined && environment[given] === undefined) continue;
-    throw invalid(`${given} is no setting any more: ${instead}.`);
+    throw invalid(`${given} is no longer a setting: ${instead}.`);
   }
 }
 
@@ -191,7 +191,7 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
         const what =
           instead === undefined
             ? `there is no setting ${section}.${name}; \`hone serve --print-config\` shows those that exist`
-            : `${section}.${name} is no setting any more: ${instead}`;
+            : `${section}.${name} is no longer a setting: ${instead}`;
         throw invalid(`${path}: ${what}.`);
       }
     }
@@ -207,7 +207,7 @@ function refuseUnsafe(config: HoneConfig): void {
     throw new ServiceError({
       code: "invalid",
       message:
-        "HONE_AUTH=off lets everyone in as admin, whoever users.header or users.issuer name; leave authentication on.",
+        "HONE_AUTH=off gives everyone admin access, which makes users.header and users.issuer useless; leave authentication on.",
     });
   }
   if (auth === "off" && !isLoopback(host)) {
@@ -227,7 +227,7 @@ function refuseUnsafe(config: HoneConfig): void {
   const isForMany = databaseUrl !== null && isPostgresUrl(databaseUrl);
   if (!isForMany && !(roles.includes("serve") && roles.includes("train"))) {
     throw invalid(
-      `HONE_ROLES is ${given}, and nobody else can be on a SQLite database to do the rest. Give it both roles, or a PostgreSQL that servers share (HONE_DATABASE_URL).`,
+      `HONE_ROLES is ${given}, but no other server can use a SQLite database for the rest. Give it both roles, or use a PostgreSQL that servers share (HONE_DATABASE_URL).`,
     );
   }
 }

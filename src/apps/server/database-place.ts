@@ -74,7 +74,7 @@ function sqlitePlace(
     folder: dirname(file),
     files: sqliteFiles(file),
     isForMany: false,
-    cure: "Give this user the right to read and write it, or put back a copy of the database file.",
+    cure: "Give this user the right to read and write it, or restore a copy of the database file.",
     exists: () => existsSync(file),
     open: ({ isShared }) => openStores(openSqlite({ file, isShared, dataFolder })),
     openTables: async ({ isShared }) => databaseTables(openSqlite({ file, isShared, dataFolder })),
@@ -130,7 +130,7 @@ function postgresPlace(
     folder: dataFolder,
     files: [],
     isForMany: true,
-    cure: "Start it, or mend HONE_DATABASE_URL: its user needs the right to make tables.",
+    cure: "Start it, or correct HONE_DATABASE_URL: its user needs the right to create tables.",
     exists: () => true,
     open: async ({ isShared, onChange }) => {
       if (isShared) return openStores(await connect({ connections: connectionsBeside }));

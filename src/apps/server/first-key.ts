@@ -53,7 +53,8 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
       // The owner may have moved it elsewhere.
       () => null,
     );
-    const place = secret === null ? "with whoever made it; `hone keys create` makes another" : file;
+    const place =
+      secret === null ? "with the person who created it; `hone keys create` creates another" : file;
     return { secret, isNew: false, place };
   }
   if (settings.auth === "off") return { secret: null, isNew: false, place: "none is needed" };
@@ -71,7 +72,7 @@ async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): 
   if (secret.length < shortSecret)
     logger.warn(
       { characters: secret.length },
-      `HONE_API_KEY is short enough to be guessed; ${shortSecret} random characters or more are not`,
+      `HONE_API_KEY is short enough to be guessed; use ${shortSecret} or more random characters`,
     );
   const known = await keys.findByHash(hashSecret(secret));
   if (known !== null && known.role !== "admin") {
@@ -94,11 +95,12 @@ async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): 
   const kept = await secretHashIn(adminKeyFile(settings.data));
   for (const { id, secretHash } of others) {
     if (!isOfStart(id) && secretHash !== kept) {
-      if (known === null) logger.warn({ keyId: id }, "another admin key is live; `hone keys revoke` ends it");
+      if (known === null)
+        logger.warn({ keyId: id }, "another admin key is valid; `hone keys revoke` revokes it");
       continue;
     }
     await keys.revoke(id, clock.now());
-    logger.warn({ keyId: id }, "HONE_API_KEY has changed: revoked the admin key that an earlier start made");
+    logger.warn({ keyId: id }, "HONE_API_KEY has changed: revoked the admin key of an earlier start");
   }
   // The file's secret is no longer valid.
   if (kept !== null && kept !== key.secretHash) await rm(adminKeyFile(settings.data), { force: true });

@@ -68,8 +68,8 @@ async function findKeyId(keys: KeyStore, typed: string): Promise<string> {
   if (found.length === 1 && typed !== "") return found[0].id;
   const what =
     found.length === 0
-      ? `There is no key whose id begins with ${quoted(typed)}, or that is called so`
-      : `${found.length} keys are called ${quoted(typed)}, or have ids that begin so; give the whole id`;
+      ? `No key has this name, or an id that begins with ${quoted(typed)}`
+      : `${found.length} keys have the name ${quoted(typed)}, or ids that begin with it; give the whole id`;
   const code = found.length === 0 ? "not_found" : "invalid";
   throw new ServiceError({ code, message: `${what}. \`hone keys list\` lists them.` });
 }
@@ -158,7 +158,7 @@ async function withKeys<T>(
 }
 
 function notRecorded(path: string, cause: unknown): ServiceError {
-  const message = `No key was changed: ${path} cannot be written (${String(cause)}), and every change must stand there. Make it writable, or make room, and try again.`;
+  const message = `No key was changed: ${path} cannot be written (${String(cause)}), and every change must be recorded there. Make it writable, or free space, and try again.`;
   return new ServiceError({ code: "unavailable", message, cause });
 }
 

@@ -64,11 +64,11 @@ export function createListener({ host, port: wantedPort }: Address): Listener {
     handOverTo: (app) =>
       serviceOf("http server", {
         start: async () => {
-          assert(main !== null, "what is handed over listens");
+          assert(main !== null, "the listener to hand over is listening");
           // Listening on another server takes over its handle; new connections then go to the new server.
           await app.listen(Object.assign(main, { host: "" }));
-          // This resets the system's backlog to Node's default, and no option prevents that. oxlint-disable-next-line
-          // no-underscore-dangle -- Node's own name for it
+          // This resets the system's backlog to Node's default, and no option prevents that.
+          // oxlint-disable-next-line no-underscore-dangle -- Node's own name for it
           (app.server as unknown as { readonly _handle: Handle | null })._handle?.listen(backlog);
           main = null;
           for (const door of others) {

@@ -34,7 +34,7 @@ test("names a file in place of the folder or a parent", async (t) => {
   for (const folder of [file, join(file, "below", "it")])
     assert.equal(
       await refused(folder),
-      `The folder ${file} cannot be used: it is no folder. Name another with --data, or change its rights.`,
+      `The folder ${file} cannot be used: it is not a folder. Name another with --data, or change its rights.`,
     );
 });
 
@@ -42,7 +42,7 @@ test(
   "does not hang on a file system that has no room for folders",
   { skip: platform() !== "linux" },
   async () => {
-    assert.match(await refused("/proc/hone-data"), /its file system makes no folders there/);
+    assert.match(await refused("/proc/hone-data"), /its file system allows no folders there/);
     assert.ok(!existsSync("/proc/hone-data"));
   },
 );

@@ -19,7 +19,7 @@ export async function makeFolder(folder: string, setting: string): Promise<void>
   for (;;) {
     const found = await kindOf(path, setting);
     if (found === "folder") break;
-    if (found === "other") throw cannotMake(path, "it is no folder", setting);
+    if (found === "other") throw cannotMake(path, "it is not a folder", setting);
     missing.push(path);
     path = dirname(path);
   }
@@ -55,9 +55,9 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: "this user has no right to it",
   EPERM: "this user has no right to it",
   EROFS: "its disk is read-only",
-  ENOENT: "its file system makes no folders there",
+  ENOENT: "its file system allows no folders there",
   ENAMETOOLONG: "its name is too long",
-  ELOOP: "its links lead to one another",
+  ELOOP: "its links form a loop",
 };
 
 function reasonOf(error: unknown): string {

@@ -69,12 +69,12 @@ async function tighten(path: string, logger: Logger): Promise<void> {
     if (!isOpen && inside === 0) return;
     logger.warn(
       { path, before: (mode & 0o777).toString(8), inside },
-      "others could reach this; took their rights away",
+      "other users could access this; removed their rights",
     );
   } catch (error) {
     logger.warn(
       { path, err: error },
-      "other users of this machine can reach this; its owner must run chmod go=",
+      "other users of this machine can access this; its owner must run chmod go=",
     );
   }
 }

@@ -21,7 +21,7 @@ export function trainerElsewhere({ trainer, trainerKey }: TrainerSettings): Trai
   const address = readTrainerAddress(trainer);
   if (trainerKey === null && serverKinds[address.kind].needsKey)
     throw invalid(
-      `Servers of the kind ${address.kind} ask for a key: set HONE_TRAINER_KEY to it, or to file:<path> of a file with it.`,
+      `Servers of the kind ${address.kind} require a key: set HONE_TRAINER_KEY to it, or to file:<path>, a file with it.`,
     );
   return { address, apiKey: trainerKey ?? anyKey };
 }

@@ -63,8 +63,8 @@ async function manifestOf(place: ArchivePlace): Promise<string> {
     return Buffer.concat(pieces).toString("utf8");
   } catch (cause) {
     if (!isNotThere(cause)) throw cause;
-    const why = "it has no manifest.json, which comes last. One that was ended has to be made anew";
-    const message = `${place.name} is no archive of Hone: ${why}.`;
+    const why = "it has no manifest.json, which is written last. An interrupted archive must be made again";
+    const message = `${place.name} is not a Hone archive: ${why}.`;
     throw new ServiceError({ code: "not_found", message, cause });
   }
 }
@@ -91,13 +91,13 @@ async function* readCompared(
       yield bytes;
     }
   } catch (error) {
-    throw isNotThere(error) ? damaged(`${place.name}/${path}`, "it is not there") : error;
+    throw isNotThere(error) ? damaged(`${place.name}/${path}`, "it is missing") : error;
   }
   const now = hash.digest("hex");
   if (now !== sha256)
     throw damaged(
       `${place.name}/${path}`,
-      `it hashes to ${now.slice(0, 12)}, and hashed to ${sha256.slice(0, 12)} when it was written`,
+      `it hashes to ${now.slice(0, 12)}, but hashed to ${sha256.slice(0, 12)} when it was written`,
     );
 }
 

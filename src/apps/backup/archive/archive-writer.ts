@@ -92,7 +92,7 @@ async function removeAll(place: ArchivePlace): Promise<void> {
 }
 
 function inUse({ name }: ArchivePlace, isArchive: boolean): ServiceError {
-  const what = isArchive ? "holds an archive already" : "is not empty";
-  const message = `${name} ${what}. Name a place that is empty or not there; nothing was changed.`;
+  const what = isArchive ? "already holds an archive" : "is not empty";
+  const message = `${name} ${what}. Name an empty or new place; nothing was changed.`;
   return new ServiceError({ code: "conflict", message });
 }

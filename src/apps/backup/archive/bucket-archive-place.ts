@@ -44,6 +44,6 @@ function cutShort(
   file: string,
   { from, wanted, came }: { readonly from: number; readonly wanted: number; readonly came: number },
 ): ServiceError {
-  const message = `The store answers with ${came} bytes of ${file} from ${from} on, where ${wanted} are. Try again later.`;
+  const message = `The store returned ${came} bytes of ${file} from offset ${from}, but ${wanted} were expected. Try again later.`;
   return new ServiceError({ code: "unavailable", message });
 }

@@ -38,6 +38,6 @@ export function requirePath(path: string): void {
   const isPlain = parts.every((part) => !["", ".", ".."].includes(part) && !/[\\\0\r\n]/.test(part));
   const isKnown = archiveFolders.includes(parts[0]) && parts.length >= (partsOfKey[parts[0]] ?? 2);
   if (isPlain && isKnown) return;
-  const message = `The archive names a file ${JSON.stringify(path.slice(0, 200))}, which none has. It was not written by Hone, or changed since.`;
+  const message = `The archive names a file ${JSON.stringify(path.slice(0, 200))}, which is not part of an archive. Hone did not write it, or it was changed.`;
   throw invalid(message);
 }

@@ -52,14 +52,14 @@ export function manifestText(content: ManifestContent): string {
  */
 export function readManifest(text: string, path: string): Manifest {
   const { sha256, ...manifest } = parsed(text, path);
-  if (manifest["format"] !== format) throw invalid(path, "it is no manifest of an archive of Hone");
+  if (manifest["format"] !== format) throw invalid(path, "it is not the manifest of a Hone archive");
   if (manifest["formatVersion"] !== formatVersion)
     throw new ServiceError({
       code: "unsupported",
       message: `${path} has the format ${JSON.stringify(manifest["formatVersion"])}; this program reads ${formatVersion}. Use the version of Hone that made it, or a newer one.`,
     });
-  if (sha256 !== hashOf(manifest)) throw invalid(path, "it is not as it was written");
-  if (!isManifest(manifest)) throw invalid(path, "it has other fields than a manifest has");
+  if (sha256 !== hashOf(manifest)) throw invalid(path, "it was changed");
+  if (!isManifest(manifest)) throw invalid(path, "its fields are not those of a manifest");
   return manifest;
 }
 
@@ -103,7 +103,7 @@ function parsed(text: string, path: string): Readonly<Record<string, unknown>> {
   } catch {
     // Reported below like any other invalid text.
   }
-  throw invalid(path, "it is not as it was written");
+  throw invalid(path, "it was changed");
 }
 
 /** JSON keeps the order of names. */

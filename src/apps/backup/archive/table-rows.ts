@@ -104,10 +104,10 @@ function rowIn(line: string, path: string, columnCount: number): readonly Cell[]
   try {
     row = JSON.parse(line);
   } catch (cause) {
-    throw damaged(path, "a line of it is no JSON", cause);
+    throw damaged(path, "one of its lines is not JSON", cause);
   }
   if (!Array.isArray(row) || row.length !== columnCount || !row.every(isCell))
-    throw damaged(path, `a line of it has other values than its ${columnCount} columns`);
+    throw damaged(path, `one of its lines does not have ${columnCount} values`);
   return row;
 }
 

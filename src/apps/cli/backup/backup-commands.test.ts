@@ -28,7 +28,7 @@ test("backs up a data folder, verifies, restores and moves it", async (t) => {
   assert.match(made.errors, /^access_keys: 1 row$/m);
   const again = await hone("backup", "copy", "--data", "data");
   assert.deepEqual([again.status, again.output], [1, ""]);
-  assert.match(again.errors, /^hone: .*copy holds an archive already\. Name a place/m);
+  assert.match(again.errors, /^hone: .*copy already holds an archive\. Name an empty/m);
 
   assert.deepEqual((await hone("verify", "copy")).output, "No damage found.\n");
   assert.deepEqual(JSON.parse((await hone("verify", "--data", "data", "--json")).output), []);

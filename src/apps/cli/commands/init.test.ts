@@ -41,7 +41,7 @@ test("says why it cannot create its folder", async (t) => {
   assert.equal(status, 1);
   assert.match(
     errors,
-    /^hone: The folder .*file cannot be used: it is no folder\. Name another with `hone init <folder>`/,
+    /^hone: The folder .*file cannot be used: it is not a folder\. Name another with `hone init <folder>`/,
   );
 });
 

@@ -68,7 +68,7 @@ test("throws an error that shows a successful answer without JSON", async () => 
   const isShown = (error: unknown): boolean => {
     assert.ok(error instanceof HoneError);
     assert.deepEqual([error.code, error.body], ["not_json", "<html>"]);
-    assert.match(error.message, /^http:\/\/host answered (GET|POST) \S+ with what is no JSON: <html>$/);
+    assert.match(error.message, /^http:\/\/host answered (GET|POST) \S+ with text that is not JSON: <html>$/);
     return true;
   };
   await assert.rejects(callsTo(new Response("<html>")).calls.call("GET /version", {}), isShown);

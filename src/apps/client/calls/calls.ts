@@ -119,7 +119,7 @@ export class Calls {
     try {
       return JSON.parse(text);
     } catch (cause) {
-      const message = `${this.#connection.baseUrl} answered ${route} with what is no JSON: ${text.slice(0, 200)}`;
+      const message = `${this.#connection.baseUrl} answered ${route} with text that is not JSON: ${text.slice(0, 200)}`;
       throw new HoneError({ code: "not_json", message, body: text, cause });
     }
   }

@@ -85,7 +85,7 @@ test("reconnects after the last event, and reports the break and the recovery on
 
 test("gives up when no server answers before the deadline, and says how to continue", async () => {
   const { reported, asked, error } = await follow([step("a")]);
-  assert.match(error ?? "", /^Nobody answered for 3 s \(status 0\)\..*hone jobs watch j$/);
+  assert.match(error ?? "", /^No server answered for 3 s \(status 0\)\..*hone jobs watch j$/);
   assert.deepEqual(reported, ["a", "lost: the server ended the connection"]);
   assert.equal(asked.length, 7);
 });

@@ -79,6 +79,6 @@ function reasonOf({ cause, message }: HoneError): string {
 }
 
 function givenUp(jobId: string, deadlineMs: number, reason: string): HoneError {
-  const message = `Nobody answered for ${deadlineMs / 1000} s (${reason}). The job goes on without: hone jobs watch ${jobId}`;
+  const message = `No server answered for ${deadlineMs / 1000} s (${reason}). The job continues on the server: hone jobs watch ${jobId}`;
   return new HoneError({ code: "connection", message });
 }

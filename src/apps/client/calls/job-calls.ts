@@ -75,7 +75,7 @@ export class JobCalls extends CallGroup {
     for await (const event of this.follow(jobId, options)) onEvent?.(event);
     const job = await this.get(jobId, options);
     if (job.state === "succeeded") return job;
-    const message = `Training job ${jobId} ${job.state}: ${job.error_message ?? "no reason was given"}`;
+    const message = `Training job ${jobId} ${job.state}: ${job.error_message ?? "no reason given"}`;
     throw new HoneError({ code: "job_failed", message, body: job });
   }
 

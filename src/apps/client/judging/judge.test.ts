@@ -126,7 +126,7 @@ test("retries a broken verdict and a busy server, then gives no verdict", async 
   await assert.rejects(judge({ ...options, attempts: 3 })(group, never.context), {
     name: "HoneError",
     code: "broken_verdict",
-    message: 'The judge j gave no verdict: its ranking is not of each attempt once: ["A"]',
+    message: 'The judge j gave no verdict: its ranking does not name each attempt once: ["A"]',
   });
   assert.equal(never.fetch.requests.length, 3);
   for (const verdict of ['{"scores": {"A": 11, "B": 0, "C": 5, "D": 7}}', '{"scores": {"A": 1}}', "{}"]) {

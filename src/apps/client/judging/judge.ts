@@ -75,7 +75,7 @@ function passing(error: unknown, signal: AbortSignal): string {
     if (error.status !== 429 && error.status < 500) throw error;
     return error.message;
   }
-  return `nobody answered (${error instanceof Error ? error.message : String(error)})`;
+  return `no server answered (${error instanceof Error ? error.message : String(error)})`;
 }
 
 function textOfTask(task: unknown): string {

@@ -53,7 +53,7 @@ function readRanking(text: string, names: readonly string[]): readonly number[] 
   const ranking = memberOf(text, "ranking");
   if (!Array.isArray(ranking)) return `it has no ranking: ${text.slice(0, 200)}`;
   const isOfEach = ranking.length === names.length && names.every((name) => ranking.includes(name));
-  if (!isOfEach) return `its ranking is not of each attempt once: ${JSON.stringify(ranking)}`;
+  if (!isOfEach) return `its ranking does not name each attempt once: ${JSON.stringify(ranking)}`;
   // A single attempt gets the best score.
   return names.map((name) => (names.length === 1 ? 1 : 1 - ranking.indexOf(name) / (names.length - 1)));
 }

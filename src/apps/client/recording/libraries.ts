@@ -74,6 +74,6 @@ interface AgentsLibrary {
 
 function missing(name: string, what: string, cause: unknown): HoneError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const message = `${what} takes the package ${name}, which cannot be loaded (${reason.split("\n")[0]}). Install it: npm install ${name}`;
+  const message = `${what} needs the package ${name}, which cannot be loaded (${reason.split("\n")[0]}). Install it: npm install ${name}`;
   return new HoneError({ code: "missing_package", message, cause });
 }

@@ -65,7 +65,7 @@ export function isRecorded(
   if (recorded.test(pathname)) return "yes";
   if (!unrecorded.test(pathname)) return "no";
   return {
-    refusal: `${pathname} is not recorded, since its answers do not tell their tokens; call ${model} by chat completions, as with openai.chat.completions or trajectory.agents().`,
+    refusal: `${pathname} cannot be recorded, since its answers do not include tokens; call ${model} by chat completions, as with openai.chat.completions or trajectory.agents().`,
   };
 }
 

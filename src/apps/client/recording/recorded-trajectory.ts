@@ -192,7 +192,7 @@ export class RecordedTrajectory implements LibraryAccess {
 }
 
 function nothingRecorded(model: string): HoneError {
-  const message = `The rollout made no call that was recorded. Call the model by trajectory.chat, trajectory.openai, trajectory.aiSdk(), trajectory.langchain() or trajectory.agents(), or give trajectory.fetch, baseURL and apiKey to your own client, and ${JSON.stringify(model)} (trajectory.model) as the model.`;
+  const message = `The rollout made no recorded call. Call the model by trajectory.chat, trajectory.openai, trajectory.aiSdk(), trajectory.langchain() or trajectory.agents(), or give trajectory.fetch, baseURL and apiKey to your own client, and ${JSON.stringify(model)} (trajectory.model) as the model.`;
   return new HoneError({ code: "nothing_recorded", param: "model", message });
 }
 
@@ -200,6 +200,6 @@ function requireTokens(items: readonly JsonObject[], model: string): void {
   const hasTokens = (item: JsonObject): boolean =>
     !("message" in item) || (Array.isArray(item["token_ids"]) && Array.isArray(item["prompt_token_ids"]));
   if (items.every(hasTokens)) return;
-  const message = `An answer of ${model} did not tell its tokens: beam search does not, and neither does a server that is no Hone.`;
+  const message = `An answer of ${model} has no tokens: beam search returns none, nor does a server other than Hone.`;
   throw new HoneError({ code: "nothing_recorded", param: "model", message });
 }

@@ -55,7 +55,7 @@ export function routedFetch(routes: Routes): Fetch {
   return async (url, { method = "", body }) => {
     const route = `${method} ${new URL(url).pathname}`;
     const found = patterns.find(({ pattern }) => pattern.test(route));
-    if (found === undefined) throw new Error(`the made-up server has no ${route}`);
+    if (found === undefined) throw new Error(`the fake server has no ${route}`);
     const parts = found.pattern.exec(route)?.slice(1) ?? [];
     const answer = found.answer(typeof body === "string" ? JSON.parse(body) : undefined, parts);
     if (!Array.isArray(answer)) return new Response(JSON.stringify(answer));

@@ -67,7 +67,7 @@ const lines: {
   readonly [Type in TrainEvent["type"]]: (event: Extract<TrainEvent, { readonly type: Type }>) => Lines;
 } = {
   "run-started": ({ model, rounds, step }) =>
-    kept(`trains ${model} from version ${step} on, ${rounds === 1 ? "one round" : `${rounds} rounds`}`),
+    kept(`trains ${model} from version ${step}, ${rounds === 1 ? "one round" : `${rounds} rounds`}`),
   "run-resumed": ({ round, rounds, step }) =>
     round < rounds
       ? kept(`continues with round ${round} of ${rounds}, version ${step}`)
@@ -86,7 +86,7 @@ const lines: {
   "round-ended": ({ report }) =>
     kept(
       roundLine(report),
-      ...report.failureReasons.map(({ message, count }) => `  failed, ${count} times: ${message}`),
+      ...report.failureReasons.map(({ message, count }) => `  failed ${count} times: ${message}`),
       ...report.warnings.map((warning) => `  warning: ${warning}`),
     ),
   "run-ended": ({ summary }) => kept(summary),

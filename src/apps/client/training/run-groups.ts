@@ -166,7 +166,7 @@ function resultOf(result: RolloutResult, isJudged: boolean): Omit<Rollout, "traj
   const { reward = isJudged ? 0 : undefined, metrics = {}, metadata = {} } = given;
   if (typeof reward === "number" && Number.isFinite(reward)) return { reward, metrics, metadata };
   const came = typeof result === "object" ? `a reward of ${shown(reward)}` : shown(result);
-  const message = `The rollout returned ${came}; it has to return a finite number, or { reward } with one${cureFor(reward)}.`;
+  const message = `The rollout returned ${came}; it must return a finite number, or { reward } with one${cureFor(reward)}.`;
   throw new HoneError({ code: "invalid", param: "reward", message });
 }
 
@@ -229,7 +229,7 @@ async function verdictOf<Task>(
   const scores = await judge({ task, rollouts }, context);
   const isVerdict = scores.length === rollouts.length && scores.every((score) => Number.isFinite(score));
   if (!isVerdict) {
-    const message = `The judge gave ${JSON.stringify(scores)} for ${rollouts.length} rollouts; it has to give a finite number for each.`;
+    const message = `The judge gave ${JSON.stringify(scores)} for ${rollouts.length} rollouts; it must give a finite number for each.`;
     throw new HoneError({ code: "invalid", param: "judge", message });
   }
   return {

@@ -107,7 +107,7 @@ function othersWarning(step: number, newStep: number | null | undefined): readon
   if (typeof newStep !== "number" || newStep === step + 1) return [];
   return [
     `This round sampled version ${step}, and its job made version ${newStep}: something else trains this model too, such as a second train process. ` +
-      "Their rounds get mixed up. End one of them, or give each a model of its own.",
+      "Their rounds get mixed up. Stop one of them, or give each a separate model.",
   ];
 }
 

@@ -61,7 +61,7 @@ test("says what was learned, with the first and the last reward", () => {
   });
   check(
     [round(0.2, spread), round(0.9, spread)],
-    /^Learned in 2 rounds of 5, ended since validations got no better: /,
+    /^Learned in 2 rounds of 5, stopped because validations did not improve: /,
     {
       rounds: 5,
       endedBy: "patience",
@@ -84,12 +84,9 @@ test("says why little or nothing was learned", () => {
     [round(0.2), round(0.3)],
     /^Nothing was learned in 2 rounds: all answers to a task earned the same, 0\.250/,
   );
-  check([round(0.2, { groupsWithoutSpread: 0 })], /rewards differed, but nothing of the answers could train/);
+  check([round(0.2, { groupsWithoutSpread: 0 })], /rewards differed, but no answer was trainable/);
   const failed = { failures: 8, failureReasons: [{ message: "no key.", count: 8 }] };
-  check(
-    [round(null, failed)],
-    /^Nothing was learned in 1 round of 2: no rollout came to its end \(no key\)\.$/,
-  );
+  check([round(null, failed)], /^Nothing was learned in 1 round of 2: no rollout completed \(no key\)\.$/);
 });
 
 test("says that there was nothing to do", () => {

@@ -20,10 +20,10 @@ export function summaryOf(reports: readonly RoundReport[], end: RunEnd): string 
   const { model, rounds, endedBy, best } = end;
   if (reports.length === 0) return nothingToDo(end);
   const rewarded = reports.flatMap(({ reward }) => reward ?? []);
-  const why = endedBy === "patience" ? ", ended since validations got no better" : "";
+  const why = endedBy === "patience" ? ", stopped because validations did not improve" : "";
   const took = `${count(reports.length, "round")}${reports.length < rounds ? ` of ${rounds}` : ""}${why}`;
   if (rewarded.length === 0)
-    return `Nothing was learned in ${took}: no rollout came to its end${mostFrequent(reports)}.`;
+    return `Nothing was learned in ${took}: no rollout completed${mostFrequent(reports)}.`;
   const trained = reports.filter(({ training }) => training !== null);
   if (trained.length === 0) return `Nothing was learned in ${took}: ${whyFlat(reports, rewarded)}.`;
   const [first, last] = [rewarded[0], rewarded[rewarded.length - 1]];
@@ -47,7 +47,7 @@ export function summaryOf(reports: readonly RoundReport[], end: RunEnd): string 
 function nothingToDo({ rounds, model, endedBy }: RunEnd): string {
   if (rounds === 0) return `No rounds were asked for; ${model} is the newest version.`;
   if (endedBy === "patience")
-    return `Nothing was done: validations of earlier rounds got no better for as long as patience says. ${model} is the newest version.`;
+    return `Nothing was done: validations of earlier rounds did not improve for as long as patience allows. ${model} is the newest version.`;
   return `Nothing was done: all ${count(rounds, "round")} of this run were done before, and ${model} is the newest version. Ask for more rounds, name another run, or use a new model.`;
 }
 
@@ -60,7 +60,7 @@ function whyFlat(reports: readonly RoundReport[], rewarded: readonly number[]): 
   const least = Math.min(...reports.map(({ rewardMin }) => rewardMin ?? Infinity));
   const most = Math.max(...reports.map(({ rewardMax }) => rewardMax ?? -Infinity));
   const withSpread = reports.some(({ groups, groupsWithoutSpread }) => groupsWithoutSpread < groups);
-  if (withSpread) return "rewards differed, but nothing of the answers could train (see the warnings)";
+  if (withSpread) return "rewards differed, but no answer was trainable (see the warnings)";
   if (least === most)
     return `every answer earned ${least}. The tasks are too hard, or already solved: take others, or reward partial success`;
   return `all answers to a task earned the same, ${mean(rewarded).toFixed(3)} on average. Take tasks of which some answers succeed and some fail, or sample at a higher temperature`;

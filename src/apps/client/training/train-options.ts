@@ -170,6 +170,6 @@ function wholeNumber(name: string, value: number, min: number): void {
 function invalid(name: string, value: unknown, wanted: string): HoneError {
   // JSON writes NaN as null.
   const shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
-  const message = `${name} is ${shown}; it has to be ${wanted}.`;
+  const message = `${name} is ${shown}; it must be ${wanted}.`;
   return new HoneError({ code: "invalid", param: name, message });
 }

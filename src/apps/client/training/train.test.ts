@@ -183,7 +183,7 @@ test("reports the reason of each kind of rollout failure", () =>
   withModel(async ({ model }) => {
     const bad: Readonly<Record<string, (trajectory: RecordedTrajectory) => unknown>> = {
       "made no call that was recorded": () => 1,
-      "returned NaN; it has to return a finite number, or { reward } with one.": async (trajectory) => {
+      "returned NaN; it must return a finite number, or { reward } with one.": async (trajectory) => {
         await say(trajectory, "a");
         return NaN;
       },
@@ -191,12 +191,12 @@ test("reports the reason of each kind of rollout failure", () =>
         await say(trajectory, "a");
         return {};
       },
-      'returned the text "1"; it has to return a finite number, or { reward } with one, such as 1 without quotes.':
+      'returned the text "1"; it must return a finite number, or { reward } with one, such as 1 without quotes.':
         async (trajectory) => {
           await say(trajectory, "a");
           return "1";
         },
-      "returned true; it has to return a finite number, or { reward } with one, such as 1 for true.": async (
+      "returned true; it must return a finite number, or { reward } with one, such as 1 for true.": async (
         trajectory,
       ) => {
         await say(trajectory, "a");
@@ -420,18 +420,18 @@ test("refuses an option out of range by name before any request", () =>
     const { rollout, seen } = rollouts();
     const good: TrainOptions<string> = { tasks: ["a"], rollout };
     const cases: readonly (readonly [string, Partial<TrainOptions<string>>])[] = [
-      ["groupSize is 1; it has to be a whole number of at least 2.", { groupSize: 1 }],
-      ["rounds is 1.5; it has to be a whole number of at least 0.", { rounds: 1.5 }],
-      ["rounds is NaN; it has to be a whole number of at least 0.", { rounds: Number("abc") }],
-      ["concurrency is 0; it has to be a whole number of at least 1.", { concurrency: 0 }],
-      ["failuresMax is 2; it has to be a number from 0 to 1.", { failuresMax: 2 }],
-      ["tasks is []; it has to be at least one task.", { tasks: [] }],
-      ["serverTimeout is -1; it has to be a whole number of at least 0.", { serverTimeout: -1 }],
+      ["groupSize is 1; it must be a whole number of at least 2.", { groupSize: 1 }],
+      ["rounds is 1.5; it must be a whole number of at least 0.", { rounds: 1.5 }],
+      ["rounds is NaN; it must be a whole number of at least 0.", { rounds: Number("abc") }],
+      ["concurrency is 0; it must be a whole number of at least 1.", { concurrency: 0 }],
+      ["failuresMax is 2; it must be a number from 0 to 1.", { failuresMax: 2 }],
+      ["tasks is []; it must be at least one task.", { tasks: [] }],
+      ["serverTimeout is -1; it must be a whole number of at least 0.", { serverTimeout: -1 }],
       // Safe cast: plain JavaScript would pass this silently.
       ["train has no option groupsize; did you mean groupSize?", { groupsize: 4 } as object],
       ["train has no option num_rounds; it has tasks, rollout, groupSize, ", { num_rounds: 4 } as object],
       [
-        "validation.patience is 0; it has to be a whole number of at least 1.",
+        "validation.patience is 0; it must be a whole number of at least 1.",
         { validation: { tasks: ["a"], patience: 0 } },
       ],
     ];

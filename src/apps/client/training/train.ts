@@ -72,7 +72,7 @@ function requireModel(model: unknown): asserts model is Model {
   const name = typeof model === "string" && model.includes("/") ? model : "project/name";
   throw new HoneError({
     code: "invalid",
-    message: `train takes a model as its first argument, and got ${given}. Make one of a name by \`await hone.model("${name}", { base: "hone-tiny" })\`.`,
+    message: `train takes a model as its first argument, and got ${given}. Get one with \`await hone.model("${name}", { base: "hone-tiny" })\`.`,
   });
 }
 

@@ -191,7 +191,7 @@ test(
 
     await assert.rejects(backup(first, { data }, watching), {
       code: "conflict",
-      message: /holds an archive already/,
+      message: /already holds an archive/,
     });
     await assert.rejects(backup(`${server.blobs}/copy`, server, watching), { code: "invalid" });
     await assert.rejects(backup("s3://No Bucket", { data }, watching), {
@@ -381,7 +381,7 @@ test("compares a changed manifest with a valid hash against the tables of its ve
       ({ tables }) => ({ tables: [...tables, { table: "servers", columns: ["id"], rows: 0 }] }),
       /the table servers is unknown/,
     ],
-    [() => ({ tables: "all" }), /it has other fields than a manifest has/],
+    [() => ({ tables: "all" }), /its fields are not those of a manifest/],
   ];
   for (const [index, [change, expected]] of changes.entries()) {
     for (const folder of [whole, exported]) {
@@ -427,7 +427,7 @@ test("refuses a restore while a server runs, and a backup during another one", a
       asked.push(backup(second, { data }, watching).catch((error: unknown) => String(error)));
   };
   await backup(join(newFolder(t), "first"), { data }, { ...watching, report });
-  assert.match(String(await asked[0]), /Another backup of this data folder is being made/);
+  assert.match(String(await asked[0]), /Another backup of this data folder is in progress/);
   assert.equal(existsSync(join(second, "manifest.json")), false);
 });
 

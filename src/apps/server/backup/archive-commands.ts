@@ -231,7 +231,7 @@ function refuseOwn(target: string, config: HoneConfig): void {
   const { bucket, prefix } = readBucketUrl(target, "The bucket");
   if (own.kind !== "bucket" || own.bucket.bucket !== bucket) return;
   if (!prefix.startsWith(own.bucket.prefix) && !own.bucket.prefix.startsWith(prefix)) return;
-  const message = `${target} and HONE_BLOBS, which it is a copy of, lie in each other. Name another prefix, best in another bucket.`;
+  const message = `${target} and HONE_BLOBS overlap, but a copy must be separate. Name another prefix, preferably in another bucket.`;
   throw invalid(message);
 }
 
@@ -241,11 +241,11 @@ function refuseWithin(target: string, dataFolder: string): void {
   const isWithin =
     below === "" || (below !== ".." && !below.startsWith(`..${sep}`) && resolve(below) !== below);
   if (!isWithin) return;
-  const message = `The folder ${target} lies in the data folder, which it is a copy of. Name one outside, best on another disk.`;
+  const message = `The folder ${target} is inside the data folder that it would copy. Name one outside, preferably on another disk.`;
   throw invalid(message);
 }
 
 function nothingThere({ name }: DatabasePlace): ServiceError {
-  const message = `There is no database ${name}. Name the data folder of a server with --data, and its database with --database-url where it has another.`;
+  const message = `There is no database ${name}. Name the data folder of a server with --data, and its database with --database-url if it is elsewhere.`;
   return new ServiceError({ code: "not_found", message });
 }

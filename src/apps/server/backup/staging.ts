@@ -51,7 +51,7 @@ function takeLock(folder: string): { release(): void } {
     return takeFileLock(file);
   } catch (cause) {
     if (!(cause instanceof ServiceError) || cause.code !== "conflict") throw cause;
-    const message = `Another backup of this data folder is being made: it holds ${file}. Wait until it has ended.`;
+    const message = `Another backup of this data folder is in progress: it holds ${file}. Wait until it has ended.`;
     throw new ServiceError({ code: "conflict", message, cause });
   }
 }

@@ -26,7 +26,7 @@ export function announceBase(
   logger: Logger,
 ): void {
   if (notApplied.length > 0)
-    logger.warn({ model: name, notApplied }, "generation_config.json asks for what is not applied");
+    logger.warn({ model: name, notApplied }, "generation_config.json has settings that are not applied");
   const { calls, thoughts } = listedReplies(replies);
   logger.info(
     { model: name, contextLength, toolCalls: calls, thoughts },
@@ -38,8 +38,9 @@ export function announceBase(
       `${name}: computed by vLLM at ${engine.urls.join(", ")}`,
     );
   else if (precision !== undefined)
-    logger.info({ model: name, precision }, `${name}: weights are computed with as ${precision}`);
-  if (reason !== "") logger.warn({ model: name, device }, `${name}: computed by ${device}, since ${reason}`);
+    logger.info({ model: name, precision }, `${name}: weights are computed as ${precision}`);
+  if (reason !== "")
+    logger.warn({ model: name, device }, `${name}: computed by ${device}, because ${reason}`);
   logUnshown(unshown, name, logger);
 }
 
@@ -48,7 +49,7 @@ function logUnshown(unshown: readonly TemplateGap[], model: string, logger: Logg
   if (unshown.length === 0) return;
   const level = unshown.some(({ isRefused }) => isRefused) ? "warn" : "info";
   const text = unshown.map(({ what }) => what).join("; ");
-  logger[level]({ model }, `${model}: of its chat template: ${text}`);
+  logger[level]({ model }, `${model}: chat template: ${text}`);
 }
 
 /** Describes how a model's answers are parsed, and why, for people. */

@@ -46,7 +46,7 @@ function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): reado
   const folder = new ServerFolder({ root: data, server: () => "" });
   const settings = engineSettings.with({ ...engine, ...limits.engine });
   const added = addedBases(data);
-  const untaken = new Error("This file was not taken apart yet; the server does that.");
+  const untaken = new Error("This file has not been converted yet; the server does that.");
   const folderOfFile = (file: string): string => {
     const kept = findGgufFolder(file, folder.cacheOf(file));
     if (kept === null) throw untaken;

@@ -76,7 +76,7 @@ export function engineHealth(
     order.indexOf(other.state.kind) > order.indexOf(one.state.kind) ? other : one,
   );
   const isWell = state.kind === "ready" || state.kind === "unloaded" || state.kind === "loading";
-  if (isWell && !isUp) return { state: "starting", reason: "The first chats are being tried.", models };
+  if (isWell && !isUp) return { state: "starting", reason: "Warm-up is running.", models };
   return isWell
     ? { state: "ready", reason: faults, models }
     : { state: state.kind, reason: `${name}: ${state.reason}`, models };
@@ -97,7 +97,7 @@ export function idleHealth(
     ...failed.map(({ name, reason }) => [name, shownPresence({ status: "failed", reason })] as const),
   ]);
   const faults = failed.map(({ reason }) => reason).join(" ");
-  return { state: isUp ? "ready" : "starting", reason: isUp ? faults : "It has not begun yet.", models };
+  return { state: isUp ? "ready" : "starting", reason: isUp ? faults : "It has not started yet.", models };
 }
 
 /** Converts an engine's state to the status in lists. */

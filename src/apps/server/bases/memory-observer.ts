@@ -9,18 +9,18 @@ const secondsBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 export function memoryObserver(metrics: Metrics, logger: Logger, bases: readonly string[]): MemoryObserver {
   const loads = metrics.counter({
     name: "hone_model_loads_total",
-    help: "Loads of base models, by how they ended: `loaded` or `failed`.",
+    help: "Loads of base models, by outcome: `loaded` or `failed`.",
     labels: ["base_model", "outcome"],
     known: bases.flatMap((base_model) => ["loaded", "failed"].map((outcome) => ({ base_model, outcome }))),
   });
   const unloads = metrics.counter({
     name: "hone_model_unloads_total",
-    help: "Base models that were let go: for being `idle`, or to make `room` for another.",
+    help: "Evictions of base models: because they were `idle`, or to make `room` for another.",
     labels: ["base_model", "reason"],
   });
   const seconds = metrics.histogram({
     name: "hone_model_load_seconds",
-    help: "How long it took to load a base model.",
+    help: "Time to load a base model.",
     labels: ["base_model"],
     buckets: secondsBuckets,
   });
@@ -37,7 +37,7 @@ export function memoryObserver(metrics: Metrics, logger: Logger, bases: readonly
     },
     unloaded: (name, why) => {
       unloads.increase({ base_model: name, reason: why });
-      logger.info({ model: name, why }, `${name}: let go`);
+      logger.info({ model: name, why }, `${name}: evicted`);
     },
   };
 }

@@ -263,7 +263,7 @@ function baseMaker(
 /** Devices other than the CPU compute only float32. */
 function deviceOf(precision: string | undefined, wanted: DeviceChoice): DeviceChoice {
   if (wanted.device === "cpu" || precision === undefined) return wanted;
-  return { device: "cpu", reason: `weights in ${precision} are computed with by the processor alone` };
+  return { device: "cpu", reason: `only the processor computes weights in ${precision}` };
 }
 
 function filesOf({ folder, license }: BaseModel): EngineBase["files"] {

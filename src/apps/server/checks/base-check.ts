@@ -39,7 +39,7 @@ async function checkAll({ models, bases, weightsOf }: BaseCheckDependencies): Pr
   throw new ServiceError({
     code: "conflict",
     message:
-      `${named}${found.length > namedMax ? " and more" : ""} were trained over other weights of their base model than it ` +
-      "has now, and are refused. Serve the earlier weights, or accept those of now for a model: `hone models accept-base`.",
+      `${named}${found.length > namedMax ? " and more" : ""} were trained on other weights of their base model than it ` +
+      "has now, and are refused. Serve the earlier weights, or accept the current ones for a model: `hone models accept-base`.",
   });
 }

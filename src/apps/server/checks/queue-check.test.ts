@@ -22,7 +22,7 @@ test("reports the reason of waiting jobs, and why none can be claimed, until it 
   [waiting, claimFault] = [[], "The database is locked."];
   await assert.rejects(check(), { message }, "what was found holds for a while");
   await clock.advance(1000);
-  await assert.rejects(check(), { message: "No training job can be taken up: The database is locked." });
+  await assert.rejects(check(), { message: "No training job can be claimed: The database is locked." });
   claimFault = null;
   await clock.advance(1000);
   await check();

@@ -26,6 +26,6 @@ async function check({ jobs, jobQueue }: QueueCheckDependencies): Promise<void> 
   const faults = waiting.map(
     ({ waitingFor, count }) => `${count} training ${count === 1 ? "job waits" : "jobs wait"}: ${waitingFor}`,
   );
-  if (claimFault !== null) faults.unshift(`No training job can be taken up: ${claimFault}`);
+  if (claimFault !== null) faults.unshift(`No training job can be claimed: ${claimFault}`);
   if (faults.length > 0) throw new ServiceError({ code: "unavailable", message: faults.join(" ") });
 }

@@ -46,7 +46,7 @@ test("notices a newer database version within a second and reports it once, desp
   );
   assert.match(
     reasons[0].message,
-    new RegExp(`to version ${version.version}, and this one knows up to ${newestDatabaseVersion}`),
+    new RegExp(`to version ${version.version}; this one knows up to ${newestDatabaseVersion}`),
   );
   await clock.advance(5000);
   assert.deepEqual([reasons.length, clock.sleepingCount], [1, 0]);
@@ -71,7 +71,7 @@ test("reports a newer version that only adds, and exits at one that changes more
   version = { ...known, version: newestDatabaseVersion + 1 };
   await clock.advance(5000);
   assert.deepEqual([said.length, reasons], [1, []]);
-  assert.match(said[0], /goes on beside it/);
+  assert.match(said[0], /It continues/);
   assert.equal(watch.note(), said[0]);
   version = { version: newestDatabaseVersion + 2, servesFrom: newestDatabaseVersion + 2 };
   await clock.advance(1000);

@@ -72,12 +72,12 @@ async function watch(
 }
 
 function newer({ version }: DatabaseVersion): string {
-  return `A newer program has brought the database to version ${version}, and this one knows up to ${newestDatabaseVersion}. It goes on beside it, since what came with that only adds; upgrade it in its turn.`;
+  return `A newer program migrated the database to version ${version}; this one knows up to ${newestDatabaseVersion}. It continues, because the migration only adds; upgrade it too.`;
 }
 
 function outdated({ version }: DatabaseVersion): ServiceError {
   return new ServiceError({
     code: "unsupported",
-    message: `A newer program has brought the database to version ${version}, and this one knows up to ${newestDatabaseVersion}. It takes no more work and ends, so that it writes nothing which the newer one does not expect. Its jobs go on there; upgrade this one.`,
+    message: `A newer program migrated the database to version ${version}; this one knows up to ${newestDatabaseVersion}. It accepts no more work and exits, so that it writes nothing that the newer one does not expect. Its jobs continue there; upgrade this one.`,
   });
 }

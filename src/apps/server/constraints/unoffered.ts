@@ -12,7 +12,7 @@ export function unofferedConstraint(
   if (engine === undefined || missing.length === 0) return null;
   const subject = missing.join(", ");
   const offered = describeOffered(engine.capabilities) || "none";
-  const message = `The engine of this model does not offer ${subject}; it offers ${offered}.`;
+  const message = `The engine of this model does not support ${subject}; it supports ${offered}.`;
   const refusal = { kind: "not-offered", subject, place: "", message } as const;
   return { refusal, instances: [], notices: [], compileMs: 0 };
 }

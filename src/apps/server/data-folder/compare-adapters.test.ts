@@ -47,7 +47,7 @@ test("names versions without adapters and adapters without versions until they a
   assert.deepEqual(found.unknown.toSorted(), ["adapters/lost/1", "adapters/m/4"]);
   assert.match(
     (await comparisonFault(found, stores))?.message ?? "",
-    /adapters\/m\/1 should be there and is not, and the database does not know .*may have lost/,
+    /adapters\/m\/1 is missing, and the database does not know .*may have lost/,
   );
   make("adapters/m/1");
   rmSync(join(dataFolder, "adapters/lost"), { recursive: true });

@@ -41,16 +41,14 @@ export async function comparisonFault(
     if (!(await isKnown(stores, key)) && (await artifacts.has(key))) strange.push(key);
   if (gone.length + strange.length === 0) return null;
   const parts = [
-    ...(gone.length === 0
-      ? []
-      : [`${named(gone)} should be there and ${gone.length === 1 ? "is" : "are"} not`]),
+    ...(gone.length === 0 ? [] : [`${named(gone)} ${gone.length === 1 ? "is" : "are"} missing`]),
     ...(strange.length === 0 ? [] : [`the database does not know ${named(strange)}`]),
   ];
   return new ServiceError({
     code: "internal",
     message:
-      `In the data folder ${parts.join(", and ")}. The database may have lost what was written last, or is another one's: ` +
-      "put back the one that belongs to these adapters, or delete the versions, or move the folders away.",
+      `In the data folder ${parts.join(", and ")}. The database may have lost its last writes, or belong to another server: ` +
+      "restore the database of these adapters, or delete the versions, or move the folders away.",
   });
 }
 

@@ -52,7 +52,7 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
   ];
   for (const modelId of await artifacts.names("adapters"))
     removed.push(...(await sweepModel(dependencies, modelId)));
-  if (removed.length > 0) logger.warn({ removed }, "removed what an earlier run left behind");
+  if (removed.length > 0) logger.warn({ removed }, "removed the remains of an earlier run");
 }
 
 /** Removes files of interrupted disk checks; returns their names. */
@@ -90,7 +90,7 @@ export function sweepOfDeadServers(dependencies: DeadServerDependencies): () => 
       ...(await artifacts.sweepAbandoned({ isLive, isKnown })),
       ...(await sweepJobs(dependencies, await artifacts.names("jobs"))),
     ];
-    if (removed.length > 0) logger.warn({ removed }, "removed what a server that died left behind");
+    if (removed.length > 0) logger.warn({ removed }, "removed the remains of a dead server");
   };
 }
 
@@ -122,7 +122,7 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string): Pro
   const { artifacts, models, runner, optimizerStatesKept, hasOthers, clock, logger } = dependencies;
   const key = adaptersOf(modelId);
   if ((await models.find(modelId)) === null) {
-    logger.warn({ key }, "the database does not know this model; its adapters are left alone");
+    logger.warn({ key }, "the database does not know this model; its adapters are kept");
     return [];
   }
   const states = await models.oldTrainerStates(modelId, optimizerStatesKept);

@@ -35,7 +35,7 @@ export function createVersionRecords(dependencies: VersionRecordsDependencies): 
         if (count > 0)
           logger.warn(
             { baseModel: name, weights: hashes.weights, versions: count },
-            "it was not recorded over which weights these versions were trained; those of now are taken to be the same",
+            "the base weights of these versions were not recorded; the current ones are assumed",
           );
       }
     },

@@ -42,13 +42,13 @@ function serverFinding(url: string, { version, state, reason }: SeenServer): Fin
     ? ok("server", message)
     : warning(
         "server",
-        `${message}, beside this program's version ${packageVersion()}`,
-        "Start it again to have one version of both.",
+        `${message}, but this program's version is ${packageVersion()}`,
+        "Restart the server, so that both have the same version.",
       );
 }
 
 async function portFinding({ host, port }: Address): Promise<Finding> {
-  if (port === 0) return ok("port", "a free one is taken");
+  if (port === 0) return ok("port", "a free one will be picked");
   const error = await listeningFault({ host, port });
   if (error === null) return ok("port", `${port} of ${host} is free`);
   const code = "code" in error ? String(error.code) : "";
@@ -67,7 +67,7 @@ async function portFinding({ host, port }: Address): Promise<Finding> {
   return fault(
     "port",
     `${port} of ${host} cannot be listened on: ${reasonOf(error)}`,
-    "Choose another address with --host and --port; 0.0.0.0 is every one of this machine.",
+    "Choose another address with --host and --port; 0.0.0.0 stands for all addresses of this machine.",
   );
 }
 

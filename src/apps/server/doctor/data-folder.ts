@@ -47,12 +47,12 @@ async function folderFinding({
     const parent = existingParent(folder);
     const isFolder = statSync(parent).isDirectory();
     if (isFolder && canWrite(parent))
-      return ok(check, `${folder} is not there yet; the first start makes it`);
+      return ok(check, `${folder} does not exist; the first start creates it`);
     const reason = isFolder ? "cannot be written" : "is a file, not a folder";
-    return fault(check, `${folder} cannot be made: ${parent} ${reason}`, cure);
+    return fault(check, `${folder} cannot be created: ${parent} ${reason}`, cure);
   }
   try {
-    if (!statSync(folder).isDirectory()) return fault(check, `${folder} is no folder`, cure);
+    if (!statSync(folder).isDirectory()) return fault(check, `${folder} is not a folder`, cure);
     await createDiskCheck([folder], systemClock)();
     return ok(check, folder);
   } catch (error) {
@@ -97,7 +97,7 @@ async function diskFinding(folder: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(existingParent(folder));
   const free = bavail * bsize;
   const message = `${sizeText(free)} free`;
-  const cure = "Make room on the disk, or put the data folder on another one with --data.";
+  const cure = "Free space on the disk, or put the data folder on another one with --data.";
   if (free < freeBytesMin) return fault("disk", message, cure);
   return free < freeBytesEnough
     ? warning("disk", `${message}: adapters, logs and converted weights may soon fill it`, cure)
@@ -105,7 +105,7 @@ async function diskFinding(folder: string): Promise<Finding> {
 }
 
 async function databaseFinding(place: DatabasePlace): Promise<Finding> {
-  if (!place.exists()) return ok("database", `${place.name} is not there yet; the first start makes it`);
+  if (!place.exists()) return ok("database", `${place.name} does not exist; the first start creates it`);
   try {
     const { version, newest, isServable, servesFrom } = await place.readVersions();
     const damage = version === null ? [] : await place.findDamage();
@@ -114,7 +114,7 @@ async function databaseFinding(place: DatabasePlace): Promise<Finding> {
     if (version > newest && isServable)
       return ok(
         "database",
-        `${place.name} has version ${version}; this program knows up to ${newest}, and goes on beside the newer one`,
+        `${place.name} has version ${version}; this program knows up to ${newest}, and works next to the newer one`,
       );
     if (version > newest)
       return fault(
@@ -131,7 +131,7 @@ async function databaseFinding(place: DatabasePlace): Promise<Finding> {
     if (version < newest)
       return warning(
         "database",
-        `${place.name} has version ${version}; the next start brings it to ${newest}, which programs open that know ${servesFrom}`,
+        `${place.name} has version ${version}; the next start migrates it to ${newest}, which programs can open that know ${servesFrom}`,
         "Stop the server and copy the data folder first if you may go back.",
       );
     return ok("database", `${place.name}, version ${version}`);
@@ -155,11 +155,11 @@ function keyFinding(config: HoneConfig): Finding {
   if (auth === "off") return ok("key", "none is needed (auth is off)");
   if (apiKey !== null) return ok("key", "HONE_API_KEY, or its flag");
   if (existsSync(file)) return keyFileFinding(file);
-  if (!databasePlace(config).exists()) return ok("key", `the first start makes one and keeps it in ${file}`);
+  if (!databasePlace(config).exists()) return ok("key", `the first start creates one in ${file}`);
   return warning(
     "key",
     `${file} is not there: commands need --key or HONE_API_KEY`,
-    "`hone keys create --role admin` makes another key.",
+    "`hone keys create --role admin` creates another key.",
   );
 }
 
@@ -170,7 +170,7 @@ function keyFileFinding(file: string): Finding {
     return warning(
       "key",
       `${file} cannot be read by this user: commands need --key or HONE_API_KEY`,
-      "Run commands as the user who runs the server, or make a key with `hone keys create`.",
+      "Run commands as the user who runs the server, or create a key with `hone keys create`.",
     );
   }
   const isOthers = process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0;

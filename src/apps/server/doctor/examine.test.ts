@@ -113,7 +113,7 @@ test("reports the database's version without changing it, and one of a newer pro
   await set(1000, 2);
   const beside = (await checkData(data)).get("database");
   assert.equal(beside?.state, "ok");
-  assert.match(beside.message, /has version 1000; this program .* goes on beside/);
+  assert.match(beside.message, /has version 1000; this program .* works next to/);
   writeFileSync(file, "no database at all, but long enough to be taken for one");
   assert.equal((await checkData(data)).get("database")?.state, "fault");
 });
@@ -162,7 +162,7 @@ test("reports a data folder below a file as one fault, about the folder", async 
     faults.map(({ check: about }) => about),
     ["data folder"],
   );
-  assert.match(faults[0]?.message ?? "", /cannot be made: .*file is a file, not a folder$/);
+  assert.match(faults[0]?.message ?? "", /cannot be created: .*file is a file, not a folder$/);
 });
 
 test("reports a port in use by another program as a fault, but not one of a running server", async (t) => {

@@ -31,10 +31,10 @@ export async function* examine(flags: FlagValues, find: FindServer): AsyncGenera
   try {
     config = readConfig(flags);
   } catch (error) {
-    yield fault("settings", reasonOf(error), "`hone serve --help-all` has every setting with its range.");
+    yield fault("settings", reasonOf(error), "`hone serve --help-all` lists every setting with its range.");
     return;
   }
-  yield ok("settings", "`hone serve --print-config` shows what is in force");
+  yield ok("settings", "`hone serve --print-config` shows the effective ones");
   yield openFilesFinding(httpSettings.with(config.http).connections, openFilesMax());
   yield* await dataFindings(config);
   yield* await addressFindings(config.server, find);
@@ -48,14 +48,14 @@ async function runtimeFinding(): Promise<Finding> {
   return fault(
     "runtime",
     `ONNX Runtime cannot be used: ${reason}`,
-    "Install the packages again on this machine (npm ci); on Linux it needs glibc, so that Alpine does not do.",
+    "Install the packages again on this machine (npm ci); on Linux they need glibc, so Alpine does not work.",
   );
 }
 
 async function deviceFinding(device: HoneConfig["server"]["device"]): Promise<Finding> {
   const reason = await tryDevice(device, builtInModel().folder);
   return reason === null
-    ? ok("device", `${device} computes what the processor does`)
+    ? ok("device", `${device} computes the same as the processor`)
     : warning(
         "device",
         `${device} cannot be used: ${reason}`,

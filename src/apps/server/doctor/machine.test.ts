@@ -44,7 +44,7 @@ test("warns of a limit on open files that allows too few connections, with both 
   const { state, message } = openFilesFinding(4096, 1024);
   assert.deepEqual(
     [state, message],
-    ["warning", "1024 leaves 896 connections of the 4096 that a server takes"],
+    ["warning", "1024 leaves 896 of the 4096 connections that a server uses"],
   );
 });
 

@@ -50,8 +50,8 @@ export function processorFinding({ name, coreCount, architecture, features }: Pr
   if (features !== null && architecture === "x64" && !features.has("avx2"))
     return warning(
       "processor",
-      `${message}: the runtime has its fast kernels for processors with AVX2`,
-      "Take a machine with AVX2; of a virtual machine, have its host pass the processor through.",
+      `${message}: the runtime's fast kernels need a processor with AVX2`,
+      "Use a machine with AVX2; for a virtual machine, let its host pass the processor through.",
     );
   return ok("processor", message);
 }
@@ -99,7 +99,7 @@ export function openFilesFinding(wanted: number, openFilesMax: number): Finding 
   if (fitting >= wanted) return ok("open files", limit);
   return warning(
     "open files",
-    `${limit} leaves ${fitting} connections of the ${wanted} that a server takes`,
+    `${limit} leaves ${fitting} of the ${wanted} connections that a server uses`,
     "Raise the limit (`ulimit -n 65536`; LimitNOFILE of a systemd unit).",
   );
 }

@@ -53,7 +53,7 @@ function findingsWithin(
     );
   } catch (error) {
     const cure =
-      "`hone models added` lists those that were added; --model names folders, GGUF files, and these.";
+      "`hone models added` lists added models; --model names folders, GGUF files, and added models.";
     return [fault("models", reasonOf(error), cure)];
   }
   const limits = { memoryBytes, limitBytes: config.models.memoryBytes || Infinity };
@@ -63,7 +63,7 @@ function findingsWithin(
       if (model.fault !== undefined) throw model.fault;
       const need = memoryOf(model, config, kernels);
       if (need === null)
-        return ok(`model ${model.name}`, "is computed by vLLM servers, and takes no memory of this machine");
+        return ok(`model ${model.name}`, "is computed by vLLM servers, and takes no memory on this machine");
       needs.push(need);
       const precision = computedAs(model.folder, quantizationOf(model), kernels);
       return modelFinding(model.name, { ...need, precision }, limits);
@@ -71,7 +71,7 @@ function findingsWithin(
       return fault(
         `model ${model.name}`,
         reasonOf(error),
-        "docs/guides/models.md says which models are served; `hone models check` says more of one.",
+        "docs/guides/models.md says which models are served; `hone models check` examines one.",
       );
     }
   });
@@ -100,7 +100,7 @@ interface MemoryLimits {
 }
 
 const smaller =
-  "Compute its weights in fewer bits (--quantize 4), shorten --engine-context-length-max, or take a smaller model";
+  "Use fewer bits for its weights (--quantize 4), shorten --engine-context-length-max, or use a smaller model";
 
 function modelFinding(
   name: string,
@@ -109,9 +109,13 @@ function modelFinding(
 ): Finding {
   const check = `model ${name}`;
   const own = bytes - keyValueBytes;
-  const message = `is computed in ${precision}, takes up to ${sizeText(own)}, and ${sizeText(keyValueBytes)} for keys and values of requests`;
+  const message = `is computed in ${precision}, takes up to ${sizeText(own)}, and ${sizeText(keyValueBytes)} for the KV cache`;
   if (own > memoryBytes)
-    return fault(check, `${message}, of ${sizeText(memoryBytes)} in all`, `${smaller}, or a larger machine.`);
+    return fault(
+      check,
+      `${message}, of ${sizeText(memoryBytes)} in total`,
+      `${smaller}, or a larger machine.`,
+    );
   if (bytes > limitBytes)
     return fault(
       check,
@@ -121,7 +125,7 @@ function modelFinding(
   return bytes > memoryBytes
     ? warning(
         check,
-        `${message}, of ${sizeText(memoryBytes)} in all: many requests at once could take all of it`,
+        `${message}, of ${sizeText(memoryBytes)} in total: many concurrent requests could use all of it`,
         "Lower --engine-kv-cache-bytes-max.",
       )
     : ok(check, message);
@@ -132,13 +136,10 @@ function togetherFinding(needs: readonly EngineMemory[], { memoryBytes, limitByt
   const message = `${needs.length} models take up to ${sizeText(bytes)} together, of ${sizeText(memoryBytes)}`;
   if (bytes <= Math.min(memoryBytes, limitBytes)) return ok("models", message);
   if (limitBytes <= memoryBytes)
-    return ok(
-      "models",
-      `${message}; those beyond ${sizeText(limitBytes)} are loaded when requests ask for them`,
-    );
+    return ok("models", `${message}; those beyond ${sizeText(limitBytes)} are loaded on demand`);
   return warning(
     "models",
     message,
-    "Set --models-memory-bytes below the machine's memory, so that models are loaded as requests ask for them.",
+    "Set --models-memory-bytes below the machine's memory, so that models are loaded on demand.",
   );
 }

@@ -26,23 +26,15 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Part
   perEngine("hone_engine_ready", "1 while the engine answers.", ({ state }) =>
     state.kind === "ready" ? 1 : 0,
   );
-  perEngine(
-    "hone_engine_requests_running",
-    "Requests whose tokens are being computed.",
-    (status) => status.runningCount,
-  );
-  perEngine(
-    "hone_engine_requests_waiting",
-    "Requests that wait for a slot.",
-    (status) => status.waitingCount,
-  );
+  perEngine("hone_engine_requests_running", "Running requests.", (status) => status.runningCount);
+  perEngine("hone_engine_requests_waiting", "Requests waiting for a slot.", (status) => status.waitingCount);
   perEngine(
     "hone_engine_requests_waiting_max",
-    "Requests that may wait.",
+    "Maximum number of waiting requests.",
     (status) => status.waitingCountMax,
   );
   metrics.gauge(
-    { name: "hone_chat_prompts_waiting", help: "Prompts that wait to be rendered.", labels: ["base_model"] },
+    { name: "hone_chat_prompts_waiting", help: "Prompts waiting to be rendered.", labels: ["base_model"] },
     () =>
       bases.map(({ model, texts }) => ({
         labels: { base_model: model.name },
@@ -50,10 +42,10 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Part
       })),
   );
   exposeOwnGauges(metrics, bases);
-  metrics.gauge({ name: "hone_training_jobs_running", help: "Training jobs that run." }, () => [
+  metrics.gauge({ name: "hone_training_jobs_running", help: "Running training jobs." }, () => [
     { value: jobQueue.status().runningCount },
   ]);
-  metrics.gauge({ name: "hone_job_event_streams", help: "Streams of training jobs' events." }, () => [
+  metrics.gauge({ name: "hone_job_event_streams", help: "Open streams of training job events." }, () => [
     { value: jobQueue.status().watcherCount },
   ]);
   exposeProcesses(metrics);
@@ -62,7 +54,7 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Part
 /** Exposes the base models' total memory, and the requests that wait for it. */
 function exposeMemory(metrics: Metrics, memory: Parts["memory"]): void {
   metrics.gauge(
-    { name: "hone_model_memory_bytes", help: "What the base models in memory take at most, as estimated." },
+    { name: "hone_model_memory_bytes", help: "Estimated maximum memory of the loaded base models." },
     () => [{ value: memory.bytes }],
   );
   metrics.gauge(
@@ -73,7 +65,7 @@ function exposeMemory(metrics: Metrics, memory: Parts["memory"]): void {
     () => (memory.bytesMax === Infinity ? [] : [{ value: memory.bytesMax }]),
   );
   metrics.gauge(
-    { name: "hone_model_requests_waiting", help: "Requests that wait for a base model to be loaded." },
+    { name: "hone_model_requests_waiting", help: "Requests waiting for a base model to be loaded." },
     () => [{ value: memory.waitingCount }],
   );
 }
@@ -99,12 +91,12 @@ function exposeProcesses(metrics: Metrics): void {
     );
   perProcess(
     "hone_process_memory_bytes",
-    "Memory of the processes that the server has started, without files that are mapped; on Linux.",
+    "Memory of the server's child processes, without mapped files; on Linux.",
     ({ memoryBytes }) => memoryBytes,
   );
   perProcess(
     "hone_process_cpu_seconds",
-    "Processor time that those processes have taken; on Linux.",
+    "CPU time of the server's child processes; on Linux.",
     ({ cpuSeconds }) => cpuSeconds,
   );
 }

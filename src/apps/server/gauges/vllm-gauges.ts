@@ -28,33 +28,33 @@ export function exposeVllmGauges(metrics: Metrics, { bases, chat, slotCountMax, 
       return value === null ? [] : [{ labels: vllmLabels(model.name), value }];
     });
   metrics.gauge(
-    { name: "vllm:num_requests_running", help: "Requests whose tokens are being computed.", labels },
+    { name: "vllm:num_requests_running", help: "Running requests.", labels },
     samples(({ runningCount }) => runningCount),
   );
   metrics.gauge(
-    { name: "vllm:num_requests_waiting", help: "Requests that wait for a slot.", labels },
+    { name: "vllm:num_requests_waiting", help: "Requests waiting for a slot.", labels },
     samples(({ waitingCount }) => waitingCount),
   );
   metrics.gauge(
     {
       name: "vllm:kv_cache_usage_perc",
-      help: "The part of the memory for keys and values that is in use; 1 is all of it.",
+      help: "Share of the KV cache in use; 1 is all of it.",
       labels,
     },
     samples((status) => shareOf(status, "kv_cache_bytes")),
   );
   metrics.countedElsewhere(
-    { name: "vllm:prefix_cache_queries_total", help: "Tokens of prompts that were looked for.", labels },
+    { name: "vllm:prefix_cache_queries_total", help: "Prompt tokens looked up in the prefix cache.", labels },
     samples((status) => valueOf(status, "prefix_cache_queries")),
   );
   metrics.countedElsewhere(
-    { name: "vllm:prefix_cache_hits_total", help: "Tokens of prompts that were found.", labels },
+    { name: "vllm:prefix_cache_hits_total", help: "Prompt tokens found in the prefix cache.", labels },
     samples((status) => valueOf(status, "prefix_cache_hits")),
   );
   metrics.gauge(
     {
       name: "vllm:lora_requests_info",
-      help: "The trained models, by id, that requests run and wait on; the value is the time in seconds.",
+      help: "Trained models, by id, of running and waiting requests; the value is the time in seconds.",
       labels: [...labels, "max_lora", "running_lora_adapters", "waiting_lora_adapters"],
     },
     () => {

@@ -172,6 +172,6 @@ async function refuseTrained(name: string, { models }: Pick<Stores, "models">): 
   const more = trained.length > shownCount ? ` and ${trained.length - shownCount} more` : "";
   throw new ServiceError({
     code: "conflict",
-    message: `${name} is the base model of ${names}${more}, which could not be served or trained without it. Delete those first (\`hone models delete\`).`,
+    message: `${name} is the base model of ${names}${more}, which need it to be served or trained. Delete those first (\`hone models delete\`).`,
   });
 }

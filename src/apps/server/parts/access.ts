@@ -20,10 +20,14 @@ export async function buildAccess(ground: Ground, start: Start) {
   const { usage, limits, retention } = database;
   const { clock } = tools;
   const { auth, entity: defaultEntity } = settings.server;
-  const onFaultOfKeys = warn("when keys were used is not written");
+  const onFaultOfKeys = warn("the last use of keys could not be written");
   const keyUse = createKeyUse({ keys: database.keys, clock, onFault: onFaultOfKeys });
-  const meter = createUsageMeter({ store: usage, clock, onFault: warn("what keys used is not written yet") });
-  const onFault = warn("what counts for limits is not shared with other servers");
+  const meter = createUsageMeter({
+    store: usage,
+    clock,
+    onFault: warn("the usage of keys could not be written yet"),
+  });
+  const onFault = warn("the usage for limits is not shared with other servers");
   const limiter = createRateLimiter({ ...tools, store: limits, serverId: server, onFault });
   for (const part of [keyUse, meter, limiter]) await start(part);
   const room = createStorageQuotas({ ...tools, store: retention, settings: settings.retention });

@@ -49,7 +49,7 @@ export async function buildGround(
   metrics.countedElsewhere(
     {
       name: "hone_log_lines_dropped_total",
-      help: "Log lines dropped since nobody read the log in time, or it could not be written.",
+      help: "Log lines dropped because nobody read the log in time, or it could not be written.",
     },
     () => [{ value: standardStream(2).droppedCount }],
   );
@@ -70,7 +70,7 @@ export async function buildGround(
     onChange: (fault) =>
       fault === null
         ? logger.warn({ database: place.name }, "the database is back")
-        : logger.error({ database: place.name, fault }, "the database cannot be reached; trying again"),
+        : logger.error({ database: place.name, fault }, "the database is unreachable; retrying"),
   });
   await start(serviceOf("database", { stop: () => database.close() }));
   const readVersion = () => database.version();

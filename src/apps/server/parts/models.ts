@@ -46,7 +46,7 @@ export async function buildModels(ground: Ground, start: Start) {
     clock,
     server,
     adaptersInUse: () => adapters.ids(),
-    onFault: warn("what versions this server uses could not be written"),
+    onFault: warn("the versions that this server uses could not be written"),
   });
   await start(uses);
   const records = createVersionRecords({ models, store, cacheOf, logger });

@@ -45,7 +45,7 @@ export async function buildRecords(
     artifacts,
     clock,
     settings: settings.traces,
-    onFault: warn("files of traces that nobody knows could not be removed"),
+    onFault: warn("unreferenced trace files could not be removed"),
   });
   await start(traces.files);
   const feedback = createFeedbackService(

@@ -22,7 +22,7 @@ export async function buildServing(ground: Ground, models: Models, { usage, room
   const { bases, failed, directory, shelf, adapters } = models;
   // Engines load while HTTP is prepared. Each is awaited later, where its error is reported, and stopped in that
   // order. If a start fails before that, this service stops them and the texts, which wait for running prompts.
-  const beginning = serviceOf("bases that begin", {
+  const beginning = serviceOf("starting bases", {
     start: async () => {
       for (const { engine } of bases) engine.start().catch(() => undefined);
     },
