@@ -30,7 +30,7 @@ import {
 import { VersionUses } from "../../src/inference/models/registry/version-uses.ts";
 import { keepPolicies, retentionSettings } from "../../src/store/retention/settings.ts";
 import { createSweeper } from "../../src/store/retention/sweeper.ts";
-import { sweepDataFolder, sweepOfDeadServers } from "../../src/apps/server/data-folder/sweep.ts";
+import { sweepDataFolder, createDeadServerSweep } from "../../src/apps/server/data-folder/sweep.ts";
 import { openStores, type Stores } from "../../src/store/database/stores.ts";
 import type { Logger } from "../../src/base/telemetry/logger.ts";
 import { createMetrics } from "../../src/base/telemetry/metrics.ts";
@@ -194,7 +194,7 @@ export async function startServer(
       policies: keepPolicies(retention),
       settings: retention,
       owner: server,
-      clearDead: sweepOfDeadServers({
+      clearDead: createDeadServerSweep({
         artifacts,
         models: stores.models,
         jobs: stores.jobs,

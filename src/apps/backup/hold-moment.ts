@@ -12,7 +12,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Fault } from "./fault.ts";
 import { type Reference, referenceOf, referringTables } from "./references.ts";
 
-export interface MomentSources {
+export interface SnapshotSources {
   readonly tables: DatabaseTables;
   readonly artifacts: Pick<ArtifactStore, "copyTo">;
   /** An empty folder on the artifacts' disk, where hard links need no copies. */
@@ -26,7 +26,7 @@ export interface StagedArtifact {
   readonly path: string;
 }
 
-export interface Moment {
+export interface HeldSnapshot {
   readonly at: Date;
   /** Must be closed. */
   readonly snapshot: TableSnapshot;
@@ -39,7 +39,7 @@ export interface Moment {
 const triesMax = 20;
 
 /** @throws ServiceError `unavailable` if versions were removed during each attempt */
-export async function holdMoment(sources: MomentSources, signal: AbortSignal): Promise<Moment> {
+export async function holdSnapshot(sources: SnapshotSources, signal: AbortSignal): Promise<HeldSnapshot> {
   const { tables, artifacts, staging, clock } = sources;
   const staged = new Map<string, string>();
   const goneBefore = new Set<string>();
@@ -88,7 +88,7 @@ export async function referencesIn(
 
 /** Stages an artifact's files; false if any is missing. */
 async function stage(
-  artifacts: MomentSources["artifacts"],
+  artifacts: SnapshotSources["artifacts"],
   { key, files }: Reference,
   path: string,
 ): Promise<boolean> {

@@ -7,7 +7,7 @@ import type { Clock } from "../../base/domain/clock.ts";
 import type { ArchivePlace } from "./archive/archive-place.ts";
 import { ArchiveWriter } from "./archive/archive-writer.ts";
 import type { Manifest, ArchivedTable } from "./archive/manifest.ts";
-import { holdMoment, type MomentSources, type StagedArtifact } from "./hold-moment.ts";
+import { holdSnapshot, type SnapshotSources, type StagedArtifact } from "./hold-moment.ts";
 import type { Report } from "./progress.ts";
 import { filesBelow, type FoundFile } from "./archive/files-below.ts";
 import type { Fault } from "./fault.ts";
@@ -28,11 +28,11 @@ export interface ArchiveMaking {
 /**
  * Copies database and artifacts. The manifest's faults name lost or changed artifacts.
  *
- * @throws ServiceError `conflict` for a place that is in use, as {@link holdMoment}, and as `DatabaseTables.snapshot`
+ * @throws ServiceError `conflict` for a place that is in use, as {@link holdSnapshot}, and as `DatabaseTables.snapshot`
  */
-export async function makeBackup(sources: MomentSources, making: ArchiveMaking): Promise<Manifest> {
+export async function makeBackup(sources: SnapshotSources, making: ArchiveMaking): Promise<Manifest> {
   return withWriter(making, async (writer) => {
-    const moment = await holdMoment(sources, making.signal);
+    const moment = await holdSnapshot(sources, making.signal);
     const database = await copyTables(writer, sources.tables, moment.snapshot, making);
     const changed = await writeArtifacts(writer, moment.artifacts, making);
     return writer.finish({

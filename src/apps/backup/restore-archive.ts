@@ -54,7 +54,7 @@ async function putArtifacts(
   let [files, bytes] = [0, 0];
   const copy = async (file: ArchivedFile, target: string): Promise<void> => {
     signal.throwIfAborted();
-    bytes += await copyCompared(archive.read(file), target);
+    bytes += await copyVerified(archive.read(file), target);
     files += 1;
     report({ kind: "files", files, bytes, filesInAll, bytesInAll });
   };
@@ -85,7 +85,7 @@ async function* byKey(
 }
 
 /** @returns the number of bytes */
-async function copyCompared(pieces: AsyncIterable<Uint8Array>, target: string): Promise<number> {
+async function copyVerified(pieces: AsyncIterable<Uint8Array>, target: string): Promise<number> {
   await mkdir(dirname(target), { recursive: true });
   const file = await open(target, "wx");
   let bytes = 0;

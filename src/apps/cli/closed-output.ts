@@ -2,16 +2,16 @@
 // continues there.
 
 /** Exits quietly with the current status once standard output or standard error is closed. */
-export function endWithoutReader(): void {
-  onLostReader(() => process.exit(process.exitCode ?? 0));
+export function exitOnClosedOutput(): void {
+  onClosedOutput(() => process.exit(process.exitCode ?? 0));
 }
 
 /** Continues without a reader and drops further output. */
-export function goOnWithoutReader(): void {
-  onLostReader(() => undefined);
+export function ignoreClosedOutput(): void {
+  onClosedOutput(() => undefined);
 }
 
-function onLostReader(act: () => void): void {
+function onClosedOutput(act: () => void): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => {
       // Any other error, such as a full disk, is a failure.

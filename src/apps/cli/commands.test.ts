@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { bearer, keys, playJob } from "../../api/http/testing/fake-server.ts";
 import { openSqlite } from "../../store/database/sqlite/sqlite-dialect.ts";
 import { openStores } from "../../store/database/stores.ts";
-import type { topFields } from "./top/top-fields.ts";
+import type { snapshotFields } from "./top/top-fields.ts";
 import { run, listening, submit } from "./testing/commands-under-test.ts";
 
 test("hone models lists base models and trained models, creates one and deletes one", async (t) => {
@@ -198,7 +198,7 @@ test("hone top shows the server's load, and jobs only to a key that can access t
     ],
     member,
   );
-  const look = JSON.parse(outputs[0].replace("status 0", "")) as ReturnType<typeof topFields>;
+  const look = JSON.parse(outputs[0].replace("status 0", "")) as ReturnType<typeof snapshotFields>;
   assert.deepEqual([look.state, look.reason], ["restarting", "It broke."]);
   assert.equal(look.rates?.generated_tokens, 0);
   assert.deepEqual(look.base_models[0].name, "tiny");

@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 /** Returns one line for an operating error, and the stack for any other. */
 export function errorText(cause: unknown): string {
   const error = fullDiskError(cause) ?? cause;
-  if (error instanceof HoneError) return `hone: ${inCommands(error)}\n`;
+  if (error instanceof HoneError) return `hone: ${toCommandLineTerms(error)}\n`;
   if (error instanceof ServiceError) return `hone: ${error.message}\n`;
   return `hone: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`;
 }
@@ -23,7 +23,7 @@ const spoken: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Returns the message for a command line, also if no server answered. */
-export function inCommands({ message, status }: Pick<HoneError, "message" | "status">): string {
+export function toCommandLineTerms({ message, status }: Pick<HoneError, "message" | "status">): string {
   const own = spoken.reduce((text, [pattern, words]) => text.replace(pattern, words), message);
   return status === 0 ? own : own.replace(new RegExp(`^${status}: `), "");
 }

@@ -1,6 +1,6 @@
 // The `hone` command: runs one command line. An error prints one line and sets the status.
 import type { SettingsOverrides } from "../server/settings.ts";
-import { endWithoutReader, goOnWithoutReader } from "./closed-output.ts";
+import { exitOnClosedOutput, ignoreClosedOutput } from "./closed-output.ts";
 import { errorText } from "./error-text.ts";
 import { createProgram } from "./program.ts";
 
@@ -12,8 +12,8 @@ import { createProgram } from "./program.ts";
  */
 export async function main(words: readonly string[], limits: SettingsOverrides = {}): Promise<void> {
   const program = createProgram(limits);
-  if (words[0] === "serve") goOnWithoutReader();
-  else endWithoutReader();
+  if (words[0] === "serve") ignoreClosedOutput();
+  else exitOnClosedOutput();
   try {
     if (words[0] === "--version") await sayVersion();
     else await program.parseAsync([...words], { from: "user" });

@@ -5,7 +5,7 @@ import type { SettingsOverrides } from "../server/settings.ts";
 import { addAnnotateCommand } from "./annotate/annotate-command.ts";
 import { addQueuesCommand } from "./annotate/queues-command.ts";
 import { addBackupCommands } from "./backup/backup-commands.ts";
-import { addMoveCommands } from "./backup/move-commands.ts";
+import { addExportCommands } from "./backup/move-commands.ts";
 import { addChatCommand } from "./commands/chat.ts";
 import { addCompletionCommands } from "./completion/completion-command.ts";
 import { addDemoCommand } from "./commands/demo.ts";
@@ -45,7 +45,7 @@ export function createProgram(limits: SettingsOverrides = {}): Command {
   addKeysCommand(program);
   addRetentionCommand(program);
   addBackupCommands(program);
-  addMoveCommands(program);
+  addExportCommands(program);
   addSchemasCommand(program, limits);
   addDemoCommand(program);
   addInitCommand(program);

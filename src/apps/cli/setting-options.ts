@@ -1,13 +1,13 @@
 // Server settings as flags, for commands that read the same configuration as `hone serve`.
 import { Option, type Command } from "commander";
-import { allSettings, goneFlags, type FlagValues, type SettingSpelling } from "../server/config.ts";
+import { allSettings, removedFlags, type FlagValues, type SettingSpelling } from "../server/config.ts";
 import { valueText } from "./settings-help.ts";
 
 /** Adds a flag per setting; help shows the essential ones. */
 export function addSettingOptions(command: Command): Command {
   for (const spelling of allSettings()) command.addOption(optionFor(spelling));
   // Removed flags are accepted here, so that the error can name their replacement.
-  for (const flag of goneFlags()) command.addOption(new Option(`${flag} <value>`).hideHelp());
+  for (const flag of removedFlags()) command.addOption(new Option(`${flag} <value>`).hideHelp());
   return command;
 }
 
@@ -26,7 +26,7 @@ function optionFor(spelling: SettingSpelling): Option {
 }
 
 /** Converts Commander's camel case back to the spelling of the flags. */
-export function asSpelled(flags: FlagValues): FlagValues {
+export function toFlagNames(flags: FlagValues): FlagValues {
   return Object.fromEntries(
     Object.entries(flags).map(([name, value]) => [
       name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),

@@ -5,12 +5,12 @@ import { followAddress } from "./router.ts";
 import { resumeSession } from "./session.ts";
 import { followKeys } from "./shortcuts.tsx";
 import { applyTheme } from "./theme.ts";
-import { wordsOf } from "./use-loaded.ts";
+import { messageOf } from "./use-loaded.ts";
 
 applyTheme();
 followAddress();
 followKeys();
 render(<App />, document.body);
 resumeSession().catch((error: unknown) => {
-  render(<p role="alert">The server cannot be reached: {wordsOf(error)} Reload the page.</p>, document.body);
+  render(<p role="alert">The server cannot be reached: {messageOf(error)} Reload the page.</p>, document.body);
 });

@@ -1,7 +1,7 @@
 // Tracks the page's visibility: a hidden tab sends no requests.
 
 /** Resolves once the page is visible, or the signal aborts. */
-export function untilSeen(signal: AbortSignal): Promise<void> {
+export function untilVisible(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
       if (document.hidden && !signal.aborted) return;
@@ -15,7 +15,7 @@ export function untilSeen(signal: AbortSignal): Promise<void> {
 }
 
 /** Aborts once the page is hidden, or the signal aborts. */
-export function whileSeen(signal: AbortSignal): AbortSignal {
+export function whileVisible(signal: AbortSignal): AbortSignal {
   const looking = new AbortController();
   const stop = (): void => {
     if (document.hidden || signal.aborted) looking.abort();

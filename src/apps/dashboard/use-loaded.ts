@@ -2,7 +2,7 @@
 // closes.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { HoneError } from "../client/hone-error.ts";
-import { untilSeen } from "./seen.ts";
+import { untilVisible } from "./seen.ts";
 import { signOut } from "./session.ts";
 
 export interface Loaded<Value> {
@@ -41,7 +41,7 @@ export function useLoaded<Value>(
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof HoneError && error.status === 401) signOut();
-        setState((before) => ({ ...before, failure: wordsOf(error), isLoading: false }));
+        setState((before) => ({ ...before, failure: messageOf(error), isLoading: false }));
       }
     };
     const repeat = async (): Promise<void> => {
@@ -49,7 +49,7 @@ export function useLoaded<Value>(
       if (everyMs === null) return;
       while (!signal.aborted) {
         await pause(everyMs, signal);
-        await untilSeen(signal);
+        await untilVisible(signal);
         if (!signal.aborted) await once();
       }
     };
@@ -61,7 +61,7 @@ export function useLoaded<Value>(
 }
 
 /** Returns an error's message for people. */
-export function wordsOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

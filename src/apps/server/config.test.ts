@@ -6,7 +6,7 @@ import { test } from "node:test";
 import {
   addToChildEnvironment,
   allSettings,
-  goneFlags,
+  removedFlags,
   hideSecretsFromChildren,
   readClientSettings,
   readConfig,
@@ -91,7 +91,7 @@ test("refuses a removed setting in every spelling, and names its replacement", (
   withDataFolder(undefined, (data) => {
     assert.throws(() => readConfig({ data }, { HONE_TRAINING_MINIBATCH_TOKENS: "9" }), now);
     assert.throws(() => readConfig({ data, "training-minibatch-tokens": "9" }, {}), now);
-    for (const flag of goneFlags())
+    for (const flag of removedFlags())
       assert.throws(
         () => readConfig({ data, [flag.slice(2)]: "9" }, {}),
         /: --.* is no longer a setting: .*\.$/,

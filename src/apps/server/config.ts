@@ -13,9 +13,9 @@ import {
   readOpenTelemetry,
   type OpenTelemetrySettings,
 } from "../../base/telemetry/open-telemetry/environment.ts";
-import { goneSettings } from "./gone-settings.ts";
+import { removedSettings } from "./gone-settings.ts";
 import { sections, settingGroups, thisMachine, type OperatorSettings, type SectionName } from "./settings.ts";
-import { trainerElsewhere } from "./trainer-elsewhere.ts";
+import { remoteTrainer } from "./trainer-elsewhere.ts";
 
 export type HoneConfig = OperatorSettings & {
   /** From the variables of OpenTelemetry's specification; null if nothing is exported. */
@@ -51,8 +51,8 @@ export function allSettings(): readonly SettingSpelling[] {
 }
 
 /** Returns the flags of removed settings. */
-export function goneFlags(): readonly string[] {
-  return [...goneSettings.keys()].map((key) => `--${spelledKey(key)}`);
+export function removedFlags(): readonly string[] {
+  return [...removedSettings.keys()].map((key) => `--${spelledKey(key)}`);
 }
 
 /** Values by flag name without the dashes (`engine-threads`), as a command line gives them. */
@@ -71,7 +71,7 @@ export function readConfig(
   machine = thisMachine(),
 ): HoneConfig {
   const spellings = allSettings();
-  refuseGone(flags, environment);
+  refuseRemoved(flags, environment);
   refuseUnknownVariables(spellings, environment);
   const values = Object.fromEntries(
     (Object.keys(sections) as SectionName[]).map((section) => [
@@ -149,8 +149,8 @@ function spelledKey(key: string): string {
   return spelled(section, name);
 }
 
-function refuseGone(flags: FlagValues, environment: NodeJS.ProcessEnv): void {
-  for (const [key, instead] of goneSettings) {
+function refuseRemoved(flags: FlagValues, environment: NodeJS.ProcessEnv): void {
+  for (const [key, instead] of removedSettings) {
     const words = spelledKey(key);
     const given = flags[words] === undefined ? variableOf(words) : `--${words}`;
     if (flags[words] === undefined && environment[given] === undefined) continue;
@@ -187,7 +187,7 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
   for (const [section, settings] of Object.entries(file)) {
     for (const name of Object.keys(settings ?? {})) {
       if (!spellings.some((spelling) => spelling.section === section && spelling.name === name)) {
-        const instead = goneSettings.get(`${section}.${name}`);
+        const instead = removedSettings.get(`${section}.${name}`);
         const what =
           instead === undefined
             ? `there is no setting ${section}.${name}; \`hone serve --print-config\` shows those that exist`
@@ -202,7 +202,7 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
 function refuseUnsafe(config: HoneConfig): void {
   const { auth, host, databaseUrl, roles } = config.server;
   checkUserSettings(config.users);
-  trainerElsewhere(config.server);
+  remoteTrainer(config.server);
   if (auth === "off" && (config.users.header !== null || config.users.issuer !== null)) {
     throw new ServiceError({
       code: "invalid",

@@ -2,7 +2,7 @@
 import type { SectionName } from "./settings.ts";
 
 /** Replacement by section and name, as in `hone.json`. */
-export const goneSettings: ReadonlyMap<string, string> = new Map([
+export const removedSettings: ReadonlyMap<string, string> = new Map([
   ["training.minibatchTokens", "training.batchTokens sets the tokens per step"],
   ["training.threads", "engine.threads applies to training too"],
   ["training.loraAlpha", "it is twice training.loraRank; a model can set another (lora_alpha)"],

@@ -151,7 +151,7 @@ async function withKeys<T>(
     const entities = createEntityLimits(auditedLimits(database.limits, record, database.clock));
     return await use({ keys, service, entities }, config);
   } catch (error) {
-    throw inFlags(error);
+    throw withFlagNames(error);
   } finally {
     await database.close();
   }
@@ -177,7 +177,7 @@ const flagOf: Readonly<Record<string, string>> = {
 };
 
 /** Returns the error with flags in place of field names. */
-function inFlags(error: unknown): unknown {
+function withFlagNames(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const message = error.message.replaceAll(/`(\w+)`/g, (text, field: string) => flagOf[field] ?? text);
   return message === error.message ? error : new ServiceError({ code: error.code, message, cause: error });

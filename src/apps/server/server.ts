@@ -20,7 +20,7 @@ import { exposeVllmGauges } from "./gauges/vllm-gauges.ts";
 import { connectionsThatFit, openFilesMax } from "./open-files.ts";
 import { pageReader } from "./page/page-files.ts";
 import { buildAccess } from "./parts/access.ts";
-import { buildGround, type Start } from "./parts/ground.ts";
+import { buildContext, type Start } from "./parts/ground.ts";
 import { buildModels } from "./parts/models.ts";
 import { buildRecords } from "./parts/records.ts";
 import { buildServing, loadBases } from "./parts/serving.ts";
@@ -50,7 +50,7 @@ export function createServer(config: HoneConfig, overrides: SettingsOverrides = 
   let onOutdated: (reason: ServiceError) => void = () => undefined;
   const outdated = new Promise<ServiceError>((resolve) => (onOutdated = resolve));
   const life = serviceOfParts("server", async (start) => {
-    facts = await build(config, wholeSettings(config, overrides), { start, onOutdated });
+    facts = await composeServer(config, wholeSettings(config, overrides), { start, onOutdated });
   });
   return {
     ...life,
@@ -73,12 +73,12 @@ export function createServer(config: HoneConfig, overrides: SettingsOverrides = 
  *
  * @param onOutdated called at most once
  */
-async function build(
+async function composeServer(
   config: HoneConfig,
   settings: WholeSettings,
   { start, onOutdated }: { readonly start: Start; readonly onOutdated: (reason: ServiceError) => void },
 ) {
-  const ground = await buildGround(config, settings, { start, onOutdated });
+  const ground = await buildContext(config, settings, { start, onOutdated });
   const models = await buildModels(ground, start);
   const training = await buildTraining(ground, models, start);
   const access = await buildAccess(ground, start);

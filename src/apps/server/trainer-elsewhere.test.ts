@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { hideSecretsFromChildren, readConfig, shownConfig } from "./config.ts";
-import { trainerElsewhere } from "./trainer-elsewhere.ts";
+import { remoteTrainer } from "./trainer-elsewhere.ts";
 
 const none = { trainer: null, trainerKey: null };
 const tuft = "tinker+http://there:8000?kind=tuft";
@@ -14,16 +14,16 @@ test("reads the key from the environment or a file, and requires it if the train
   t.after(() => rmSync(data, { recursive: true }));
   const file = join(data, "key");
   writeFileSync(file, "from-file\n");
-  assert.equal(trainerElsewhere(none), null);
+  assert.equal(remoteTrainer(none), null);
   const keyOf = (key: string): string | undefined =>
-    trainerElsewhere(readConfig({ data, trainer: tuft }, { HONE_TRAINER_KEY: key }).server)?.apiKey;
+    remoteTrainer(readConfig({ data, trainer: tuft }, { HONE_TRAINER_KEY: key }).server)?.apiKey;
   assert.equal(keyOf("given"), "given");
   assert.equal(keyOf(`file:${file}`), "from-file");
   assert.throws(() => keyOf(""), /kind tuft ask for a key: set HONE_TRAINER_KEY/);
   assert.throws(() => keyOf(`file:${join(data, "none")}`), /HONE_TRAINER_KEY names .*ENOENT/);
   writeFileSync(file, "\n");
   assert.throws(() => keyOf(`file:${file}`), /HONE_TRAINER_KEY names .*it is empty/);
-  const free = trainerElsewhere({ ...none, trainer: "tinker+http://there?kind=skyrl-jax" });
+  const free = remoteTrainer({ ...none, trainer: "tinker+http://there?kind=skyrl-jax" });
   assert.ok((free?.apiKey ?? "").length > 0);
 });
 
@@ -33,7 +33,7 @@ test("refuses an invalid trainer at the start, shows no key, and hides it from c
   assert.throws(() => readConfig({ data, trainer: "http://there" }, {}), /HONE_TRAINER cannot be used: /);
   const environment = { HONE_TRAINER: tuft, HONE_TRAINER_KEY: "hidden" };
   const config = readConfig({ data }, environment);
-  assert.equal(trainerElsewhere(config.server)?.apiKey, "hidden");
+  assert.equal(remoteTrainer(config.server)?.apiKey, "hidden");
   assert.ok(!JSON.stringify(shownConfig(config)).includes("hidden"));
   hideSecretsFromChildren(environment);
   assert.ok(!("HONE_TRAINER_KEY" in environment));

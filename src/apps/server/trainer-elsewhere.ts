@@ -16,7 +16,7 @@ const anyKey = "tml-hone";
  *
  * @throws ServiceError `invalid` for an invalid address, or a missing key
  */
-export function trainerElsewhere({ trainer, trainerKey }: TrainerSettings): TrainerElsewhere | null {
+export function remoteTrainer({ trainer, trainerKey }: TrainerSettings): TrainerElsewhere | null {
   if (trainer === null || trainer === "") return null;
   const address = readTrainerAddress(trainer);
   if (trainerKey === null && serverKinds[address.kind].needsKey)

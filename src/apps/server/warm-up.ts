@@ -22,7 +22,7 @@ const noLogger: Logger = {
  * @param http of the server that will answer
  * @param chat dependencies of its chats
  */
-export async function answerFirstChats(
+export async function runWarmUp(
   models: readonly string[],
   http: HttpDependencies,
   chat: Pick<ChatDependencies, "directory" | "bases" | "clock">,

@@ -40,13 +40,13 @@ const manifestBytesMax = 1 << 26;
  */
 export async function openArchive(place: ArchivePlace): Promise<ArchiveReader> {
   const manifest = readManifest(await manifestOf(place), `${place.name}/${manifestName}`);
-  const sums = readCompared(place, { path: sumsName, sha256: manifest.sumsSha256 });
+  const sums = readVerified(place, { path: sumsName, sha256: manifest.sumsSha256 });
   while ((await sums.next()).done !== true) continue;
   return {
     place,
     manifest,
     files: () => filesOf(place),
-    read: (file) => readCompared(place, file),
+    read: (file) => readVerified(place, file),
   };
 }
 
@@ -80,7 +80,7 @@ async function* filesOf(place: ArchivePlace): AsyncGenerator<ArchivedFile, void>
   }
 }
 
-async function* readCompared(
+async function* readVerified(
   place: ArchivePlace,
   { path, sha256 }: ArchivedFile,
 ): AsyncGenerator<Uint8Array, void> {

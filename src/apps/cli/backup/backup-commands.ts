@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import type { Fault, Manifest } from "../../server/backup/archive-commands.ts";
 import { printResult } from "../connection.ts";
-import { addPlaceFlags, placeOf, watched, type ArchiveFlags } from "./watched.ts";
+import { addPlaceFlags, placeOf, withProgress, type ArchiveFlags } from "./withProgress.ts";
 
 const aboutBackup = `
 The server may keep running. The backup is a consistent snapshot: concurrent writes do not affect it.
@@ -25,7 +25,7 @@ export function addBackupCommands(program: Command): void {
     .action(async (folder: string, flags: ArchiveFlags) => {
       const { backup } = await import("../../server/backup/archive-commands.ts");
       const ended = "Interrupted; the partial backup was removed.";
-      const manifest = await watched(ended, (watching) => backup(folder, placeOf(flags), watching));
+      const manifest = await withProgress(ended, (watching) => backup(folder, placeOf(flags), watching));
       printResult(fieldsOf(folder, manifest), `backed up ${amountOf(manifest)} to ${folder}`, flags);
       sayFaults(manifest.faults);
     });
@@ -38,7 +38,7 @@ export function addBackupCommands(program: Command): void {
     .action(async (folder: string, flags: ArchiveFlags) => {
       const { restore } = await import("../../server/backup/archive-commands.ts");
       const ended = "Interrupted; the database is empty. Run the same command to start over.";
-      const manifest = await watched(ended, (watching) => restore(folder, placeOf(flags), watching));
+      const manifest = await withProgress(ended, (watching) => restore(folder, placeOf(flags), watching));
       const line = `restored ${amountOf(manifest)} as of ${manifest.createdAt}`;
       printResult(fieldsOf(folder, manifest), line, flags);
       sayFaults(manifest.faults);
@@ -50,7 +50,7 @@ export function addBackupCommands(program: Command): void {
   ).action(async (folder: string | undefined, flags: ArchiveFlags) => {
     const { verify } = await import("../../server/backup/archive-commands.ts");
     const faults: Fault[] = [];
-    await watched("Interrupted; part of it was not read.", async (watching) => {
+    await withProgress("Interrupted; part of it was not read.", async (watching) => {
       for await (const fault of verify(folder ?? null, placeOf(flags), watching)) faults.push(fault);
     });
     if (flags.json === true) process.stdout.write(`${JSON.stringify(faults, null, 2)}\n`);

@@ -33,7 +33,7 @@ export function placeOf({ data, databaseUrl, blobs }: ArchiveFlags): PlaceFlags 
  *
  * @param ended message if the user interrupts it
  */
-export async function watched<Result>(
+export async function withProgress<Result>(
   ended: string,
   work: (watching: Watching) => Promise<Result>,
 ): Promise<Result> {

@@ -10,13 +10,13 @@ export interface AskOptions {
 }
 
 /** A conversation that remembers its messages. */
-export interface Asked {
+export interface Conversation {
   /** Sends a question and prints the answer as it arrives. @throws the server's refusal; the signal's reason */
   ask(question: string, options?: AskOptions): Promise<void>;
 }
 
 /** Settings of all questions in a conversation. */
-export interface Asking {
+export interface ChatSettings {
   readonly system?: string | undefined;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
@@ -27,15 +27,15 @@ export interface Asking {
 }
 
 /** Returns the first messages of a conversation. */
-export function beginning({ system }: Asking): readonly Message[] {
+export function firstMessages({ system }: ChatSettings): readonly Message[] {
   return system === undefined ? [] : [{ role: "system", content: system }];
 }
 
 /** @param model null for the server's default */
-export function bodyOf(
+export function toChatRequest(
   model: string | null,
   messages: readonly Message[],
-  { temperature, topP, maxTokens, seed }: Asking,
+  { temperature, topP, maxTokens, seed }: ChatSettings,
 ): ChatCompletionRequest {
   return {
     messages,
@@ -48,6 +48,6 @@ export function bodyOf(
 }
 
 /** Prints an answer in the requested JSON form. */
-export function printJson(value: unknown, { json }: Asking): void {
+export function printJson(value: unknown, { json }: ChatSettings): void {
   process.stdout.write(`${JSON.stringify(value, null, json === "document" ? 2 : 0)}\n`);
 }

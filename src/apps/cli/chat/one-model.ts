@@ -1,28 +1,28 @@
 // A conversation with one model, which prints answers as they arrive.
 import type { Message } from "../../client/api.ts";
 import {
-  type Asked,
-  type Asking,
+  type Conversation,
+  type ChatSettings,
   type AskOptions,
-  beginning,
-  bodyOf,
+  firstMessages,
+  toChatRequest,
   type ChatClient,
   printJson,
 } from "./asked.ts";
 import { printable } from "./display-width.ts";
 
-export class OneModel implements Asked {
+export class OneModel implements Conversation {
   readonly #client: ChatClient;
   readonly #model: string | null;
-  readonly #asking: Asking;
+  readonly #asking: ChatSettings;
   #history: readonly Message[];
 
   /** @param model null for the server's default */
-  constructor(client: ChatClient, model: string | null, asking: Asking) {
+  constructor(client: ChatClient, model: string | null, asking: ChatSettings) {
     this.#client = client;
     this.#model = model;
     this.#asking = asking;
-    this.#history = beginning(asking);
+    this.#history = firstMessages(asking);
   }
 
   async ask(question: string, options: AskOptions = {}): Promise<void> {
@@ -32,7 +32,7 @@ export class OneModel implements Asked {
   }
 
   async #answer(messages: readonly Message[], options: AskOptions): Promise<string> {
-    const body = bodyOf(this.#model, messages, this.#asking);
+    const body = toChatRequest(this.#model, messages, this.#asking);
     if (this.#asking.json !== null) {
       const answer = await this.#client.chat.create(body, options);
       printJson(answer, this.#asking);

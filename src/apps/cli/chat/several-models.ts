@@ -5,11 +5,11 @@ import type { Clock } from "../../../base/domain/clock.ts";
 import { freshSeed } from "../../../base/domain/random.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 import {
-  type Asked,
-  type Asking,
+  type Conversation,
+  type ChatSettings,
   type AskOptions,
-  beginning,
-  bodyOf,
+  firstMessages,
+  toChatRequest,
   type ChatClient,
   printJson,
 } from "./asked.ts";
@@ -34,18 +34,18 @@ interface Answering {
   error: Error | null;
 }
 
-export class SeveralModels implements Asked {
+export class SeveralModels implements Conversation {
   readonly #client: ChatClient;
-  readonly #asking: Asking;
+  readonly #asking: ChatSettings;
   readonly #clock: Clock;
   readonly #speakers: readonly Speaker[];
 
   /** @param models two names or more */
-  constructor(client: ChatClient, models: readonly string[], asking: Asking, clock: Clock) {
+  constructor(client: ChatClient, models: readonly string[], asking: ChatSettings, clock: Clock) {
     this.#client = client;
     this.#asking = asking;
     this.#clock = clock;
-    this.#speakers = models.map((model) => ({ model, history: beginning(asking) }));
+    this.#speakers = models.map((model) => ({ model, history: firstMessages(asking) }));
   }
 
   /** Shows a failed answer in its place; if all fail, throws the first error. */
@@ -88,7 +88,7 @@ export class SeveralModels implements Asked {
   async #whole(answering: Answering, { asking, options }: How): Promise<ChatCompletion | null> {
     const { speaker, messages } = answering;
     try {
-      const answer = await this.#client.chat.create(bodyOf(speaker.model, messages, asking), options);
+      const answer = await this.#client.chat.create(toChatRequest(speaker.model, messages, asking), options);
       answering.text = answer.choices[0]?.message.content ?? "";
       return answer;
     } catch (error) {
@@ -142,7 +142,7 @@ export class SeveralModels implements Asked {
     const { speaker, messages } = answering;
     const startMs = this.#clock.monotonicMs();
     try {
-      const body = bodyOf(speaker.model, messages, asking);
+      const body = toChatRequest(speaker.model, messages, asking);
       let reason: string | null = null;
       for await (const chunk of this.#client.chat.stream(body, options)) {
         const [choice] = chunk.choices;
@@ -161,7 +161,7 @@ export class SeveralModels implements Asked {
 
 /** Settings of one question. */
 interface How {
-  readonly asking: Asking;
+  readonly asking: ChatSettings;
   readonly options: AskOptions;
 }
 

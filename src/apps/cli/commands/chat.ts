@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
-import type { Asked, Asking } from "../chat/asked.ts";
+import type { Conversation, ChatSettings } from "../chat/asked.ts";
 import { OneModel } from "../chat/one-model.ts";
 import { SeveralModels } from "../chat/several-models.ts";
 import { withInput } from "../chat/piped-input.ts";
@@ -53,9 +53,9 @@ export function addChatCommand(program: Command): void {
       const { models, question } = readWords(words);
       const named = [...(flags.model ?? []), ...models].map(spelledModel);
       const json = flags.json !== true ? null : question === "" ? "lines" : "document";
-      const asking: Asking = { ...flags, json };
+      const asking: ChatSettings = { ...flags, json };
       const client = connect(flags);
-      const asked: Asked =
+      const asked: Conversation =
         named.length > 1
           ? new SeveralModels(client, named, asking, systemClock)
           : new OneModel(client, named[0] ?? null, asking);
@@ -89,7 +89,7 @@ export function spelledModel(name: string): string {
 }
 
 /** Reads questions until the input ends. Ctrl-C aborts an answer, or at the prompt the conversation. */
-async function converse(asked: Asked, { json }: Asking): Promise<void> {
+async function converse(asked: Conversation, { json }: ChatSettings): Promise<void> {
   // A program that reads the answers must see only them.
   const isPrompted = json === null && process.stdin.isTTY && process.stdout.isTTY;
   const lines = createInterface({

@@ -15,7 +15,7 @@ import { findJob, findJobId, modelNames } from "../named-job.ts";
 import { findNamed } from "../named-version.ts";
 import { shownConfig, shownSteps } from "../watch/job-config.ts";
 import { addPreferenceCommand } from "../finetune/preference-job.ts";
-import { addTeachCommand } from "../finetune/teach-job.ts";
+import { addSftCommand } from "../finetune/teach-job.ts";
 import { addWatchCommand } from "./watch-job.ts";
 
 export function addJobsCommand(program: Command): void {
@@ -65,7 +65,7 @@ export function addJobsCommand(program: Command): void {
       if (flags.json === true) process.stdout.write(`${JSON.stringify(job, null, 2)}\n`);
       else showJob(job, (await modelNames(client)).get(job.model_id) ?? null);
     });
-  addTeachCommand(jobs);
+  addSftCommand(jobs);
   addPreferenceCommand(jobs);
   addWatchCommand(jobs);
   addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running job."))

@@ -6,7 +6,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import {
   allSettings,
   readConfig,
-  goneFlags,
+  removedFlags,
   shownConfig,
   type FlagValues,
   type HoneConfig,
@@ -14,7 +14,7 @@ import {
 import type { SettingsOverrides } from "../../server/settings.ts";
 import { errorText } from "../error-text.ts";
 import { startSummary } from "../start-summary.ts";
-import { addSettingOptions, asSpelled } from "../setting-options.ts";
+import { addSettingOptions, toFlagNames } from "../setting-options.ts";
 
 export function addServeCommand(program: Command, limits: SettingsOverrides = {}): void {
   const command = program
@@ -27,11 +27,11 @@ export function addServeCommand(program: Command, limits: SettingsOverrides = {}
     .action(async (flags: FlagValues) => {
       if (flags["helpAll"] === true) {
         for (const option of command.options)
-          if (!goneFlags().includes(option.long ?? "")) option.hideHelp(false);
+          if (!removedFlags().includes(option.long ?? "")) option.hideHelp(false);
         command.outputHelp();
         return;
       }
-      const config = readConfig(asSpelled(flags));
+      const config = readConfig(toFlagNames(flags));
       if (flags["printConfig"] === true) {
         process.stdout.write(`${JSON.stringify(shownConfig(config), null, 2)}\n`);
         return;
@@ -54,8 +54,8 @@ export function addServeCommand(program: Command, limits: SettingsOverrides = {}
  */
 async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides): Promise<void> {
   if (config.server.roles.includes("serve")) {
-    const { startEnginesAhead } = await import("../../server/bases/engines-ahead.ts");
-    startEnginesAhead(config, limits);
+    const { prestartEngines } = await import("../../server/bases/engines-ahead.ts");
+    prestartEngines(config, limits);
   }
   const { createServer } = await import("../../server/server.ts");
   const { printAnswer } = await import("../../server/process/serving-process.ts");

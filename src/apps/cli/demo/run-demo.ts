@@ -57,7 +57,7 @@ export async function runDemo(
   emit: (event: DemoEvent) => void,
 ): Promise<DemoResult> {
   const { task, seed } = options;
-  return await inRounds(client, clock, options, emit, async (model, version, jobCount) => {
+  return await runRounds(client, clock, options, emit, async (model, version, jobCount) => {
     const groups = await sampleGroups(client, version, jobCount, options);
     return {
       rewards: groups.flatMap((group) => group.trajectories.map(({ reward = 0 }) => reward)),
@@ -81,7 +81,7 @@ export interface DemoRound {
  *
  * @param sample lets a version of the model answer the practice questions
  */
-export async function inRounds(
+export async function runRounds(
   client: Hone,
   clock: Clock,
   { task, project, name, baseModel, jobCountMax }: DemoOptions,

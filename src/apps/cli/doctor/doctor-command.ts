@@ -5,7 +5,7 @@ import type { Finding } from "../../server/doctor/examine.ts";
 import { HoneError } from "../../client/hone-error.ts";
 import { Hone } from "../../client/hone.ts";
 import type { SeenServer } from "../../server/doctor/address.ts";
-import { addSettingOptions, asSpelled } from "../setting-options.ts";
+import { addSettingOptions, toFlagNames } from "../setting-options.ts";
 
 const about = `
 Takes the settings of \`hone serve\` and examines what they would serve: replace \`serve\` by \`doctor\`. Starts and changes
@@ -22,7 +22,7 @@ export function addDoctorCommand(program: Command): void {
     .action(async ({ json, ...flags }: FlagValues) => {
       const { examine } = await import("../../server/doctor/examine.ts");
       const findings: Finding[] = [];
-      for await (const finding of examine(asSpelled(flags), findServer)) {
+      for await (const finding of examine(toFlagNames(flags), findServer)) {
         findings.push(finding);
         if (json !== true) process.stdout.write(lineOf(finding));
       }
@@ -67,7 +67,7 @@ async function findServer(url: string): Promise<SeenServer | null> {
   const { server } = new Hone({ baseUrl: url, apiKey: null, timeout, retries: 0 });
   try {
     const version: unknown = await server.version();
-    const { state, reason }: HealthBody = await server.health().catch(bodyOfUnwell);
+    const { state, reason }: HealthBody = await server.health().catch(unhealthyBody);
     // Other programs may have such routes too.
     if (typeof version !== "string" || typeof state !== "string") return null;
     return { version, state, reason: typeof reason === "string" ? reason : "" };
@@ -77,7 +77,7 @@ async function findServer(url: string): Promise<SeenServer | null> {
 }
 
 /** An unhealthy server answers with an error that has the same body. */
-function bodyOfUnwell(error: unknown): HealthBody {
+function unhealthyBody(error: unknown): HealthBody {
   if (error instanceof HoneError && typeof error.body === "object" && error.body !== null) return error.body;
   throw error;
 }

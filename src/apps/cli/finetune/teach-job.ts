@@ -6,12 +6,12 @@ import { findNamed } from "../named-version.ts";
 import { positiveNumber, type StepFlags, stepOptions, withUpload } from "./uploaded-lines.ts";
 import { watchJob } from "../commands/watch-job.ts";
 
-interface TeachFlags extends ConnectionFlags, JsonFlag, StepFlags {
+interface SftFlags extends ConnectionFlags, JsonFlag, StepFlags {
   readonly watch?: boolean;
 }
 
 /** Adds `sft` to the command `jobs`. */
-export function addTeachCommand(jobs: Command): void {
+export function addSftCommand(jobs: Command): void {
   addConnectionFlags(
     jobs
       .command("sft <model> <file>")
@@ -28,14 +28,14 @@ export function addTeachCommand(jobs: Command): void {
     .action(teach);
 }
 
-async function teach(name: string, path: string, flags: TeachFlags): Promise<void> {
+async function teach(name: string, path: string, flags: SftFlags): Promise<void> {
   const client = connect(flags);
   const jobId = await submitFile(client, name, path, flags);
   if (flags.watch === true) await watchJob(client, jobId, flags);
 }
 
 /** @returns the id of the job, which is also printed */
-async function submitFile(client: Hone, name: string, path: string, flags: TeachFlags): Promise<string> {
+async function submitFile(client: Hone, name: string, path: string, flags: SftFlags): Promise<string> {
   const { model } = await findNamed(client, name);
   const job = await withUpload(client, path, (fileId) =>
     client.jobs.createSupervised({

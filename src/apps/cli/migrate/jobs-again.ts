@@ -18,7 +18,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
  * @param step step of the version, at least 1
  * @throws ServiceError `conflict` if one of them cannot be replayed, with the reason and the remedy
  */
-export async function jobsBehind(
+export async function listJobHistory(
   client: Hone,
   model: ModelObject,
   step: number,
@@ -30,11 +30,11 @@ export async function jobsBehind(
   const chain: TrainingJob[] = [];
   for (let at = step; at > 0;) {
     const job = madeBy.get(at);
-    if (job === undefined) throw notAgain(at, "was imported or copied: no job can make it again");
+    if (job === undefined) throw cannotReplay(at, "was imported or copied: no job can make it again");
     if (job.kind !== "rl")
-      throw notAgain(at, `was made by a job of kind ${job.kind}, whose data cannot be read back`);
+      throw cannotReplay(at, `was made by a job of kind ${job.kind}, whose data cannot be read back`);
     if (job.data_removed_at !== null)
-      throw notAgain(at, `was made by job ${job.id}, whose data were removed at ${job.data_removed_at}`);
+      throw cannotReplay(at, `was made by job ${job.id}, whose data were removed at ${job.data_removed_at}`);
     chain.unshift(job);
     at = (await startOf(client, model, job)) ?? at - 1;
   }
@@ -49,7 +49,7 @@ async function startOf(client: Hone, model: ModelObject, job: TrainingJob): Prom
 }
 
 /** Returns the original request of a job, without the model and the precision, which differ by trainer. */
-export async function bodyOf(
+export async function toJobRequest(
   client: Hone,
   model: ModelObject,
   job: TrainingJob,
@@ -60,9 +60,9 @@ export async function bodyOf(
     readonly trajectories: Trajectory[];
   }[] = [];
   for await (const line of linesOf(client, model, { ...query, format: "groups" }))
-    groups.push({ group: withoutPlace(line, groupPlace), trajectories: [] });
+    groups.push({ group: omitLocation(line, groupPlace), trajectories: [] });
   for await (const line of linesOf(client, model, { ...query, format: "jsonl" }))
-    groups[line["group_index"] as number].trajectories.push(withoutPlace(line, rowPlace));
+    groups[line["group_index"] as number].trajectories.push(omitLocation(line, rowPlace));
   const { base_precision: _precision, ...config } = (job.experimental_config ??
     {}) as ExperimentalTrainingConfig;
   return {
@@ -89,12 +89,12 @@ const groupPlace: ReadonlySet<string> = new Set([...place, "trajectory_count", "
 const rowPlace: ReadonlySet<string> = new Set([...place, "id", "index", "group_metadata", "group_metrics"]);
 
 /** Removes these fields; a group's line has the client's additional fields under `names`. */
-function withoutPlace(line: Line, names: ReadonlySet<string>): Line {
+function omitLocation(line: Line, names: ReadonlySet<string>): Line {
   const own = names.has("extra") ? (line["extra"] as Line | undefined) : undefined;
   return { ...Object.fromEntries(Object.entries(line).filter(([name]) => !names.has(name))), ...own };
 }
 
-function notAgain(step: number, why: string): ServiceError {
+function cannotReplay(step: number, why: string): ServiceError {
   return new ServiceError({
     code: "conflict",
     message: `Version ${step} ${why}. Move the model with --merged <folder>, or move an earlier version.`,

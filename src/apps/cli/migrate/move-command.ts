@@ -15,7 +15,7 @@ import {
   type JsonFlag,
 } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
-import { bodyOf, jobsBehind } from "./jobs-again.ts";
+import { toJobRequest, listJobHistory } from "./jobs-again.ts";
 
 interface MoveFlags extends ConnectionFlags, JsonFlag {
   readonly to?: string;
@@ -68,7 +68,7 @@ async function move(name: string, flags: MoveFlags): Promise<void> {
       `${nameOf(model)} has no versions yet; register it where you want to train it: hone models create.`,
     );
   const source: Source = { client, model, step };
-  await (flags.merged === undefined ? byJobs(source, flags) : merged(source, flags.merged, flags));
+  await (flags.merged === undefined ? moveByReplay(source, flags) : moveByMerge(source, flags.merged, flags));
 }
 
 interface Source {
@@ -77,7 +77,7 @@ interface Source {
   readonly step: number;
 }
 
-async function merged({ client, model, step }: Source, out: string, flags: MoveFlags): Promise<void> {
+async function moveByMerge({ client, model, step }: Source, out: string, flags: MoveFlags): Promise<void> {
   const folder = resolve(out);
   if (flags.dryRun !== true) await writeVersion(client, { model, step, format: "merged", folder });
   const base = `${model.name}-${step}`;
@@ -96,10 +96,10 @@ async function merged({ client, model, step }: Source, out: string, flags: MoveF
   printResult({ ...result, dry_run: flags.dryRun === true }, lines.join("\n"), flags);
 }
 
-async function byJobs(source: Source, flags: MoveFlags): Promise<void> {
+async function moveByReplay(source: Source, flags: MoveFlags): Promise<void> {
   const { client, model, step } = source;
   const place = placeOf(model, flags);
-  const jobs = await jobsBehind(client, model, step);
+  const jobs = await listJobHistory(client, model, step);
   const plan = {
     model: nameOf(model),
     step,
@@ -113,7 +113,7 @@ async function byJobs(source: Source, flags: MoveFlags): Promise<void> {
     const lines = [
       `would send ${jobs.length} jobs again, for ${plan.as}:`,
       ...jobs.map(
-        (job, index) => `  ${index + 1}. job ${job.id}, which made version ${job.result_step}${sizeOf(job)}`,
+        (job, index) => `  ${index + 1}. job ${job.id}, which made version ${job.result_step}${describeSize(job)}`,
       ),
       "the weights will be close, not equal; the optimizer restarts",
     ];
@@ -130,14 +130,14 @@ async function byJobs(source: Source, flags: MoveFlags): Promise<void> {
     target_modules: model.target_modules,
     return_existing: !isNew,
   });
-  const trained = await sendAgain(source, jobs, { target, made, isNew, say: sayerOf(flags) });
+  const trained = await replayJobs(source, jobs, { target, made, isNew, say: createReporter(flags) });
   const result = { ...plan, dry_run: false, model_id: made.id, jobs: trained };
   const where = flags.to === undefined ? "" : ` at ${flags.to}`;
   const version = trained.at(-1)?.step ?? 0;
   printResult(result, `${plan.model} continues as ${nameOf(made)}${where}, version ${version}`, flags);
 }
 
-interface TrainedAgain {
+interface ReplayedJob {
   readonly job_id: string;
   readonly new_job_id: string;
   readonly step: number | null;
@@ -145,7 +145,7 @@ interface TrainedAgain {
 }
 
 /** Sends jobs one after another and waits for each, so that an interrupted move can be resumed. */
-async function sendAgain(
+async function replayJobs(
   { client, model }: Source,
   jobs: readonly TrainingJob[],
   {
@@ -159,11 +159,11 @@ async function sendAgain(
     readonly isNew: boolean;
     readonly say: (line: string) => void;
   },
-): Promise<readonly TrainedAgain[]> {
-  const trained: TrainedAgain[] = [];
+): Promise<readonly ReplayedJob[]> {
+  const trained: ReplayedJob[] = [];
   for (const [index, job] of jobs.entries()) {
     const which = `job ${index + 1} of ${jobs.length}`;
-    const body = { model_id: made.id, ...(await bodyOf(client, model, job)) };
+    const body = { model_id: made.id, ...(await toJobRequest(client, model, job)) };
     const options = { idempotencyKey: `move ${job.id} ${made.id}` };
     const { id } = await target.jobs.create(body, options).catch(async (error: unknown) => {
       // A model that learned nothing should not stay.
@@ -198,11 +198,11 @@ function clientAt(baseUrl: string, { toKey }: MoveFlags): Hone {
 }
 
 /** Returns a function that reports progress to people; it prints nothing with --json. */
-function sayerOf({ json }: JsonFlag): (line: string) => void {
+function createReporter({ json }: JsonFlag): (line: string) => void {
   return (line) => void (json === true || process.stderr.write(`${line}\n`));
 }
 
-function sizeOf({ counts }: TrainingJob): string {
+function describeSize({ counts }: TrainingJob): string {
   return counts === null ? "" : `: ${counts.groups_submitted} groups of ${counts.trajectories} trajectories`;
 }
 

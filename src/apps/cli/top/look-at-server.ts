@@ -19,7 +19,7 @@ interface HealthBody {
 export type TopClient = Pick<Hone, "baseUrl" | "server" | "jobs" | "models">;
 
 /** Samples one server, and caches the names of models. */
-export class ServerLook {
+export class ServerSampler {
   readonly #client: TopClient;
   readonly #clock: Clock;
   /** Names of models by id. */

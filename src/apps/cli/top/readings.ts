@@ -2,7 +2,7 @@
 import { type MetricSamples, sumOf } from "./read-metrics.ts";
 
 /** A quantity with a limit; null if the server reports none. */
-export interface Use {
+export interface Usage {
   readonly value: number | null;
   readonly max: number | null;
 }
@@ -28,9 +28,9 @@ export interface BaseReading {
   readonly state: string;
   readonly running: number;
   readonly waiting: number;
-  readonly keyValueBytes: Use;
-  readonly slots: Use;
-  readonly prefixBytes: Use;
+  readonly keyValueBytes: Usage;
+  readonly slots: Usage;
+  readonly prefixBytes: Usage;
 }
 
 export interface ProcessReading {
@@ -44,13 +44,13 @@ export interface ProcessReading {
 export interface Reading {
   readonly totals: Totals;
   readonly running: number;
-  readonly waiting: Use;
+  readonly waiting: Usage;
   readonly promptsWaiting: number;
   /** Running HTTP requests. */
   readonly inFlight: number;
   readonly connections: number;
   readonly jobStreams: number;
-  readonly modelMemory: Use;
+  readonly modelMemory: Usage;
   readonly modelWaiting: number;
   readonly bases: readonly BaseReading[];
   readonly processes: readonly ProcessReading[];
@@ -74,7 +74,7 @@ export function readingOf(samples: MetricSamples, states: Readonly<Record<string
   };
 }
 
-function useOf(samples: MetricSamples, name: string, labels: Readonly<Record<string, string>> = {}): Use {
+function useOf(samples: MetricSamples, name: string, labels: Readonly<Record<string, string>> = {}): Usage {
   return { value: sumOf(samples, name, labels), max: sumOf(samples, `${name}_max`, labels) };
 }
 

@@ -2,9 +2,9 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
-import { ServerLook } from "./look-at-server.ts";
+import { ServerSampler } from "./look-at-server.ts";
 import { History, type Snapshot } from "./snapshot.ts";
-import { topFields } from "./top-fields.ts";
+import { snapshotFields } from "./top-fields.ts";
 import { plainTop, renderTop } from "./top-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 
@@ -39,7 +39,7 @@ function seconds(text: string): number {
 }
 
 async function showServer(flags: TopFlags): Promise<void> {
-  const look = new ServerLook(connect(flags), systemClock);
+  const look = new ServerSampler(connect(flags), systemClock);
   const history = new History();
   const ending = new AbortController();
   const next = async (): Promise<Snapshot> => {
@@ -77,7 +77,7 @@ async function showServer(flags: TopFlags): Promise<void> {
 function printOnce(snapshot: Snapshot, history: History, { json }: TopFlags): void {
   const { rates, curves } = history;
   if (json === true) {
-    process.stdout.write(`${JSON.stringify(topFields(snapshot, rates))}\n`);
+    process.stdout.write(`${JSON.stringify(snapshotFields(snapshot, rates))}\n`);
     return;
   }
   const size = { columns: process.stdout.columns || 100, rows: Infinity };
@@ -98,7 +98,7 @@ function createScreen({ json = false }: TopFlags, history: History, onEnd: () =>
   return {
     show: (snapshot, notice) => {
       if (notice !== null) process.stderr.write(`${notice}\n`);
-      else if (json) process.stdout.write(`${JSON.stringify(topFields(snapshot, history.rates))}\n`);
+      else if (json) process.stdout.write(`${JSON.stringify(snapshotFields(snapshot, history.rates))}\n`);
       else process.stdout.write(`${plainTop({ snapshot, rates: history.rates })}\n`);
     },
     end: forget,

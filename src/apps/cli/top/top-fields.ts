@@ -1,10 +1,10 @@
 // Converts a sample to the JSON object of `hone top --json`.
 import type { Rates } from "./rates.ts";
-import { processKey, type Use } from "./readings.ts";
+import { processKey, type Usage } from "./readings.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Rates are per second, null for the first sample; memory is in bytes. */
-export function topFields({ at, url, version, state, reason, reading, jobs }: Snapshot, rates: Rates | null) {
+export function snapshotFields({ at, url, version, state, reason, reading, jobs }: Snapshot, rates: Rates | null) {
   return {
     at: at.toISOString(),
     url,
@@ -65,6 +65,6 @@ export function topFields({ at, url, version, state, reason, reading, jobs }: Sn
   };
 }
 
-function useFields({ value, max }: Use) {
+function useFields({ value, max }: Usage) {
   return { value, max };
 }

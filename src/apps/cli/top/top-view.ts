@@ -5,7 +5,7 @@ import { duration } from "../duration.ts";
 import { drawSparkline } from "../watch/charts.ts";
 import type { TerminalSize } from "../watch/job-view.ts";
 import type { Rates } from "./rates.ts";
-import { processKey, type Reading, type Use } from "./readings.ts";
+import { processKey, type Reading, type Usage } from "./readings.ts";
 import type { Curves, Snapshot, TopJob } from "./snapshot.ts";
 
 export interface TopView {
@@ -24,13 +24,13 @@ const barWidth = 16;
 /** Returns the lines of the screen: none wider than the terminal, and fewer than it has rows. */
 export function renderTop(view: TopView, { columns, rows }: TerminalSize): readonly string[] {
   const { snapshot, notice } = view;
-  const head = [headOf(snapshot), ...(notice === null ? [] : [notice])];
+  const head = [renderHeader(snapshot), ...(notice === null ? [] : [notice])];
   const parts = [
     head,
-    loadLines(view, columns),
-    memoryLines(view),
-    baseLines(snapshot.reading),
-    jobLines(snapshot),
+    renderLoad(view, columns),
+    renderMemory(view),
+    renderBases(snapshot.reading),
+    renderJobs(snapshot),
   ];
   return parts
     .filter((lines) => lines.length > 0)
@@ -57,12 +57,12 @@ export function plainTop({ snapshot, rates }: Pick<TopView, "snapshot" | "rates"
   ].join("  ");
 }
 
-function headOf({ url, version, state, reason, at }: Snapshot): string {
+function renderHeader({ url, version, state, reason, at }: Snapshot): string {
   const why = reason === "" ? "" : `: ${reason}`;
   return `hone ${version}  ${url}  ${state}${why}  ${at.toISOString().slice(11, 19)} UTC`;
 }
 
-function loadLines({ snapshot: { reading }, rates, curves }: TopView, columns: number): readonly string[] {
+function renderLoad({ snapshot: { reading }, rates, curves }: TopView, columns: number): readonly string[] {
   const { waiting, promptsWaiting, inFlight, connections, jobStreams } = reading;
   const curve = (values: readonly number[]): string =>
     drawSparkline(values, Math.max(1, columns - nameWidth - valueWidth));
@@ -78,11 +78,11 @@ function loadLines({ snapshot: { reading }, rates, curves }: TopView, columns: n
   ];
 }
 
-function memoryLines({ snapshot: { reading }, rates }: TopView): readonly string[] {
+function renderMemory({ snapshot: { reading }, rates }: TopView): readonly string[] {
   const { modelMemory, modelWaiting, processes } = reading;
   const waits = modelWaiting === 0 ? "" : `; ${modelWaiting} requests wait for a model`;
   const models =
-    modelMemory.value === null ? [] : [`${named("models")}up to ${useText(modelMemory, sizeText)}${waits}`];
+    modelMemory.value === null ? [] : [`${named("models")}up to ${formatUsage(modelMemory, sizeText)}${waits}`];
   const lines = processes.map(({ name, id, memoryBytes }) => {
     const cpu = rates?.cpuShares.get(processKey(name, id)) ?? null;
     const shown = cpu === null ? "" : `${Math.round(cpu * 100)} % of a core`;
@@ -91,25 +91,25 @@ function memoryLines({ snapshot: { reading }, rates }: TopView): readonly string
   return [...models, ...lines];
 }
 
-function baseLines({ bases }: Reading): readonly string[] {
+function renderBases({ bases }: Reading): readonly string[] {
   const nameOfBase = Math.max(nameWidth, ...bases.map(({ name }) => name.length + 2));
   return bases.flatMap(({ name, state, running, waiting, keyValueBytes, slots, prefixBytes }) => [
     `${name.padEnd(nameOfBase)}${state}, ${running} running, ${waiting} waiting`,
     ...(keyValueBytes.value === null
       ? []
       : [
-          `${" ".repeat(nameOfBase)}${barOf(keyValueBytes)}KV cache ${useText(keyValueBytes, sizeText)}, slots ${useText(slots, String)}`,
-          `${" ".repeat(nameOfBase)}${barOf(prefixBytes)}cached prompts ${useText(prefixBytes, sizeText)}`,
+          `${" ".repeat(nameOfBase)}${barOf(keyValueBytes)}KV cache ${formatUsage(keyValueBytes, sizeText)}, slots ${formatUsage(slots, String)}`,
+          `${" ".repeat(nameOfBase)}${barOf(prefixBytes)}cached prompts ${formatUsage(prefixBytes, sizeText)}`,
         ]),
   ]);
 }
 
-function jobLines({ jobs, jobsRefusal }: Snapshot): readonly string[] {
+function renderJobs({ jobs, jobsRefusal }: Snapshot): readonly string[] {
   if (jobs === null) return jobsRefusal === null ? [] : [`${named("jobs")}${jobsRefusal}`];
-  return jobs.length === 0 ? [`${named("jobs")}none`] : jobs.map(jobLine);
+  return jobs.length === 0 ? [`${named("jobs")}none`] : jobs.map(renderJobLine);
 }
 
-function jobLine({ id, model, kind, state, progress, secondsLeft, waitingFor }: TopJob): string {
+function renderJobLine({ id, model, kind, state, progress, secondsLeft, waitingFor }: TopJob): string {
   const bar = progress === null ? "" : ` ▕${drawBar(progress, barWidth)}▏ ${Math.floor(progress * 100)} %`;
   const left = secondsLeft === null ? "" : `, about ${duration(secondsLeft)} left`;
   const waits = waitingFor === null ? "" : `, waiting for ${waitingFor}`;
@@ -128,11 +128,11 @@ function share(value: number | null | undefined): string {
   return value === null || value === undefined ? "-" : `${Math.round(value * 100)} %`;
 }
 
-function useText({ value, max }: Use, text: (value: number) => string): string {
+function formatUsage({ value, max }: Usage, text: (value: number) => string): string {
   return `${text(value ?? 0)}${max === null ? "" : ` of ${text(max)}`}`;
 }
 
-function barOf({ value, max }: Use): string {
+function barOf({ value, max }: Usage): string {
   return `▕${drawBar(max === null || max === 0 ? 0 : (value ?? 0) / max, barWidth)}▏ `;
 }
 

@@ -23,14 +23,14 @@ export function historiesOf(calls: readonly RecordedCall[]): readonly RecordedHi
   for (const { request, choices } of calls) {
     const messages = (request["messages"] ?? []) as readonly JsonObject[];
     const tools = toolsOf(request);
-    const said = messages.map(saidBy);
+    const said = messages.map(canonicalText);
     choices.forEach((choice, position) => {
       const before = position === 0 ? continued(histories, said, tools) : undefined;
       const history = before ?? { items: [], said: [], tools };
       if (before === undefined) histories.push(history);
       const isNew = (_: unknown, index: number): boolean => index >= history.said.length;
       history.items.push(...messages.filter(isNew), { ...promptFieldsOf(request), ...choice });
-      history.said.push(...said.filter(isNew), saidBy(choice["message"] as JsonObject));
+      history.said.push(...said.filter(isNew), canonicalText(choice["message"] as JsonObject));
     });
   }
   return histories;
@@ -43,7 +43,7 @@ export function historiesOf(calls: readonly RecordedCall[]): readonly RecordedHi
 export function withSampledTokens(request: JsonObject, calls: readonly RecordedCall[]): JsonObject {
   const { messages } = request;
   if (!Array.isArray(messages)) return request;
-  const said = (messages as readonly JsonObject[]).map(saidBy);
+  const said = (messages as readonly JsonObject[]).map(canonicalText);
   const wanted = JSON.stringify(toolsOf(request));
   let answered: { readonly index: number; readonly choice: JsonObject } | null = null;
   for (const call of calls) {
@@ -51,8 +51,8 @@ export function withSampledTokens(request: JsonObject, calls: readonly RecordedC
     const index = asked.length;
     if (index >= said.length || index <= (answered?.index ?? -1)) continue;
     if (JSON.stringify(toolsOf(call.request)) !== wanted) continue;
-    if (!asked.every((message, at) => saidBy(message) === said[at])) continue;
-    const choice = call.choices.find(({ message }) => saidBy(message as JsonObject) === said[index]);
+    if (!asked.every((message, at) => canonicalText(message) === said[at])) continue;
+    const choice = call.choices.find(({ message }) => canonicalText(message as JsonObject) === said[index]);
     if (choice !== undefined) answered = { index, choice };
   }
   if (answered === null) return request;
@@ -88,7 +88,7 @@ function toolsOf({ tools }: JsonObject): Growing["tools"] {
  * Returns a message's canonical text, independent of how a library returns an answer: text whole or in parts, calls
  * and thoughts with or without ids.
  */
-function saidBy({ role, content, tool_calls: calls, tool_call_id: id }: JsonObject): string {
+function canonicalText({ role, content, tool_calls: calls, tool_call_id: id }: JsonObject): string {
   const called = Array.isArray(calls) ? (calls as readonly JsonObject[]).map(callOf) : [];
   return JSON.stringify([role, textOf(content), called, id ?? null]);
 }

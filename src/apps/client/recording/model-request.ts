@@ -70,7 +70,7 @@ export function isRecorded(
 }
 
 /** Token fields that the caller should see. A trained model's answers include them unless the request disables them. */
-export interface Asked {
+export interface RequestedTokens {
   /** Prompt tokens next to the choices. */
   readonly promptBesideChoices: boolean;
   /** Prompt tokens in each choice. */
@@ -79,7 +79,7 @@ export interface Asked {
   readonly logprobs: boolean;
 }
 
-export function askedBy({ return_token_ids: ids, logprobs }: JsonObject): Asked {
+export function askedBy({ return_token_ids: ids, logprobs }: JsonObject): RequestedTokens {
   const inChoices = ids !== false && logprobs !== false;
   return {
     promptBesideChoices: ids === true,
@@ -96,7 +96,7 @@ const lengthNames = ["max_tokens", "max_completion_tokens"];
  *
  * @param seed called if neither the caller nor the defaults set one
  */
-export function askingForTokens(
+export function withTokenFields(
   body: JsonObject,
   { defaults, seed }: { readonly defaults: JsonObject; readonly seed: () => number },
 ): JsonObject {

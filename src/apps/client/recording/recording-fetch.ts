@@ -2,11 +2,11 @@
 // and a `fetch`. Callers see the answers that they would get without it.
 import {
   askedBy,
-  askingForTokens,
+  withTokenFields,
   isRecorded,
   objectIn,
   readRequest,
-  type Asked,
+  type RequestedTokens,
   type JsonObject,
   type SentRequest,
 } from "./model-request.ts";
@@ -72,7 +72,7 @@ async function recordedAnswer(
 ): Promise<Response> {
   // A recorded request has a body.
   const given = body ?? {};
-  const sent = askingForTokens(given, { defaults, seed });
+  const sent = withTokenFields(given, { defaults, seed });
   const whole = withSampledTokens(sent);
   const record = onCall(sent);
   // The length has changed.
@@ -91,19 +91,19 @@ async function recordedAnswer(
   const answer = objectIn(text);
   if (answer === null) return likeAnswer(response, text);
   record(choicesOf(answer));
-  return likeAnswer(response, JSON.stringify(seenAnswer(answer, asked)));
+  return likeAnswer(response, JSON.stringify(toCallerAnswer(answer, asked)));
 }
 
 function streamed(
   body: ReadableStream<Uint8Array>,
-  asked: Asked,
+  asked: RequestedTokens,
   record: (choices: readonly JsonObject[]) => void,
 ): ReadableStream<Uint8Array> {
   const gathered = new StreamedChoices();
   return tappedStream(body, {
     onEvent: (event) => {
       gathered.add(event);
-      return seenAnswer(event, asked);
+      return toCallerAnswer(event, asked);
     },
     // If the reader stops early, what it saw counts as said. A broken stream does not.
     onEnd: (end) => (end === "broken" ? undefined : record(gathered.choices())),
@@ -128,17 +128,17 @@ function likeAnswer({ status, statusText, headers }: Response, body: string | Re
 }
 
 /** Returns an answer or chunk as the caller should see it; null for a chunk that is empty without its tokens. */
-function seenAnswer(answer: JsonObject, asked: Asked): JsonObject | null {
+function toCallerAnswer(answer: JsonObject, asked: RequestedTokens): JsonObject | null {
   const { choices } = answer;
   if (!Array.isArray(choices)) return answer;
-  const seen = (choices as readonly JsonObject[]).map((choice) => seenChoice(choice, asked));
+  const seen = (choices as readonly JsonObject[]).map((choice) => toCallerChoice(choice, asked));
   const showsTokens = asked.tokens || asked.logprobs || Object.hasOwn(answer, "usage");
-  if (!showsTokens && seen.length > 0 && seen.every(saysNothing)) return null;
+  if (!showsTokens && seen.length > 0 && seen.every(isEmptyChunk)) return null;
   const hidesPrompt = Object.hasOwn(answer, "prompt_token_ids") && !asked.promptBesideChoices;
   return { ...answer, choices: seen, ...(hidesPrompt ? { prompt_token_ids: null } : {}) };
 }
 
-function seenChoice(choice: JsonObject, asked: Asked): JsonObject {
+function toCallerChoice(choice: JsonObject, asked: RequestedTokens): JsonObject {
   const { prompt_token_ids: prompt, ...rest } = choice;
   return {
     ...rest,
@@ -153,7 +153,7 @@ function hidden(choice: JsonObject, name: string): JsonObject {
 }
 
 /** True for a chunk that carries only tokens: their text is held back or empty. */
-function saysNothing({ delta, finish_reason: finish }: JsonObject): boolean {
+function isEmptyChunk({ delta, finish_reason: finish }: JsonObject): boolean {
   if (typeof delta !== "object" || delta === null || (finish ?? null) !== null) return false;
   return Object.values(delta).every((value) => value === null || value === "");
 }

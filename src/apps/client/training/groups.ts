@@ -70,18 +70,18 @@ export interface GroupPlace {
 }
 
 /** Converts a group to the form for logs and jobs. */
-export function bodyOf<Task>({ task, rollouts, failures }: Group<Task>, place: GroupPlace): TrajectoryGroup {
+export function toTrajectoryGroup<Task>({ task, rollouts, failures }: Group<Task>, place: GroupPlace): TrajectoryGroup {
   return {
     trajectories: rollouts.map(({ trajectory, reward, metrics, metadata }) =>
       trajectory.finish({ reward, metrics: { ...metrics, [place.roundMetric]: place.round }, metadata }),
     ),
     exceptions: failures,
-    metadata: { scenario_id: scenarioOf(task) },
+    metadata: { scenario_id: scenarioIdOf(task) },
   };
 }
 
 /** Returns an id of the task: its own, or a hash of its content. */
-export function scenarioOf(task: unknown): string {
+export function scenarioIdOf(task: unknown): string {
   if (typeof task === "object" && task !== null && "id" in task) {
     const { id } = task;
     if (typeof id === "string" || typeof id === "number") return String(id);

@@ -5,7 +5,7 @@ import type { Platform } from "../platform.ts";
 
 type Send = (url: string, request: RequestInit) => Promise<Response>;
 
-export interface Patience {
+export interface RetryPolicy {
   readonly platform: Pick<Platform, "sleep" | "monotonicMs">;
   /** Without `/v1`. */
   readonly baseUrl: string;
@@ -28,7 +28,7 @@ const waitMsMax = 5000;
  *
  * @throws HoneError `server_unavailable` at the deadline, or if the server cannot serve the base model
  */
-export function patientFetch(send: Send, patience: Patience): Send {
+export function retryingFetch(send: Send, patience: RetryPolicy): Send {
   const { platform, timeoutMs, onWait, onGivenUp } = patience;
   return async (url, request) => {
     const beganMs = platform.monotonicMs();
@@ -54,9 +54,9 @@ export function patientFetch(send: Send, patience: Patience): Send {
  *
  * @throws HoneError `server_unavailable` at the deadline
  */
-export async function serverReady(send: Send, patience: Patience, signal: AbortSignal): Promise<void> {
+export async function serverReady(send: Send, patience: RetryPolicy, signal: AbortSignal): Promise<void> {
   const { baseUrl, base } = patience;
-  const patient = patientFetch(async (url, request) => {
+  const patient = retryingFetch(async (url, request) => {
     const response = await send(url, request);
     const health = await healthIn(response.clone());
     if (response.status !== 200 || health.models?.[base]?.startsWith("loading") !== true) return response;
@@ -69,7 +69,7 @@ export async function serverReady(send: Send, patience: Patience, signal: AbortS
 }
 
 /** Reason for a retry. */
-interface Obstacle {
+interface RetryReason {
   readonly reason: string;
   /** False if no server answered. */
   readonly isAnswered: boolean;
@@ -82,7 +82,7 @@ async function attempted(
   request: RequestInit,
 ): Promise<
   | { readonly response: Response; readonly obstacle: null }
-  | { readonly response: null; readonly obstacle: Obstacle }
+  | { readonly response: null; readonly obstacle: RetryReason }
 > {
   try {
     const response = await send(url, request);
@@ -146,8 +146,8 @@ async function healthIn(response: Response): Promise<Health> {
 /** Returns the reason from the server's health, which is more specific than the failed request. */
 async function reasonOf(
   send: Send,
-  { reason, isAnswered }: Obstacle,
-  { baseUrl, base }: Patience,
+  { reason, isAnswered }: RetryReason,
+  { baseUrl, base }: RetryPolicy,
 ): Promise<{ readonly reason: string; readonly isFinal: boolean }> {
   if (!isAnswered) return { reason, isFinal: false };
   const health = await send(`${baseUrl}/health`, { method: "GET" }).then(healthIn, (): Health => ({}));

@@ -2,7 +2,7 @@
 import type { TrainingJob } from "../api.ts";
 import type { Model } from "../trained-model.ts";
 import { HoneError } from "../hone-error.ts";
-import { bodyOf, hasSpread, type Group, type GroupPlace } from "./groups.ts";
+import { toTrajectoryGroup, hasSpread, type Group, type GroupPlace } from "./groups.ts";
 import { newestLog } from "./resume.ts";
 import { numbersOf, trainingNumbers, type RoundReport, type TrainingNumbers } from "./round-report.ts";
 import { roundConfig } from "./round-config.ts";
@@ -61,7 +61,7 @@ export async function runRound<Task>(
   /** Sends all groups, so that the job's counts and means describe the whole round. */
   async function trained(): Promise<FollowedJob> {
     const chosen = typeof config === "function" ? config(round) : config;
-    const bodies = groups.map((group) => bodyOf(group, { roundMetric, round }));
+    const bodies = groups.map((group) => toTrajectoryGroup(group, { roundMetric, round }));
     const { signal } = maker;
     const newest = await model.hone.checkpoints
       .list(model.id, { order: "desc", limit: versionsSeen }, { signal })
@@ -88,7 +88,7 @@ async function logged<Task>(
   groups: readonly Group<Task>[],
   place: GroupPlace,
 ): Promise<RoundReport["metrics"]> {
-  const bodies = groups.map((group) => bodyOf(group, place));
+  const bodies = groups.map((group) => toTrajectoryGroup(group, place));
   for (let attempt = 1; ; attempt++) {
     try {
       return (await model.log(bodies, { split: "train", signal })).metrics;

@@ -4,7 +4,7 @@ import { HoneError } from "../hone-error.ts";
 import { trajectoriesOf } from "../recording/start-trajectory.ts";
 import { Model } from "../trained-model.ts";
 import { displayOn, type Display } from "./display.ts";
-import { patientFetch, serverReady, type Patience } from "./patient-fetch.ts";
+import { retryingFetch, serverReady, type RetryPolicy } from "./patient-fetch.ts";
 import { noProgress, withValidation, type Best, type Progress } from "./progress.ts";
 import { roundMetricOf, runState, type RunState } from "./resume.ts";
 import type { RoundReport } from "./round-report.ts";
@@ -49,8 +49,8 @@ export async function train<Task>(model: Model, options: TrainOptions<Task>): Pr
   const signal = resolved.signal === undefined ? end.signal : AbortSignal.any([resolved.signal, end.signal]);
   signal.throwIfAborted();
   try {
-    const patience = patienceOf(model, resolved, { emit, end });
-    const patient = patientModel(model, patience);
+    const patience = retryPolicyOf(model, resolved, { emit, end });
+    const patient = withRetries(model, patience);
     await serverReady(model.hone.fetch, patience, signal);
     const { run, state } = await begin(patient, resolved, { emit, signal });
     const result = await rounds(run, state);
@@ -84,11 +84,11 @@ function displayOf(
   return displayOn(platform);
 }
 
-function patienceOf(
+function retryPolicyOf(
   { hone, base }: Model,
   { serverTimeout: timeoutMs }: Pick<Resolved<unknown>, "serverTimeout">,
   { emit, end }: { readonly emit: (event: TrainEvent) => void; readonly end: AbortController },
-): Patience {
+): RetryPolicy {
   return {
     platform: hone.platform,
     baseUrl: hone.baseUrl,
@@ -103,9 +103,9 @@ function patienceOf(
 const answerTimeoutMs = 600_000;
 
 /** Returns the model with a client that waits for its server. */
-function patientModel({ hone, details }: Model, patience: Patience): Model {
+function withRetries({ hone, details }: Model, patience: RetryPolicy): Model {
   const timeout = patience.timeoutMs + answerTimeoutMs;
-  return new Model(hone.with({ fetch: patientFetch(hone.fetch, patience), timeout }), details);
+  return new Model(hone.with({ fetch: retryingFetch(hone.fetch, patience), timeout }), details);
 }
 
 async function begin<Task>(

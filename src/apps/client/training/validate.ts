@@ -2,7 +2,7 @@
 import type { RequestOptions } from "../connection.ts";
 import { HoneError } from "../hone-error.ts";
 import type { Model } from "../trained-model.ts";
-import { bodyOf } from "./groups.ts";
+import { toTrajectoryGroup } from "./groups.ts";
 import { withValidation, type Best, type Progress } from "./progress.ts";
 import { mean, type Validation } from "./round-report.ts";
 import type { RoundRun } from "./run-round.ts";
@@ -29,7 +29,7 @@ export async function validate<Task>(
   const validated: Best = { step, reward: mean(rewards) };
   const { signal } = maker;
   const { metrics } = await model.log(
-    groups.map((group) => bodyOf(group, { roundMetric, round })),
+    groups.map((group) => toTrajectoryGroup(group, { roundMetric, round })),
     { split: "val", signal },
   );
   const next = withValidation(progress, validated, validation);

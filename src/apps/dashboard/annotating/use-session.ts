@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { AnnotationSession, type SessionState } from "../../client/annotating/annotation-session.ts";
 import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
 import type { Hone } from "../../client/hone.ts";
-import { wordsOf } from "../use-loaded.ts";
+import { messageOf } from "../use-loaded.ts";
 
 export interface UsedSession {
   /** Null before the first claim. */
@@ -30,7 +30,7 @@ export function useSession(hone: Hone, { project_id, queue_id }: QueueName, anno
         await work();
         setFailure(null);
       } catch (error) {
-        setFailure(wordsOf(error));
+        setFailure(messageOf(error));
       }
       if (session.current !== null) setState(session.current.state);
     };

@@ -1,7 +1,7 @@
 // Hook for both sides of a comparison, which are requested and stopped together.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
-import { wordsOf } from "../use-loaded.ts";
+import { messageOf } from "../use-loaded.ts";
 import {
   type AnswerState,
   answerBody,
@@ -85,6 +85,6 @@ async function showAnswer(
     }
     end({ kind: "ended", answer });
   } catch (error) {
-    end(signal.aborted ? { kind: "stopped", answer } : { kind: "failed", answer, message: wordsOf(error) });
+    end(signal.aborted ? { kind: "stopped", answer } : { kind: "failed", answer, message: messageOf(error) });
   }
 }

@@ -2,7 +2,7 @@
 import { useCallback, useState } from "preact/hooks";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { useLoaded, wordsOf } from "../use-loaded.ts";
+import { useLoaded, messageOf } from "../use-loaded.ts";
 import type { Given } from "./records.ts";
 import type { Subject } from "./references.ts";
 
@@ -32,7 +32,7 @@ export function useFeedback(hone: Hone, { projectId, reference }: Subject): Feed
         onDone?.();
         reload();
       };
-      done().catch((error: unknown) => setFailure(wordsOf(error)));
+      done().catch((error: unknown) => setFailure(messageOf(error)));
     },
     [reload],
   );

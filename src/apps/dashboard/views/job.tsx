@@ -8,9 +8,9 @@ import { durationText, shortNumber } from "../parts/numbers.ts";
 import { shortId } from "../parts/short-id.ts";
 import { Facts, Shown, State, View, When } from "../parts/shown.tsx";
 import { addressOf, go } from "../router.ts";
-import { useLoaded, wordsOf } from "../use-loaded.ts";
+import { useLoaded, messageOf } from "../use-loaded.ts";
 import { progressText } from "./jobs.tsx";
-import { skipWords } from "./skip-words.ts";
+import { explainSkip } from "./skip-words.ts";
 import { useStepCurves } from "./use-step-curves.ts";
 
 const everyMs = 1500;
@@ -98,7 +98,7 @@ function Actions({
     try {
       await action();
     } catch (error) {
-      setFailure(wordsOf(error));
+      setFailure(messageOf(error));
     } finally {
       setIsBusy(false);
     }
@@ -178,7 +178,7 @@ function NotTrained({
             {skipped.map(([reason, count]) => (
               <li key={reason}>
                 {count} {count === 1 ? items.one : items.many}
-                {isGrouped && inGroups(counts.skipped_groups[reason] ?? 0)}: {skipWords(reason)} (
+                {isGrouped && inGroups(counts.skipped_groups[reason] ?? 0)}: {explainSkip(reason)} (
                 <code>{reason}</code>)
               </li>
             ))}

@@ -6,7 +6,7 @@ import { shortNumber } from "../parts/numbers.ts";
 import { saveFile } from "../parts/save-file.ts";
 import { Facts, Shown, View, When, WideTable } from "../parts/shown.tsx";
 import { addressOf } from "../router.ts";
-import { useLoaded, wordsOf } from "../use-loaded.ts";
+import { useLoaded, messageOf } from "../use-loaded.ts";
 import { curvesOf, rewardColumns, rewardTitles } from "./version-curves.ts";
 import { useState } from "preact/hooks";
 
@@ -94,7 +94,7 @@ function Versions({
     try {
       await saveFile(await hone.checkpoints.export(model.id, step, "peft"), `${model.name}-step${step}.tar`);
     } catch (error) {
-      setFailure(wordsOf(error));
+      setFailure(messageOf(error));
     } finally {
       setSavedStep(null);
     }

@@ -134,8 +134,8 @@ function Meter({
 async function look(hone: Hone, signal: AbortSignal): Promise<Seen> {
   const [version, health, check, metrics, running] = await Promise.all([
     hone.server.version({ signal }),
-    bodyOf(hone.server.health({ signal })),
-    bodyOf(hone.server.check({ signal })),
+    bodyOrUnhealthy(hone.server.health({ signal })),
+    bodyOrUnhealthy(hone.server.check({ signal })),
     hone.server.metrics({ signal }),
     hone.jobs.list({ state: "running", limit: jobsMax }, { signal }).first(),
   ]);
@@ -152,7 +152,7 @@ async function look(hone: Hone, signal: AbortSignal): Promise<Seen> {
 }
 
 /** Returns the body; an unhealthy server answers with an error that has the same body. */
-async function bodyOf<Body extends object>(asked: Promise<Body>): Promise<Body> {
+async function bodyOrUnhealthy<Body extends object>(asked: Promise<Body>): Promise<Body> {
   try {
     return await asked;
   } catch (error) {

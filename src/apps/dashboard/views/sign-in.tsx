@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { View } from "../parts/shown.tsx";
 import { signIn } from "../session.ts";
-import { wordsOf } from "../use-loaded.ts";
+import { messageOf } from "../use-loaded.ts";
 
 export function SignIn() {
   const [failure, setFailure] = useState<string | null>(null);
@@ -16,7 +16,7 @@ export function SignIn() {
       if (!(await signIn(key.trim())))
         setFailure("This server does not accept the key. `hone keys create` makes one.");
     } catch (error) {
-      setFailure(wordsOf(error));
+      setFailure(messageOf(error));
     } finally {
       setIsBusy(false);
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { skipWords } from "./skip-words.ts";
+import { explainSkip } from "./skip-words.ts";
 
 test("has a sentence for every reason in docs/concepts/training.md", () => {
   const [, section = ""] = readFileSync("docs/concepts/training.md", "utf8").split("## Skipped data\n");
@@ -9,8 +9,8 @@ test("has a sentence for every reason in docs/concepts/training.md", () => {
   const reasons = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = ""]) => reason);
   assert.ok(reasons.length >= 9);
   assert.deepEqual(
-    reasons.filter((reason) => skipWords(reason) === reason.replaceAll("_", " ")),
+    reasons.filter((reason) => explainSkip(reason) === reason.replaceAll("_", " ")),
     [],
   );
-  assert.equal(skipWords("of_tomorrow"), "of tomorrow");
+  assert.equal(explainSkip("of_tomorrow"), "of tomorrow");
 });

@@ -14,6 +14,6 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /** Returns the explanation; for an unknown reason, its name. */
-export function skipWords(reason: string): string {
+export function explainSkip(reason: string): string {
   return words[reason] ?? reason.replaceAll("_", " ");
 }

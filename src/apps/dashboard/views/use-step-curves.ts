@@ -3,8 +3,8 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { TrainingEvent } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import type { Curve } from "../parts/chart.tsx";
-import { untilSeen, whileSeen } from "../seen.ts";
-import { wordsOf } from "../use-loaded.ts";
+import { untilVisible, whileVisible } from "../seen.ts";
+import { messageOf } from "../use-loaded.ts";
 import { stepCurves } from "./step-curves.ts";
 
 /** Events within this time are shown in one update. */
@@ -35,8 +35,8 @@ export function useStepCurves(hone: Hone, jobId: string): FollowedCurves {
       gathered.push(event);
       timer ??= setTimeout(show, gatherMs);
     };
-    followSeen(hone, jobId, onStep, leaving.signal).catch((error: unknown) => {
-      if (!leaving.signal.aborted) setFailure(wordsOf(error));
+    followWhileVisible(hone, jobId, onStep, leaving.signal).catch((error: unknown) => {
+      if (!leaving.signal.aborted) setFailure(messageOf(error));
     });
     return () => leaving.abort();
   }, [hone, jobId]);
@@ -44,7 +44,7 @@ export function useStepCurves(hone: Hone, jobId: string): FollowedCurves {
 }
 
 /** Follows a job to its end; a hidden tab holds no connection, and resumes after the last event. */
-async function followSeen(
+async function followWhileVisible(
   hone: Hone,
   jobId: string,
   onStep: (event: TrainingEvent) => void,
@@ -52,8 +52,8 @@ async function followSeen(
 ): Promise<void> {
   let after: string | undefined;
   while (!leaving.aborted) {
-    await untilSeen(leaving);
-    const signal = whileSeen(leaving);
+    await untilVisible(leaving);
+    const signal = whileVisible(leaving);
     try {
       for await (const event of hone.jobs.follow(jobId, { after, signal })) {
         after = event.id;

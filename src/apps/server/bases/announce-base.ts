@@ -6,7 +6,7 @@ import type { ListedBase } from "../../../api/wire/models/served-model.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 
 /** Logs the settings in a base's folder and their effects. */
-export function announceBase(
+export function logBase(
   { name, engine }: Pick<BaseModel, "name" | "engine">,
   {
     contextLength,

@@ -29,7 +29,7 @@ export function settleChildEnvironment(): void {
  *
  * @throws ServiceError `unsupported` on a platform without native code
  */
-export function startEnginesAhead(config: HoneConfig, limits: EngineLimits): void {
+export function prestartEngines(config: HoneConfig, limits: EngineLimits): void {
   // A child process inherits the mode of new files, and writes to the data folder's cache.
   keepNewFilesPrivate();
   requireServed();

@@ -58,7 +58,7 @@ import { loadChatTemplate } from "../../../inference/chat-templates/load-chat-te
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { withToolsAsText } from "../../../inference/chat-templates/tools-as-text.ts";
 import { vocabularyOf } from "../constraints/vocabularies.ts";
-import { announceBase } from "./announce-base.ts";
+import { logBase } from "./announce-base.ts";
 import { createBaseTexts, type BaseTexts } from "./base-texts.ts";
 import { failedBase, failedBaseError, type FailedBase } from "./failed-bases.ts";
 
@@ -220,7 +220,7 @@ function baseMaker(
     // Like a precision, another device gives different numbers.
     const precision = device.device === "cpu" ? weights : device.device;
     const unshown = findTemplateGaps(shown);
-    announceBase(model, { contextLength, precision, device, replies, notApplied, unshown }, logger);
+    logBase(model, { contextLength, precision, device, replies, notApplied, unshown }, logger);
     const texts = createBaseTexts({
       open: async () => {
         const tokenizer = await loadTokenizer(model.folder);

@@ -8,7 +8,7 @@ import { allItems } from "../../../base/domain/page.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
-import { holdResult } from "./hold-result.ts";
+import { cacheResult } from "./hold-result.ts";
 
 /** Lifetime of a result in milliseconds: each check reads a file per model. */
 const holdsMs = 10_000;
@@ -27,7 +27,7 @@ export interface AdapterCheckDependencies {
  * belong to entities.
  */
 export function createAdapterCheck(dependencies: AdapterCheckDependencies): () => Promise<void> {
-  return holdResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
+  return cacheResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
 }
 
 async function checkAll({ models, artifacts, logger }: AdapterCheckDependencies): Promise<void> {

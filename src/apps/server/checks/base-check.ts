@@ -2,7 +2,7 @@
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ModelStore } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { holdResult } from "./hold-result.ts";
+import { cacheResult } from "./hold-result.ts";
 
 /** Lifetime of a result in milliseconds. */
 const holdsMs = 10_000;
@@ -23,7 +23,7 @@ export interface BaseCheckDependencies {
  * entities.
  */
 export function createBaseCheck(dependencies: BaseCheckDependencies): () => Promise<void> {
-  return holdResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
+  return cacheResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
 }
 
 async function checkAll({ models, bases, weightsOf }: BaseCheckDependencies): Promise<void> {

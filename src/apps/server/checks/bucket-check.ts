@@ -2,12 +2,12 @@
 import type { BucketPlace } from "../../../store/artifacts/s3/bucket-place.ts";
 import { checkBucket } from "../../../store/artifacts/s3/check-bucket.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
-import { holdResult } from "./hold-result.ts";
+import { cacheResult } from "./hold-result.ts";
 
 /** Lifetime of a result in milliseconds: a check sends four requests to another machine. */
 const holdsMs = 10_000;
 
 /** Returns a check that rejects with the reason why artifacts cannot be written or read, and the remedy. */
 export function createBucketCheck(place: BucketPlace, clock: Clock): () => Promise<void> {
-  return holdResult(() => checkBucket(place), holdsMs, clock);
+  return cacheResult(() => checkBucket(place), holdsMs, clock);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { newUuid } from "../../../base/domain/random.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
-import { holdResult } from "./hold-result.ts";
+import { cacheResult } from "./hold-result.ts";
 
 /** Size of the test file: as much as a small job needs. */
 const probeBytes = 1 << 20;
@@ -13,7 +13,7 @@ const holdsMs = 1000;
 
 /** Returns a check that rejects with the reason why the folders cannot be written. */
 export function createDiskCheck(folders: readonly string[], clock: Clock): () => Promise<void> {
-  return holdResult(() => probeAll(new Set(folders)), holdsMs, clock);
+  return cacheResult(() => probeAll(new Set(folders)), holdsMs, clock);
 }
 
 async function probeAll(folders: ReadonlySet<string>): Promise<void> {

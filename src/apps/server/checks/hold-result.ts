@@ -2,7 +2,7 @@
 import type { Clock } from "../../../base/domain/clock.ts";
 
 /** Returns the last result or error until it is `holdsMs` milliseconds old. */
-export function holdResult(check: () => Promise<void>, holdsMs: number, clock: Clock): () => Promise<void> {
+export function cacheResult(check: () => Promise<void>, holdsMs: number, clock: Clock): () => Promise<void> {
   let last: { readonly at: number; readonly result: Promise<void> } | null = null;
   return () => {
     const at = clock.monotonicMs();

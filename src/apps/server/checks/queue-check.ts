@@ -4,7 +4,7 @@ import type { Clock } from "../../../base/domain/clock.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { JobQueue } from "../../../train/jobs/job-queue.ts";
-import { holdResult } from "./hold-result.ts";
+import { cacheResult } from "./hold-result.ts";
 
 /** Lifetime of a result in milliseconds. */
 const holdsMs = 1000;
@@ -17,7 +17,7 @@ export interface QueueCheckDependencies {
 
 /** Returns a check that rejects with the reasons why jobs wait, other than their turn; it does not name their owners. */
 export function createQueueCheck(dependencies: QueueCheckDependencies): () => Promise<void> {
-  return holdResult(() => check(dependencies), holdsMs, dependencies.clock);
+  return cacheResult(() => check(dependencies), holdsMs, dependencies.clock);
 }
 
 async function check({ jobs, jobQueue }: QueueCheckDependencies): Promise<void> {

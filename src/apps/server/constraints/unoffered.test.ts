@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { grammar, jsonSchema } from "../../../lib/constraints/grammar/testing/make-constraints.ts";
-import { unofferedConstraint } from "./unoffered.ts";
+import { unsupportedConstraint } from "./unoffered.ts";
 
 test("names the parts of a constraint that the model's engine does not support", () => {
   const features = new Set(["constraint-json-schema", "constraint-regex", "min-p"] as const);
   const engine = { capabilities: { features, isExact: false } };
-  assert.equal(unofferedConstraint(jsonSchema({}), engine), null);
-  assert.equal(unofferedConstraint(grammar('root ::= "a"'), undefined), null);
-  assert.deepEqual(unofferedConstraint(grammar('root ::= "a"'), engine), {
+  assert.equal(unsupportedConstraint(jsonSchema({}), engine), null);
+  assert.equal(unsupportedConstraint(grammar('root ::= "a"'), undefined), null);
+  assert.deepEqual(unsupportedConstraint(grammar('root ::= "a"'), engine), {
     refusal: {
       kind: "not-offered",
       subject: "grammar",
@@ -20,5 +20,5 @@ test("names the parts of a constraint that the model's engine does not support",
     compileMs: 0,
   });
   const pattern = { ...jsonSchema({}), whitespacePattern: " " };
-  assert.equal(unofferedConstraint(pattern, engine)?.refusal?.subject, "whitespace pattern");
+  assert.equal(unsupportedConstraint(pattern, engine)?.refusal?.subject, "whitespace pattern");
 });

@@ -4,7 +4,7 @@ import type { Engine } from "../../../base/domain/generation.ts";
 import { describeMissing, describeOffered } from "../../../inference/chat/missing-features.ts";
 
 /** Null if the engine supports it, or there is none. */
-export function unofferedConstraint(
+export function unsupportedConstraint(
   constraint: Constraint,
   engine: Pick<Engine, "capabilities"> | undefined,
 ): ConstraintCheck | null {

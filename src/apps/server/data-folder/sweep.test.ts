@@ -18,7 +18,7 @@ import {
 } from "../../../store/database/contract/storage-under-test.ts";
 import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
-import { sweepDataFolder, sweepOfDeadServers } from "./sweep.ts";
+import { sweepDataFolder, createDeadServerSweep } from "./sweep.ts";
 
 /** Creates model `m` with version 1, deleted version 2, and jobs for versions 3 and 4. */
 async function open(t: TestContext, { hasOthers = false } = {}) {
@@ -89,7 +89,7 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
     });
   const clock = new FakeClock();
   const stores = { models, jobs, servers };
-  const sweepDead = sweepOfDeadServers({
+  const sweepDead = createDeadServerSweep({
     ...stores,
     artifacts,
     runner,

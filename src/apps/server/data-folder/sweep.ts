@@ -71,7 +71,7 @@ export interface DeadServerDependencies extends Pick<
 }
 
 /** Returns a function that removes the artifacts of dead servers; call it repeatedly while jobs run. */
-export function sweepOfDeadServers(dependencies: DeadServerDependencies): () => Promise<void> {
+export function createDeadServerSweep(dependencies: DeadServerDependencies): () => Promise<void> {
   const { artifacts, servers, clock, graceMs, logger } = dependencies;
   /** Monotonic time at which each server was first found gone. */
   const goneSince = new Map<string, number>();

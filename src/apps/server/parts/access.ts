@@ -11,11 +11,11 @@ import type { HttpDependencies } from "../../../api/http/dependencies.ts";
 import { createStorageQuotas } from "../../../store/retention/quotas.ts";
 import { auditedLimits } from "../audit-keys.ts";
 import type { WholeSettings } from "../settings.ts";
-import type { Ground, Start } from "./ground.ts";
+import type { ServerContext, Start } from "./ground.ts";
 
 export type Access = Awaited<ReturnType<typeof buildAccess>>;
 
-export async function buildAccess(ground: Ground, start: Start) {
+export async function buildAccess(ground: ServerContext, start: Start) {
   const { settings, database, keys, server, audit, tools, warn } = ground;
   const { usage, limits, retention } = database;
   const { clock } = tools;

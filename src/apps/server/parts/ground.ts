@@ -28,9 +28,9 @@ import type { WholeSettings } from "../settings.ts";
 /** Starts a part; parts stop in reverse order. */
 export type Start = (part: Service) => Promise<void>;
 
-export type Ground = Awaited<ReturnType<typeof buildGround>>;
+export type ServerContext = Awaited<ReturnType<typeof buildContext>>;
 
-export async function buildGround(
+export async function buildContext(
   config: HoneConfig,
   settings: WholeSettings,
   { start, onOutdated }: { readonly start: Start; readonly onOutdated: (reason: ServiceError) => void },

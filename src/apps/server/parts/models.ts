@@ -15,11 +15,11 @@ import { createServedBases, servedBases } from "../bases/served-bases.ts";
 import { createVersionRecords } from "../data-folder/version-records.ts";
 import { addedBases } from "../library/added-models.ts";
 import { builtInModel } from "../package.ts";
-import type { Ground, Start } from "./ground.ts";
+import type { ServerContext, Start } from "./ground.ts";
 
 export type Models = Awaited<ReturnType<typeof buildModels>>;
 
-export async function buildModels(ground: Ground, start: Start) {
+export async function buildModels(ground: ServerContext, start: Start) {
   const { settings, database, artifacts, folder, identity, server, log, build, tools, warn } = ground;
   const { clock, metrics, logger } = tools;
   const { data, model: named, defaultModel, quantize: quantization } = settings.server;

@@ -11,13 +11,13 @@ import { createPromptExchange } from "../../../inference/kv-transfer/prompt-exch
 import type { HttpDependencies } from "../../../api/http/dependencies.ts";
 import { requireOne } from "../bases/failed-bases.ts";
 import { findBase } from "../bases/served-bases.ts";
-import { unofferedConstraint } from "../constraints/unoffered.ts";
-import { answerFirstChats } from "../warm-up.ts";
+import { unsupportedConstraint } from "../constraints/unoffered.ts";
+import { runWarmUp } from "../warm-up.ts";
 import type { Access } from "./access.ts";
-import type { Ground, Start } from "./ground.ts";
+import type { ServerContext, Start } from "./ground.ts";
 import type { Models } from "./models.ts";
 
-export async function buildServing(ground: Ground, models: Models, { usage, room }: Access, start: Start) {
+export async function buildServing(ground: ServerContext, models: Models, { usage, room }: Access, start: Start) {
   const { settings, database, telemetry, progress, build, tools } = ground;
   const { bases, failed, directory, shelf, adapters } = models;
   // Engines load while HTTP is prepared. Each is awaited later, where its error is reported, and stopped in that
@@ -57,7 +57,7 @@ export async function buildServing(ground: Ground, models: Models, { usage, room
     tokenization: createTokenizationService(shared),
     exchange,
     checkConstraint: async (name, constraint, { instances, ...options }) => {
-      const unoffered = unofferedConstraint(constraint, models.engineOf(name));
+      const unoffered = unsupportedConstraint(constraint, models.engineOf(name));
       if (unoffered !== null) return unoffered;
       const { texts, release } = await findBase({ bases, failed }, name).texts.use();
       const asked = { name, vocabulary: texts.vocabulary };
@@ -68,7 +68,7 @@ export async function buildServing(ground: Ground, models: Models, { usage, room
 
 /** Waits for the engines and runs the warm-up chats; call it once HTTP is up. */
 export async function loadBases(
-  { settings, tools }: Ground,
+  { settings, tools }: ServerContext,
   models: Models,
   http: HttpDependencies,
   start: Start,
@@ -83,5 +83,5 @@ export async function loadBases(
   if (!settings.server.firstChats) return;
   const loaded = bases.filter(({ engine }) => engine.status().state.kind === "ready");
   const names = loaded.map(({ model }) => model.name);
-  await answerFirstChats(names, http, { directory, bases: shelf, clock: tools.clock });
+  await runWarmUp(names, http, { directory, bases: shelf, clock: tools.clock });
 }

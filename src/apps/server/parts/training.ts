@@ -12,14 +12,14 @@ import { trainingKindOf } from "../../../train/jobs/new-job.ts";
 import { createChildJobRunner } from "../../../train/trainer/child-runner.ts";
 import { createAdapterCheck } from "../checks/adapter-check.ts";
 import { compareAdapters, comparisonFault } from "../data-folder/compare-adapters.ts";
-import { sweepDataFolder, sweepOfDeadServers } from "../data-folder/sweep.ts";
-import { trainerElsewhere } from "../trainer-elsewhere.ts";
-import type { Ground, Start } from "./ground.ts";
+import { sweepDataFolder, createDeadServerSweep } from "../data-folder/sweep.ts";
+import { remoteTrainer } from "../trainer-elsewhere.ts";
+import type { ServerContext, Start } from "./ground.ts";
 import type { Models } from "./models.ts";
 
 export type Training = Awaited<ReturnType<typeof buildTraining>>;
 
-export async function buildTraining(ground: Ground, models: Models, start: Start) {
+export async function buildTraining(ground: ServerContext, models: Models, start: Start) {
   const { settings, place, artifacts, folder, identity, server, version, tools } = ground;
   const { models: store, jobs, servers, completions, announcements } = ground.database;
   const { clock, logger } = tools;
@@ -39,7 +39,7 @@ export async function buildTraining(ground: Ground, models: Models, start: Start
     ),
     trajectoryLines: (jobId) => jobs.trajectoryLines(jobId),
     settings: settings.training,
-    elsewhere: trainerElsewhere(settings.server),
+    elsewhere: remoteTrainer(settings.server),
     version,
   });
   const dropAdapter = (id: string): void => bases.forEach(({ engine }) => engine.dropAdapter(id));
@@ -114,7 +114,7 @@ export async function buildTraining(ground: Ground, models: Models, start: Start
   const graceMs = goneMs(settings.jobs);
   return {
     /** Removes artifacts of dead servers. */
-    clearDead: place.isForMany ? sweepOfDeadServers({ ...swept, graceMs }) : async () => undefined,
+    clearDead: place.isForMany ? createDeadServerSweep({ ...swept, graceMs }) : async () => undefined,
     checks: {
       adapters: createAdapterCheck({ ...tools, models: store, artifacts }),
       data_folder: async () => {

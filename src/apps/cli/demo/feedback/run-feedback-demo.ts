@@ -6,7 +6,7 @@ import type { Clock } from "../../../../base/domain/clock.ts";
 import { seededRandom } from "../../../../base/domain/random.ts";
 import { callReference } from "../../../../base/domain/recordings/call-reference.ts";
 import type { CompletionKey } from "../../../../base/domain/recordings/completion-key.ts";
-import { type DemoEvent, type DemoOptions, type DemoResult, inRounds, textOf } from "../run-demo.ts";
+import { type DemoEvent, type DemoOptions, type DemoResult, runRounds, textOf } from "../run-demo.ts";
 import type { DemoTask } from "../tasks/task.ts";
 import { type RatedAnswer, type Rater, reactionRewards, reactions } from "./rater.ts";
 
@@ -43,7 +43,7 @@ export async function runFeedbackDemo(
   emit: (event: DemoEvent) => void,
 ): Promise<DemoResult> {
   const { rater } = options;
-  return await inRounds(client, clock, options, emit, async (model, version, jobCount) => {
+  return await runRounds(client, clock, options, emit, async (model, version, jobCount) => {
     const answers = await askAll(client, model, version, jobCount, options);
     return {
       rewards: answers.map(({ reward }) => reward),
