@@ -7,7 +7,7 @@ import type { Clock } from "../../base/domain/clock.ts";
 import type { ArchivePlace } from "./archive/archive-place.ts";
 import { ArchiveWriter } from "./archive/archive-writer.ts";
 import type { Manifest, ArchivedTable } from "./archive/manifest.ts";
-import { holdSnapshot, type SnapshotSources, type StagedArtifact } from "./hold-moment.ts";
+import { holdSnapshot, type SnapshotSources, type StagedArtifact } from "./hold-snapshot.ts";
 import type { Report } from "./progress.ts";
 import { filesBelow, type FoundFile } from "./archive/files-below.ts";
 import type { Fault } from "./fault.ts";

@@ -9,7 +9,7 @@ import { isMissing } from "../../store/artifacts/folder-names.ts";
 import type { DatabaseTables, TableSnapshot } from "../../base/domain/backup/tables.ts";
 import { otherThanFile } from "../../base/domain/transient-errors/plain-file.ts";
 import type { Fault } from "./fault.ts";
-import { referencesIn } from "./hold-moment.ts";
+import { referencesIn } from "./hold-snapshot.ts";
 import type { Reading } from "./load-tables.ts";
 import { faultOfFiles, type Reference } from "./references.ts";
 

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { bearer, keys, playJob } from "../../api/http/testing/fake-server.ts";
 import { openSqlite } from "../../store/database/sqlite/sqlite-dialect.ts";
 import { openStores } from "../../store/database/stores.ts";
-import type { snapshotFields } from "./top/top-fields.ts";
+import type { snapshotFields } from "./top/snapshot-fields.ts";
 import { run, listening, submit } from "./testing/commands-under-test.ts";
 
 test("hone models lists base models and trained models, creates one and deletes one", async (t) => {

@@ -5,7 +5,7 @@ import type { SettingsOverrides } from "../server/settings.ts";
 import { addAnnotateCommand } from "./annotate/annotate-command.ts";
 import { addQueuesCommand } from "./annotate/queues-command.ts";
 import { addBackupCommands } from "./backup/backup-commands.ts";
-import { addExportCommands } from "./backup/move-commands.ts";
+import { addExportCommands } from "./backup/export-commands.ts";
 import { addChatCommand } from "./commands/chat.ts";
 import { addCompletionCommands } from "./completion/completion-command.ts";
 import { addDemoCommand } from "./commands/demo.ts";

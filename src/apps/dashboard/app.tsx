@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { Annotate } from "./annotating/annotate.tsx";
 import { Queues } from "./annotating/queues.tsx";
 import { KeyView } from "./keys/key-view.tsx";
-import { View } from "./parts/shown.tsx";
+import { View } from "./components/shown.tsx";
 import { RecordedChat } from "./recorded/recorded-chat.tsx";
 import { RecordedChats } from "./recorded/recorded-chats.tsx";
 import { addressOf, place, type Place } from "./router.ts";

@@ -12,5 +12,8 @@ followAddress();
 followKeys();
 render(<App />, document.body);
 resumeSession().catch((error: unknown) => {
-  render(<p role="alert">The server cannot be reached: {messageOf(error)} Reload the page.</p>, document.body);
+  render(
+    <p role="alert">The server cannot be reached: {messageOf(error)} Reload the page.</p>,
+    document.body,
+  );
 });

@@ -2,7 +2,7 @@
 // closes.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { HoneError } from "../client/hone-error.ts";
-import { untilVisible } from "./seen.ts";
+import { untilVisible } from "./visibility.ts";
 import { signOut } from "./session.ts";
 
 export interface Loaded<Value> {

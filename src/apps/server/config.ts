@@ -13,9 +13,9 @@ import {
   readOpenTelemetry,
   type OpenTelemetrySettings,
 } from "../../base/telemetry/open-telemetry/environment.ts";
-import { removedSettings } from "./gone-settings.ts";
+import { removedSettings } from "./removed-settings.ts";
 import { sections, settingGroups, thisMachine, type OperatorSettings, type SectionName } from "./settings.ts";
-import { remoteTrainer } from "./trainer-elsewhere.ts";
+import { remoteTrainer } from "./remote-trainer.ts";
 
 export type HoneConfig = OperatorSettings & {
   /** From the variables of OpenTelemetry's specification; null if nothing is exported. */

@@ -20,7 +20,7 @@ import { exposeVllmGauges } from "./gauges/vllm-gauges.ts";
 import { connectionsThatFit, openFilesMax } from "./open-files.ts";
 import { pageReader } from "./page/page-files.ts";
 import { buildAccess } from "./parts/access.ts";
-import { buildContext, type Start } from "./parts/ground.ts";
+import { buildContext, type Start } from "./parts/context.ts";
 import { buildModels } from "./parts/models.ts";
 import { buildRecords } from "./parts/records.ts";
 import { buildServing, loadBases } from "./parts/serving.ts";

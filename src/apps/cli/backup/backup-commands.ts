@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import type { Fault, Manifest } from "../../server/backup/archive-commands.ts";
 import { printResult } from "../connection.ts";
-import { addPlaceFlags, placeOf, withProgress, type ArchiveFlags } from "./withProgress.ts";
+import { addPlaceFlags, placeOf, withProgress, type ArchiveFlags } from "./with-progress.ts";
 
 const aboutBackup = `
 The server may keep running. The backup is a consistent snapshot: concurrent writes do not affect it.

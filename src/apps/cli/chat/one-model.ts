@@ -8,7 +8,7 @@ import {
   toChatRequest,
   type ChatClient,
   printJson,
-} from "./asked.ts";
+} from "./conversation.ts";
 import { printable } from "./display-width.ts";
 
 export class OneModel implements Conversation {

@@ -12,7 +12,7 @@ import {
   toChatRequest,
   type ChatClient,
   printJson,
-} from "./asked.ts";
+} from "./conversation.ts";
 import { columnsFit, type ColumnAnswer, renderColumns } from "./columns.ts";
 
 /** Interval of redraws in milliseconds. */

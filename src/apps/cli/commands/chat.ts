@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
-import type { Conversation, ChatSettings } from "../chat/asked.ts";
+import type { Conversation, ChatSettings } from "../chat/conversation.ts";
 import { OneModel } from "../chat/one-model.ts";
 import { SeveralModels } from "../chat/several-models.ts";
 import { withInput } from "../chat/piped-input.ts";

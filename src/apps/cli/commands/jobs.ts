@@ -15,7 +15,7 @@ import { findJob, findJobId, modelNames } from "../named-job.ts";
 import { findNamed } from "../named-version.ts";
 import { shownConfig, shownSteps } from "../watch/job-config.ts";
 import { addPreferenceCommand } from "../finetune/preference-job.ts";
-import { addSftCommand } from "../finetune/teach-job.ts";
+import { addSftCommand } from "../finetune/sft-job.ts";
 import { addWatchCommand } from "./watch-job.ts";
 
 export function addJobsCommand(program: Command): void {

@@ -54,7 +54,7 @@ export function addServeCommand(program: Command, limits: SettingsOverrides = {}
  */
 async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides): Promise<void> {
   if (config.server.roles.includes("serve")) {
-    const { prestartEngines } = await import("../../server/bases/engines-ahead.ts");
+    const { prestartEngines } = await import("../../server/bases/prestart-engines.ts");
     prestartEngines(config, limits);
   }
   const { createServer } = await import("../../server/server.ts");

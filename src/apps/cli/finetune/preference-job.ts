@@ -14,7 +14,7 @@ import { findNamed } from "../named-version.ts";
 import { addTermFlags } from "../rules/term-flags.ts";
 import { watchJob } from "../commands/watch-job.ts";
 import { asksForFeedback, type FeedbackFlags, trainOnFeedback } from "./preference-feedback.ts";
-import { positiveNumber, type StepFlags, stepOptions, withUpload } from "./uploaded-lines.ts";
+import { positiveNumber, type StepFlags, stepOptions, withUpload } from "./training-file.ts";
 
 interface PreferenceFlags extends ConnectionFlags, JsonFlag, StepFlags, FeedbackFlags {
   readonly loss?: PreferenceLossName;

@@ -15,7 +15,7 @@ import {
   type JsonFlag,
 } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
-import { toJobRequest, listJobHistory } from "./jobs-again.ts";
+import { toJobRequest, listJobHistory } from "./job-history.ts";
 
 interface MoveFlags extends ConnectionFlags, JsonFlag {
   readonly to?: string;
@@ -113,7 +113,8 @@ async function moveByReplay(source: Source, flags: MoveFlags): Promise<void> {
     const lines = [
       `would send ${jobs.length} jobs again, for ${plan.as}:`,
       ...jobs.map(
-        (job, index) => `  ${index + 1}. job ${job.id}, which made version ${job.result_step}${describeSize(job)}`,
+        (job, index) =>
+          `  ${index + 1}. job ${job.id}, which made version ${job.result_step}${describeSize(job)}`,
       ),
       "the weights will be close, not equal; the optimizer restarts",
     ];

@@ -2,9 +2,9 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
-import { ServerSampler } from "./look-at-server.ts";
+import { ServerSampler } from "./server-sampler.ts";
 import { History, type Snapshot } from "./snapshot.ts";
-import { snapshotFields } from "./top-fields.ts";
+import { snapshotFields } from "./snapshot-fields.ts";
 import { plainTop, renderTop } from "./top-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 

@@ -82,7 +82,9 @@ function renderMemory({ snapshot: { reading }, rates }: TopView): readonly strin
   const { modelMemory, modelWaiting, processes } = reading;
   const waits = modelWaiting === 0 ? "" : `; ${modelWaiting} requests wait for a model`;
   const models =
-    modelMemory.value === null ? [] : [`${named("models")}up to ${formatUsage(modelMemory, sizeText)}${waits}`];
+    modelMemory.value === null
+      ? []
+      : [`${named("models")}up to ${formatUsage(modelMemory, sizeText)}${waits}`];
   const lines = processes.map(({ name, id, memoryBytes }) => {
     const cpu = rates?.cpuShares.get(processKey(name, id)) ?? null;
     const shown = cpu === null ? "" : `${Math.round(cpu * 100)} % of a core`;

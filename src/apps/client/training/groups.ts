@@ -70,7 +70,10 @@ export interface GroupPlace {
 }
 
 /** Converts a group to the form for logs and jobs. */
-export function toTrajectoryGroup<Task>({ task, rollouts, failures }: Group<Task>, place: GroupPlace): TrajectoryGroup {
+export function toTrajectoryGroup<Task>(
+  { task, rollouts, failures }: Group<Task>,
+  place: GroupPlace,
+): TrajectoryGroup {
   return {
     trajectories: rollouts.map(({ trajectory, reward, metrics, metadata }) =>
       trajectory.finish({ reward, metrics: { ...metrics, [place.roundMetric]: place.round }, metadata }),

@@ -4,7 +4,7 @@ import { HoneError } from "../hone-error.ts";
 import { trajectoriesOf } from "../recording/start-trajectory.ts";
 import { Model } from "../trained-model.ts";
 import { displayOn, type Display } from "./display.ts";
-import { retryingFetch, serverReady, type RetryPolicy } from "./patient-fetch.ts";
+import { retryingFetch, serverReady, type RetryPolicy } from "./retrying-fetch.ts";
 import { noProgress, withValidation, type Best, type Progress } from "./progress.ts";
 import { roundMetricOf, runState, type RunState } from "./resume.ts";
 import type { RoundReport } from "./round-report.ts";

@@ -8,7 +8,7 @@ import type {
 } from "../../client/annotating/annotation-session.ts";
 import type { AskedQuestion, QuestionAgreement } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Facts, View } from "../parts/shown.tsx";
+import { Facts, View } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
 import { useLoaded } from "../use-loaded.ts";

@@ -1,8 +1,8 @@
 // View of a project's annotation queues and their progress.
 import type { AnnotationQueue, AnnotationQueueStats } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { shortId } from "../parts/short-id.ts";
-import { Shown, View, WideTable } from "../parts/shown.tsx";
+import { shortId } from "../components/short-id.ts";
+import { Shown, View, WideTable } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 

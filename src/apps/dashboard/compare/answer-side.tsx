@@ -2,7 +2,7 @@
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import type { Subject } from "../feedback/references.ts";
-import { TokenText } from "../reading/token-text.tsx";
+import { TokenText } from "../trajectories/token-text.tsx";
 import type { AnswerState } from "./stream-answer.ts";
 import type { SideState } from "./use-answers.ts";
 

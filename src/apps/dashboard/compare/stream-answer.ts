@@ -1,6 +1,6 @@
 // State of one streamed answer: its text, its tokens and their timing.
 import type { ChatCompletionChunk } from "../../client/api.ts";
-import { type ShownToken, TokenReader } from "../reading/tokens.ts";
+import { type ShownToken, TokenReader } from "../trajectories/tokens.ts";
 
 export interface Sampling {
   readonly temperature: number;

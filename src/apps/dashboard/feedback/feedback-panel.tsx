@@ -2,7 +2,7 @@
 import { useRef } from "preact/hooks";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { When } from "../parts/shown.tsx";
+import { When } from "../components/shown.tsx";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { FreeForm } from "./free-form.tsx";

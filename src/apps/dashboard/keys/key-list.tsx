@@ -1,9 +1,9 @@
 // Table of the server's keys, newest first, page by page; for administrators.
 import type { Key } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { listed, PagedTable } from "../parts/paged-table.tsx";
-import { shortId } from "../parts/short-id.ts";
-import { When } from "../parts/shown.tsx";
+import { listed, PagedTable } from "../components/paged-table.tsx";
+import { shortId } from "../components/short-id.ts";
+import { When } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 

@@ -1,7 +1,7 @@
 // View of the user's key and usage, with all keys for administrators, and the server's counts since its start.
 import type { Hone } from "../../client/hone.ts";
 import { readMetrics, type Sample, valueOf } from "../metrics.ts";
-import { Facts, Shown, View } from "../parts/shown.tsx";
+import { Facts, Shown, View } from "../components/shown.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { KeyList } from "./key-list.tsx";
 import { UsedTokens } from "./used-tokens.tsx";

@@ -1,7 +1,7 @@
 // Table of usage by day, key and model, page by page: the user's own, or everyone's for administrators.
 import type { Hone } from "../../client/hone.ts";
-import { listed, PagedTable } from "../parts/paged-table.tsx";
-import { shortId } from "../parts/short-id.ts";
+import { listed, PagedTable } from "../components/paged-table.tsx";
+import { shortId } from "../components/short-id.ts";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 

@@ -3,11 +3,11 @@ import type { RecordedCompletion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
 import { isOnChoice } from "../feedback/references.ts";
-import { Facts, Shown, View, When } from "../parts/shown.tsx";
-import { RawJson } from "../reading/raw-json.tsx";
-import { LevelLegend } from "../reading/token-text.tsx";
-import { branchesOf } from "../reading/turns.ts";
-import { TurnList } from "../reading/turn-view.tsx";
+import { Facts, Shown, View, When } from "../components/shown.tsx";
+import { RawJson } from "../trajectories/raw-json.tsx";
+import { LevelLegend } from "../trajectories/token-text.tsx";
+import { branchesOf } from "../trajectories/turns.ts";
+import { TurnList } from "../trajectories/turn-view.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 

@@ -1,10 +1,10 @@
 // View of recorded chats, newest first, filtered, page by page.
 import type { StoredChatCompletion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { FilterChoice, FilterForm, FilterText } from "../parts/filter-form.tsx";
-import { filledIn, firstFound } from "../parts/filters.ts";
-import { listed, PagedTable } from "../parts/paged-table.tsx";
-import { View, When } from "../parts/shown.tsx";
+import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
+import { filledIn, firstFound } from "../components/filters.ts";
+import { listed, PagedTable } from "../components/paged-table.tsx";
+import { View, When } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { askedPage, type Filters, filtersIn } from "./recorded-query.ts";

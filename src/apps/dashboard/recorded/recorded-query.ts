@@ -1,6 +1,6 @@
 // Converts the address of a list of recorded chats to its API query.
 import type { RecordedFilter } from "../../client/calls/recording-calls.ts";
-import { filtersNamed } from "../parts/filters.ts";
+import { filtersNamed } from "../components/filters.ts";
 
 /** Filters of the list, named as in the address and in the API. */
 export const filterNames = ["model", "project", "feedback", "since", "until", "request_id"] as const;

@@ -5,8 +5,8 @@ import { AnswerSide } from "../compare/answer-side.tsx";
 import type { Message, Sampling } from "../compare/stream-answer.ts";
 import { type SideState, useAnswers } from "../compare/use-answers.ts";
 import { answerOf, type Subject } from "../feedback/references.ts";
-import { Shown, View } from "../parts/shown.tsx";
-import { LevelLegend } from "../reading/token-text.tsx";
+import { Shown, View } from "../components/shown.tsx";
+import { LevelLegend } from "../trajectories/token-text.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 

@@ -1,7 +1,7 @@
 // Filters of the job list in its address, and texts of its cells. Pure.
 import type { TrainingJob } from "../../client/api.ts";
-import { filtersNamed } from "../parts/filters.ts";
-import { durationText, shortNumber } from "../parts/numbers.ts";
+import { filtersNamed } from "../components/filters.ts";
+import { durationText, shortNumber } from "../components/numbers.ts";
 import { type RewardName, rewardNames } from "./version-curves.ts";
 
 export const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;

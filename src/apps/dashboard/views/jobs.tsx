@@ -2,12 +2,12 @@
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { jobItems } from "../../client/job-items.ts";
-import { FilterChoice, FilterForm, FilterText } from "../parts/filter-form.tsx";
-import { filledIn } from "../parts/filters.ts";
-import { listed, PagedTable } from "../parts/paged-table.tsx";
-import { durationText } from "../parts/numbers.ts";
-import { shortId } from "../parts/short-id.ts";
-import { State, View, When } from "../parts/shown.tsx";
+import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
+import { filledIn } from "../components/filters.ts";
+import { listed, PagedTable } from "../components/paged-table.tsx";
+import { durationText } from "../components/numbers.ts";
+import { shortId } from "../components/short-id.ts";
+import { State, View, When } from "../components/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import {

@@ -1,10 +1,10 @@
 // View of a model: curves over its versions, and a table of the versions.
 import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Chart } from "../parts/chart.tsx";
-import { shortNumber } from "../parts/numbers.ts";
-import { saveFile } from "../parts/save-file.ts";
-import { Facts, Shown, View, When, WideTable } from "../parts/shown.tsx";
+import { Chart } from "../components/chart.tsx";
+import { shortNumber } from "../components/numbers.ts";
+import { saveFile } from "../components/save-file.ts";
+import { Facts, Shown, View, When, WideTable } from "../components/shown.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded, messageOf } from "../use-loaded.ts";
 import { curvesOf, rewardColumns, rewardTitles } from "./version-curves.ts";

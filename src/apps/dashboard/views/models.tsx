@@ -1,6 +1,6 @@
 // View of the trained models, page by page.
 import type { Hone } from "../../client/hone.ts";
-import { Pager, Shown, View, When, WideTable } from "../parts/shown.tsx";
+import { Pager, Shown, View, When, WideTable } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 

@@ -1,6 +1,6 @@
 // View that asks for a key.
 import { useState } from "preact/hooks";
-import { View } from "../parts/shown.tsx";
+import { View } from "../components/shown.tsx";
 import { signIn } from "../session.ts";
 import { messageOf } from "../use-loaded.ts";
 

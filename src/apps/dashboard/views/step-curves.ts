@@ -1,6 +1,6 @@
 // Converts the metrics of a job's gradient steps to curves. Pure.
 import type { TrainingEvent } from "../../client/api.ts";
-import type { Curve } from "../parts/chart.tsx";
+import type { Curve } from "../components/chart.tsx";
 
 /** Metrics with a curve, in order; missing ones are omitted. */
 const shownMetrics = [

@@ -1,12 +1,12 @@
 // View of a model's stored trajectories, newest first, page by page, with filters and position in the address.
 import type { TrajectoryCount, TrajectoryOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { firstFound } from "../parts/filters.ts";
-import { shortNumber } from "../parts/numbers.ts";
-import { Shown, View } from "../parts/shown.tsx";
-import { askedPage, type Filters, filtersIn, isCounted } from "../reading/list-query.ts";
-import { TrajectoryFilters } from "../reading/trajectory-filters.tsx";
-import { TrajectoryTable } from "../reading/trajectory-table.tsx";
+import { firstFound } from "../components/filters.ts";
+import { shortNumber } from "../components/numbers.ts";
+import { Shown, View } from "../components/shown.tsx";
+import { askedPage, type Filters, filtersIn, isCounted } from "../trajectories/list-query.ts";
+import { TrajectoryFilters } from "../trajectories/trajectory-filters.tsx";
+import { TrajectoryTable } from "../trajectories/trajectory-table.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 

@@ -1,6 +1,6 @@
 // View that chooses the model whose trajectories to read, newest first.
 import type { Hone } from "../../client/hone.ts";
-import { Pager, Shown, View } from "../parts/shown.tsx";
+import { Pager, Shown, View } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 

@@ -2,8 +2,8 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { TrainingEvent } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import type { Curve } from "../parts/chart.tsx";
-import { untilVisible, whileVisible } from "../seen.ts";
+import type { Curve } from "../components/chart.tsx";
+import { untilVisible, whileVisible } from "../visibility.ts";
 import { messageOf } from "../use-loaded.ts";
 import { stepCurves } from "./step-curves.ts";
 

@@ -1,6 +1,6 @@
 // Converts the metrics of a model's versions to curves. Pure.
 import type { Checkpoint } from "../../client/api.ts";
-import type { Curve } from "../parts/chart.tsx";
+import type { Curve } from "../components/chart.tsx";
 
 /** Metrics shown first, by name or prefix. */
 const firstCurves = [

@@ -4,7 +4,7 @@ import type { EngineState } from "../../../base/domain/generation.ts";
 import { servedContextLength } from "../../../inference/chat/served-base.ts";
 import type { EngineHealth } from "../../../api/http/dependencies.ts";
 import type { ListedBase } from "../../../api/wire/models/served-model.ts";
-import { listedReplies } from "./announce-base.ts";
+import { listedReplies } from "./log-base.ts";
 import { loadFaultOf, loadFaults, type FailedBase } from "./failed-bases.ts";
 import type { EngineBase } from "./served-bases.ts";
 

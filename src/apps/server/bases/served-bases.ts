@@ -58,7 +58,7 @@ import { loadChatTemplate } from "../../../inference/chat-templates/load-chat-te
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 import { withToolsAsText } from "../../../inference/chat-templates/tools-as-text.ts";
 import { vocabularyOf } from "../constraints/vocabularies.ts";
-import { logBase } from "./announce-base.ts";
+import { logBase } from "./log-base.ts";
 import { createBaseTexts, type BaseTexts } from "./base-texts.ts";
 import { failedBase, failedBaseError, type FailedBase } from "./failed-bases.ts";
 

@@ -8,7 +8,7 @@ import { allItems } from "../../../base/domain/page.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
-import { cacheResult } from "./hold-result.ts";
+import { cacheResult } from "./cache-result.ts";
 
 /** Lifetime of a result in milliseconds: each check reads a file per model. */
 const holdsMs = 10_000;

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ModelStore } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { cacheResult } from "./hold-result.ts";
+import { cacheResult } from "./cache-result.ts";
 
 /** Lifetime of a result in milliseconds. */
 const holdsMs = 10_000;

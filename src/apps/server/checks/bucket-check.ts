@@ -2,7 +2,7 @@
 import type { BucketPlace } from "../../../store/artifacts/s3/bucket-place.ts";
 import { checkBucket } from "../../../store/artifacts/s3/check-bucket.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
-import { cacheResult } from "./hold-result.ts";
+import { cacheResult } from "./cache-result.ts";
 
 /** Lifetime of a result in milliseconds: a check sends four requests to another machine. */
 const holdsMs = 10_000;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { newUuid } from "../../../base/domain/random.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
-import { cacheResult } from "./hold-result.ts";
+import { cacheResult } from "./cache-result.ts";
 
 /** Size of the test file: as much as a small job needs. */
 const probeBytes = 1 << 20;

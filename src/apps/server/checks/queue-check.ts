@@ -4,7 +4,7 @@ import type { Clock } from "../../../base/domain/clock.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { JobQueue } from "../../../train/jobs/job-queue.ts";
-import { cacheResult } from "./hold-result.ts";
+import { cacheResult } from "./cache-result.ts";
 
 /** Lifetime of a result in milliseconds. */
 const holdsMs = 1000;

@@ -11,7 +11,7 @@ import type { HttpDependencies } from "../../../api/http/dependencies.ts";
 import { createStorageQuotas } from "../../../store/retention/quotas.ts";
 import { auditedLimits } from "../audit-keys.ts";
 import type { WholeSettings } from "../settings.ts";
-import type { ServerContext, Start } from "./ground.ts";
+import type { ServerContext, Start } from "./context.ts";
 
 export type Access = Awaited<ReturnType<typeof buildAccess>>;
 

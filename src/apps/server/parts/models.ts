@@ -15,7 +15,7 @@ import { createServedBases, servedBases } from "../bases/served-bases.ts";
 import { createVersionRecords } from "../data-folder/version-records.ts";
 import { addedBases } from "../library/added-models.ts";
 import { builtInModel } from "../package.ts";
-import type { ServerContext, Start } from "./ground.ts";
+import type { ServerContext, Start } from "./context.ts";
 
 export type Models = Awaited<ReturnType<typeof buildModels>>;
 

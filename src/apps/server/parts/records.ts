@@ -19,7 +19,7 @@ import { readFilter } from "../../../api/wire/rewards/feedback-filter.ts";
 import { auditFile } from "../audit-keys.ts";
 import { eventWriter } from "../webhooks/event-writer.ts";
 import type { Access } from "./access.ts";
-import type { ServerContext, Start } from "./ground.ts";
+import type { ServerContext, Start } from "./context.ts";
 import type { Training } from "./training.ts";
 
 export async function buildRecords(

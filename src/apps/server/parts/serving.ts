@@ -11,13 +11,18 @@ import { createPromptExchange } from "../../../inference/kv-transfer/prompt-exch
 import type { HttpDependencies } from "../../../api/http/dependencies.ts";
 import { requireOne } from "../bases/failed-bases.ts";
 import { findBase } from "../bases/served-bases.ts";
-import { unsupportedConstraint } from "../constraints/unoffered.ts";
+import { unsupportedConstraint } from "../constraints/unsupported-constraint.ts";
 import { runWarmUp } from "../warm-up.ts";
 import type { Access } from "./access.ts";
-import type { ServerContext, Start } from "./ground.ts";
+import type { ServerContext, Start } from "./context.ts";
 import type { Models } from "./models.ts";
 
-export async function buildServing(ground: ServerContext, models: Models, { usage, room }: Access, start: Start) {
+export async function buildServing(
+  ground: ServerContext,
+  models: Models,
+  { usage, room }: Access,
+  start: Start,
+) {
   const { settings, database, telemetry, progress, build, tools } = ground;
   const { bases, failed, directory, shelf, adapters } = models;
   // Engines load while HTTP is prepared. Each is awaited later, where its error is reported, and stopped in that

@@ -13,8 +13,8 @@ import { createChildJobRunner } from "../../../train/trainer/child-runner.ts";
 import { createAdapterCheck } from "../checks/adapter-check.ts";
 import { compareAdapters, comparisonFault } from "../data-folder/compare-adapters.ts";
 import { sweepDataFolder, createDeadServerSweep } from "../data-folder/sweep.ts";
-import { remoteTrainer } from "../trainer-elsewhere.ts";
-import type { ServerContext, Start } from "./ground.ts";
+import { remoteTrainer } from "../remote-trainer.ts";
+import type { ServerContext, Start } from "./context.ts";
 import type { Models } from "./models.ts";
 
 export type Training = Awaited<ReturnType<typeof buildTraining>>;

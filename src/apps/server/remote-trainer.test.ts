@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { hideSecretsFromChildren, readConfig, shownConfig } from "./config.ts";
-import { remoteTrainer } from "./trainer-elsewhere.ts";
+import { remoteTrainer } from "./remote-trainer.ts";
 
 const none = { trainer: null, trainerKey: null };
 const tuft = "tinker+http://there:8000?kind=tuft";

@@ -1,6 +1,6 @@
 // Table of stored trajectories: prompt, answer, reward, and the most frequent metrics.
 import type { TrajectoryOutline } from "../../client/api.ts";
-import { When, WideTable } from "../parts/shown.tsx";
+import { When, WideTable } from "../components/shown.tsx";
 import { metricColumns } from "./list-query.ts";
 import { metricText } from "./metric-text.ts";
 

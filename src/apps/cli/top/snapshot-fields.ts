@@ -4,7 +4,10 @@ import { processKey, type Usage } from "./readings.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Rates are per second, null for the first sample; memory is in bytes. */
-export function snapshotFields({ at, url, version, state, reason, reading, jobs }: Snapshot, rates: Rates | null) {
+export function snapshotFields(
+  { at, url, version, state, reason, reading, jobs }: Snapshot,
+  rates: Rates | null,
+) {
   return {
     at: at.toISOString(),
     url,

@@ -1,5 +1,5 @@
 // Formats a trajectory's metric in few characters.
-import { shortNumber } from "../parts/numbers.ts";
+import { shortNumber } from "../components/numbers.ts";
 
 /** Booleans become marks, a missing value an empty text. */
 export function metricText(value: number | boolean | undefined): string {

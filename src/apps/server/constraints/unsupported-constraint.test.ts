@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { grammar, jsonSchema } from "../../../lib/constraints/grammar/testing/make-constraints.ts";
-import { unsupportedConstraint } from "./unoffered.ts";
+import { unsupportedConstraint } from "./unsupported-constraint.ts";
 
 test("names the parts of a constraint that the model's engine does not support", () => {
   const features = new Set(["constraint-json-schema", "constraint-regex", "min-p"] as const);

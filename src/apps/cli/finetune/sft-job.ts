@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Hone } from "../../client/hone.ts";
 import { addConnectionFlags, connect, type ConnectionFlags, type JsonFlag } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
-import { positiveNumber, type StepFlags, stepOptions, withUpload } from "./uploaded-lines.ts";
+import { positiveNumber, type StepFlags, stepOptions, withUpload } from "./training-file.ts";
 import { watchJob } from "../commands/watch-job.ts";
 
 interface SftFlags extends ConnectionFlags, JsonFlag, StepFlags {

@@ -1,6 +1,6 @@
 // Filters of a trajectory list.
 import type { TrajectoryCount } from "../../client/api.ts";
-import { FilterChoice, FilterField, FilterForm } from "../parts/filter-form.tsx";
+import { FilterChoice, FilterField, FilterForm } from "../components/filter-form.tsx";
 import { type Filters, filtersIn } from "./list-query.ts";
 
 export function TrajectoryFilters({

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { explainSkip } from "./skip-words.ts";
+import { explainSkip } from "./skip-reasons.ts";
 
 test("has a sentence for every reason in docs/concepts/training.md", () => {
   const [, section = ""] = readFileSync("docs/concepts/training.md", "utf8").split("## Skipped data\n");

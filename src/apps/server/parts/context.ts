@@ -15,7 +15,7 @@ import { standardStream } from "../../../base/telemetry/standard-streams.ts";
 import { requireServed } from "../../../inference/onnx/served-platform.ts";
 import { artifactPlaceOf } from "../artifact-place.ts";
 import { auditedKeys, auditFile } from "../audit-keys.ts";
-import { settleChildEnvironment } from "../bases/engines-ahead.ts";
+import { settleChildEnvironment } from "../bases/prestart-engines.ts";
 import { createVersionWatch } from "../checks/version-watch.ts";
 import { addToChildEnvironment, type HoneConfig } from "../config.ts";
 import { databasePlace } from "../database-place.ts";

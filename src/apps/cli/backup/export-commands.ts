@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { printResult } from "../connection.ts";
 import { amountOf, fieldsOf } from "./backup-commands.ts";
-import { addPlaceFlags, placeOf, withProgress, type ArchiveFlags } from "./withProgress.ts";
+import { addPlaceFlags, placeOf, withProgress, type ArchiveFlags } from "./with-progress.ts";
 
 const aboutExport = `
 The folder has the format of a backup, without adapters and files, which stay in the data folder. Rows written after the
@@ -18,7 +18,9 @@ export function addExportCommands(program: Command): void {
     .action(async (folder: string, flags: ArchiveFlags) => {
       const { exportDatabase } = await import("../../server/backup/archive-commands.ts");
       const ended = "Interrupted; the partial export was removed.";
-      const manifest = await withProgress(ended, (watching) => exportDatabase(folder, placeOf(flags), watching));
+      const manifest = await withProgress(ended, (watching) =>
+        exportDatabase(folder, placeOf(flags), watching),
+      );
       printResult(fieldsOf(folder, manifest), `exported ${amountOf(manifest)} to ${folder}`, flags);
     });
   addPlaceFlags(
@@ -28,7 +30,9 @@ export function addExportCommands(program: Command): void {
   ).action(async (folder: string, flags: ArchiveFlags) => {
     const { importDatabase } = await import("../../server/backup/archive-commands.ts");
     const ended = "Interrupted; the database is empty.";
-    const manifest = await withProgress(ended, (watching) => importDatabase(folder, placeOf(flags), watching));
+    const manifest = await withProgress(ended, (watching) =>
+      importDatabase(folder, placeOf(flags), watching),
+    );
     const line = `imported ${amountOf(manifest)} as of ${manifest.createdAt}`;
     printResult(fieldsOf(folder, manifest), line, flags);
   });

@@ -1,7 +1,7 @@
 // Converts the address of a trajectory list to the page that it shows.
 import type { TrajectoryOutline } from "../../client/api.ts";
 import type { OutlineFilter } from "../../client/calls/trajectory-calls.ts";
-import { filtersNamed } from "../parts/filters.ts";
+import { filtersNamed } from "../components/filters.ts";
 
 /** Filters of the list, named as in the address and in the API. */
 const filterNames = [
