@@ -86,9 +86,9 @@ function commandPart(words: string, command: Command): string {
 }
 
 function flagRow({ flags, description, defaultValue, argChoices }: Option): string {
-  const choices = argChoices === undefined ? [] : [`One of ${argChoices.join(", ")}.`];
+  const choices = argChoices === undefined ? [] : [`One of ${argChoices.join(", ")}`];
   const isShown = typeof defaultValue === "string" || typeof defaultValue === "number";
-  const byDefault = isShown ? [`Default ${defaultValue}.`] : [];
+  const byDefault = isShown ? [`Default ${defaultValue}`] : [];
   const text = [...choices, ...byDefault].reduce(
     (before, part) => `${before}; ${lowered(part)}`,
     description,

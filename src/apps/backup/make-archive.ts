@@ -9,7 +9,7 @@ import { ArchiveWriter } from "./archive/archive-writer.ts";
 import type { Manifest, ArchivedTable } from "./archive/manifest.ts";
 import { holdSnapshot, type SnapshotSources, type StagedArtifact } from "./hold-snapshot.ts";
 import type { Report } from "./progress.ts";
-import { filesBelow, type FoundFile } from "./archive/files-below.ts";
+import { listFiles, type FoundFile } from "./archive/files-below.ts";
 import type { Fault } from "./fault.ts";
 import { faultOfFiles, type Reference } from "./references.ts";
 import { tablePath } from "./archive/layout.ts";
@@ -102,7 +102,7 @@ async function writeArtifacts(
   { report, signal }: { readonly report: Report; readonly signal: AbortSignal },
 ): Promise<readonly Fault[]> {
   const found = new Map<StagedArtifact, readonly FoundFile[]>();
-  for (const artifact of artifacts) found.set(artifact, await filesBelow(artifact.path));
+  for (const artifact of artifacts) found.set(artifact, await listFiles(artifact.path));
   const all = [...found.values()].flat();
   const inAll = { filesInAll: all.length, bytesInAll: all.reduce((sum, { bytes }) => sum + bytes, 0) };
   let [files, bytes] = [0, 0];

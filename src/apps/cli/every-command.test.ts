@@ -69,7 +69,7 @@ function isGiven(text: string | undefined): boolean {
 }
 
 for (const [words, lines] of Object.entries(examples)) {
-  test(`the examples of ${words} are command lines that it takes`, async () => {
+  test(`accepts the examples of ${words}`, async () => {
     for (const line of lines) {
       const program = quietProgram();
       const taken: string[] = [];

@@ -251,7 +251,7 @@ function secretIn(name: string, given: string): string {
 }
 
 /** Returns the configuration for people, without secrets. */
-export function shownConfig(config: HoneConfig): object {
+export function redactedConfig(config: HoneConfig): object {
   const shown = (section: SectionName): object => {
     const schema: SettingsSchema = sections[section].schema;
     return Object.fromEntries(

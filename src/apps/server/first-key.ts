@@ -26,7 +26,7 @@ export interface FirstKeyDependencies {
 }
 
 /** Length below which a secret gets a warning, because it could be guessed: 20 characters of base 62 have 119 bits. */
-const shortSecret = 20;
+const recommendedLength = 20;
 
 /** Returns the file with the first key's secret, readable only by its owner. */
 function adminKeyFile(dataFolder: string): string {
@@ -69,10 +69,10 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
 async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): Promise<void> {
   const { keys, settings, clock, logger } = dependencies;
   if (secret.length < 8) throw invalid("HONE_API_KEY must have at least 8 characters.");
-  if (secret.length < shortSecret)
+  if (secret.length < recommendedLength)
     logger.warn(
       { characters: secret.length },
-      `HONE_API_KEY is short enough to be guessed; use ${shortSecret} or more random characters`,
+      `HONE_API_KEY is short enough to be guessed; use ${recommendedLength} or more random characters`,
     );
   const known = await keys.findByHash(hashSecret(secret));
   if (known !== null && known.role !== "admin") {

@@ -42,9 +42,9 @@ export async function keepDataPrivate({ data, blobs, database }: DataPlaces, log
   }
   for (const file of database.files) paths.add(file);
   for (const path of paths) {
-    const found = await unlessGone(stat(path));
+    const found = await nullIfMissing(stat(path));
     if (found?.isDirectory() === false) requirePlainFile(path, found);
-    await tighten(path, logger);
+    await makePrivate(path, logger);
   }
 }
 
@@ -53,10 +53,10 @@ export async function keepDataPrivate({ data, blobs, database }: DataPlaces, log
  * folder is unreachable and not read: it may be very large. Caches are small, and earlier builds wrote readable files
  * there.
  */
-async function tighten(path: string, logger: Logger): Promise<void> {
+async function makePrivate(path: string, logger: Logger): Promise<void> {
   // Windows uses access lists, which a mode does not show; a user's own folder is private.
   if (process.platform === "win32") return;
-  const found = await unlessGone(stat(path));
+  const found = await nullIfMissing(stat(path));
   if (found === null) return;
   const { mode } = found;
   const isForEverybody = (mode & 0o1000) !== 0;
@@ -65,7 +65,7 @@ async function tighten(path: string, logger: Logger): Promise<void> {
   try {
     if (isOpen) await chmod(path, mode & 0o700);
     const isOwnFolder = found.isDirectory() && folderNames.includes(name);
-    const inside = isOwnFolder && (isOpen || name === cacheFolder) ? await tightenBelow(path) : 0;
+    const inside = isOwnFolder && (isOpen || name === cacheFolder) ? await makeContentPrivate(path) : 0;
     if (!isOpen && inside === 0) return;
     logger.warn(
       { path, before: (mode & 0o777).toString(8), inside },
@@ -80,24 +80,24 @@ async function tighten(path: string, logger: Logger): Promise<void> {
 }
 
 /** @returns the number of changed files and folders */
-async function tightenBelow(folder: string): Promise<number> {
+async function makeContentPrivate(folder: string): Promise<number> {
   let changed = 0;
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
-    const found = await unlessGone(lstat(path));
+    const found = await nullIfMissing(lstat(path));
     // The target of a symbolic link, or a file with another hard link, may belong to others: model files are linked.
     if (found === null || !(found.isDirectory() || (found.isFile() && found.nlink === 1))) continue;
     if ((found.mode & 0o077) !== 0) {
-      await unlessGone(chmod(path, found.mode & 0o700));
+      await nullIfMissing(chmod(path, found.mode & 0o700));
       changed += 1;
     }
-    if (found.isDirectory()) changed += (await unlessGone(tightenBelow(path))) ?? 0;
+    if (found.isDirectory()) changed += (await nullIfMissing(makeContentPrivate(path))) ?? 0;
   }
   return changed;
 }
 
 /** Null if it disappeared meanwhile: a database creates some files only while it is open. */
-async function unlessGone<Value>(found: Promise<Value>): Promise<Value | null> {
+async function nullIfMissing<Value>(found: Promise<Value>): Promise<Value | null> {
   return found.catch((error: unknown) => {
     if (isMissing(error)) return null;
     throw error;

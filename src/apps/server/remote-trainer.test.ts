@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { hideSecretsFromChildren, readConfig, shownConfig } from "./config.ts";
+import { hideSecretsFromChildren, readConfig, redactedConfig } from "./config.ts";
 import { remoteTrainer } from "./remote-trainer.ts";
 
 const none = { trainer: null, trainerKey: null };
@@ -34,7 +34,7 @@ test("refuses an invalid trainer at the start, shows no key, and hides it from c
   const environment = { HONE_TRAINER: tuft, HONE_TRAINER_KEY: "hidden" };
   const config = readConfig({ data }, environment);
   assert.equal(remoteTrainer(config.server)?.apiKey, "hidden");
-  assert.ok(!JSON.stringify(shownConfig(config)).includes("hidden"));
+  assert.ok(!JSON.stringify(redactedConfig(config)).includes("hidden"));
   hideSecretsFromChildren(environment);
   assert.ok(!("HONE_TRAINER_KEY" in environment));
 });

@@ -12,12 +12,12 @@ export interface FoundFile {
 }
 
 /** @throws the system's error if the path does not exist */
-export async function filesBelow(path: string): Promise<readonly FoundFile[]> {
+export async function listFiles(path: string): Promise<readonly FoundFile[]> {
   const found = await lstat(path);
   if (!found.isDirectory()) return [{ name: "", bytes: found.size, other: otherThanFile(found) }];
   const files: FoundFile[] = [];
   for (const name of (await readdir(path)).toSorted())
-    for (const below of await filesBelow(join(path, name)))
+    for (const below of await listFiles(join(path, name)))
       files.push({ ...below, name: below.name === "" ? name : `${name}/${below.name}` });
   return files;
 }

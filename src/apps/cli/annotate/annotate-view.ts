@@ -1,5 +1,5 @@
 // Renders the conversation, the question and the keys for an annotator, as lines that fit the terminal. Pure.
-import { answerKeys, sessionKeys, shownAnswer } from "../../client/annotating/answer-keys.ts";
+import { answerKeys, sessionKeys, formatAnswer } from "../../client/annotating/answer-keys.ts";
 import type { HeldItem, SessionState } from "../../client/annotating/annotation-session.ts";
 import { printable, wrapped } from "../chat/display-width.ts";
 import { drawBar } from "../demo/draw-curve.ts";
@@ -95,7 +95,7 @@ function waitingText({ open, held }: SessionState["remaining"]): string {
 function typedText({ kind, choices }: NonNullable<SessionState["question"]>, typed: string | null): string {
   if (typed !== null) return `> ${printable(typed)}▏`;
   if (kind === "choice")
-    return `enter to write one of: ${(choices ?? []).map((choice, index) => `${index + 1} ${printable(shownAnswer(choice))}`).join("   ")}`;
+    return `enter to write one of: ${(choices ?? []).map((choice, index) => `${index + 1} ${printable(formatAnswer(choice))}`).join("   ")}`;
   const what = { integer: "a whole number", number: "a number", text: "a text", json: "an answer" } as const;
   return `enter to write ${kind === "boolean" ? "yes or no" : what[kind]}`;
 }

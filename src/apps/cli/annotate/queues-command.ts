@@ -12,7 +12,7 @@ import {
   printRows,
 } from "../connection.ts";
 import { agreementLines } from "./agreement-lines.ts";
-import { spelledModel } from "../commands/chat.ts";
+import { toServerModelName } from "../commands/chat.ts";
 import { findNamed } from "../named-version.ts";
 import { findQueue, projectNamed, splitName } from "./find-queue.ts";
 import { questionForms, readQuestion } from "./question-flags.ts";
@@ -118,7 +118,7 @@ async function addItems(name: string, ids: readonly string[], flags: AddFlags): 
   if (ids.length === 0 && feedback === undefined && flags.model === undefined && since === undefined)
     throw invalid("No items given; name calls by their ids, or pass --feedback, --model or --since.");
   const isRecorded = flags.model !== undefined || since !== undefined;
-  const named = flags.model === undefined ? null : await findNamed(client, spelledModel(flags.model));
+  const named = flags.model === undefined ? null : await findNamed(client, toServerModelName(flags.model));
   const recorded = {
     ...(named === null ? {} : { model_id: named.model.id }),
     ...(named === null || named.step === null ? {} : { step: named.step }),

@@ -26,8 +26,8 @@ export function addBackupCommands(program: Command): void {
       const { backup } = await import("../../server/backup/archive-commands.ts");
       const ended = "Interrupted; the partial backup was removed.";
       const manifest = await withProgress(ended, (watching) => backup(folder, placeOf(flags), watching));
-      printResult(fieldsOf(folder, manifest), `backed up ${amountOf(manifest)} to ${folder}`, flags);
-      sayFaults(manifest.faults);
+      printResult(fieldsOf(folder, manifest), `backed up ${formatAmount(manifest)} to ${folder}`, flags);
+      printFaults(manifest.faults);
     });
   addPlaceFlags(
     program
@@ -39,9 +39,9 @@ export function addBackupCommands(program: Command): void {
       const { restore } = await import("../../server/backup/archive-commands.ts");
       const ended = "Interrupted; the database is empty. Run the same command to start over.";
       const manifest = await withProgress(ended, (watching) => restore(folder, placeOf(flags), watching));
-      const line = `restored ${amountOf(manifest)} as of ${manifest.createdAt}`;
+      const line = `restored ${formatAmount(manifest)} as of ${manifest.createdAt}`;
       printResult(fieldsOf(folder, manifest), line, flags);
-      sayFaults(manifest.faults);
+      printFaults(manifest.faults);
     });
   addPlaceFlags(
     program
@@ -78,7 +78,7 @@ export function fieldsOf(folder: string, manifest: Manifest): Readonly<Record<st
 }
 
 /** Formats the size of an archive for people. */
-export function amountOf(manifest: Manifest): string {
+export function formatAmount(manifest: Manifest): string {
   return `${rowCountOf(manifest)} rows and ${manifest.files} files, ${sizeText(manifest.bytes)},`;
 }
 
@@ -87,7 +87,7 @@ function rowCountOf({ database }: Manifest): number {
 }
 
 /** Prints faults of a copy, and sets the status so that a backup script notices them. */
-function sayFaults(faults: readonly Fault[]): void {
+function printFaults(faults: readonly Fault[]): void {
   for (const { message } of faults) process.stderr.write(`hone: ${message}\n`);
   if (faults.length > 0) process.exitCode = 1;
 }

@@ -1,7 +1,7 @@
 // `hone export`, `import` and `migrate`: move the database to the other kind, or to this version of Hone.
 import type { Command } from "commander";
 import { printResult } from "../connection.ts";
-import { amountOf, fieldsOf } from "./backup-commands.ts";
+import { formatAmount, fieldsOf } from "./backup-commands.ts";
 import { addPlaceFlags, placeOf, withProgress, type ArchiveFlags } from "./with-progress.ts";
 
 const aboutExport = `
@@ -21,7 +21,7 @@ export function addExportCommands(program: Command): void {
       const manifest = await withProgress(ended, (watching) =>
         exportDatabase(folder, placeOf(flags), watching),
       );
-      printResult(fieldsOf(folder, manifest), `exported ${amountOf(manifest)} to ${folder}`, flags);
+      printResult(fieldsOf(folder, manifest), `exported ${formatAmount(manifest)} to ${folder}`, flags);
     });
   addPlaceFlags(
     program
@@ -33,7 +33,7 @@ export function addExportCommands(program: Command): void {
     const manifest = await withProgress(ended, (watching) =>
       importDatabase(folder, placeOf(flags), watching),
     );
-    const line = `imported ${amountOf(manifest)} as of ${manifest.createdAt}`;
+    const line = `imported ${formatAmount(manifest)} as of ${manifest.createdAt}`;
     printResult(fieldsOf(folder, manifest), line, flags);
   });
   addPlaceFlags(

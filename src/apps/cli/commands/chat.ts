@@ -51,7 +51,7 @@ export function addChatCommand(program: Command): void {
     .addHelpText("after", about)
     .action(async (words: readonly string[], flags: ChatFlags) => {
       const { models, question } = readWords(words);
-      const named = [...(flags.model ?? []), ...models].map(spelledModel);
+      const named = [...(flags.model ?? []), ...models].map(toServerModelName);
       const json = flags.json !== true ? null : question === "" ? "lines" : "document";
       const asking: ChatSettings = { ...flags, json };
       const client = connect(flags);
@@ -84,7 +84,7 @@ export function readWords(words: readonly string[]): {
 }
 
 /** Converts `name@3` to the server's spelling. */
-export function spelledModel(name: string): string {
+export function toServerModelName(name: string): string {
   return name.replace(/@(\d+)$/, ":step$1");
 }
 

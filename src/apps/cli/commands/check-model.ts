@@ -30,7 +30,7 @@ export function addCheckCommand(models: Command): void {
     .option("--data <folder>", "the data folder (HONE_DATA; default .hone)")
     .option("--threads <count>", "compute threads (default: one per core)", Number)
     .addOption(
-      new Option("--quantize <bits>", "only precision to check (default: all that differ)").choices(
+      new Option("--quantize <bits>", "the one precision to check (default: all that differ)").choices(
         quantizations,
       ),
     )

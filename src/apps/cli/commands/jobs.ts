@@ -13,7 +13,7 @@ import {
 import { duration } from "../duration.ts";
 import { findJob, findJobId, modelNames } from "../named-job.ts";
 import { findNamed } from "../named-version.ts";
-import { shownConfig, shownSteps } from "../watch/job-config.ts";
+import { formatConfig, formatSteps } from "../watch/job-config.ts";
 import { addPreferenceCommand } from "../finetune/preference-job.ts";
 import { addSftCommand } from "../finetune/sft-job.ts";
 import { addWatchCommand } from "./watch-job.ts";
@@ -102,12 +102,12 @@ function listedJob(job: TrainingJob): Readonly<Record<string, unknown>> {
 }
 
 /** Number of prepared items; null once all are, or before they were counted. */
-function shownPrepared({ progress }: TrainingJob): string | null {
+function formatPrepared({ progress }: TrainingJob): string | null {
   if (progress === null || progress.gradient_steps_total !== null || progress.prepared === null) return null;
   return `${progress.prepared} of ${progress.prepared_total}`;
 }
 
-function shownProgress({ progress }: TrainingJob): string | null {
+function formatProgress({ progress }: TrainingJob): string | null {
   if (progress === null || progress.gradient_steps_total === null) return null;
   return `${progress.gradient_steps} of ${progress.gradient_steps_total}`;
 }
@@ -127,11 +127,11 @@ function showJob(job: TrainingJob, modelName: string | null): void {
     error: job.error_message,
     "waiting for": job.waiting_for,
     phase: job.phase,
-    settings: shownConfig(job),
+    settings: formatConfig(job),
     "not applied": job.config_not_applied.length === 0 ? null : job.config_not_applied.join(", "),
-    steps: shownSteps(job),
-    prepared: shownPrepared(job),
-    "gradient steps": shownProgress(job),
+    steps: formatSteps(job),
+    prepared: formatPrepared(job),
+    "gradient steps": formatProgress(job),
     "time left": job.seconds_left && `about ${duration(job.seconds_left)}`,
     groups:
       counts === null || !isGrouped

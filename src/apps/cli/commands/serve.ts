@@ -7,7 +7,7 @@ import {
   allSettings,
   readConfig,
   removedFlags,
-  shownConfig,
+  redactedConfig,
   type FlagValues,
   type HoneConfig,
 } from "../../server/config.ts";
@@ -33,7 +33,7 @@ export function addServeCommand(program: Command, limits: SettingsOverrides = {}
       }
       const config = readConfig(toFlagNames(flags));
       if (flags["printConfig"] === true) {
-        process.stdout.write(`${JSON.stringify(shownConfig(config), null, 2)}\n`);
+        process.stdout.write(`${JSON.stringify(redactedConfig(config), null, 2)}\n`);
         return;
       }
       const { endProcess, printError, printUnexpected } =

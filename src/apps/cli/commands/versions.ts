@@ -71,13 +71,13 @@ export function addVersionCommands(models: Command): void {
 }
 
 /** Most informative metrics of a version; those that exist are shown. */
-const telling = ["val/reward", "data/reward", "train/reward", "val/loss", "train/loss", "loss", "kl_div"];
+const mainMetrics = ["val/reward", "data/reward", "train/reward", "val/loss", "train/loss", "loss", "kl_div"];
 
 function shownMetrics(
   versions: readonly { readonly metrics: Readonly<Record<string, unknown>> }[],
 ): readonly string[] {
   const names = new Set(versions.flatMap(({ metrics }) => Object.keys(metrics)));
-  const known = telling.filter((name) => names.has(name));
+  const known = mainMetrics.filter((name) => names.has(name));
   return known.length > 0 ? known : [...names].slice(0, 3);
 }
 

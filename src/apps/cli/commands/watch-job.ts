@@ -6,7 +6,7 @@ import { present } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { findJobId } from "../named-job.ts";
-import { addStep, plainLine, renderJob } from "../watch/job-view.ts";
+import { addStep, formatEvent, renderJob } from "../watch/job-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 
 /** Maximum time for a server restart in milliseconds. */
@@ -48,7 +48,7 @@ async function watchPlainly(client: Hone, id: string, json: boolean): Promise<Tr
     onBack: () => print("reconnected"),
   });
   return lastOf(followed, (event) =>
-    process.stdout.write(`${json ? JSON.stringify(event) : plainLine(event)}\n`),
+    process.stdout.write(`${json ? JSON.stringify(event) : formatEvent(event)}\n`),
   );
 }
 

@@ -43,7 +43,7 @@ export function addKeysCommand(program: Command): void {
       .option("--name <name>", `name of the program that uses the key, as a label${none}`)
       .option("--expires <when>", `expiry: a time, or a length such as 30d or 12h${none}`)
       .option("--scopes <scopes...>", `scopes of the key: chat, train, feedback, read (default: all)${none}`)
-      .option("--project <project>", `only project of its entity that it can access${none}`);
+      .option("--project <project>", `the only project of its entity that it can access${none}`);
   const withLimits = (command: Command, none: string): Command =>
     limitFlags.reduce((limited, [flag, about]) => limited.option(flag, `${about}${none}`), command);
   withLimits(withChoices(keys.command("create").description("Create a key; it is shown only once."), ""), "")

@@ -176,7 +176,7 @@ test("prints a line per schema, and a summary on standard error", async () => {
       ["c", true, null, []],
     ],
   );
-  assert.equal(status, 0, "what is refused is told, not failed");
+  assert.equal(status, 0, "a refusal is reported, not a failure");
   assert.deepEqual(errors.split("\n").slice(0, 4), [
     "schemas: 3, served 2 (66.7 %), over limits 0",
     "refused: uniqueItems 1",

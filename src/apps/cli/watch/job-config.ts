@@ -5,7 +5,7 @@ import type { TrainingJob } from "../../client/api.ts";
 const first = ["learning_rate", "batch_size", "steps", "passes", "epochs", "weight_decay", "max_grad_norm"];
 
 /** Returns the effective options of a job, without disabled ones: `learning_rate 0.0001, passes 1, ...`. */
-export function shownConfig(job: TrainingJob): string {
+export function formatConfig(job: TrainingJob): string {
   const config = configOf(job);
   const isOff = (name: string): boolean => [null, 0, false].some((off) => config[name] === off);
   const names = [
@@ -16,12 +16,12 @@ export function shownConfig(job: TrainingJob): string {
 }
 
 /** Returns the learning rate of a job; for a list, its first and last value. */
-export function shownRate(job: TrainingJob): string {
+export function formatRate(job: TrainingJob): string {
   return shownValue(configOf(job)["learning_rate"]);
 }
 
 /** Returns the number of optimizer steps and the data that they use; null if unknown. */
-export function shownSteps({ counts, kind }: TrainingJob): string | null {
+export function formatSteps({ counts, kind }: TrainingJob): string | null {
   const steps = counts?.steps ?? null;
   if (counts === null || steps === null) return null;
   const { count, passes, sequences_max: most } = steps;

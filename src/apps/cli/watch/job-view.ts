@@ -4,7 +4,7 @@ import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
 import { drawBar } from "../demo/draw-curve.ts";
 import { duration } from "../duration.ts";
 import { drawChart, drawSparkline, shortNumber } from "./charts.ts";
-import { shownRate, shownSteps } from "./job-config.ts";
+import { formatRate, formatSteps } from "./job-config.ts";
 
 export interface JobView {
   /** Last state from the server; null before the first. */
@@ -54,7 +54,7 @@ export function addStep(series: Map<string, number[]>, { data }: TrainingEvent):
 const lineMetricsMax = 5;
 
 /** Formats an event as one line; for a gradient step, only the drawn metrics. */
-export function plainLine({ type, data }: TrainingEvent): string {
+export function formatEvent({ type, data }: TrainingEvent): string {
   const spelled = (name: string): string => {
     const value = data[name];
     return `${name} ${typeof value === "number" ? shortNumber(value) : value}`;
@@ -63,7 +63,9 @@ export function plainLine({ type, data }: TrainingEvent): string {
   const { step, num_gradient_steps: count } = data;
   const place =
     typeof step === "number" ? [`step ${step}${typeof count === "number" ? `/${count}` : ""}`] : [];
-  const shown = shownMetrics.filter((name) => typeof data[name] === "number" && !isDull(name, [data[name]]));
+  const shown = shownMetrics.filter(
+    (name) => typeof data[name] === "number" && !isConstantRate(name, [data[name]]),
+  );
   const metrics = shown.length === 0 ? Object.keys(data) : shown;
   return [type, ...place, ...metrics.slice(0, lineMetricsMax).map(spelled)].join("  ");
 }
@@ -82,7 +84,7 @@ export function renderJob(view: JobView, { columns, rows }: TerminalSize): reado
   const room = rows - 1 - head.length;
   const curves = shownMetrics.flatMap((name) => {
     const values = series.get(name);
-    return values === undefined || isDull(name, values) ? [] : [{ name, values }];
+    return values === undefined || isConstantRate(name, values) ? [] : [{ name, values }];
   });
   const [main] = curves;
   const chartHeight = Math.min(chartHeightMax, room - 2 - curves.length);
@@ -97,7 +99,7 @@ export function renderJob(view: JobView, { columns, rows }: TerminalSize): reado
 }
 
 /** True for a constant learning rate, which needs no curve. */
-function isDull(name: string, values: readonly number[]): boolean {
+function isConstantRate(name: string, values: readonly number[]): boolean {
   return name !== "loss" && values.every((value) => value === values[0]) && name === "learning_rate";
 }
 
@@ -106,9 +108,9 @@ function headOf(job: TrainingJob, columns: number): readonly string[] {
   const what = [job.state, ...(phase === null ? [] : [phase])].join(", ");
   const verb = job.state === "running" ? "waited for" : "waiting for";
   const waits = job.waiting_for === null ? [] : [`${verb} ${job.waiting_for}`];
-  const steps = shownSteps(job);
+  const steps = formatSteps(job);
   const lines = [`job ${job.id}  ${job.kind}  ${what}`, ...waits];
-  if (steps !== null) lines.push(`steps ${steps}; learning rate ${shownRate(job)}`);
+  if (steps !== null) lines.push(`steps ${steps}; learning rate ${formatRate(job)}`);
   if (progress !== null) {
     const { done, total, of } = shownProgress(progress);
     const counted = ` ${done} of ${total} ${of}`;

@@ -21,7 +21,7 @@ export function answerKeys({ kind, choices, minimum, maximum }: AskedQuestion): 
   if (kind === "choice" && choices !== null && choices.length <= 9)
     return choices.map((value: unknown, index) => ({
       key: String(index + 1),
-      label: shownAnswer(value),
+      label: formatAnswer(value),
       value,
     }));
   if (kind === "integer" && minimum !== null && maximum !== null && minimum >= 0 && maximum <= 9)
@@ -33,7 +33,7 @@ export function answerKeys({ kind, choices, minimum, maximum }: AskedQuestion): 
 }
 
 /** Formats an answer for people. */
-export function shownAnswer(value: unknown): string {
+export function formatAnswer(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
@@ -46,7 +46,7 @@ export function typedAnswer(
   if (trimmed === "") return { fault: "type an answer" };
   switch (kind) {
     case "choice": {
-      const named = (choices ?? []).findIndex((choice) => shownAnswer(choice) === trimmed);
+      const named = (choices ?? []).findIndex((choice) => formatAnswer(choice) === trimmed);
       const index = named >= 0 ? named : /^\d+$/.test(trimmed) ? Number(trimmed) - 1 : -1;
       const choice: unknown = choices?.[index];
       return choice === undefined ? { fault: "type one of the answers, or its number" } : { value: choice };

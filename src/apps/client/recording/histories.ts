@@ -25,7 +25,7 @@ export function historiesOf(calls: readonly RecordedCall[]): readonly RecordedHi
     const tools = toolsOf(request);
     const said = messages.map(canonicalText);
     choices.forEach((choice, position) => {
-      const before = position === 0 ? continued(histories, said, tools) : undefined;
+      const before = position === 0 ? findContinued(histories, said, tools) : undefined;
       const history = before ?? { items: [], said: [], tools };
       if (before === undefined) histories.push(history);
       const isNew = (_: unknown, index: number): boolean => index >= history.said.length;
@@ -68,7 +68,7 @@ export function withSampledTokens(request: JsonObject, calls: readonly RecordedC
 }
 
 /** Returns the longest history that a call continues. */
-function continued(
+function findContinued(
   histories: readonly Growing[],
   said: readonly string[],
   tools: Growing["tools"],

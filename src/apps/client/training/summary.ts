@@ -25,7 +25,7 @@ export function summaryOf(reports: readonly RoundReport[], end: RunEnd): string 
   if (rewarded.length === 0)
     return `Nothing was learned in ${took}: no rollout completed${mostFrequent(reports)}.`;
   const trained = reports.filter(({ training }) => training !== null);
-  if (trained.length === 0) return `Nothing was learned in ${took}: ${whyFlat(reports, rewarded)}.`;
+  if (trained.length === 0) return `Nothing was learned in ${took}: ${explainNoSpread(reports, rewarded)}.`;
   const [first, last] = [rewarded[0], rewarded[rewarded.length - 1]];
   const change = last - first;
   const range = Math.max(...rewarded) - Math.min(...rewarded);
@@ -56,7 +56,7 @@ function mostFrequent(reports: readonly RoundReport[]): string {
   return reason === undefined ? "" : ` (${reason.message.replace(/\.$/, "")})`;
 }
 
-function whyFlat(reports: readonly RoundReport[], rewarded: readonly number[]): string {
+function explainNoSpread(reports: readonly RoundReport[], rewarded: readonly number[]): string {
   const least = Math.min(...reports.map(({ rewardMin }) => rewardMin ?? Infinity));
   const most = Math.max(...reports.map(({ rewardMax }) => rewardMax ?? -Infinity));
   const withSpread = reports.some(({ groups, groupsWithoutSpread }) => groupsWithoutSpread < groups);

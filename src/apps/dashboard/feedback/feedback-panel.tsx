@@ -6,7 +6,7 @@ import { When } from "../components/shown.tsx";
 import { type Shortcut, useShortcuts } from "../shortcuts.tsx";
 import { useLoaded } from "../use-loaded.ts";
 import { FreeForm } from "./free-form.tsx";
-import { isReaction, note as noteOf, noteLengthMax, reaction, saidIn } from "./records.ts";
+import { isReaction, note as noteOf, noteLengthMax, reaction, formatRecord } from "./records.ts";
 import type { Subject } from "./references.ts";
 import { useFeedback } from "./use-feedback.ts";
 
@@ -144,7 +144,7 @@ function RecordItem({
   readonly record: FeedbackRecord;
   readonly onRemove: (() => void) | null;
 }) {
-  const said = saidIn(record);
+  const said = formatRecord(record);
   return (
     <li>
       <span class="said">{said}</span>

@@ -1,7 +1,7 @@
 // Tests of typed feedback, and of the text of a record.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { freeRecord, isReaction, note, reaction, saidIn } from "./records.ts";
+import { freeRecord, isReaction, note, reaction, formatRecord } from "./records.ts";
 
 test("requires a type and an object, and names the fault", () => {
   assert.deepEqual(freeRecord(" score ", '{"value": 0.5}'), {
@@ -18,9 +18,9 @@ test("requires a type and an object, and names the fault", () => {
 });
 
 test("shows the emoji of a reaction, the text of a note, and the payload of other records", () => {
-  assert.equal(saidIn(reaction("👍")), "👍");
-  assert.equal(saidIn(note("good")), "good");
-  assert.equal(saidIn({ feedback_type: "score", payload: { value: 1 } }), 'score {"value":1}');
+  assert.equal(formatRecord(reaction("👍")), "👍");
+  assert.equal(formatRecord(note("good")), "good");
+  assert.equal(formatRecord({ feedback_type: "score", payload: { value: 1 } }), 'score {"value":1}');
   assert.equal(isReaction(reaction("👍"), "👍"), true);
   assert.equal(isReaction({ feedback_type: "score", payload: { emoji: "👍" } }, "👍"), false);
 });

@@ -46,7 +46,7 @@ export function freeRecord(type: string, json: string): Given | string {
 }
 
 /** Formats a record as one line. */
-export function saidIn({
+export function formatRecord({
   feedback_type: type,
   payload,
 }: Pick<FeedbackRecord, "feedback_type" | "payload">): string {

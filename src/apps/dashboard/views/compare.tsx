@@ -35,8 +35,8 @@ function Sides({ hone, served }: { readonly hone: Hone; readonly served: readonl
   };
   const subjectOf = (index: 0 | 1): Subject | null => {
     const state: SideState = sides[index];
-    const isOver = state.kind !== "empty" && state.kind !== "running";
-    if (!isOver || state.answer.id === null || key.value === null) return null;
+    const hasEnded = state.kind !== "empty" && state.kind !== "running";
+    if (!hasEnded || state.answer.id === null || key.value === null) return null;
     return answerOf(asked[index], state.answer.id, key.value.entity);
   };
   return (

@@ -20,7 +20,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
   const loaded = useLoaded(
     async (signal) => {
       const job = await hone.jobs.get(id, { signal });
-      setHasEnded(isOver(job));
+      setHasEnded(isFinished(job));
       return job;
     },
     [hone, id],
@@ -39,7 +39,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
                 ["kind", job.kind],
                 ["version", job.result_step ?? "–"],
                 ["created", <When at={job.created_at} />],
-                ["took", tookText(job)],
+                ["took", formatDuration(job)],
                 ["attempts", String(job.attempts)],
               ]}
             />
@@ -113,10 +113,10 @@ function Actions({
     go(addressOf("jobs", [id]));
   };
   const canRetry = job.state === "failed" || job.state === "cancelled";
-  if (isOver(job) && !canRetry) return null;
+  if (isFinished(job) && !canRetry) return null;
   return (
     <p>
-      {!isOver(job) && (
+      {!isFinished(job) && (
         <button type="button" disabled={isBusy || job.cancel_requested} onClick={() => void doing(cancel)}>
           {job.cancel_requested ? "Cancelling …" : "Cancel the job"}
         </button>
@@ -195,11 +195,11 @@ function inGroups(count: number): string {
 }
 
 /** Duration of a finished job. */
-function tookText({ started_at: startedAt, ended_at: endedAt }: TrainingJob): string {
+function formatDuration({ started_at: startedAt, ended_at: endedAt }: TrainingJob): string {
   if (startedAt === null || endedAt === null) return "–";
   return durationText((Date.parse(endedAt) - Date.parse(startedAt)) / 1000);
 }
 
-function isOver({ state }: TrainingJob): boolean {
+function isFinished({ state }: TrainingJob): boolean {
   return state !== "queued" && state !== "running";
 }

@@ -20,7 +20,7 @@ test("reports the reason of waiting jobs, and why none can be claimed, until it 
   const message = "2 training jobs wait: The disk is full. 1 training job waits: No base.";
   await assert.rejects(check(), { code: "unavailable", message });
   [waiting, claimFault] = [[], "The database is locked."];
-  await assert.rejects(check(), { message }, "what was found holds for a while");
+  await assert.rejects(check(), { message }, "the result is cached");
   await clock.advance(1000);
   await assert.rejects(check(), { message: "No training job can be claimed: The database is locked." });
   claimFault = null;

@@ -85,7 +85,7 @@ test("reads the version of a single server's database once", async () => {
   const watch = createVersionWatch({
     readVersion: async () => ({ ...known, version: newestDatabaseVersion + 1 }),
     isForMany: false,
-    onOutdated: () => assert.fail("it goes on"),
+    onOutdated: () => assert.fail("it continues"),
     clock,
     logger,
   });

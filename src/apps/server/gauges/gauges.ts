@@ -10,14 +10,14 @@ interface Base {
   readonly texts: { readonly waitingCount: number };
 }
 
-interface Parts {
+interface GaugeSources {
   readonly bases: readonly Base[];
   readonly memory: { readonly bytes: number; readonly bytesMax: number; readonly waitingCount: number };
   readonly jobQueue: { status(): { readonly runningCount: number; readonly watcherCount: number } };
 }
 
 /** Registers the gauges. */
-export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Parts): void {
+export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: GaugeSources): void {
   exposeMemory(metrics, memory);
   const perEngine = (name: string, help: string, read: (status: EngineStatus) => number): void =>
     metrics.gauge({ name, help, labels: ["base_model"] }, () =>
@@ -52,7 +52,7 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Part
 }
 
 /** Exposes the base models' total memory, and the requests that wait for it. */
-function exposeMemory(metrics: Metrics, memory: Parts["memory"]): void {
+function exposeMemory(metrics: Metrics, memory: GaugeSources["memory"]): void {
   metrics.gauge(
     { name: "hone_model_memory_bytes", help: "Estimated maximum memory of the loaded base models." },
     () => [{ value: memory.bytes }],

@@ -7,7 +7,7 @@ import type { Engine, EngineGauge, EngineStatus } from "../../../base/domain/gen
 import type { BaseModel } from "../../../base/domain/model.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
 
-interface Parts {
+interface GaugeSources {
   readonly bases: readonly {
     readonly model: Pick<BaseModel, "name">;
     readonly engine: Pick<Engine, "status">;
@@ -21,7 +21,7 @@ interface Parts {
 const labels = ["model_name", "engine"];
 
 /** Registers the gauges. */
-export function exposeVllmGauges(metrics: Metrics, { bases, chat, slotCountMax, clock }: Parts): void {
+export function exposeVllmGauges(metrics: Metrics, { bases, chat, slotCountMax, clock }: GaugeSources): void {
   const samples = (read: (status: EngineStatus) => number | null) => () =>
     bases.flatMap(({ model, engine }) => {
       const value = read(engine.status());
