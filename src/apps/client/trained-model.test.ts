@@ -49,12 +49,12 @@ test("refuses an ambiguous name, another base, or an invalid name, and says what
   const two = serverWith(known, { ...known, entity: "f" }).hone;
   await assert.rejects(two.model("p/m"), {
     code: "invalid",
-    message: /fits 2 models; give entity\/project\/name/,
+    message: /matches 2 models; write entity\/project\/name/,
   });
   await assert.rejects(serverWith(known).hone.model("p/m", { base: "small" }), {
     code: "conflict",
     param: "base",
-    message: /over the base model tiny, not small/,
+    message: /has the base model tiny, not small/,
   });
   for (const name of ["m", "", "/m", "p/", "a/b/c/d"])
     await assert.rejects(serverWith().hone.model(name, { base: "tiny" }), { code: "invalid", param: "name" });

@@ -108,7 +108,7 @@ test("refuses a call whose answer would lack tokens, naming the route", async ()
     const answered = await post({ model, input: "a" }, `http://host/v1/${route}`);
     const { error } = (await answered.json()) as { readonly error: { readonly message: string } };
     assert.equal(answered.status, 400);
-    assert.match(error.message, new RegExp(`^/v1/${route} is not recorded.*chat completions`));
+    assert.match(error.message, new RegExp(`^/v1/${route} cannot be recorded.*chat completions`));
   }
   assert.deepEqual(sent, []);
 });

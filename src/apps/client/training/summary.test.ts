@@ -94,6 +94,6 @@ test("says that there was nothing to do", () => {
     [],
     /^Nothing was done: all 2 rounds of this run were done before, .* Ask for more rounds, name another run/,
   );
-  check([], /^Nothing was done: validations of earlier rounds got no better/, { endedBy: "patience" });
+  check([], /^Nothing was done: validations of earlier rounds did not improve/, { endedBy: "patience" });
   check([], /^No rounds were asked for/, { rounds: 0 });
 });

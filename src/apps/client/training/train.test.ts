@@ -182,12 +182,12 @@ test("logs a round with its numbers, failures and tasks", () =>
 test("reports the reason of each kind of rollout failure", () =>
   withModel(async ({ model }) => {
     const bad: Readonly<Record<string, (trajectory: RecordedTrajectory) => unknown>> = {
-      "made no call that was recorded": () => 1,
+      "made no recorded call": () => 1,
       "returned NaN; it must return a finite number, or { reward } with one.": async (trajectory) => {
         await say(trajectory, "a");
         return NaN;
       },
-      "returned a reward of undefined; it has to": async (trajectory) => {
+      "returned a reward of undefined; it must": async (trajectory) => {
         await say(trajectory, "a");
         return {};
       },
@@ -202,15 +202,15 @@ test("reports the reason of each kind of rollout failure", () =>
         await say(trajectory, "a");
         return true;
       },
-      "returned a reward of false; it has to": async (trajectory) => {
+      "returned a reward of false; it must": async (trajectory) => {
         await say(trajectory, "a");
         return { reward: false };
       },
-      "returned undefined; it has to": (trajectory) => say(trajectory, "a"),
+      "returned undefined; it must": (trajectory) => say(trajectory, "a"),
       "at once": () => {
         throw new Error("at once");
       },
-      "not recorded": ({ openai, model: name }) => openai.responses.create({ model: name, input: "a" }),
+      "cannot be recorded": ({ openai, model: name }) => openai.responses.create({ model: name, input: "a" }),
     };
     const { rounds, step } = await train(model, {
       ...base,
