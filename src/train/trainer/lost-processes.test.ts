@@ -57,8 +57,8 @@ test("after a process dies between two steps, the next attempt continues after t
         },
       },
     );
-    assert.equal(saved[0], 1, "it began behind the first step");
-    assert.deepEqual(reported, [...steps.keys()], "what may not have been told is told again");
+    assert.equal(saved[0], 1, "it began after the first step");
+    assert.deepEqual(reported, [...steps.keys()], "repeats what may not have been reported");
     assert.deepEqual(bench.published(1), shared.published(1));
     assert.deepEqual(lossesOf(again.outcome), lossesOf(outcome));
     assert.deepEqual(readdirSync(join(bench.dataFolder, "jobs")), []);
@@ -102,7 +102,7 @@ test("a remote trainer gives the embedded trainer's version, continues after a l
   };
   await assert.rejects(bench.run(1, {}, { on }), rejectsWith("unavailable"));
   const { outcome, steps } = await bench.run(1, {}, { on });
-  assert.equal(saved[1], 1, "it began behind the first step");
+  assert.equal(saved[1], 1, "it began after the first step");
   const { outcome: embedded } = await shared.run(1);
   for (const name of ["loss/train", "loss/kl_div"])
     assert.ok(Math.abs(outcome.metrics[name] - embedded.metrics[name]) < 2e-2, name);

@@ -90,7 +90,7 @@ test("an unreachable trainer costs one attempt, but no snapshot and no version",
   bench.trainers.onCall = () => undefined;
   bench.trainers.calls.length = 0;
   await bench.run({ input: goingOn, on: { stepped: async () => undefined } });
-  assert.equal(bench.kinds.filter((kind) => kind === "optimStep").length, 1, "behind the snapshot");
+  assert.equal(bench.kinds.filter((kind) => kind === "optimStep").length, 1, "after the snapshot");
 });
 
 test("another trainer starts from the adapter only, and the job says so", async (t) => {

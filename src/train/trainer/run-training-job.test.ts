@@ -281,7 +281,7 @@ test("precalculates log-probabilities once per sequence, for any number of passe
   assert.equal(gradients.length, 12);
   assert.equal(new Set(gradients.map(({ tokenIds }) => tokenIds.join())).size, 4);
   const count = bench.kinds.filter((kind) => kind === "forward").length;
-  assert.equal(count, 4 + 1, "each sequence before the first step, and one look behind the last");
+  assert.equal(count, 4 + 1, "each sequence before the first step, and one pass after the last");
 });
 
 test("truncated importance sampling weighs each token by the error of its recorded log-probability", async (t) => {

@@ -25,7 +25,7 @@ let known: ConstraintBase | null = null;
 
 /** Returns the same object at each call. */
 export function constraintBase(): ConstraintBase {
-  return (known ??= made());
+  return (known ??= buildBase());
 }
 
 /** Contains each kind of JSON value in each position, and an escape. */
@@ -39,7 +39,7 @@ const schemas: readonly ExactJson[] = [
   { type: "array", items: { type: "string" } },
 ];
 
-function made(): ConstraintBase {
+function buildBase(): ConstraintBase {
   const limits = unlimitedGrammar;
   const budget = new StepBudget(limits);
   const expressions = new Expressions(limits, budget);

@@ -57,10 +57,10 @@ export interface Language {
  * @throws ConstraintRefusal if it is malformed, cannot be expressed exactly, allows no text or exceeds a limit
  */
 export function readLanguage(constraint: Constraint, limits: GrammarLimits): Language {
-  return withinStack(limits, () => built(constraint, limits));
+  return withinStack(limits, () => compileLanguage(constraint, limits));
 }
 
-function built(constraint: Constraint, limits: GrammarLimits): Language {
+function compileLanguage(constraint: Constraint, limits: GrammarLimits): Language {
   const budget = new StepBudget(limits);
   const common = constraintBase();
   const expressions = new Expressions(limits, budget, common.expressions);

@@ -301,14 +301,14 @@ class EmbeddedTrainer implements Trainer {
       await this.#compute(rounds, runOf, call.signal, (microbatch, outputs) => {
         sums.loss += float32Data(outputs["loss"])[0];
         sums.entropy += float32Data(outputs["entropy"])[0];
-        gradients = added(gradients, this.#gradientsOf(outputs));
+        gradients = accumulate(gradients, this.#gradientsOf(outputs));
         collect(logprobs, microbatch, outputs);
       });
       // Microbatches that share a preference each count its loss, so their sum would be too large.
       if (preferences !== null) sums.loss = batchLoss(inputsOf(data, logprobs), loss).loss;
       requireFinite(sums.loss, sums.entropy);
       // Only now, so that an aborted or failed call adds nothing.
-      this.#gradients = added(this.#gradients, present<Gradients>(gradients, "a microbatch's gradient"));
+      this.#gradients = accumulate(this.#gradients, present<Gradients>(gradients, "a microbatch's gradient"));
       return {
         loss: sums.loss,
         logprobs: inOrderOf(data, logprobs),
@@ -476,7 +476,7 @@ function differenceFromReference(
 }
 
 /** Adds the second to the first in place; returns the second if there is no first. */
-function added(sum: Gradients | null, more: Gradients): Gradients {
+function accumulate(sum: Gradients | null, more: Gradients): Gradients {
   if (sum === null) return more;
   for (const [name, values] of sum) {
     const addends = present(more.get(name), name);

@@ -32,7 +32,7 @@ export function preferenceTerms(
     ([sequence, values]) =>
       [sequence, factorOf({ factors }, sequence) * logRatioOf(sequence, values, config)] as const,
   );
-  return { config, firsts: firstsOf(data), factors, margins: new Map(margins) };
+  return { config, firsts: firstSequences(data), factors, margins: new Map(margins) };
 }
 
 /** Returns the inputs of a preference loss, as `preferenceLoss` declares them. */
@@ -72,7 +72,7 @@ export function preferenceFeeds(
   };
 }
 
-function firstsOf(data: readonly TrainingSequence[]): ReadonlyMap<number, TrainingSequence> {
+function firstSequences(data: readonly TrainingSequence[]): ReadonlyMap<number, TrainingSequence> {
   const firsts = new Map<number, TrainingSequence>();
   for (const sequence of data) {
     const { index } = present(sequence.preference, "the preference of a sequence");

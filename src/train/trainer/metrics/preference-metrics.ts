@@ -32,7 +32,7 @@ export function preferenceMetrics(
     ...sideMetrics("chosen", chosen),
     ...sideMetrics("rejected", rejected),
     ...(config.loss === "kto"
-      ? { ...apart(chosen, rejected), kl: batch[0]?.preference?.referencePoint ?? 0 }
+      ? { ...unpairedDifference(chosen, rejected), kl: batch[0]?.preference?.referencePoint ?? 0 }
       : marginMetrics(batch, logprobs, config)),
   };
 }
@@ -65,7 +65,7 @@ function sideMetrics(side: "chosen" | "rejected", answers: readonly Answer[]): P
 }
 
 /** Returns the difference of means over unpaired answers; empty if a step has only one kind. */
-function apart(chosen: readonly Answer[], rejected: readonly Answer[]): PreferenceMetrics {
+function unpairedDifference(chosen: readonly Answer[], rejected: readonly Answer[]): PreferenceMetrics {
   if (chosen.length === 0 || rejected.length === 0) return {};
   const [better, worse] = [chosen, rejected].map((answers) => mean(answers.map(({ reward }) => reward)));
   return { "rewards/margins": better - worse };

@@ -53,7 +53,7 @@ export interface SnapshotOptions {
 }
 
 /** Content of a snapshot's file in the job's folder. A state without this file is not used. */
-interface Mark extends PastSteps {
+interface SnapshotRecord extends PastSteps {
   readonly key: SnapshotOptions["key"];
   /** State prefixed with the trainer's name. */
   readonly state: string;
@@ -77,7 +77,7 @@ export class JobSnapshots {
    * @param needed names that `once` must have kept for a snapshot to be usable
    */
   async newest(needed: readonly string[]): Promise<Snapshot | null> {
-    await this.#removeUnmarked();
+    await this.#removeIncomplete();
     if (needed.some((name) => this.#keptArrays(name) === null)) return null;
     const steps = (await this.#snapshotSteps()).toSorted((one, other) => other - one);
     for (const step of steps) {
@@ -141,10 +141,10 @@ export class JobSnapshots {
       id: `snapshot ${step}`,
       signal,
     });
-    const mark: Mark = { ...past, key, state: storedState(trainers.profile.name, state) };
-    const file = this.#markFile(step);
+    const record: SnapshotRecord = { ...past, key, state: storedState(trainers.profile.name, state) };
+    const file = this.#recordFile(step);
     const unfinished = `${file}.tmp`;
-    await writeFile(unfinished, JSON.stringify(mark));
+    await writeFile(unfinished, JSON.stringify(record));
     await flush(unfinished);
     await rename(unfinished, file);
     await flush(workFolder);
@@ -155,10 +155,10 @@ export class JobSnapshots {
   async #read(step: number): Promise<Snapshot | null> {
     const { trainers, key, note } = this.#options;
     try {
-      const mark = await readMark(this.#markFile(step));
-      const state = ownState(trainers.profile, mark.state);
-      if (state !== null && isDeepStrictEqual(mark.key, key) && mark.metrics.length === step) {
-        const { metrics, warnings, seconds } = mark;
+      const record = await readRecord(this.#recordFile(step));
+      const state = ownState(trainers.profile, record.state);
+      if (state !== null && isDeepStrictEqual(record.key, key) && record.metrics.length === step) {
+        const { metrics, warnings, seconds } = record;
         return { past: { metrics, warnings, seconds }, state };
       }
       await note(`The snapshot after step ${step} belongs to other steps and is not used.`);
@@ -172,9 +172,9 @@ export class JobSnapshots {
   /** Removes the file first: a state without one is not used. */
   async #remove(step: number): Promise<void> {
     const { trainers } = this.#options;
-    const file = this.#markFile(step);
-    const state = await readMark(file).then(
-      (mark) => ownState(trainers.profile, mark.state),
+    const file = this.#recordFile(step);
+    const state = await readRecord(file).then(
+      (record) => ownState(trainers.profile, record.state),
       () => null,
     );
     await rm(file, { force: true });
@@ -186,7 +186,7 @@ export class JobSnapshots {
     return names.flatMap((name) => /^step-(\d+)\.json$/.exec(name)?.slice(1).map(Number) ?? []);
   }
 
-  #markFile(step: number): string {
+  #recordFile(step: number): string {
     return join(this.#options.workFolder, `step-${step}.json`);
   }
 
@@ -205,7 +205,7 @@ export class JobSnapshots {
   }
 
   /** Removes partial files, and states that a lost process saved without completing the snapshot. */
-  async #removeUnmarked(): Promise<void> {
+  async #removeIncomplete(): Promise<void> {
     const { artifacts, workFolder, runKey } = this.#options;
     const files = await namesIn(workFolder);
     for (const name of files)
@@ -216,8 +216,8 @@ export class JobSnapshots {
   }
 }
 
-async function readMark(file: string): Promise<Mark> {
-  return JSON.parse(await readFile(file, "utf8")) as Mark; // Safe cast: `#write` wrote it.
+async function readRecord(file: string): Promise<SnapshotRecord> {
+  return JSON.parse(await readFile(file, "utf8")) as SnapshotRecord; // Safe cast: `#write` wrote it.
 }
 
 /** Returns the stored states of all snapshots in a job's folder, including those of runs that it repeats. */
@@ -226,7 +226,7 @@ export async function snapshotStates(folder: string): Promise<readonly string[]>
   const marks = names.filter((name) => /^step-\d+\.json$/.test(basename(name)));
   const states: string[] = [];
   for (const name of marks)
-    await readMark(join(folder, name)).then(
+    await readRecord(join(folder, name)).then(
       ({ state }) => states.push(state),
       () => undefined,
     );

@@ -38,7 +38,7 @@ export async function preferenceReference(
     items: readonly (readonly Item[])[],
     readItems: (items: readonly Item[]) => OptimizerBatch,
   ): Promise<ReadonlyMap<Item, Float32Array>> => {
-    const cut = firstsOf(items);
+    const cut = withoutRepeats(items);
     const arrays = await snapshots.once(name, async () => {
       const computed: Float32Array[] = [];
       for (const [index, part] of cut.entries()) {
@@ -58,7 +58,9 @@ export async function preferenceReference(
       : await once<PlannedMismatch>(withMismatches, preferences.mismatches, preferences.readMismatches);
   return async (index, batch) => {
     const referencePoint =
-      ofMismatches === null ? 0 : await pointOf(trainer, { preferences, ofMismatches, index, signal });
+      ofMismatches === null
+        ? 0
+        : await estimateReferencePoint(trainer, { preferences, ofMismatches, index, signal });
     return batch.map((sequence, row) => ({
       ...sequence,
       referenceLogprobs: atTrained(
@@ -71,7 +73,7 @@ export async function preferenceReference(
 }
 
 /** Returns the mean log ratio of answers to other prompts, but at least 0, like a divergence. */
-async function pointOf(
+async function estimateReferencePoint(
   trainer: Trainer,
   {
     preferences,
@@ -97,7 +99,7 @@ async function pointOf(
 }
 
 /** Returns each batch without the items of earlier batches. */
-function firstsOf<Item>(batches: readonly (readonly Item[])[]): readonly (readonly Item[])[] {
+function withoutRepeats<Item>(batches: readonly (readonly Item[])[]): readonly (readonly Item[])[] {
   const known = new Set<Item>();
   return batches.map((batch) =>
     batch.filter((item) => {

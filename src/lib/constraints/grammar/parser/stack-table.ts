@@ -14,7 +14,7 @@ import type { GraphNode } from "./stack-graph.ts";
 import { noStacks, endStack } from "./stacks.ts";
 import type { Stacks, StackTops } from "./stacks.ts";
 
-interface Beginning {
+interface GraphSource {
   readonly graph: StackGraph;
   readonly starts: readonly GraphNode[];
   readonly united: KnownStacks["united"];
@@ -103,7 +103,7 @@ export class StackTable {
     return this.#ofGraph({ graph, starts, united: (all) => (all.length > 1 ? [union(all)] : all) });
   }
 
-  #ofGraph({ graph, starts, united }: Beginning): Stacks {
+  #ofGraph({ graph, starts, united }: GraphSource): Stacks {
     const first = determinize(graph, starts, {
       topsOf: (stacks) => this.#tops[stacks],
       united,

@@ -81,7 +81,7 @@ function readText(source: Source, position: number): string {
 }
 
 /** Restricts a terminal to the texts that end as its attributes say. */
-export function ended(terminal: GrammarNode, { isLazy, suffix, stop }: Attributes): GrammarNode {
+export function restrictEnd(terminal: GrammarNode, { isLazy, suffix, stop }: Attributes): GrammarNode {
   if (stop !== null) return beforeStop(terminal, stop);
   if (suffix !== null) return shortest({ kind: "sequence", parts: [terminal, suffix] });
   return isLazy ? shortest(terminal) : terminal;

@@ -6,7 +6,7 @@ import type { PatternEffort } from "../../../regex/parse-pattern.ts";
 import { Reader } from "../../../regex/reader.ts";
 import { hasNode } from "../grammar-text.ts";
 import type { GrammarNode, GrammarText } from "../grammar-text.ts";
-import { ended, readAttributes } from "./attributes.ts";
+import { restrictEnd, readAttributes } from "./attributes.ts";
 import { lexeme, readChoice, readTerminal } from "./read-expression.ts";
 import type { Source } from "./read-expression.ts";
 import { libraryTerminal } from "./library-terminals.ts";
@@ -117,7 +117,7 @@ class LarkReader {
     if (reader.sees("::")) throw reader.notExact("a parameter");
     if (!reader.skip(":")) throw reader.malformed("a name without a definition", position);
     if (attributes !== null)
-      return { name, body: lexeme(this.#source, ended(readTerminal(this.#source), attributes)) };
+      return { name, body: lexeme(this.#source, restrictEnd(readTerminal(this.#source), attributes)) };
     return { name, body: isTerminalName(name) ? readTerminal(this.#source) : readChoice(this.#source) };
   }
 

@@ -24,7 +24,7 @@ export function planArray(meanings: Meanings, shape: ArrayShape): readonly Array
       items: Array.from({ length: front }, (_, index) => item(index)),
       rest: item(shape.prefix.length),
       counters: counting,
-      ...differing(meanings, shape),
+      ...planUniqueness(meanings, shape),
     },
   ];
 }
@@ -62,7 +62,7 @@ function differentWays(ways: readonly ItemWay[]): readonly ItemWay[] {
 }
 
 /** Returns the method that keeps items unique. */
-function differing(meanings: Meanings, shape: ArrayShape): Pick<ArrayPlan, "distinct" | "comparedAt"> {
+function planUniqueness(meanings: Meanings, shape: ArrayShape): Pick<ArrayPlan, "distinct" | "comparedAt"> {
   const { uniqueAt: pointer } = shape;
   if (pointer === null || shape.max <= 1) return { distinct: null, comparedAt: null };
   if (shape.prefix.length > 0 || shape.contains.length > 0)
