@@ -22,7 +22,7 @@ test("trains without a base pass, says so, and the version continues from a name
   const bench = remoteBench(t);
   const { adapterFolder, trainerState } = await bench.run({ input: { settings: compared } });
   assert.equal(bench.kinds.includes("forward of the base"), false);
-  const told = /^The trainer remote does not compute the base model .* its steps have no kl_policy_ref/;
+  const told = /^The trainer remote cannot compute the base model .* its steps have no kl_policy_ref/;
   assert.equal(bench.warnings.filter((warning) => told.test(warning)).length, 1);
   assert.ok(bench.steps.every((step) => !("kl_policy_ref" in step)));
   assert.match(trainerState ?? "", /^remote:remote:\/\/model-\d+\/adapters_m_1-\d+$/);

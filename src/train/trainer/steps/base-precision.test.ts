@@ -41,7 +41,7 @@ test("reports the mean and the largest difference over some of the first sequenc
 
 test("warns of a mean above 0.25 nats, with the cure", async () => {
   const { warning } = await check(0.5);
-  assert.match(warning ?? "", /in int8 .* are 0\.300 nats from .*0\.25 .* base_precision float32/);
+  assert.match(warning ?? "", /in int8, .* by 0\.300 nats .*0\.25 .* base_precision float32/);
 });
 
 test("computes and reports nothing over float32", async () => {
