@@ -99,7 +99,12 @@ test("`chat_template_kwargs` are variables of the template, which fields of the 
   assert.equal(await promptText({ ...kwargs, add_generation_prompt: true }), opened);
   for (const name of ["chat_template", "tokenize"]) {
     const place = `body.chat_template_kwargs.${name}`;
-    await refused({ chat_template_kwargs: { [name]: "x" } }, 422, place, /is no variable of a chat template/);
+    await refused(
+      { chat_template_kwargs: { [name]: "x" } },
+      422,
+      place,
+      /is not a variable of a chat template/,
+    );
   }
 });
 

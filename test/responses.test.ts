@@ -149,7 +149,7 @@ test("a custom tool is called with a text of its grammar, beside tools that are 
   const { data, response } = await openai.responses.create({ ...asked, input: question }).withResponse();
   assert.match(
     String(response.headers.get("x-hone-notice")),
-    /left out: web_search; a response cannot be asked/,
+    /left out: web_search; a response cannot be retrieved/,
   );
   const [call] = data.output.filter((item) => item.type === "custom_tool_call");
   assert.ok(call !== undefined, JSON.stringify(data.output));

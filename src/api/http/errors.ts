@@ -151,7 +151,7 @@ function whatFailed(code: ErrorCode, retryAfter: number | null): string {
     case "internal":
       return "The server failed at this request.";
     case "cancelled":
-      return "The server was told to give this request up, by its client or by the end of its connection.";
+      return "The request was cancelled by its client, or by the end of its connection.";
     case "timeout":
       return `The server did not finish this request in time. Try again in ${retryAfter} s.`;
     default:

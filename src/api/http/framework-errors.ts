@@ -38,7 +38,7 @@ function noFile(): ServiceError {
 /** @throws HttpRefusal for a compressed body */
 export function refuseEncoding(encoding: string | undefined): void {
   if (encoding === undefined || encoding.toLowerCase() === "identity") return;
-  const message = `The Content-Encoding is ${quoted(encoding)}; bodies are read as they are, without compression.`;
+  const message = `The Content-Encoding is ${quoted(encoding)}; compressed bodies are not supported.`;
   throw new HttpRefusal({
     status: 415,
     code: "invalid",
@@ -62,7 +62,7 @@ function wrongContentType({ headers, routeOptions }: FastifyRequest): HttpRefusa
     faults: [
       {
         location: ["header", "content-type"],
-        message: `${what}; only ${taken} is read here.`,
+        message: `${what}; only ${taken} is accepted here.`,
         type: "unsupported_media_type",
       },
     ],

@@ -25,7 +25,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
 };
 const noProxy: Refusal = {
   status: "405 Method Not Allowed",
-  message: "CONNECT asks for a proxy, and this server is none.",
+  message: "CONNECT is for proxies, and this server is not one.",
 };
 
 /** Unfinished answers of each connection; requests may be pipelined. */

@@ -105,7 +105,7 @@ export function guardOperatorRoutes(
 function keyWanted(error: unknown, { header, what }: ForeignSign): unknown {
   if (!(error instanceof HttpRefusal) || error.code !== "unauthorized") return error;
   const { status, code, headers } = error;
-  const message = `${what}, so that this wants a key (http.operatorRoutes). ${error.message}`;
+  const message = `${what}, so this route requires a key (http.operatorRoutes). ${error.message}`;
   const faults = [{ location: ["header", header], message, type: "unauthorized" }];
   return new HttpRefusal({ status, code, headers, faults });
 }

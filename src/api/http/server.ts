@@ -270,7 +270,7 @@ function answerError(
       answerFailure: answer.answerFailure,
     };
     if (answer.status === 500) logger.error(fields, "request failed");
-    else if (reply.raw.destroyed) logger.debug(fields, "request given up: its client went away");
+    else if (reply.raw.destroyed) logger.debug(fields, "request cancelled: its client disconnected");
     else logger.warn(fields, "request refused");
   }
   // The rest of the body will not be read, and a slow sender must not hold the connection for long.

@@ -201,7 +201,7 @@ test("disables a webhook with the reason if its receiver fails for long, or is g
     await nextTurn();
   }
   const reason = (await stores.webhooks.find("w"))?.disabled?.reason ?? "";
-  assert.match(reason, /took nothing for 0\.05 h.*status 500/);
+  assert.match(reason, /No delivery succeeded for 0\.05 h.*status 500/);
   // Later events are not stored for it.
   const before = receiver.received.length;
   await write("b");

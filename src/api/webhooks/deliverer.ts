@@ -216,9 +216,7 @@ export class Deliverer implements Service {
     const { disableHours } = this.#settings;
     const isLong = failingSince !== null && now.getTime() - failingSince.getTime() > disableHours * 3_600_000;
     if (!isLong && !gone) return;
-    const since = gone
-      ? "Its receiver answered 410 (Gone)."
-      : `Its receiver took nothing for ${disableHours} h.`;
+    const since = gone ? "Its receiver answered 410 (Gone)." : `No delivery succeeded for ${disableHours} h.`;
     await store.disable(id, `${since} Its last answer: ${attempt.error ?? ""}.`, now);
     logger.warn({ webhookId: id }, "a webhook was disabled");
   }

@@ -49,9 +49,9 @@ test("treats a redirect as an ordinary answer, and does not follow it", async (t
 test("sends nothing to an address that is not allowed, literal or by name", async (t) => {
   const receiver = await receive(t);
   const byName = receiver.url.replace("127.0.0.1", "localhost");
-  await assert.rejects(check(receiver.url, ["10.0.0.0/8"]), /127\.0\.0\.1 is not among the places/);
-  await assert.rejects(check(byName, ["10.0.0.0/8"]), /localhost is not among the places/);
-  await assert.rejects(check(byName, ["hooks.example.com"]), /localhost is not among the places/);
+  await assert.rejects(check(receiver.url, ["10.0.0.0/8"]), /127\.0\.0\.1 is not among the destinations/);
+  await assert.rejects(check(byName, ["10.0.0.0/8"]), /localhost is not among the destinations/);
+  await assert.rejects(check(byName, ["hooks.example.com"]), /localhost is not among the destinations/);
   assert.deepEqual(receiver.received, []);
   // The name resolves to this machine, whose address is allowed.
   assert.equal((await check(byName, ["127.0.0.1"])).status, 204);
@@ -82,7 +82,7 @@ test("resolves a listed name, and hides its addresses from the webhook's owner",
     sendRequest({ url, headers: {}, body: "{}" }, readAllowedPlaces(allowed), { signal, resolve });
   const here = `http://here.test:${port}/`;
   assert.equal((await send(here, ["here.test", "127.0.0.1"])).status, 204);
-  const closed = "here.test leads to no address that this server may send to (webhooks.allowed)";
+  const closed = "here.test resolves to no address that this server may send to (webhooks.allowed)";
   await assert.rejects(send(here, ["here.test"]), { message: closed });
   await assert.rejects(send("http://here.test:1/", ["here.test", "127.0.0.1"]), {
     message: "connect ECONNREFUSED",

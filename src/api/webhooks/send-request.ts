@@ -53,13 +53,13 @@ export async function addressesOf(
   const host = plainHost(url.hostname);
   if (!allowed.mayResolve(host))
     throw new UnreachableReceiver(
-      `${host} is not among the places that this server may send to (webhooks.allowed)`,
+      `${host} is not among the destinations that this server may send to (webhooks.allowed)`,
     );
   const found = isIP(host) === 0 ? await resolved(host) : [{ address: host, family: isIP(host) }];
   const open = found.filter(({ address }) => allowed.mayConnect(host, address));
   if (open.length > 0) return open;
   throw new UnreachableReceiver(
-    `${host} leads to no address that this server may send to (webhooks.allowed)`,
+    `${host} resolves to no address that this server may send to (webhooks.allowed)`,
   );
 
   async function resolved(name: string): Promise<readonly FoundAddress[]> {

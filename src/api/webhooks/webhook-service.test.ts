@@ -42,7 +42,7 @@ async function serviceOf(server: NameServer, allowed: readonly string[]) {
 test("does not resolve a name that is not listed, even if a network is", async (t) => {
   const server = await serveNames(t, { "db.corp.test": ["10.0.0.3"], "hooks.test": ["10.0.0.4"] });
   const { create } = await serviceOf(server, ["10.0.0.0/8", "hooks.test"]);
-  await assert.rejects(create("db.corp.test"), { code: "invalid", message: /is not among the places/ });
+  await assert.rejects(create("db.corp.test"), { code: "invalid", message: /is not among the destinations/ });
   assert.deepEqual(server.asked, []);
   assert.equal(await create("10.0.0.3"), "http://10.0.0.3/");
   assert.deepEqual(server.asked, []);
@@ -53,7 +53,7 @@ test("reveals no addresses of a name", async (t) => {
   const server = await serveNames(t, { "meta.corp.test": ["169.254.169.254", "fd00:ec2:0:0:0:0:0:254"] });
   const { create } = await serviceOf(server, ["*.corp.test"]);
   await assert.rejects(create("meta.corp.test"), (error: Error) => {
-    assert.match(error.message, /^meta\.corp\.test leads to no address that this server may send to/);
+    assert.match(error.message, /^meta\.corp\.test resolves to no address that this server may send to/);
     assert.doesNotMatch(`${error.message} ${JSON.stringify(error)}`, /169\.254|ec2/);
     return true;
   });

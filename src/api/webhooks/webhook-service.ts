@@ -87,7 +87,7 @@ export function createWebhookService({
     if (count >= checksPerEntity)
       throw new ServiceError({
         code: "overloaded",
-        message: `The names of ${checksPerEntity} URLs of ${quoted(entity)} are being looked up, and no more are at once; try again when one of those requests was answered.`,
+        message: `${checksPerEntity} URLs of ${quoted(entity)} are being resolved, the most at a time; try again when one of those requests has been answered.`,
       });
     checking.set(entity, count + 1);
     try {
@@ -109,7 +109,7 @@ export function createWebhookService({
     create: async ({ entity: given, secret, ...choice }, caller) => {
       const entity = given ?? caller.entity;
       if (!mayReach(caller, { entity, project: null }))
-        throw foreign("entity", `The entity ${quoted(entity)} is another than your key's.`);
+        throw foreign("entity", `The entity ${quoted(entity)} is not your key's.`);
       if (secret !== null && !isSecret(secret))
         throw invalid(
           "secret",
@@ -137,7 +137,7 @@ export function createWebhookService({
       let changed = await store.change(id, { ...choice, ...url });
       if (isEnabled === true) changed = await store.enable(id);
       if (isEnabled === false) {
-        await store.disable(id, "Somebody disabled it.", clock.now());
+        await store.disable(id, "It was disabled by a request.", clock.now());
         changed = await store.find(id);
       }
       if (changed === null) throw notFound("webhook", id);
@@ -163,7 +163,8 @@ export function createWebhookService({
       const { deliveryId } = which;
       if ((await store.findDelivery(id, deliveryId)) === null) throw notFound("delivery", deliveryId);
       const count = await store.replay(id, { id: deliveryId }, options);
-      if (count === 0) throw conflict("The delivery is on its way; it is sent again by itself if it fails.");
+      if (count === 0)
+        throw conflict("The delivery is in progress; it is retried automatically if it fails.");
       return { count, hasMore: false };
     },
   };
@@ -182,7 +183,7 @@ function readUrl(text: string, allowed: AllowedPlaces): URL {
   if (allowed.isEmpty)
     throw invalid(
       "url",
-      "This server sends webhooks nowhere: its operator names where it may, in the setting webhooks.allowed (HONE_WEBHOOKS_ALLOWED)",
+      "This server sends no webhooks: its operator must list destinations in the setting webhooks.allowed (HONE_WEBHOOKS_ALLOWED)",
     );
   return url;
 }

@@ -222,7 +222,7 @@ function checkGroup(
     const place = ["trajectories", index];
     if (Object.hasOwn(trajectory, "exchanges") && trajectory["exchanges"] !== null) {
       const message =
-        "Trajectories made of `exchanges` are not read by this server; send `messages_and_choices` instead.";
+        "Trajectories made of `exchanges` are not supported by this server; send `messages_and_choices` instead.";
       report(findings, "value_error", message, ...place, "exchanges");
     }
     const checkHistory = (history: Readonly<Record<string, unknown>>, at: readonly string[]): void =>

@@ -23,8 +23,8 @@ test("translates the server's routes and headers to commands and flags", () => {
   );
   check(
     401,
-    "401: The key is not known. Send Authorization: Basic base64(<username>:<key>), with a key of this server.",
-    `The key is not known. ${cure}`,
+    "401: The key is unknown. Send Authorization: Basic base64(<username>:<key>), with a key of this server.",
+    `The key is unknown. ${cure}`,
   );
   check(
     404,

@@ -192,7 +192,7 @@ test("hone jobs show lists trainable and skipped data, as groups and as trajecto
       ["too_long", "1", "3"],
       ["zero_variance", "2", "8"],
       [""],
-      ["warning: novel was sent and is not applied: no option of this server has this name."],
+      ["warning: novel was sent and is not applied: this server has no option with this name."],
       [""],
       ["warning: Something looks odd."],
       ["status 0"],

@@ -40,7 +40,7 @@ function purposeFaults(purpose: unknown): readonly Fault[] {
   if (purpose === filePurpose) return [];
   const location = ["body", "purpose"];
   if (purpose === undefined) return [{ location, message: "Field required", type: "missing" }];
-  const message = `Input should be '${filePurpose}', got ${quoted(typeof purpose === "string" ? purpose : typeof purpose)}: files are kept for training alone.`;
+  const message = `Input should be '${filePurpose}', got ${quoted(typeof purpose === "string" ? purpose : typeof purpose)}: files are only for training.`;
   return [{ location, message, type: "literal_error" }];
 }
 

@@ -95,7 +95,7 @@ export function refuseOtherSites(request: FastifyRequest, { names }: CorsRules):
 }
 
 function otherSite(header: string, what: string): HttpRefusal {
-  const message = `${what}, and nobody who is signed in by the proxy is asked for by one. Name the origin in http.corsOrigins, or send a key.`;
+  const message = `${what}; it may not send requests for users whom the proxy signs in. Name the origin in http.corsOrigins, or send a key.`;
   return refusal(403, "forbidden", { location: ["header", header], message, type: "forbidden" });
 }
 

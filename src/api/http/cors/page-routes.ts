@@ -25,7 +25,7 @@ export function pageRoutes(app: FastifyInstance, { page }: Pick<HttpDependencies
     const index = page()?.index;
     if (index === undefined) {
       const message =
-        "There is no page: it was not built. `npm run build` does that; the API is at /v1, its documentation at /docs.";
+        "The dashboard was not built; run `npm run build`. The API is at /v1, its documentation at /docs.";
       throw new ServiceError({ code: "not_found", message });
     }
     const tag = `"${createHash("sha256").update(index.bytes.identity).digest("base64url").slice(0, 22)}"`;
@@ -37,7 +37,7 @@ export function pageRoutes(app: FastifyInstance, { page }: Pick<HttpDependencies
     const { name } = request.params;
     const asset = page()?.assets.get(name);
     if (asset === undefined)
-      throw new ServiceError({ code: "not_found", message: "There is no such file of the page." });
+      throw new ServiceError({ code: "not_found", message: "The page has no such file." });
     reply.header("cache-control", `public, max-age=${yearSeconds}, immutable`);
     return send(asset, request, reply);
   });

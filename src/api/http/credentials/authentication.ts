@@ -107,9 +107,9 @@ export async function authenticate(
   const [given = "", credentials = "", ...rest] = header.trim().split(/\s+/);
   // Never repeats what was sent: a key without a scheme is in the scheme's place.
   if (given.toLowerCase() !== scheme.toLowerCase()) {
-    throw refusal(scheme, `The credentials do not begin with the scheme ${scheme}, the one wanted here`);
+    throw refusal(scheme, `The credentials do not begin with the scheme ${scheme}, which is required here`);
   }
-  if (rest.length > 0) throw refusal(scheme, "There is something after the credentials");
+  if (rest.length > 0) throw refusal(scheme, "The credentials are followed by further text");
   const secret = scheme === "Bearer" ? credentials : passwordOf(credentials);
   const user = await users.ofToken(secret).catch((error: unknown) => {
     if (isUnknownUser(error)) onUnknownKey();
@@ -122,7 +122,7 @@ export async function authenticate(
   const isFormer = isSameHash(key?.previous?.secretHash, secretHash);
   if (key === null || !(isOwn || isFormer) || key.revokedAt !== null) {
     onUnknownKey();
-    throw refusal(scheme, "The key is not known");
+    throw refusal(scheme, "The key is unknown");
   }
   // The owner of the secret may learn why it is no longer valid.
   const end = endOf(key, secretHash, clock.now());
@@ -133,7 +133,7 @@ export async function authenticate(
 
 const endings = {
   expired: ({ expiresAt }: AccessKey) => `The key expired at ${expiresAt?.toISOString()}`,
-  rotated: () => "The key has another secret since it was rotated, and this one holds no longer",
+  rotated: () => "The key was rotated, and this secret is no longer valid",
 } as const;
 
 /** Compares in constant time, also if nothing is stored. */
@@ -237,7 +237,7 @@ export class RevocationWatch {
     entry.end(
       new ServiceError({
         code: "unauthorized",
-        message: "This key was revoked or has expired; what ran for it has ended.",
+        message: "This key was revoked or has expired; its running requests have ended.",
       }),
     );
   }

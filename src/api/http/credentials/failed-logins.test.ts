@@ -28,7 +28,10 @@ test("slows further unknown keys of an address until the minute is over", async 
   const slowed = await ask(bearer("hone_guess"));
   assert.equal(slowed.statusCode, 429);
   assert.equal(slowed.headers["retry-after"], "40");
-  assert.match(slowed.body, /More than 3 keys or tokens from this address .* Try again in 40 s/);
+  assert.match(
+    slowed.body,
+    /More than 3 unknown keys or invalid tokens came from this address .* Try again in 40 s/,
+  );
   await clock.advance(39_499);
   assert.deepEqual(await statuses(1, bearer("hone_guess")), [429]);
   await clock.advance(1);

@@ -93,7 +93,7 @@ export class FailedLogins {
   }
 
   #refusal(retryAfterSeconds: number): ServiceError {
-    const message = `More than ${this.#max} keys or tokens from this address were not known within a minute, and neither is this one. Try again in ${retryAfterSeconds} s; a known key, or a token that holds, is taken at once.`;
+    const message = `More than ${this.#max} unknown keys or invalid tokens came from this address within a minute, and this is another. Try again in ${retryAfterSeconds} s; a known key or a valid token is accepted immediately.`;
     const faults = [{ location: ["header", "authorization"], message, type: "overloaded" }];
     return new ServiceError({ code: "overloaded", message, faults, retryAfterSeconds });
   }

@@ -38,7 +38,7 @@ export function readQuery<Schema extends ObjectSchema>(
   });
   const { value, ignored } = checked(schema, Object.fromEntries(values), "query", (_, findings) => {
     for (const [name, count] of repeated)
-      report(findings, "value_error", `${name} stands ${count} times in the query; give it once.`, name);
+      report(findings, "value_error", `${name} occurs ${count} times in the query; give it once.`, name);
   });
   nameIgnored(reply, ignored);
   return value;

@@ -80,7 +80,7 @@ test("refuses a reader that waits too long, or behind too many, with a retry tim
   await assert.rejects(ask("d", 10, "too many").held, { code: "overloaded", retryAfterSeconds: 5 });
   leaving.abort(new Error("left"));
   await assert.rejects(left.held, /left/);
-  await assert.rejects(patient.held, /did not come within 0.02 s/);
+  await assert.rejects(patient.held, /got no turn within 0.02 s/);
   assert.deepEqual([all.waitingCount, all.used], [0, 100]);
 });
 

@@ -159,11 +159,11 @@ export class ReadShare {
 }
 
 function tooManyWait(count: number): ServiceError {
-  const message = `${count} requests of this entity wait already to read what is stored, its share of those that may. Try again in 5 s.`;
+  const message = `${count} requests of this entity already wait to read stored data, which is its limit. Try again in 5 s.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }
 
 function waitedTooLong(waitSeconds: number): ServiceError {
-  const message = `Others read so much that this request's turn did not come within ${waitSeconds} s. Try again in 5 s.`;
+  const message = `Other requests read so much that this one got no turn within ${waitSeconds} s. Try again in 5 s.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }

@@ -56,7 +56,7 @@ export function promptTransferRoute(
 }
 
 function notHeld(): ServiceError {
-  const message = "No such prompt is held: it was fetched, its time is over, or it was never here.";
+  const message = "No such prompt is held: it was fetched, it expired, or it was never here.";
   const faults = [{ location: ["body", "handle"], message, type: "not_found" }];
   return new ServiceError({ code: "not_found", faults });
 }

@@ -134,8 +134,8 @@ export function notAppliedWarnings(keys: readonly string[]): readonly string[] {
   const warnings = keys.slice(0, warnedMax).map((key) => {
     const why =
       key === "truncated_importance_sampling"
-        ? "it takes precalculate_logprobs"
-        : "no option of this server has this name";
+        ? "it requires precalculate_logprobs"
+        : "this server has no option with this name";
     return `${cut(key, 100)} was sent and is not applied: ${why}.`;
   });
   const more = keys.length - warnings.length;

@@ -148,7 +148,7 @@ test("reads the settings: null means the default, aliases count, unknown keys ar
     },
     notApplied: ["novel"],
     ignored: "experimental_config.novel",
-    warnings: ["novel was sent and is not applied: no option of this server has this name."],
+    warnings: ["novel was sent and is not applied: this server has no option with this name."],
   });
   const further = {
     kl_penalty_coef: 0.1,
@@ -237,7 +237,9 @@ test("accepts options of other trainers that ask for the actual behaviour", asyn
     effective: resolved,
     notApplied: ["truncated_importance_sampling"],
     ignored: "experimental_config.truncated_importance_sampling",
-    warnings: ["truncated_importance_sampling was sent and is not applied: it takes precalculate_logprobs."],
+    warnings: [
+      "truncated_importance_sampling was sent and is not applied: it requires precalculate_logprobs.",
+    ],
   });
 });
 

@@ -203,7 +203,7 @@ function isWanted(source: RowSource, { split, step, recordedFrom, recordedBefore
 
 function unknownPlace(): ServiceError {
   const message =
-    "after is no place of these trajectories. Use last_id of the page before, with the same filters";
+    "after is not a cursor of these trajectories. Use last_id of the previous page, with the same filters";
   return new ServiceError({
     code: "invalid",
     message: `${message}.`,

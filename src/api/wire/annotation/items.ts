@@ -114,7 +114,7 @@ export const itemsQueryForm = creation("AnnotationItemsQueryReq", queryRows, {
   moreUnserved: ({ filter }) =>
     (["call_op_name", "call_trace_id"] as const).flatMap((field) => {
       if (!isObject(filter) || (filter[field] ?? null) === null) return [];
-      const message = `filter.${field} is not supported by this server, which knows no more of a call than its id; leave it out.`;
+      const message = `filter.${field} is not supported by this server, which knows only the ids of calls; leave it out.`;
       return [{ location: ["body", "filter", field], message, type: "unsupported" }];
     }),
 });

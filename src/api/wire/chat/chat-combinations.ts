@@ -133,7 +133,12 @@ function checkTemplateArguments(given: unknown, findings: Findings): void {
   if (!isObject(given)) return;
   for (const [name, cure] of Object.entries(otherArguments)) {
     if (!Object.hasOwn(given, name)) continue;
-    valueError(findings, `${name} is no variable of a chat template: ${cure}.`, "chat_template_kwargs", name);
+    valueError(
+      findings,
+      `${name} is not a variable of a chat template: ${cure}.`,
+      "chat_template_kwargs",
+      name,
+    );
   }
 }
 

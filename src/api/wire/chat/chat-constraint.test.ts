@@ -162,7 +162,7 @@ test("says what an incomplete constraint lacks, and reads none", () => {
     ],
     [
       { structured_outputs: { regex: "a", _backend: "xgrammar" } },
-      'structured_outputs._backend: _backend is "xgrammar"; this server has one of its own, which "auto" and "hone" name.',
+      'structured_outputs._backend: _backend is "xgrammar"; this server has only its own backend, "auto" or "hone".',
     ],
     [{ response_format: { type: "json_schema" } }, missing],
     [{ response_format: { type: "json_schema", json_schema: null } }, missing],

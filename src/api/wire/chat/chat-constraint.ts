@@ -121,7 +121,7 @@ function unservedMember(member: string, value: unknown, place: readonly string[]
     case "_backend":
       if (!isGiven(value) || backends.includes(value)) return [];
       return fault(
-        `${place[place.length - 1]} is ${quoted(String(value))}; this server has one of its own, which "auto" and "hone" name.`,
+        `${place[place.length - 1]} is ${quoted(String(value))}; this server has only its own backend, "auto" or "hone".`,
       );
     default:
       return [];

@@ -84,7 +84,7 @@ function checkCombinations(body: Body, findings: Findings): void {
   checkPrompts(body["prompt"], findings);
   const { suffix, best_of: bestOf, n } = body;
   if (typeof suffix === "string" && suffix !== "") {
-    const message = "suffix is not supported: what comes after an answer cannot be given. Leave it out.";
+    const message = "suffix is not supported; leave it out.";
     report(findings, "value_error", `Value error, ${message}`, "suffix");
   }
   const count = typeof n === "number" ? n : 1;

@@ -105,7 +105,7 @@ function unknownSortFields(sortBy: unknown): readonly Fault[] {
 export function unknownFields(fields: unknown): readonly Fault[] {
   const names = itemsOf(fields);
   if (names.length > 1 && names.includes(countColumn)) {
-    const message = `${countColumn} is asked for beside other fields; ask for it alone, or read total_count.`;
+    const message = `${countColumn} cannot be combined with other fields; request it separately, or read total_count.`;
     return [{ location: ["body", "fields"], message, type: "query" }];
   }
   return names.flatMap((name, index) =>

@@ -98,7 +98,7 @@ function unservedBlocks({ messages, system }: Members): readonly Fault[] {
   const check = (block: Members, place: readonly string[], served: readonly string[]): void => {
     const { type } = block;
     if (typeof type !== "string" || served.includes(type)) return;
-    const message = `Blocks of type ${quoted(type)} are not supported by this server, whose models read text alone; ${served.join(", ")} ${served.length === 1 ? "is" : "are"}. Send what it says as text.`;
+    const message = `Blocks of type ${quoted(type)} are not supported by this server, whose models read only text; ${served.join(", ")} ${served.length === 1 ? "is" : "are"}. Send what it says as text.`;
     faults.push({ location: ["body", ...place, "type"], message, type: "unsupported" });
   };
   eachObject(system, (block, index) => check(block, ["system", index], ["text"]));

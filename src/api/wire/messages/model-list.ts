@@ -59,7 +59,7 @@ export function modelInfoPage(
 function placeOf(models: readonly NamedModel[], id: string, parameter: string): number {
   const place = models.findIndex((model) => model.id === id);
   if (place >= 0) return place;
-  const message = "The list has no such model to go on from; begin again without it.";
+  const message = "The list has no such model to continue from; start again without it.";
   const location = ["query", parameter];
   throw new ServiceError({ code: "invalid", faults: [{ location, message, type: "value_error" }] });
 }

@@ -112,7 +112,7 @@ export function requirePairs(
 ): void {
   if (loss === "kto" || firstSingle === null) return;
   const message =
-    `Line ${firstSingle + 1} of the file has one answer alone, and the loss ${loss} compares two. Give both, or train with ` +
+    `Line ${firstSingle + 1} of the file has only one answer, and the loss ${loss} compares two. Give both, or train with ` +
     "the loss kto, which judges each by itself.";
   throw new ServiceError({
     code: "invalid",

@@ -77,7 +77,7 @@ export function withMetadata(query: Readonly<Record<string, unknown>>): Readonly
 }
 
 function otherMetadata(field: string): ServiceError {
-  const message = `${cut(field)} is no filter by metadata. Write each as metadata[name]=text, and each name once.`;
+  const message = `${cut(field)} is not a valid metadata filter. Write each as metadata[name]=text, and each name once.`;
   return new ServiceError({
     code: "invalid",
     faults: [{ location: ["query", "metadata"], message, type: "value_error" }],
@@ -189,7 +189,7 @@ export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice):
 
 /** The refusal of a cursor that names nothing in its list. */
 export function noPlace(after: string): ServiceError {
-  const message = `after is ${quoted(after)}, which is no place in this list. Use last_id of the page before`;
+  const message = `after is ${quoted(after)}, which is not a cursor of this list. Use last_id of the previous page`;
   const faults = [{ location: ["query", "after"], message, type: "value_error" }];
   return new ServiceError({ code: "invalid", message: `${message}.`, faults });
 }

@@ -245,8 +245,8 @@ test("ignores unnecessary unsupported options, with a notice", () => {
   ]);
   assert.deepEqual(notices, [
     "tools that this server does not run are left out: web_search, mcp",
-    "a response cannot be asked for later: store is answered as false",
-    "include has what is not known here: something.new",
+    "a response cannot be retrieved later: store is answered as false",
+    "include has unknown values: something.new",
   ]);
   assert.deepEqual(form.repeated.text, { format: { type: "text" }, verbosity: "low" });
   assert.equal(form.repeated.tools.length, 4);

@@ -131,8 +131,8 @@ function noticesOf({ tools, store, include }: ResponsesRequestBody): readonly st
   const named = (names: readonly string[]): string => cut(names.join(", "));
   return [
     ...(left.length > 0 ? [`tools that this server does not run are left out: ${named(left)}`] : []),
-    ...(store === true ? ["a response cannot be asked for later: store is answered as false"] : []),
-    ...(unknown.length > 0 ? [`include has what is not known here: ${named(unknown)}`] : []),
+    ...(store === true ? ["a response cannot be retrieved later: store is answered as false"] : []),
+    ...(unknown.length > 0 ? [`include has unknown values: ${named(unknown)}`] : []),
   ];
 }
 

@@ -81,7 +81,7 @@ function unservedParts({ input, tool_choice: choice }: Members): readonly Fault[
   });
   if (isObject(choice) && ![...toolTypes, "allowed_tools"].includes(typeOf(choice, "function")))
     fault(
-      "tool_choice is not supported by this server but for none, auto, required, a function, a custom tool and allowed_tools.",
+      "tool_choice is not supported by this server except for none, auto, required, a function, a custom tool and allowed_tools.",
       "tool_choice",
       "type",
     );
@@ -89,7 +89,7 @@ function unservedParts({ input, tool_choice: choice }: Members): readonly Fault[
 }
 
 const noReference =
-  "This server keeps no items that could be referred to; send the item itself (clients do that when they are told that nothing is stored: store false).";
+  "This server stores no items to refer to; send the item itself (clients do so with store false).";
 
 function typeOf(value: Members, otherwise: string): string {
   const type = value["type"] ?? otherwise;

@@ -35,7 +35,7 @@ const rows = {
 
 const more: MoreChecks = ({ name, terms, standing }, findings) => {
   if (typeof name === "string" && name !== "" && !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
-    const message = `Value error, name is ${quoted(name)}; it may have letters, digits and ._- alone, and begins with one of the first two.`;
+    const message = `Value error, name is ${quoted(name)}; it may have only letters, digits and ._-, and must begin with a letter or digit.`;
     report(findings, "value_error", message, "name");
   }
   checkRewardTerms(terms, findings, "terms");

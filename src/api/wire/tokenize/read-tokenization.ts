@@ -64,10 +64,9 @@ function checkKind(body: Readonly<Record<string, unknown>>, findings: Findings):
   const isSent = (name: string): boolean => (body[name] ?? null) !== null;
   const fault = (message: string, ...below: readonly string[]): void =>
     report(findings, "value_error", `Value error, ${message}`, ...below);
-  if (isSent("prompt") && isSent("messages"))
-    fault("prompt and messages are two ways to say what is tokenized; give one.");
+  if (isSent("prompt") && isSent("messages")) fault("prompt and messages are alternatives; give one.");
   else if (isSent("prompt")) {
     for (const name of Object.keys(renderingFields).filter(isSent))
-      fault(`${name} says how messages are rendered, and there is a prompt instead.`, name);
+      fault(`${name} applies to messages, and the request has a prompt.`, name);
   } else if (!isSent("messages")) report(findings, "missing", "Field required: prompt or messages", "prompt");
 }

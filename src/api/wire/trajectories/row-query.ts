@@ -110,7 +110,7 @@ export function readTime<Field extends string>(
   if (text === undefined) return null;
   const date = new Date(text);
   if (!Number.isNaN(date.getTime())) return date;
-  const message = `${field} is no time; write it as 2026-11-22T12:00:00Z`;
+  const message = `${field} is not a valid time; write it as 2026-11-22T12:00:00Z`;
   faults.push({ location: ["query", field], message, type: "value_error" });
   return null;
 }

@@ -62,11 +62,11 @@ export function checkPassing(body: Readonly<Record<string, unknown>>, findings: 
   if (params["do_remote_prefill"] === true) {
     for (const member of place) {
       if ((params[member] ?? null) !== null) continue;
-      fault("do_remote_prefill needs what the server that computed the prompt answered, all of it.", member);
+      fault("do_remote_prefill needs all fields that the server that computed the prompt returned.", member);
     }
   }
   if (params["do_remote_decode"] === true && body["stream"] === true)
-    fault("where the prompt is held is in no stream; send stream: false with it.", "do_remote_decode");
+    fault("a stream does not say where the prompt is held; send stream: false with it.", "do_remote_decode");
   const { prompt } = body;
   if (Array.isArray(prompt) && prompt.length > 1 && typeof prompt[0] !== "number")
     fault("one prompt passes with a request; send one request for each prompt.", "do_remote_decode");

@@ -29,7 +29,7 @@ test("adds webhooks with a secret, lists them and their deliveries, replays and 
   assert.match((await run("replay", id)).errors, /either delivery_id or failed_since/);
   const refused = await run("add", "http://10.0.0.1/");
   assert.equal(refused.status, 1);
-  assert.match(refused.errors, /10\.0\.0\.1 is not among the places/);
+  assert.match(refused.errors, /10\.0\.0\.1 is not among the destinations/);
   const { output } = await run("delete", id, "--json");
   assert.deepEqual(JSON.parse(output), { id, deleted: true });
 });

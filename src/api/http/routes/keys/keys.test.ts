@@ -212,7 +212,7 @@ test("accepts two secrets of a rotated key for a while, then one", async (t) => 
   assert.deepEqual(await idsOf([first, second]), [id, id]);
   await clock.advance(60_000);
   const [ended, still] = await idsOf([first, second]);
-  assert.match(ended, /The key has another secret since it was rotated/);
+  assert.match(ended, /The key was rotated, and this secret is no longer valid/);
   assert.equal(still, id);
   const third = await rotate(0);
   const [, gone, holds] = await idsOf([first, second, third]);

@@ -15,7 +15,7 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 
 export const forKeyAdmins = forAdministrators(
-  "Keys are made and changed by administrators; this one is a member's.",
+  "Only administrators can create and change keys; this one is a member's.",
 );
 
 export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDependencies): void {

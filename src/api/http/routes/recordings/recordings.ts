@@ -221,7 +221,7 @@ async function matching(
 function tooFew(): ServiceError {
   return new ServiceError({
     code: "too_slow",
-    message: `None of ${lookedAtMax} completions has this metadata, and there are more. Name a model, or start at another place (order, after).`,
+    message: `None of ${lookedAtMax} completions has this metadata, and there are more. Name a model, or start elsewhere (order, after).`,
   });
 }
 

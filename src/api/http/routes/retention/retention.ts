@@ -49,7 +49,7 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
       answer: "What was removed, by kind and entity.",
       json: sweepAnswerSchema,
       options: forAdministrators(
-        "What does not stay is removed by administrators, and by the server itself; this key is a member's.",
+        "Only administrators can run a sweep; this key is a member's. The server also sweeps automatically.",
       ),
     },
     async ({ body: { dryRun: isDry } }) => {
@@ -65,6 +65,6 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
 }
 
 function othersTurn(): ServiceError {
-  const message = "Another server removes what does not stay just now. Ask again in a minute.";
+  const message = "Another server is running a sweep now. Try again in a minute.";
   return new ServiceError({ code: "conflict", message });
 }

@@ -53,7 +53,7 @@ async function findFile(
 
 /** Other URLs are never fetched. */
 function noSuchFile({ url, field, inline }: NamedFile): ServiceError {
-  const message = `${quoted(url)} is no file of this server, and files elsewhere are not fetched. Upload the file here, or send its lines in ${inline}.`;
+  const message = `${quoted(url)} is not a file on this server, and files on other servers are not fetched. Upload the file here, or send its lines in ${inline}.`;
   const faults = [{ location: ["body", field], message, type: "value_error" }];
   return new ServiceError({ code: "invalid", faults });
 }

@@ -103,7 +103,7 @@ test("trains single answers with KTO, and pairs as two of them", async (t) => {
   await refuses(
     server,
     { model_id: modelId, file_id: fileId },
-    { file_id: /^Line 1 of the file has one answer alone, and the loss dpo compares two/ },
+    { file_id: /^Line 1 of the file has only one answer, and the loss dpo compares two/ },
   );
   await refuses(
     server,

@@ -123,7 +123,7 @@ test("applies settings as given, and names those without effect", async () => {
     max_grad_norm: 0,
   });
   assert.deepEqual(job["config_not_applied"], ["warmup", "future"]);
-  const why = "was sent and is not applied: no option of this server has this name.";
+  const why = "was sent and is not applied: this server has no option with this name.";
   assert.deepEqual(job["warnings"], [`warmup ${why}`, `future ${why}`]);
   const auto = { batch_size: "auto", learning_rate: null, epochs: null, shuffle: false };
   const last = { ...auto, assistant_turns: "last" };
@@ -258,7 +258,7 @@ test("fetches nothing from other servers", async () => {
     await refuses(
       server,
       { model_id: modelId, training_data_url: url },
-      { training_data_url: /no file of this server, and files elsewhere are not fetched/ },
+      { training_data_url: /not a file on this server, and files on other servers are not fetched/ },
     );
   await server.close();
 });

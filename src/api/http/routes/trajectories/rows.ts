@@ -96,7 +96,7 @@ function placeIn(after: string | undefined): RowPlace | null {
   if (after === undefined || after === "") return null;
   const place = rowPlace(after);
   if (place !== null) return place;
-  const message = "after is no place of a list of trajectories. Use last_id of the page before";
+  const message = "after is not a cursor of this list. Use last_id of the previous page";
   const faults = [{ location: ["query", "after"], message, type: "value_error" }];
   throw new ServiceError({ code: "invalid", message: `${message}.`, faults });
 }

@@ -90,7 +90,7 @@ function numberAfter(after: string | undefined): number | null {
   if (after === undefined || after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;
-  const message = `after is ${quoted(after)}, which is no number of a trajectory. Use last_id of the page before`;
+  const message = `after is ${quoted(after)}, which is not a trajectory's number. Use last_id of the previous page`;
   const faults = [{ location: ["query", "after"], message, type: "value_error" }];
   throw new ServiceError({ code: "invalid", message: `${message}.`, faults });
 }

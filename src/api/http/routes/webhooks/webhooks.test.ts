@@ -35,10 +35,13 @@ test("creates a webhook with its secret once, then reads, changes, disables, ena
   const changed = await ask("POST", `/${made.id}`, { feedback_type: null, records_max: 7 });
   assert.deepEqual([changed.body.feedback_type, changed.body.records_max], [null, 7]);
   const disabled = await ask("POST", `/${made.id}`, { enabled: false });
-  assert.deepEqual([disabled.body.enabled, disabled.body.disabled_reason], [false, "Somebody disabled it."]);
+  assert.deepEqual(
+    [disabled.body.enabled, disabled.body.disabled_reason],
+    [false, "It was disabled by a request."],
+  );
   const refused = await ask("POST", `/${made.id}/replay`, { failed_since: "2026-01-01T00:00:00Z" });
   assert.equal(refused.status, 409);
-  assert.match(refused.body.error.message, /disabled: Somebody disabled it\. Enable it first/);
+  assert.match(refused.body.error.message, /disabled: It was disabled by a request\. Enable it first/);
   assert.equal((await ask("POST", `/${made.id}`, { enabled: true })).body.enabled, true);
   assert.deepEqual((await ask("DELETE", `/${made.id}`)).body, { id: made.id, deleted: true });
   assert.equal((await ask("GET", `/${made.id}`)).status, 404);
@@ -73,7 +76,7 @@ test("refuses invalid destinations and other entities' webhooks with the path an
   assert.match(await fault({ url: "http://me:secret@127.0.0.1/" }), /^422 body\.url: .*password/);
   assert.match(
     await fault({ url: "http://10.0.0.1/" }),
-    /^422 body\.url: 10\.0\.0\.1 is not among the places/,
+    /^422 body\.url: 10\.0\.0\.1 is not among the destinations/,
   );
   assert.match(await fault({ events: ["feedback.read"] }), /^422 body\.events\.0/);
   assert.match(await fault({ events: [] }), /^422 body\.events/);

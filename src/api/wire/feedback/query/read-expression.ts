@@ -144,7 +144,7 @@ class ExpressionReader {
       return constant(value);
     const what = Array.isArray(value) ? "a list" : "an object";
     return this.#refuse(
-      `The literal is ${what}, which is compared with nothing; name what is in it by a path, or use $in.`,
+      `The literal is ${what}, which cannot be compared; name its values by a path, or use $in.`,
     );
   }
 

@@ -38,7 +38,7 @@ export function fieldNamed(name: string): FeedbackField {
   if (name.startsWith(`${payload}.`)) {
     const path = pathSteps(name.slice(payload.length + 1));
     if (path !== null) return { kind: "payload", path };
-    const message = `${quoted(name)} has an index beyond every list; write a backslash before digits that are a name.`;
+    const message = `${quoted(name)} has an index larger than any list; write a backslash before digits that are a name.`;
     throw new ServiceError({ code: "unsupported", message });
   }
   const message = `Unknown field: ${quoted(name)}. The fields are ${fieldNames.join(", ")} and payload.<path>.`;
