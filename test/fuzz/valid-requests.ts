@@ -63,7 +63,7 @@ import {
   callStartForm,
 } from "../../src/api/wire/weave/calls.ts";
 import { fileContentForm } from "../../src/api/wire/weave/files.ts";
-import { graphqlForm } from "../../src/api/wire/weave/first-questions.ts";
+import { graphqlForm } from "../../src/api/wire/weave/graphql-queries.ts";
 import {
   tableCreateForm,
   tableOfDigestsForm,

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { locate, type WirePlaces } from "../wire/field-paths.ts";
+import { locate, type FieldPaths } from "../wire/field-paths.ts";
 import { bearer, fakeServer, helloBody } from "./testing/fake-server.ts";
 import { errorAnswer, HttpRefusal } from "./errors.ts";
 
-const places: WirePlaces = {
+const fieldPaths: FieldPaths = {
   "stopping.maxTokens": ["body", "max_tokens"],
   "prompt.messages": ["body", "messages"],
   after: ["query", "after"],
@@ -14,7 +14,7 @@ const places: WirePlaces = {
 };
 
 function check(error: ServiceError, location: readonly string[] | null, message = error.message): void {
-  const located = locate(error, places);
+  const located = locate(error, fieldPaths);
   assert.ok(located instanceof ServiceError);
   assert.equal(located.code, error.code);
   assert.equal(located.message, message);
@@ -53,9 +53,9 @@ test("translates field names in texts, and leaves quoted input as it is", () => 
 
 test("returns other errors unchanged", () => {
   const refusal = new HttpRefusal({ status: 405, code: "invalid", faults: [] });
-  assert.equal(locate(refusal, places), refusal);
+  assert.equal(locate(refusal, fieldPaths), refusal);
   const bug = new Error("bug");
-  assert.equal(locate(bug, places), bug);
+  assert.equal(locate(bug, fieldPaths), bug);
 });
 
 /** A broken error: its message claims to be a text but is not. */

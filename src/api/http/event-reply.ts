@@ -42,7 +42,7 @@ export function openEventStream(
  *
  * @throws errors of `first` within that time
  */
-export async function firstOrSilence(
+export async function waitBeforeStreaming(
   first: Promise<unknown>,
   { clock, settings }: { readonly clock: Clock; readonly settings: HttpSettings },
 ): Promise<void> {
@@ -68,7 +68,7 @@ export interface Sending {
  * Ends a stream after `sendAll`. Sends an error of `sendAll` as the last events. A client that stops reading ends the
  * sending, and with it the source of the events.
  */
-export async function endAfter(
+export async function finishStream(
   stream: EventStream,
   sendAll: () => Promise<void>,
   { request, logger, failure = (body) => [body] }: Sending,
@@ -118,7 +118,7 @@ export async function pageOrEvents<Item extends { readonly id: string }>(
     // A watch ends quietly on abort; its reader must not treat that as the end of the list.
     signal.throwIfAborted();
   };
-  await endAfter(stream, sendAll, { request, logger: dependencies.logger });
+  await finishStream(stream, sendAll, { request, logger: dependencies.logger });
   return reply;
 }
 

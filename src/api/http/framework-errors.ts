@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { FastifyRequest, FastifyInstance } from "fastify";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { HttpRefusal, errorAnswer } from "./errors.ts";
-import { wentAway } from "./request-life.ts";
+import { clientDisconnected } from "./request-lifecycle.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { IdleStreamError } from "./sse.ts";
 
@@ -19,7 +19,7 @@ export function translated(error: unknown, request: FastifyRequest): unknown {
       return located("path", "The path cannot be read; percent-encode it as UTF-8.", error);
     case "ECONNRESET":
     case "ERR_STREAM_PREMATURE_CLOSE":
-      return wentAway(error);
+      return clientDisconnected(error);
     default:
       return isRefusedFile(error, request) ? noFile() : error;
   }

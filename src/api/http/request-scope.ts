@@ -11,23 +11,23 @@ import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
 import {
   authenticate,
   authenticateUser,
-  openCaller,
+  unauthenticatedCaller,
   sentCredentials,
   sentScheme,
-  type Opened,
+  type AuthenticatedCaller,
   type AuthenticationScheme,
   type RevocationWatch,
 } from "./credentials/authentication.ts";
 import type { FailedLogins } from "./credentials/failed-logins.ts";
 import { isForOperators, refuseRoute } from "./credentials/route-scopes.ts";
 import { corsRules } from "./cors/cors.ts";
-import { type ForeignSign, refuseOtherSites, signOfForeign } from "./cors/exposure.ts";
+import { type ForeignSign, refuseOtherSites, findForeignSign } from "./cors/exposure.ts";
 import { HttpRefusal } from "./errors.ts";
 import type { HeadCheck } from "./bodies/gather-body.ts";
 import type { Connections } from "./connections.ts";
 import type { HttpDependencies } from "./dependencies.ts";
-import { limitedOf, type InFlight, letIn } from "./limits/admission.ts";
-import { onceOver, wentAway } from "./request-life.ts";
+import { limitsFor, type InFlight, admitRequest } from "./limits/admission.ts";
+import { onResponseEnd, clientDisconnected } from "./request-lifecycle.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
@@ -38,7 +38,7 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     /** True if the handler reads the body itself; `request.body` is then a GatheredBody. */
-    readsApart?: boolean;
+    takesRawBody?: boolean;
     /** Returns a check that can refuse a body by its first bytes. */
     headCheck?: (request: FastifyRequest) => HeadCheck;
   }
@@ -93,16 +93,16 @@ export function guardOperatorRoutes(
   app.addHook("onRequest", async (request, reply) => {
     if (!isForOperators(request.routeOptions.url ?? "")) return;
     if (operatorRoutes === "key") return admit(request, reply);
-    const sign = signOfForeign(request, cors.names(request.headers.origin));
+    const sign = findForeignSign(request, cors.names(request.headers.origin));
     if (sign === null) return;
     await admit(request, reply).catch((error: unknown) => {
-      throw keyWanted(error, sign);
+      throw explainRequiredKey(error, sign);
     });
   });
 }
 
 /** Adds the reason why a key is required to a 401. */
-function keyWanted(error: unknown, { header, what }: ForeignSign): unknown {
+function explainRequiredKey(error: unknown, { header, what }: ForeignSign): unknown {
   if (!(error instanceof HttpRefusal) || error.code !== "unauthorized") return error;
   const { status, code, headers } = error;
   const message = `${what}, so this route requires a key (http.operatorRoutes). ${error.message}`;
@@ -119,7 +119,7 @@ function admission(
   const cors = corsRules(dependencies.settings.corsOrigins);
   const countFailure = ({ ip: address, id: requestId }: FastifyRequest): void =>
     failedLogins.count({ address, requestId });
-  const keyCaller = (request: FastifyRequest, scheme: AuthenticationScheme): Promise<Opened> => {
+  const keyCaller = (request: FastifyRequest, scheme: AuthenticationScheme): Promise<AuthenticatedCaller> => {
     const onUnknownKey = (): void => countFailure(request);
     return authenticate(
       { keys, users, clock, onUnknownKey },
@@ -127,8 +127,9 @@ function admission(
       sentCredentials(request.headers, scheme),
     );
   };
-  const open = async (request: FastifyRequest): Promise<Opened> => {
-    if (dependencies.auth === "off") return { caller: openCaller(dependencies.defaultEntity), key: null };
+  const open = async (request: FastifyRequest): Promise<AuthenticatedCaller> => {
+    if (dependencies.auth === "off")
+      return { caller: unauthenticatedCaller(dependencies.defaultEntity), key: null };
     const scheme = schemeOf(request.headers);
     const onUnknownKey = (): void => countFailure(request);
     const from = { headers: request.headers, address: request.ip, onUnknownKey };
@@ -138,8 +139,8 @@ function admission(
     refuseOtherSites(request, cors);
     return { caller: user, key: null };
   };
-  const limitedBy = async ({ caller: { entity }, key }: Opened): Promise<readonly Limited[]> =>
-    limitedOf({ entity, key, ofEntity: key?.entityLimits ?? (await limits.find(entity)) }, entityLimits);
+  const limitedBy = async ({ caller: { entity }, key }: AuthenticatedCaller): Promise<readonly Limited[]> =>
+    limitsFor({ entity, key, ofEntity: key?.entityLimits ?? (await limits.find(entity)) }, entityLimits);
   return async (request, reply) => {
     if (dependencies.isDraining() && request.method !== "GET" && request.method !== "HEAD") {
       throw new ServiceError({
@@ -153,12 +154,12 @@ function admission(
     // The first request of a connection began in a turn of its network, later ones in a turn of the entity.
     if (dependencies.auth === "on" && !connections.isOf(request.raw.socket, entity))
       await loopTurns.next(entity);
-    if (reply.raw.destroyed) throw wentAway();
+    if (reply.raw.destroyed) throw clientDisconnected();
     refuseRoute(request.caller, request.method, request.routeOptions.url ?? "");
     if (dependencies.auth === "on") dependencies.keyUse.note(request.caller.keyId);
-    onceOver(reply.raw, inFlight.enter(request.caller.keyId));
-    onceOver(reply.raw, enterConnection(request, reply, connections));
-    if (dependencies.auth === "on") await letIn({ request, reply }, () => limitedBy(opened), limiter);
+    onResponseEnd(reply.raw, inFlight.enter(request.caller.keyId));
+    onResponseEnd(reply.raw, enterConnection(request, reply, connections));
+    if (dependencies.auth === "on") await admitRequest({ request, reply }, () => limitedBy(opened), limiter);
   };
 }
 
@@ -191,10 +192,10 @@ export function abandonedSignal(reply: FastifyReply): AbortSignal {
   reply.raw.once("finish", () => {
     isAnswered = true;
   });
-  onceOver(reply.raw, () => {
+  onResponseEnd(reply.raw, () => {
     closing.removeEventListener("abort", onClosing);
     leave();
-    if (!isAnswered) controller.abort(wentAway());
+    if (!isAnswered) controller.abort(clientDisconnected());
   });
   return controller.signal;
 }

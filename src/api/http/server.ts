@@ -18,9 +18,9 @@ import { bodyLimits } from "./settings.ts";
 import { BodyReader, askForBody, leaveBodiesUnasked } from "./bodies/body-reader.ts";
 import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
 import { parseJsonBody } from "../../base/validation/json-body.ts";
-import { beginInTurn, onceOver, idFor } from "./request-life.ts";
+import { beginInTurn, onResponseEnd, idFor } from "./request-lifecycle.ts";
 import { countPages, readBudget } from "./memory-budget/stored-reads.ts";
-import { lingerFor } from "./bodies/linger.ts";
+import { lingerBeforeClose } from "./bodies/linger.ts";
 import { breakOffOnClose, guard, guardOperatorRoutes } from "./request-scope.ts";
 import { limitExposure } from "./cors/exposure.ts";
 import { answerBesideRoutes, noteAnswers, refuseConnection } from "./refuse-connection.ts";
@@ -37,7 +37,7 @@ import { checkpointImportRoute } from "./routes/checkpoints/import.ts";
 import { completionRoute } from "./routes/completions.ts";
 import { embeddingRoute } from "./routes/texts/embeddings.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
-import { feedbackOutRoutes } from "./routes/feedback/feedback-out.ts";
+import { feedbackExportRoutes } from "./routes/feedback/feedback-export.ts";
 import { pageRoutes } from "./cors/page-routes.ts";
 import { entityLimitRoutes } from "./routes/keys/entity-limits.ts";
 import { keyRoutes } from "./routes/keys/keys.ts";
@@ -48,7 +48,7 @@ import { retentionRoutes } from "./routes/retention/retention.ts";
 import { promptTransferRoute } from "./routes/prompt-transfers.ts";
 import { callRoutes } from "./weave/call-routes.ts";
 import { tracedFileRoutes } from "./weave/file-routes.ts";
-import { firstRoutes, traceDeletionRoute } from "./weave/first-routes.ts";
+import { clientSetupRoutes, traceDeletionRoute } from "./weave/client-setup-routes.ts";
 import { objectRoutes } from "./weave/object-routes.ts";
 import { tableRoutes } from "./weave/table-routes.ts";
 import { messageRoute, tokenCountRoute } from "./anthropic/message-routes.ts";
@@ -211,10 +211,10 @@ export async function createHttpServer(
     guard(scope, "Basic", dependencies, counts);
     countPages(scope, reads);
     feedbackRoutes(scope, dependencies, bodies);
-    feedbackOutRoutes(scope, dependencies, reads);
+    feedbackExportRoutes(scope, dependencies, reads);
     queueRoutes(scope, dependencies);
     itemRoutes(scope, dependencies);
-    firstRoutes(scope, dependencies);
+    clientSetupRoutes(scope, dependencies);
     objectRoutes(scope, dependencies, bodies);
     tableRoutes(scope, dependencies, bodies);
     callRoutes(scope, dependencies, bodies);
@@ -231,17 +231,17 @@ function pathOf(url: string): string {
   return url.split("?", 1)[0] ?? url;
 }
 
-/** Parses JSON bodies; most routes get the value, those marked readApart the bytes. */
+/** Parses JSON bodies; most routes get the value, those marked rawBody the bytes. */
 function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"], budget: ByteBudget): void {
   const { json } = bodyLimits(settings);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {
     refuseEncoding(request.headers["content-encoding"]);
-    const { readsApart, headCheck } = request.routeOptions.config;
+    const { takesRawBody, headCheck } = request.routeOptions.config;
     // Null on routes without keys, contrary to its type; their bodies are small.
     const caller = request.caller as Caller | null;
     const held = budget.forBody(caller?.entity ?? keyless);
-    onceOver(request.response, () => held.release());
+    onResponseEnd(request.response, () => held.release());
     const body = await gatherBody(stream, {
       headers: request.headers,
       bytesMax: request.routeOptions.bodyLimit ?? settings.otherBodyBytes,
@@ -251,7 +251,7 @@ function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]
     });
     // Many small bodies take as long as a large one.
     if (body.byteCount > turnBodyBytes) await loopTurns.next(held.tenant);
-    return readsApart === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);
+    return takesRawBody === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);
   });
 }
 
@@ -276,7 +276,7 @@ function answerError(
   // The rest of the body will not be read, and a slow sender must not hold the connection for long.
   if (!request.raw.complete) {
     reply.header("connection", "close");
-    lingerFor(request.raw);
+    lingerBeforeClose(request.raw);
   }
   reply.header("x-request-id", request.id).code(answer.status).headers(answer.headers).send(answer.body);
 }

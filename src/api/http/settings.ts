@@ -94,7 +94,11 @@ const fixed = {
 };
 
 /** Returns the values derived from what an operator sets. */
-function following({ bodyBytes, bodyBytesInFlight, chatMessages }: SettingsOf<typeof schema> & typeof fixed) {
+function derivedSettings({
+  bodyBytes,
+  bodyBytesInFlight,
+  chatMessages,
+}: SettingsOf<typeof schema> & typeof fixed) {
   return {
     trajectoryBodyBytes: bodyBytes,
     feedbackBodyBytes: Math.floor(bodyBytes / 8),
@@ -111,7 +115,7 @@ function following({ bodyBytes, bodyBytesInFlight, chatMessages }: SettingsOf<ty
   };
 }
 
-export const httpSettings = section(schema, fixed, following);
+export const httpSettings = section(schema, fixed, derivedSettings);
 
 export type HttpSettings = SettingsIn<typeof httpSettings>;
 

@@ -3,10 +3,10 @@
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../base/domain/service-error.ts";
-import { lingerFor } from "./bodies/linger.ts";
+import { lingerBeforeClose } from "./bodies/linger.ts";
 import { errorAnswer } from "./errors.ts";
 import { refuseConnection } from "./refuse-connection.ts";
-import { idFor } from "./request-life.ts";
+import { idFor } from "./request-lifecycle.ts";
 
 /** Maximum number of connections; more are closed. A start takes seconds, and no request waits for anything. */
 const connectionsMax = 1024;
@@ -58,7 +58,7 @@ function answering(): Server {
     const isHealth = healthPaths.has((request.url ?? "").split("?", 1)[0]);
     const health = { status: "unavailable", state: "starting", reason, models: {} };
     const text = JSON.stringify(isHealth ? { ...health, ...body } : body);
-    if (!request.complete) lingerFor(request);
+    if (!request.complete) lingerBeforeClose(request);
     response.writeHead(status, {
       ...headers,
       "content-type": "application/json; charset=utf-8",

@@ -10,7 +10,7 @@ import type { Stores } from "../../store/database/stores.ts";
 import { storesInMemory } from "../../store/database/testing/stores-in-memory.ts";
 import { createMetrics } from "../../base/telemetry/metrics.ts";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
-import { readAllowedPlaces } from "./egress-allowlist.ts";
+import { readEgressAllowlist } from "./egress-allowlist.ts";
 import { Deliverer } from "./deliverer.ts";
 import { waitMs } from "./retry-plan.ts";
 import { webhookSettings, type WebhookSettings } from "./settings.ts";
@@ -35,7 +35,7 @@ async function worldOf(t: TestContext, settings: Partial<WebhookSettings> = {}):
     {
       store: stores.webhooks,
       bodyOf: async ({ type, subject }) => JSON.stringify({ type, subject }),
-      allowed: readAllowedPlaces(["127.0.0.1"]),
+      allowed: readEgressAllowlist(["127.0.0.1"]),
       userAgent: "hone-test",
       clock,
       random: seededRandom("deliverer"),

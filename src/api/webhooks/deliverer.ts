@@ -8,7 +8,7 @@ import type { Delivery, DeliveryAttempt, Webhook } from "../../base/domain/webho
 import type { DeliveryOutcome, WebhookStore } from "../../base/domain/webhooks/webhook-store.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
-import type { AllowedPlaces } from "./egress-allowlist.ts";
+import type { EgressAllowlist } from "./egress-allowlist.ts";
 import { waitMs } from "./retry-plan.ts";
 import { sendRequest, UnreachableReceiver, type SentRequest } from "./send-request.ts";
 import type { WebhookSettings } from "./settings.ts";
@@ -18,7 +18,7 @@ export interface DelivererDependencies {
   readonly store: WebhookStore;
   /** Returns the event as JSON for a receiver. */
   readonly bodyOf: (delivery: Delivery) => Promise<string>;
-  readonly allowed: AllowedPlaces;
+  readonly allowed: EgressAllowlist;
   readonly userAgent: string;
   readonly clock: Clock;
   readonly random: Random;

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readAllowedPlaces } from "./egress-allowlist.ts";
+import { readEgressAllowlist } from "./egress-allowlist.ts";
 
 /** True if a request for a host may go to an address, checked as in a real request. */
 function check(entries: readonly string[], host: string, address: string): boolean {
-  const places = readAllowedPlaces(entries);
-  return places.mayResolve(host) && places.mayConnect(host, address);
+  const allowlist = readEgressAllowlist(entries);
+  return allowlist.mayResolve(host) && allowlist.mayConnect(host, address);
 }
 
 test("allows nothing by default", () => {
-  assert.equal(readAllowedPlaces([]).isEmpty, true);
+  assert.equal(readEgressAllowlist([]).isEmpty, true);
   assert.equal(check([], "hooks.example.com", "203.0.113.7"), false);
   assert.equal(check(["other.example.com"], "hooks.example.com", "203.0.113.7"), false);
   assert.equal(check(["hooks.example.com"], "203.0.113.7", "203.0.113.7"), false);
@@ -98,5 +98,9 @@ test("refuses entries that are neither names nor networks", () => {
     "::1/129",
     "10.0.0.0/8/8",
   ])
-    assert.throws(() => readAllowedPlaces([entry]), { code: "invalid", message: /webhooks\.allowed/ }, entry);
+    assert.throws(
+      () => readEgressAllowlist([entry]),
+      { code: "invalid", message: /webhooks\.allowed/ },
+      entry,
+    );
 });

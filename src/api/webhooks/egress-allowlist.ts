@@ -3,7 +3,7 @@
 import { BlockList, isIP } from "node:net";
 import { invalid, quoted, type ServiceError } from "../../base/domain/service-error.ts";
 
-export interface AllowedPlaces {
+export interface EgressAllowlist {
   /** True if the operator allows no destination. */
   readonly isEmpty: boolean;
   /** True if a URL's host may be looked up: a listed name or address, or localhost if loopback is listed. */
@@ -45,7 +45,7 @@ const closedToNames = networksOf([
 ]);
 
 /** @throws ServiceError `invalid` for an entry that is neither a name nor a network */
-export function readAllowedPlaces(entries: readonly string[]): AllowedPlaces {
+export function readEgressAllowlist(entries: readonly string[]): EgressAllowlist {
   const names: string[] = [];
   const networks: string[] = [];
   for (const entry of entries.map((text) => text.toLowerCase())) {

@@ -42,12 +42,12 @@ export function nameResolver({
   return async (host, signal) => {
     signal.throwIfAborted();
     if (host === "localhost") return found(loopback);
-    const listed = addressesIn(await textOf(hostsFile), host);
+    const listed = addressesIn(await readTextFile(hostsFile), host);
     if (listed.length > 0) return found(listed);
     // One per call: cancelling ends all queries of a resolver, and a changed configuration is read.
     const resolver = new Resolver({ timeout: answerMs, tries });
     if (servers !== undefined) resolver.setServers(servers);
-    const candidates = candidatesOf(host, await textOf(resolverFile));
+    const candidates = candidatesOf(host, await readTextFile(resolverFile));
     signal.throwIfAborted();
     const cancel = (): void => resolver.cancel();
     signal.addEventListener("abort", cancel, { once: true });
@@ -70,12 +70,12 @@ function found(addresses: readonly string[]): readonly FoundAddress[] {
 }
 
 /** Empty if the file cannot be read; then only the name servers are asked. */
-async function textOf(path: string): Promise<string> {
+async function readTextFile(path: string): Promise<string> {
   return await readFile(path, "utf8").catch(() => "");
 }
 
 function addressesIn(hosts: string, host: string): readonly string[] {
-  return wordsOf(hosts).flatMap(([address = "", ...names]) =>
+  return splitWords(hosts).flatMap(([address = "", ...names]) =>
     isIP(address) !== 0 && names.some((name) => name.toLowerCase() === host) ? [address] : [],
   );
 }
@@ -84,7 +84,7 @@ function addressesIn(hosts: string, host: string): readonly string[] {
 function candidatesOf(host: string, configuration: string): readonly string[] {
   let search: readonly string[] = [];
   let dotsMin = 1;
-  for (const [keyword, ...words] of wordsOf(configuration)) {
+  for (const [keyword, ...words] of splitWords(configuration)) {
     if (keyword === "search" || keyword === "domain") search = words.slice(0, searchMax);
     if (keyword !== "options") continue;
     for (const word of words) dotsMin = Number(/^ndots:(\d{1,2})$/.exec(word)?.[1] ?? dotsMin);
@@ -94,7 +94,7 @@ function candidatesOf(host: string, configuration: string): readonly string[] {
 }
 
 /** Returns the words of each line, without comments. */
-function wordsOf(text: string): readonly (readonly string[])[] {
+function splitWords(text: string): readonly (readonly string[])[] {
   return text.split("\n").map((line) =>
     line
       .replace(/[#;].*$/, "")

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readAllowedPlaces } from "./egress-allowlist.ts";
+import { readEgressAllowlist } from "./egress-allowlist.ts";
 import { sendRequest, UnreachableReceiver, type SentRequest } from "./send-request.ts";
 import { nameResolver } from "./resolve-name.ts";
 import { serveNames } from "./testing/name-server.ts";
@@ -11,7 +11,7 @@ const here = ["127.0.0.1"];
 
 function check(url: string, allowed: readonly string[] = here, signal = never): Promise<SentRequest> {
   const request = { url, headers: { "webhook-id": "msg_1" }, body: '{"text":"👍"}' };
-  return sendRequest(request, readAllowedPlaces(allowed), { signal });
+  return sendRequest(request, readEgressAllowlist(allowed), { signal });
 }
 
 test("posts JSON and returns only the first bytes of the answer", async (t) => {
@@ -79,7 +79,7 @@ test("resolves a listed name, and hides its addresses from the webhook's owner",
   const resolve = nameResolver({ servers: [server.address], hostsFile: "/none", resolverFile: "/none" });
   const { port } = new URL(receiver.url);
   const send = (url: string, allowed: readonly string[], signal = never) =>
-    sendRequest({ url, headers: {}, body: "{}" }, readAllowedPlaces(allowed), { signal, resolve });
+    sendRequest({ url, headers: {}, body: "{}" }, readEgressAllowlist(allowed), { signal, resolve });
   const here = `http://here.test:${port}/`;
   assert.equal((await send(here, ["here.test", "127.0.0.1"])).status, 204);
   const closed = "here.test resolves to no address that this server may send to (webhooks.allowed)";

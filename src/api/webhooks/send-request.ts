@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import { retryAfterSeconds } from "../../base/domain/waiting/retry-after.ts";
 import { HttpClient, type FoundAddress, type HttpAnswer } from "../../base/http-client/http-client.ts";
 import { HttpFailure } from "../../base/http-client/http-failure.ts";
-import type { AllowedPlaces } from "./egress-allowlist.ts";
+import type { EgressAllowlist } from "./egress-allowlist.ts";
 import { plainHost } from "./egress-allowlist.ts";
 import { nameResolver, UnresolvedName, type ResolveName } from "./resolve-name.ts";
 
@@ -47,7 +47,7 @@ export interface SendingOptions {
  */
 export async function addressesOf(
   url: URL,
-  allowed: AllowedPlaces,
+  allowed: EgressAllowlist,
   { signal, resolve = nameResolver() }: SendingOptions,
 ): Promise<readonly FoundAddress[]> {
   const host = plainHost(url.hostname);
@@ -79,7 +79,7 @@ export async function addressesOf(
  */
 export async function sendRequest(
   { url, headers, body }: RequestToSend,
-  allowed: AllowedPlaces,
+  allowed: EgressAllowlist,
   options: SendingOptions,
 ): Promise<SentRequest> {
   const { signal } = options;

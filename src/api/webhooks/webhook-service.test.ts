@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Caller } from "../../base/domain/access.ts";
 import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { storesInMemory } from "../../store/database/testing/stores-in-memory.ts";
-import { readAllowedPlaces } from "./egress-allowlist.ts";
+import { readEgressAllowlist } from "./egress-allowlist.ts";
 import { nameResolver } from "./resolve-name.ts";
 import { webhookSettings } from "./settings.ts";
 import { serveNames, type NameServer } from "./testing/name-server.ts";
@@ -20,7 +20,7 @@ async function serviceOf(server: NameServer, allowed: readonly string[]) {
   const service = createWebhookService({
     store: (await storesInMemory(clock)).webhooks,
     clock,
-    allowed: readAllowedPlaces(allowed),
+    allowed: readEgressAllowlist(allowed),
     settings: webhookSettings.with(),
     resolve: nameResolver({ servers: [server.address], hostsFile: "/none", resolverFile: "/none" }),
   });

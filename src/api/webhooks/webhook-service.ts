@@ -14,7 +14,7 @@ import type {
   WebhookRequest,
 } from "../../base/domain/webhooks/webhook.ts";
 import type { WebhookStore } from "../../base/domain/webhooks/webhook-store.ts";
-import type { AllowedPlaces } from "./egress-allowlist.ts";
+import type { EgressAllowlist } from "./egress-allowlist.ts";
 import { nameResolver, type ResolveName } from "./resolve-name.ts";
 import { addressesOf, UnreachableReceiver } from "./send-request.ts";
 import type { WebhookSettings } from "./settings.ts";
@@ -61,7 +61,7 @@ export interface WebhookService {
 export interface WebhookDependencies {
   readonly store: WebhookStore;
   readonly clock: Clock;
-  readonly allowed: AllowedPlaces;
+  readonly allowed: EgressAllowlist;
   readonly settings: WebhookSettings;
   /** By default asks the machine's name servers. */
   readonly resolve?: ResolveName;
@@ -171,7 +171,7 @@ export function createWebhookService({
 }
 
 /** @throws ServiceError `invalid` for an invalid receiver URL */
-function readUrl(text: string, allowed: AllowedPlaces): URL {
+function readUrl(text: string, allowed: EgressAllowlist): URL {
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol) || text.length > urlLengthMax)
     throw invalid(

@@ -11,7 +11,7 @@ import {
   report,
 } from "../../base/validation/findings.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
-import type { WirePlaces } from "./field-paths.ts";
+import type { FieldPaths } from "./field-paths.ts";
 
 /** Schema of a body or a query. */
 export type ObjectSchema = TObject;
@@ -75,7 +75,7 @@ export interface DomainForm<Value> extends BodyForm<TObject> {
   /** @param body valid under the schema */
   to(this: void, body: object): Value;
   /** Path of each domain field in the body. */
-  readonly places: WirePlaces;
+  readonly fieldPaths: FieldPaths;
 }
 
 export function isDomainForm(form: BodyForm<TObject>): form is DomainForm<unknown> {

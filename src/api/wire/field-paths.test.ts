@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError, type ServiceErrorOptions } from "../../base/domain/service-error.ts";
-import { locate, type WirePlaces } from "./field-paths.ts";
+import { locate, type FieldPaths } from "./field-paths.ts";
 
-const places: WirePlaces = {
+const fieldPaths: FieldPaths = {
   model: ["body", "model_id"],
   "stopping.maxTokens": ["body", "max_tokens"],
   not_found: ["path", "model_id"],
@@ -12,7 +12,7 @@ const places: WirePlaces = {
 /** Returns a located error's content. */
 function located(options: ServiceErrorOptions) {
   const error = new ServiceError(options);
-  const result = locate(error, places);
+  const result = locate(error, fieldPaths);
   assert.ok(result instanceof ServiceError && result.cause === error);
   const { code, message, faults, retryAfterSeconds, obstacle } = result;
   return { code, message, faults, retryAfterSeconds, obstacle };
@@ -49,5 +49,5 @@ test("locates an error without a field by its code, and keeps its other content"
 
 test("returns other errors unchanged", () => {
   const error = new TypeError("x");
-  assert.equal(locate(error, places), error);
+  assert.equal(locate(error, fieldPaths), error);
 });

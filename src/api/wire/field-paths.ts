@@ -6,21 +6,21 @@ import { ServiceError } from "../../base/domain/service-error.ts";
  * Path of each field in the request, by the domain's name, dotted within a group (`stopping.maxTokens`), or by code
  * for errors that name no field.
  */
-export type WirePlaces = Readonly<Record<string, readonly string[]>>;
+export type FieldPaths = Readonly<Record<string, readonly string[]>>;
 
 /** Returns the error with the client's paths in its faults, and the client's field names in its texts. */
-export function locate(error: unknown, places: WirePlaces): unknown {
+export function locate(error: unknown, fieldPaths: FieldPaths): unknown {
   // A subclass, such as HTTP's refusals, already uses the client's names.
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
   const { code, retryAfterSeconds, obstacle } = error;
-  const message = spelled(error.message, places);
-  const place = placeOf(code, places);
+  const message = spelled(error.message, fieldPaths);
+  const place = placeOf(code, fieldPaths);
   const faults =
     error.faults.length === 0 && place !== undefined
       ? [{ location: place, message, type: code }]
       : error.faults.map((fault) => ({
-          location: onWire(fault.location, places),
-          message: spelled(fault.message, places),
+          location: onWire(fault.location, fieldPaths),
+          message: spelled(fault.message, fieldPaths),
           type: fault.type,
         }));
   return new ServiceError({
@@ -48,23 +48,23 @@ export function relocate(error: unknown, moved: (location: readonly string[]) =>
 }
 
 /** Replaces the field at the start of a location, which has at most two parts, by its path. */
-function onWire(location: readonly string[], places: WirePlaces): readonly string[] {
+function onWire(location: readonly string[], fieldPaths: FieldPaths): readonly string[] {
   for (const count of [2, 1]) {
-    const place = placeOf(location.slice(0, count).join("."), places);
+    const place = placeOf(location.slice(0, count).join("."), fieldPaths);
     if (place !== undefined) return [...place, ...location.slice(count)];
   }
   return location;
 }
 
 /** Replaces fields in backquotes by the client's names. */
-function spelled(text: string, places: WirePlaces): string {
+function spelled(text: string, fieldPaths: FieldPaths): string {
   return text.replaceAll(
     /`([\w.]+)`/g,
-    (quoted, field: string) => placeOf(field, places)?.slice(1).join(".") ?? quoted,
+    (quoted, field: string) => placeOf(field, fieldPaths)?.slice(1).join(".") ?? quoted,
   );
 }
 
 /** Texts may quote the client's input, so a name may be anything. */
-function placeOf(name: string, places: WirePlaces): readonly string[] | undefined {
-  return Object.hasOwn(places, name) ? places[name] : undefined;
+function placeOf(name: string, fieldPaths: FieldPaths): readonly string[] | undefined {
+  return Object.hasOwn(fieldPaths, name) ? fieldPaths[name] : undefined;
 }

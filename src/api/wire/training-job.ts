@@ -319,14 +319,14 @@ export function trainingJobBody(
             gradient_steps_saved: progress.savedStepCount,
           },
     seconds_left: endsAt === null ? null : Math.max(0, (endsAt.getTime() - now.getTime()) / 1000),
-    experimental_config: task.kind === "rl" ? trainingConfigBody(inEffect(task.config, job)) : null,
+    experimental_config: task.kind === "rl" ? trainingConfigBody(effectiveConfig(task.config, job)) : null,
     config:
       task.kind === "sft"
-        ? supervisedConfigBody({ ...task.config, basePrecision: precisionInEffect(task.config, job.pins) })
+        ? supervisedConfigBody({ ...task.config, basePrecision: effectivePrecision(task.config, job.pins) })
         : null,
     preference_config:
       task.kind === "preference"
-        ? preferenceConfigBody({ ...task.config, basePrecision: precisionInEffect(task.config, job.pins) })
+        ? preferenceConfigBody({ ...task.config, basePrecision: effectivePrecision(task.config, job.pins) })
         : null,
     config_not_applied: job.configNotApplied,
     counts:
@@ -359,13 +359,13 @@ export function trainingJobBody(
 }
 
 /** Fills in the server's values for settings that the job leaves open, once its first attempt has fixed them. */
-function inEffect(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig {
+function effectiveConfig(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig {
   const { weightDecay, gradientNormMax, klUpdateMax, batchTokens } = pins?.settings ?? {};
   const countsTokens = typeof batchTokens === "number" && batchTokens > 0;
   const isLeft = pins !== null && config.batchSize === null && config.stepCount === null;
   return {
     ...config,
-    basePrecision: precisionInEffect(config, pins),
+    basePrecision: effectivePrecision(config, pins),
     batchSize: isLeft && !countsTokens ? 1 : config.batchSize,
     weightDecay: config.weightDecay ?? (typeof weightDecay === "number" ? weightDecay : null),
     gradientNormMax: config.gradientNormMax ?? (typeof gradientNormMax === "number" ? gradientNormMax : null),
@@ -373,7 +373,7 @@ function inEffect(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig
   };
 }
 
-function precisionInEffect(
+function effectivePrecision(
   { basePrecision }: Pick<TrainingConfig, "basePrecision">,
   pins: TrainingJob["pins"],
 ): BasePrecision | null {

@@ -9,7 +9,7 @@ import { pageBody } from "./page.ts";
 import { trajectoryGroupBody, loggedMetricsAnswer } from "./trajectory.ts";
 
 /** Cuts the page so that its logs' trajectories fit in a page; at least one log remains. */
-export function withinContentBound(page: Page<TrajectoryLog>): Page<TrajectoryLog> {
+export function limitContent(page: Page<TrajectoryLog>): Page<TrajectoryLog> {
   const count = fittingCount(page.items.map(shownBytes), pageBytesMax);
   return { items: page.items.slice(0, count), hasMore: page.hasMore || count < page.items.length };
 }

@@ -8,13 +8,13 @@ import {
   tokenCountSchema,
 } from "../../wire/messages/messages-answer-schema.ts";
 import { countForm, messagesForm } from "../../wire/messages/messages-fields.ts";
-import { sentError } from "../../wire/messages/sent-places.ts";
+import { toSentError } from "../../wire/messages/sent-paths.ts";
 import { locate } from "../../wire/field-paths.ts";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
-import { endedFor, mapErrors } from "../request-life.ts";
+import { toAbortReason, mapErrors } from "../request-lifecycle.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import type { AnsweringRoute } from "../routes/answer-chat.ts";
 
@@ -28,14 +28,14 @@ export const messageRoute: AnsweringRoute<"message"> = {
     body: messagesForm.schema,
     response: answered("A message.", { json: messageSchema, events: messageEventSchema }),
   },
-  ask: ({ request, places, origins, ignored, notices, isStream }, begin) => ({
+  ask: ({ request, fieldPaths, origins, ignored, notices, isStream }, begin) => ({
     ignored,
     notices,
     isStream,
     isNamed: true,
     keepAliveEvent: ping,
     begin: (signal) =>
-      begin(request, { signal, located: (error) => sentError(locate(error, places), origins) }),
+      begin(request, { signal, located: (error) => toSentError(locate(error, fieldPaths), origins) }),
     whole: (header) => wholeMessage(request, header),
     stream: (header) => messageEvents(request, header),
   }),
@@ -57,10 +57,10 @@ export function tokenCountRoute(
       json: tokenCountSchema,
       options: { bodyLimit: settings.chatBodyBytes },
     },
-    async ({ body: { request: asked, places, origins }, caller, reply }) => {
+    async ({ body: { request: asked, fieldPaths, origins }, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const { tokenIds } = await mapErrors(tokenization.tokenize(asked, caller, { signal }), (error) =>
-        sentError(locate(endedFor(error, signal), places), origins),
+        toSentError(locate(toAbortReason(error, signal), fieldPaths), origins),
       );
       return { input_tokens: tokenIds.length };
     },

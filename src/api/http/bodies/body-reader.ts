@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
-import { requestIdOf } from "../request-life.ts";
+import { requestIdOf } from "../request-lifecycle.ts";
 import { bodyLimits, type HttpSettings } from "../settings.ts";
 import type { BodyForm, ObjectSchema } from "../../wire/body.ts";
 import type { BodyLimits } from "../../wire/body-limits.ts";
@@ -46,10 +46,10 @@ const poolOptions = {
 };
 
 /** Marks a route whose handler reads its body with a {@link BodyReader}. */
-export const readApart = { config: { readsApart: true } } as const;
+export const rawBody = { config: { takesRawBody: true } } as const;
 
 /** A body read by a {@link BodyReader}, and the value that an endpoint's handler gets. */
-export interface ApartForm<Value extends Ignoring = Ignoring> extends BodyForm<ObjectSchema> {
+export interface RawBodyForm<Value extends Ignoring = Ignoring> extends BodyForm<ObjectSchema> {
   readonly read: (request: FastifyRequest) => Promise<Value>;
 }
 
@@ -57,7 +57,7 @@ interface Ignoring {
   readonly ignored: readonly string[];
 }
 
-export function isApartForm(form: BodyForm<ObjectSchema>): form is ApartForm {
+export function isRawBodyForm(form: BodyForm<ObjectSchema>): form is RawBodyForm {
   return "read" in form;
 }
 
@@ -78,7 +78,7 @@ export class BodyReader {
   /**
    * Reads a body as the given kind, and transfers its pieces to the worker.
    *
-   * @param body as routes marked {@link readApart} receive it
+   * @param body as routes marked {@link rawBody} receive it
    * @throws ServiceError with the body's faults; `too_large` if reading it takes more memory than available
    */
   async read<Kind extends BodyKind>(
@@ -106,7 +106,7 @@ export class BodyReader {
     kind: Kind,
     { schema }: BodyForm<ObjectSchema>,
     contextOf?: (request: FastifyRequest) => KindContext,
-  ): ApartForm<BodyTasks[Kind]["result"]> {
+  ): RawBodyForm<BodyTasks[Kind]["result"]> {
     return { schema, read: (request) => this.read(kind, request, contextOf?.(request)) };
   }
 

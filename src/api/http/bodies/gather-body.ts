@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
-import { wentAway } from "../request-life.ts";
+import { clientDisconnected } from "../request-lifecycle.ts";
 
 /** Pieces of a body in order, each with its own buffer. */
 export interface GatheredBody {
@@ -161,7 +161,7 @@ async function gather(
   { headers, bytesMax, held, head, onReading }: GatherOptions,
 ): Promise<GatheredBody> {
   // A closed stream emits nothing more, not even `close`.
-  if (stream.destroyed) throw wentAway();
+  if (stream.destroyed) throw clientDisconnected();
   const declared = headers["content-length"] === undefined ? null : Number(headers["content-length"]);
   if (declared !== null && declared > bytesMax) throw tooLarge(bytesMax);
   // Refuses a body that cannot fit immediately instead of when the room runs out.
@@ -171,7 +171,7 @@ async function gather(
   const checkHead = headChecker(head);
   let checked: Promise<void> | undefined;
   onReading?.();
-  await eachPiece(stream, held.tenant, (piece) => {
+  await forEachPiece(stream, held.tenant, (piece) => {
     if (gathered.byteCount + piece.length > bytesMax) throw tooLarge(bytesMax);
     held.add(piece.length);
     gathered.add(piece);
@@ -267,7 +267,7 @@ const turnBytes = 1 << 14;
  * could be answered. Large pieces take turns per tenant; otherwise each connection would deliver megabytes before
  * anything else runs.
  */
-export function eachPiece(
+export function forEachPiece(
   stream: Readable,
   tenant: string,
   onPiece: (piece: Buffer) => Promise<void> | undefined,
@@ -296,8 +296,8 @@ export function eachPiece(
       });
     };
     const onEnd = (): void => end(resolve);
-    const onError = (cause: unknown): void => end(() => reject(wentAway(cause)));
-    const onClose = (): void => end(() => reject(wentAway()));
+    const onError = (cause: unknown): void => end(() => reject(clientDisconnected(cause)));
+    const onClose = (): void => end(() => reject(clientDisconnected()));
     stream.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
   });
 }

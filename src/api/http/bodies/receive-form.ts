@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import type { FastifyRequest } from "fastify";
 import { quoted, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
 import { HttpRefusal } from "../errors.ts";
-import { wentAway } from "../request-life.ts";
+import { clientDisconnected } from "../request-lifecycle.ts";
 import { askForBody } from "./body-reader.ts";
 
 /** Stores the bytes of a form's file. */
@@ -44,7 +44,7 @@ export async function receiveForm<Received>(
 ): Promise<ReceivedForm<Received>> {
   if (!request.isMultipart()) throw notForm(request.headers["content-type"]);
   // For a closed body the form parser would wait forever.
-  if (request.raw.destroyed) throw wentAway();
+  if (request.raw.destroyed) throw clientDisconnected();
   askForBody(request);
   let file: ReceivedForm<Received>["file"] = null;
   const fields = new Map<string, unknown>();
@@ -82,7 +82,7 @@ function refusal(...faults: readonly Fault[]): ServiceError {
 
 /** Converts an error of the form parser: the form is invalid, or the client disconnected. */
 function unreadable(request: FastifyRequest, cause: unknown): ServiceError {
-  if (request.raw.destroyed && !request.raw.complete) return wentAway(cause);
+  if (request.raw.destroyed && !request.raw.complete) return clientDisconnected(cause);
   const reason = cause instanceof Error ? cause.message : String(cause);
   const message = `The form cannot be read: ${reason}. Send multipart/form-data with the file in the part \`file\`.`;
   return new ServiceError({

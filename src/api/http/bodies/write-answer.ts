@@ -3,8 +3,8 @@
 import type { FastifyReply } from "fastify";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { jsonPieces, type TakeBytes } from "../../wire/json-text.ts";
-import { sendPieces } from "../patient-answer.ts";
-import { onceOver } from "../request-life.ts";
+import { sendPieces } from "../paced-answer.ts";
+import { onResponseEnd } from "../request-lifecycle.ts";
 import type { HttpSettings } from "../settings.ts";
 import type { ByteBudget } from "./gather-body.ts";
 
@@ -62,7 +62,7 @@ const freeBytes = 1 << 20;
  */
 export function answerBytes(reply: AnsweredReply, budget: ByteBudget): TakeBytes {
   const held = budget.forAnswer(reply.request.caller.entity, freeBytes);
-  onceOver(reply.raw, () => held.release());
+  onResponseEnd(reply.raw, () => held.release());
   return (added) => held.add(added);
 }
 

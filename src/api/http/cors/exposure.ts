@@ -40,7 +40,7 @@ function countOf(name: string, rawHeaders: readonly string[]): number {
 }
 
 function refuseForeign(request: FastifyRequest, isNamed: boolean): void {
-  const sign = signOfForeign(request, isNamed);
+  const sign = findForeignSign(request, isNamed);
   if (sign !== null) throw foreign(sign.header, sign.what);
   if (!isNamed && request.headers["sec-fetch-site"] === "cross-site")
     throw foreign("sec-fetch-site", "The request is another site's");
@@ -61,7 +61,7 @@ export interface ForeignSign {
  *
  * @param isNamed true if the operator named the request's origin
  */
-export function signOfForeign(
+export function findForeignSign(
   { headers: { host, origin }, url }: Pick<FastifyRequest, "headers" | "url">,
   isNamed: boolean,
 ): ForeignSign | null {

@@ -34,7 +34,7 @@ const forms: { readonly [Scheme in AuthenticationScheme]: string } = {
 };
 
 /** Returns the caller for all requests if authentication is off. */
-export function openCaller(entity: string): Caller {
+export function unauthenticatedCaller(entity: string): Caller {
   return { keyId: "none", entity, role: "admin", owner: entity, scopes: null, project: null };
 }
 
@@ -79,7 +79,7 @@ export function authenticateUser(
 }
 
 /** An authenticated caller and the key; null for users of the operator's sign-in. */
-export interface Opened {
+export interface AuthenticatedCaller {
   readonly caller: Caller;
   readonly key: OpeningKey | null;
 }
@@ -102,7 +102,7 @@ export async function authenticate(
   { keys, users, clock, onUnknownKey }: AuthenticationDependencies,
   scheme: AuthenticationScheme,
   header: string | undefined,
-): Promise<Opened> {
+): Promise<AuthenticatedCaller> {
   if (header === undefined) throw refusal(scheme, "There are no credentials");
   const [given = "", credentials = "", ...rest] = header.trim().split(/\s+/);
   // Never repeats what was sent: a key without a scheme is in the scheme's place.

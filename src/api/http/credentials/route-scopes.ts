@@ -127,8 +127,8 @@ export function refuseRoute(caller: Caller, method: string, route: string): void
   if (scopes !== null && !scopes.some((scope) => opens?.scopes.includes(scope))) {
     const wanted = opens === null || opens.scopes.length === 0 ? null : opens.scopes;
     throw refusal(
-      `This key is for ${inWords(scopes, "and")} only, and ${method} ${route} is for ${
-        wanted === null ? "keys without such limits" : `keys for ${inWords(wanted, "or")}`
+      `This key is for ${joinWords(scopes, "and")} only, and ${method} ${route} is for ${
+        wanted === null ? "keys without such limits" : `keys for ${joinWords(wanted, "or")}`
       }. Use another key, or have an administrator change the scopes of this one.`,
     );
   }
@@ -142,7 +142,7 @@ export function refuseRoute(caller: Caller, method: string, route: string): void
   }
 }
 
-function inWords(scopes: readonly KeyScope[], joint: "and" | "or"): string {
+function joinWords(scopes: readonly KeyScope[], joint: "and" | "or"): string {
   return scopes.map((scope) => `\`${scope}\``).join(` ${joint} `);
 }
 

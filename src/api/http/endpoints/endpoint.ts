@@ -16,9 +16,9 @@ import {
   type ObjectSchema,
   type ValueOf,
 } from "../../wire/body.ts";
-import { locate, type WirePlaces } from "../../wire/field-paths.ts";
+import { locate, type FieldPaths } from "../../wire/field-paths.ts";
 import { answered, type AnswerSchemas } from "../documentation/document-routes.ts";
-import { type ApartForm, isApartForm, readApart } from "../bodies/body-reader.ts";
+import { type RawBodyForm, isRawBodyForm, rawBody } from "../bodies/body-reader.ts";
 import { nameIgnored, readBody, readQuery } from "../input/read-input.ts";
 import { type PathParameter, type PathParameterName, pathParameters } from "./path-parameters.ts";
 
@@ -30,7 +30,7 @@ interface EndpointGroup {
   readonly tag: string;
   readonly scheme?: "bearer" | "basic";
   /** Field path for each field that errors name; unknown ids in the path need no entry. */
-  readonly places?: WirePlaces;
+  readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
 }
 
@@ -45,7 +45,7 @@ interface Endpoint<Route extends string, Query, Body, Found> extends AnswerSchem
   readonly answer: string;
   /** Documentation that follows from nothing else here, such as a body that the handler reads itself. */
   readonly documented?: FastifySchema;
-  readonly places?: WirePlaces;
+  readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
 }
 
@@ -69,7 +69,7 @@ type NamesIn<Route extends string> = Route extends `${string}:${infer Rest}`
 export type ParametersOf<Route extends string> = Readonly<Record<NamesIn<Route>, string>>;
 
 type BodyValue<Body> =
-  Body extends ApartForm<infer Value>
+  Body extends RawBodyForm<infer Value>
     ? Value
     : Body extends DomainForm<infer Value>
       ? Value
@@ -94,34 +94,34 @@ export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoi
   return (route, endpoint, handler) => {
     const [method = "", url = ""] = route.split(" ");
     const names = [...url.matchAll(/:(\w+)/g)].map(([, name]) => name as PathParameterName);
-    const atPath: WirePlaces = names.length === 0 ? {} : { not_found: ["path", names.at(-1) ?? ""] };
+    const atPath: FieldPaths = names.length === 0 ? {} : { not_found: ["path", names.at(-1) ?? ""] };
     const { find, query, body } = endpoint;
-    const places = {
+    const fieldPaths = {
       ...atPath,
       ...Object.fromEntries(Object.keys(query?.properties ?? {}).map((name) => [name, ["query", name]])),
-      ...placesOf(body),
-      ...group.places,
-      ...endpoint.places,
+      ...fieldPathsOf(body),
+      ...group.fieldPaths,
+      ...endpoint.fieldPaths,
     };
     const options = { ...group.options, ...endpoint.options };
-    const isApart = body !== undefined && isApartForm(body);
+    const isApart = body !== undefined && isRawBodyForm(body);
     app.route({
       ...options,
-      ...(isApart ? { config: { ...options.config, ...readApart.config } } : {}),
+      ...(isApart ? { config: { ...options.config, ...rawBody.config } } : {}),
       method,
       url,
       schema: documentation(group, endpoint, names),
       handler: async (request, reply) => {
         const { caller } = request;
-        let namedBy: WirePlaces = atPath;
+        let namedBy: FieldPaths = atPath;
         try {
           const params = readParameters<typeof route>(request, names);
           const found = await find?.(params, caller);
           const sent = {
             query: query === undefined ? undefined : readQuery(query, request, reply),
-            body: body === undefined ? undefined : await bodyOf(body, request, reply),
+            body: body === undefined ? undefined : await readRouteBody(body, request, reply),
           };
-          namedBy = places;
+          namedBy = fieldPaths;
           const input = { params, found, ...sent, caller, request, reply };
           // Safe cast: each part was read by its typed reader.
           return await handler(input as Parameters<typeof handler>[0]);
@@ -156,18 +156,18 @@ function documentation(
   };
 }
 
-function placesOf(body: BodyForm<ObjectSchema> | undefined): WirePlaces {
+function fieldPathsOf(body: BodyForm<ObjectSchema> | undefined): FieldPaths {
   if (body === undefined) return {};
-  if (isDomainForm(body)) return body.places;
+  if (isDomainForm(body)) return body.fieldPaths;
   return Object.fromEntries(Object.keys(body.schema.properties).map((name) => [name, ["body", name]]));
 }
 
-async function bodyOf(
+async function readRouteBody(
   form: BodyForm<ObjectSchema>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  if (isApartForm(form)) {
+  if (isRawBodyForm(form)) {
     const read = await form.read(request);
     nameIgnored(reply, read.ignored);
     return read;

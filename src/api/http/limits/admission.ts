@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Allowance, Limited, KeyLimits } from "../../../base/domain/keys/limits.ts";
 import type { RateLimiter } from "../../../access/keys/limits/rate-limiter.ts";
 import { asksModels } from "../credentials/route-scopes.ts";
-import { onceOver, wentAway } from "../request-life.ts";
+import { onResponseEnd, clientDisconnected } from "../request-lifecycle.ts";
 import { rateHeaders } from "./rate-headers.ts";
 import type { AccessKey } from "../../../base/domain/access.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
@@ -21,7 +21,7 @@ declare module "fastify" {
  * @param limitedBy returns the key and the entity that the request counts for
  * @throws LimitRefusal
  */
-export async function letIn(
+export async function admitRequest(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   limitedBy: () => Promise<readonly Limited[]>,
   limiter: Pick<RateLimiter, "admit">,
@@ -30,8 +30,8 @@ export async function letIn(
   const limited = await limitedBy();
   if (limited.length === 0) return;
   const allowance = await limiter.admit(limited);
-  onceOver(reply.raw, () => allowance.leave());
-  if (reply.raw.destroyed) throw wentAway();
+  onResponseEnd(reply.raw, () => allowance.leave());
+  if (reply.raw.destroyed) throw clientDisconnected();
   request.allowance = allowance;
   writeStandings(request, reply);
 }
@@ -48,7 +48,7 @@ export function writeStandings({ allowance }: FastifyRequest, reply: FastifyRepl
  * @param ofEntity the entity's own limits
  * @param defaults limits that apply where the entity has none
  */
-export function limitedOf(
+export function limitsFor(
   {
     entity,
     key,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lengthInWords, rateHeaders } from "./rate-headers.ts";
+import { formatDuration, rateHeaders } from "./rate-headers.ts";
 
 test("formats durations as OpenAI does", () => {
   const written = { 0: "0s", 0.0004: "1ms", 0.12: "120ms", 1: "1s", 8.2: "9s", 59.5: "1m0s", 360: "6m0s" };
-  for (const [seconds, text] of Object.entries(written)) assert.equal(lengthInWords(Number(seconds)), text);
+  for (const [seconds, text] of Object.entries(written)) assert.equal(formatDuration(Number(seconds)), text);
 });
 
 test("sends no header without a limit", () => {

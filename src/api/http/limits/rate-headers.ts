@@ -12,7 +12,7 @@ export function rateHeaders(standings: RateStandings): Record<string, string> {
     if (standing === null) continue;
     headers[`x-ratelimit-limit-${kind}`] = String(standing.limit);
     headers[`x-ratelimit-remaining-${kind}`] = String(standing.remaining);
-    headers[`x-ratelimit-reset-${kind}`] = lengthInWords(standing.resetSeconds);
+    headers[`x-ratelimit-reset-${kind}`] = formatDuration(standing.resetSeconds);
   }
   return headers;
 }
@@ -23,7 +23,7 @@ export const rateHeaderNames: readonly string[] = kinds.flatMap((kind) =>
 );
 
 /** Formats a duration as Go and OpenAI do: `0s`, `120ms`, `8s`, `6m0s`. Rounded up. */
-export function lengthInWords(seconds: number): string {
+export function formatDuration(seconds: number): string {
   if (seconds <= 0) return "0s";
   if (seconds < 1) return `${Math.ceil(seconds * 1000)}ms`;
   const whole = Math.ceil(seconds);

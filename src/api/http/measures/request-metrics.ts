@@ -30,7 +30,7 @@ declare module "fastify" {
 }
 
 /** Records that a completion has begun for the request. */
-export function noted(completion: ChatCompletion, request: FastifyRequest): ChatCompletion {
+export function trackCompletion(completion: ChatCompletion, request: FastifyRequest): ChatCompletion {
   (request.completions ??= []).push(completion);
   return completion;
 }

@@ -24,14 +24,14 @@ interface Waiter {
 export class ReadBudget {
   readonly #limits: ReadLimits;
   readonly #shares: TenantShares;
-  readonly #places: TenantShares;
+  readonly #slots: TenantShares;
   /** Waiting readers in order of arrival. */
   #waiting: readonly Waiter[] = [];
 
   constructor(limits: ReadLimits) {
     this.#limits = limits;
     this.#shares = new TenantShares(limits.bytesMax);
-    this.#places = new TenantShares(limits.waitingMax);
+    this.#slots = new TenantShares(limits.waitingMax);
   }
 
   /** Bytes taken and not returned. */
@@ -77,17 +77,17 @@ export class ReadBudget {
       };
       const waiter = { client, byteCount, begin };
       signal.addEventListener("abort", onAbort, { once: true });
-      const hasPlace = this.#places.roomFor(client) >= 1;
-      this.#places.change(client, 1);
+      const hasSlot = this.#slots.roomFor(client) >= 1;
+      this.#slots.change(client, 1);
       this.#waiting = [...this.#waiting, waiter];
       this.#admit();
-      if (!hasPlace && this.#waiting.includes(waiter)) giveUp(tooManyWait(this.#places.usedBy(client) - 1));
+      if (!hasSlot && this.#waiting.includes(waiter)) giveUp(tooManyWait(this.#slots.usedBy(client) - 1));
     });
   }
 
   #leave(waiter: Waiter): void {
     this.#waiting = this.#waiting.filter((one) => one !== waiter);
-    this.#places.change(waiter.client, -1);
+    this.#slots.change(waiter.client, -1);
   }
 
   /** Admits waiting readers: first the client with the smallest share, and within a client in order of arrival. */

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
-import { onceOver } from "../request-life.ts";
+import { onResponseEnd } from "../request-lifecycle.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import type { HttpSettings } from "../settings.ts";
 import { ReadBudget, readerBytes, type ReadShare } from "./read-budget.ts";
@@ -40,7 +40,7 @@ export function readBudget(settings: HttpSettings, metrics: Metrics): ReadBudget
  */
 export async function beginReading(reply: FastifyReply, budget: ReadBudget): Promise<ReadShare> {
   const share = budget.share(reply.request.caller.entity, abandonedSignal(reply));
-  onceOver(reply.raw, () => share.release());
+  onResponseEnd(reply.raw, () => share.release());
   await share.hold(readerBytes);
   return share;
 }

@@ -13,17 +13,17 @@ import type {
 } from "../../../base/domain/chat.ts";
 import type { BodyKind, BodyTasks } from "../../wire/body-tasks.ts";
 import type { TakeBytes } from "../../wire/json-text.ts";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import { rawBody, type BodyReader } from "../bodies/body-reader.ts";
 import type { ByteBudget } from "../bodies/gather-body.ts";
 import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { ErrorBody } from "../errors.ts";
-import { endAfter, firstOrSilence, openEventStream } from "../event-reply.ts";
+import { finishStream, waitBeforeStreaming, openEventStream } from "../event-reply.ts";
 import { nameIgnored } from "../input/read-input.ts";
 import { writeStandings } from "../limits/admission.ts";
-import { endedFor, refuseStrangeId } from "../request-life.ts";
+import { toAbortReason, refuseStrangeId } from "../request-lifecycle.ts";
 import { abandonedSignal } from "../request-scope.ts";
-import { noted } from "../measures/request-metrics.ts";
+import { trackCompletion } from "../measures/request-metrics.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { locate } from "../../wire/field-paths.ts";
 import { chatAnswerSchema, chatChunkSchema } from "../../wire/chat/chat-answer-schema.ts";
@@ -54,7 +54,7 @@ interface AnswerWriter<Step> {
 }
 
 /** A request that was read, and how to answer it. */
-interface AskedChat<Step> {
+interface PreparedChat<Step> {
   readonly ignored: readonly string[];
   /** Notices for the client about how the request was read, as sentences. */
   readonly notices: readonly string[];
@@ -87,7 +87,7 @@ export interface AnsweringRoute<Kind extends BodyKind, Step = readonly ChatDelta
     readonly body: unknown;
     readonly response: unknown;
   };
-  readonly ask: (read: BodyTasks[Kind]["result"], begin: BeginChat) => AskedChat<Step>;
+  readonly ask: (read: BodyTasks[Kind]["result"], begin: BeginChat) => PreparedChat<Step>;
 }
 
 /** Adds a route that answers from a model. */
@@ -102,18 +102,18 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
     const read = await bodies.read(kind, request);
     const signal = abandonedSignal(reply);
     const begin: BeginChat = async (chat, options) => {
-      const located = (error: unknown): unknown => options.located(endedFor(error, signal));
+      const located = (error: unknown): unknown => options.located(toAbortReason(error, signal));
       const { caller, allowance, span } = request;
       // A body may contain many requests.
       await loopTurns.next(caller.entity);
       const begun = await dependencies.chat.begin(chat, caller, { ...options, allowance, located, span });
       writeStandings(request, reply);
-      return noted(begun, request);
+      return trackCompletion(begun, request);
     };
     return answerChat(ask(read, begin), { reply, signal, budget }, dependencies);
   };
   const options = {
-    ...readApart,
+    ...rawBody,
     bodyLimit: dependencies.settings.chatBodyBytes,
     schema: { ...schema, tags: ["chat"], security: [{ bearer: [] }] },
   };
@@ -122,7 +122,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
 
 /** Returns the whole answer, or the reply that was taken over for a stream. */
 async function answerChat<Step>(
-  asked: AskedChat<Step>,
+  asked: PreparedChat<Step>,
   {
     reply,
     signal,
@@ -155,7 +155,7 @@ async function answerChat<Step>(
 }
 
 async function stream<Step>(
-  asked: AskedChat<Step>,
+  asked: PreparedChat<Step>,
   beginning: Promise<ChatCompletion<Step>>,
   {
     reply,
@@ -164,7 +164,7 @@ async function stream<Step>(
   }: { readonly reply: FastifyReply; readonly take: TakeBytes; readonly dependencies: HttpDependencies },
 ): Promise<FastifyReply> {
   // Errors before the beginning get an ordinary answer, unless that takes too long.
-  await firstOrSilence(beginning, dependencies);
+  await waitBeforeStreaming(beginning, dependencies);
   const events = openEventStream(reply, dependencies, {
     isNamed: asked.isNamed ?? false,
     ...(asked.keepAliveEvent === undefined ? {} : { keepAliveEvent: asked.keepAliveEvent }),
@@ -179,7 +179,7 @@ async function stream<Step>(
   };
   const failure = (body: ErrorBody): readonly object[] =>
     writer === null ? [asked.failure?.(body) ?? body] : (writer.fail?.(body) ?? [body]);
-  await endAfter(events, sendAll, { request: reply.request, logger: dependencies.logger, failure });
+  await finishStream(events, sendAll, { request: reply.request, logger: dependencies.logger, failure });
   return reply;
 }
 
@@ -208,11 +208,11 @@ export const chatCompletionRoute: AnsweringRoute<"chat"> = {
     body: chatRequestSchema,
     response: answered("A completion.", { json: chatAnswerSchema, events: chatChunkSchema }),
   },
-  ask: ({ request, form, places, ignored, notices }, begin) => ({
+  ask: ({ request, form, fieldPaths, ignored, notices }, begin) => ({
     ignored,
     notices,
     isStream: form.isStream,
-    begin: (signal) => begin(request, { signal, located: (error) => locate(error, places) }),
+    begin: (signal) => begin(request, { signal, located: (error) => locate(error, fieldPaths) }),
     whole: (header, take) => chatAnswer(request, form, { header, take }),
     stream: (header) => chatChunks(request, form, header),
   }),

@@ -24,9 +24,9 @@ export const completionRoute: AnsweringRoute<"completion", RequestDeltas> = {
     response: answered("A completion.", { json: completionAnswerSchema, events: completionChunkSchema }),
   },
   ask(read, begin) {
-    const { requests, places, form, ignored } = read;
+    const { requests, fieldPaths, form, ignored } = read;
     const beginOne: BeginOne = (index, options) =>
-      begin(requests[index], { ...options, located: (error) => locate(error, places[index]) });
+      begin(requests[index], { ...options, located: (error) => locate(error, fieldPaths[index]) });
     return {
       ignored,
       notices: [],

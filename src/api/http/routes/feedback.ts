@@ -11,7 +11,7 @@ import { newBatchAnswer } from "../../wire/feedback/batch-answer.ts";
 import type { ReadFeedbackBatch } from "../../wire/feedback/read-feedback-batch.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { readsPage } from "../memory-budget/stored-reads.ts";
-import { sendPieces } from "../patient-answer.ts";
+import { sendPieces } from "../paced-answer.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { feedbackPurgeAnswerSchema, feedbackPurgeForm, idsIn } from "../../wire/feedback/feedback-purge.ts";
 import {
@@ -87,7 +87,7 @@ export function feedbackRoutes(
       body: bodies.form("feedback replacement", feedbackReplaceForm),
       answer: "The record.",
       json: feedbackSchema,
-      places: unknownRecord,
+      fieldPaths: unknownRecord,
     },
     async ({ body: { value: body }, caller }) => {
       const replaced = await feedback.replace(body.feedback_id, toFeedbackInput(body), caller);
@@ -131,7 +131,7 @@ export function feedbackRoutes(
       body: feedbackHistoryForm,
       answer: "A page of revisions.",
       json: feedbackHistorySchema,
-      places: unknownRecord,
+      fieldPaths: unknownRecord,
       options: { ...readsPage, bodyLimit: settings.feedbackBodyBytes },
     },
     async ({ body: { project_id: projectId, feedback_id: id, after = null, limit }, caller }) => {

@@ -30,23 +30,23 @@ export function healthRoutes(
   for (const url of ["/health", "/v1/health", "/ping"] as const)
     on(
       `GET ${url}`,
-      { summary: "Check whether the server can serve", ...wellOr503(healthSchema) },
+      { summary: "Check whether the server can serve", ...checkAnswers(healthSchema) },
       ({ request, reply }) => {
         const { state, reason, models } = healthOf(dependencies);
         if (state === "ready") return { status: "ok", state, reason, models };
         const why = `The server is ${state}${reason === "" ? "" : `: ${reason}`}`;
-        return unwell(request, reply, { state, reason, models }, why);
+        return failedCheck(request, reply, { state, reason, models }, why);
       },
     );
   on(
     "GET /v1/system-check",
-    { summary: "Check each part of the server", ...wellOr503(systemCheckSchema) },
+    { summary: "Check each part of the server", ...checkAnswers(systemCheckSchema) },
     async ({ request, reply }) => {
       const parts = await checkParts(dependencies);
       const faults = Object.entries(parts).filter(([, part]) => part !== "ok");
       const told = { ...parts, note: dependencies.databaseNote() ?? "" };
       if (faults.length === 0) return { status: "ok", ...told };
-      return unwell(request, reply, told, faults.map(([name, fault]) => `${name}: ${fault}`).join(" "));
+      return failedCheck(request, reply, told, faults.map(([name, fault]) => `${name}: ${fault}`).join(" "));
     },
   );
   on(
@@ -78,7 +78,7 @@ export function healthRoutes(
 }
 
 /** Returns the answers of a check; a 503 says what is wrong. */
-function wellOr503(json: object) {
+function checkAnswers(json: object) {
   const answer = "The server is healthy.";
   const content = { "application/json": { schema: unhealthySchema } };
   const down = { description: "The server is unhealthy.", content };
@@ -118,7 +118,7 @@ async function outcomeOf(check: () => Promise<void>): Promise<string> {
 }
 
 /** Adds the error body to a failed check, with its finding, for clients that read nothing else. */
-function unwell(request: FastifyRequest, reply: FastifyReply, parts: object, why: string): object {
+function failedCheck(request: FastifyRequest, reply: FastifyReply, parts: object, why: string): object {
   const { status, headers, body } = errorAnswer(
     new ServiceError({ code: "unavailable", message: why }),
     request.id,

@@ -10,7 +10,7 @@ import {
   modelCreateForm,
   modelDeletionSchema,
   modelQuerySchema,
-  registrationPlaces,
+  registrationPaths,
 } from "../../wire/models/model.ts";
 import { pageAnswer, pageRequest, pageSchema } from "../../wire/page.ts";
 import { reachModel } from "./reach.ts";
@@ -23,7 +23,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
     reachModel(dependencies, caller, id);
   on(
     "POST /v1/preview/models",
-    { summary: "Register a model to train", body: modelCreateForm, places: registrationPlaces, ...one },
+    { summary: "Register a model to train", body: modelCreateForm, fieldPaths: registrationPaths, ...one },
     async ({ body: { entity, loraRank, loraAlpha, targetModules, ...named }, caller }) => {
       const adapter = { rank: loraRank, alpha: loraAlpha, targets: targetModules };
       // A model without an entity belongs to the caller's.

@@ -8,9 +8,9 @@ import { transferRequestSchema } from "../../wire/transfer/transfer-request.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { HttpRefusal } from "../errors.ts";
-import { sendPieces } from "../patient-answer.ts";
+import { sendPieces } from "../paced-answer.ts";
 import type { GuardCounts } from "../request-scope.ts";
-import { onceOver } from "../request-life.ts";
+import { onResponseEnd } from "../request-lifecycle.ts";
 
 /** Room for a handle and an entity's name. */
 const bodyBytesMax = 4096;
@@ -48,7 +48,7 @@ export function promptTransferRoute(
         return refuseUnsigned(request, error.message);
       });
       if (held === null) throw notHeld();
-      onceOver(reply.raw, connections.enter(request.raw.socket, asked.entity));
+      onResponseEnd(reply.raw, connections.enter(request.raw.socket, asked.entity));
       reply.type("application/octet-stream").header("content-length", held.byteLength);
       return sendPieces(reply, held.pieces, settings);
     },

@@ -3,7 +3,7 @@ import { locate } from "../../wire/field-paths.ts";
 import { responsesForm } from "../../wire/responses/responses-fields.ts";
 import { responseEventSchema, responseSchema } from "../../wire/responses/responses-answer-schema.ts";
 import { responseError, responseEvents, wholeResponse } from "../../wire/responses/response-events.ts";
-import { sentError } from "../../wire/responses/sent-places.ts";
+import { toSentError } from "../../wire/responses/sent-paths.ts";
 import { answered } from "../documentation/document-routes.ts";
 import type { AnsweringRoute } from "./answer-chat.ts";
 
@@ -17,9 +17,9 @@ export const responseRoute: AnsweringRoute<"response"> = {
     body: responsesForm.schema,
     response: answered("A response.", { json: responseSchema, events: responseEventSchema }),
   },
-  ask({ request, places, origins, ignored, notices, form }, begin) {
+  ask({ request, fieldPaths, origins, ignored, notices, form }, begin) {
     const response = { request, repeated: form.repeated };
-    const located = (error: unknown): unknown => sentError(locate(error, places), origins);
+    const located = (error: unknown): unknown => toSentError(locate(error, fieldPaths), origins);
     return {
       ignored,
       notices,

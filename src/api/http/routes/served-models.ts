@@ -81,7 +81,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       answer: "The model as in the list.",
       json: servedModelAnswer.schema,
       documented: { params: nameParameter },
-      places: { model: ["path", "model"], not_found: ["path", "model"] },
+      fieldPaths: { model: ["path", "model"], not_found: ["path", "model"] },
     },
     async ({ caller, request }) => {
       // Safe cast: the router returns the rest of the path as a string.

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
-import { untilLeft } from "../request-life.ts";
+import { untilDisconnected } from "../request-lifecycle.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import {
   constraintCheckBody,
@@ -23,14 +23,14 @@ export function structuredOutputRoutes(
       body: bodies.form("constraint check", constraintCheckForm),
       answer: "The findings about the constraint and each test.",
       json: constraintCheckSchema,
-      places: { model: ["body", "model"], instances: ["body", "tests"] },
+      fieldPaths: { model: ["body", "model"], instances: ["body", "tests"] },
     },
     async ({ body: { constraint, model, tests }, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const { base } = await directory.resolve(model, caller);
       const options = { instances: tests.map(({ data }) => data), client: caller.entity, signal };
       const checked = checkConstraint(base, constraint, options);
-      const answer = await untilLeft(checked, signal);
+      const answer = await untilDisconnected(checked, signal);
       return constraintCheckBody(answer, tests);
     },
   );

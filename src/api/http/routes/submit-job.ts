@@ -81,7 +81,7 @@ export async function submitJob(
     const { keyId } = request.caller;
     return (await jobQueue.submit(job, linesIn(lines), idempotency, { ...outlined, keyId })).id;
   } catch (error) {
-    throw locate(error, { ...keyPlace, ...trainerPlaces(task.kind) });
+    throw locate(error, { ...keyPlace, ...trainerPaths(task.kind) });
   }
 }
 
@@ -91,7 +91,7 @@ export function madeBy({ id, span }: Pick<FastifyRequest, "id" | "span">): { rea
 }
 
 /** Returns the field paths of settings that a trainer may not support. */
-export function trainerPlaces(kind: JobKind) {
+export function trainerPaths(kind: JobKind) {
   const config = kind === "rl" ? "experimental_config" : "config";
   return {
     model: modelPlace,

@@ -21,7 +21,7 @@ import {
 } from "../../wire/training-job.ts";
 import { jobBodies, jobBody } from "./job-bodies.ts";
 import { reachJob, reachModel } from "./reach.ts";
-import { modelCheck, submitJob, madeBy, trainerPlaces, vocabularySizeOf } from "./submit-job.ts";
+import { modelCheck, submitJob, madeBy, trainerPaths, vocabularySizeOf } from "./submit-job.ts";
 
 export function trainingJobRoutes(
   app: FastifyInstance,
@@ -69,7 +69,7 @@ export function trainingJobRoutes(
     async ({ query, caller }) => {
       const filter = {
         ...(reachOf(caller) ?? { entity: null }),
-        modelId: await modelAsked(query, caller, dependencies),
+        modelId: await requestedModelId(query, caller, dependencies),
         kind: query.kind ?? null,
         state: query.state ?? null,
       };
@@ -120,7 +120,7 @@ export function trainingJobRoutes(
       try {
         return { id: await jobQueue.retry(found, madeBy(request)) };
       } catch (error) {
-        throw locate(error, trainerPlaces(found.task.kind));
+        throw locate(error, trainerPaths(found.task.kind));
       }
     },
   );
@@ -152,7 +152,7 @@ export function trainingJobRoutes(
  *
  * @throws ServiceError `not_found`, `forbidden`; `invalid` for a base model, or for a model that is named twice
  */
-async function modelAsked(
+async function requestedModelId(
   { model_id: id, model: name }: ValueOf<typeof jobQuerySchema>,
   caller: Caller,
   dependencies: HttpDependencies,

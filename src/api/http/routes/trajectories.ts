@@ -9,11 +9,11 @@ import { linesIn, outlinesIn } from "../../wire/packed-lines.ts";
 import { loggedSchema, logQuerySchema, logSchema } from "../../wire/read-log.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
-import { sendPieces } from "../patient-answer.ts";
+import { sendPieces } from "../paced-answer.ts";
 import { readsPage } from "../memory-budget/stored-reads.ts";
 import { pageAnswer, pageRequest, pageSchema } from "../../wire/page.ts";
 import { loggedMetricsAnswer, trajectoryPageSchema } from "../../wire/trajectory.ts";
-import { trajectoryPageText, withinContentBound } from "../../wire/trajectory-pages.ts";
+import { trajectoryPageText, limitContent } from "../../wire/trajectory-pages.ts";
 import { reachModel } from "./reach.ts";
 
 export function trajectoryRoutes(
@@ -80,7 +80,7 @@ export function trajectoryRoutes(
         const stored = { body: { pieces, byteCount }, caller, id, headers };
         return (await bodies.read("stored group", stored)).text;
       };
-      const text = trajectoryPageText(withinContentBound(page), trajectories, respell);
+      const text = trajectoryPageText(limitContent(page), trajectories, respell);
       return sendPieces(reply, text, settings);
     },
   );

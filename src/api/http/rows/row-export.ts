@@ -1,11 +1,11 @@
 // Exports all rows of a selection as a file, produced as it is read: JSON lines, or Apache Parquet.
 import type { WrittenGroup } from "../../wire/trajectories/parquet.ts";
 import type { RowReader } from "./row-reader.ts";
-import type { RowPortion } from "./source-rows.ts";
+import type { RowChunk } from "./source-rows.ts";
 
 /** Yields one JSON object per line. */
-export async function* jsonLines(portions: AsyncIterable<RowPortion>): AsyncGenerator<Uint8Array, void> {
-  for await (const { bytes } of portions) if (bytes.length > 0) yield bytes;
+export async function* jsonLines(chunks: AsyncIterable<RowChunk>): AsyncGenerator<Uint8Array, void> {
+  for await (const { bytes } of chunks) if (bytes.length > 0) yield bytes;
 }
 
 /** Approximate JSON bytes of a row group, which bound the memory for a file. */
@@ -16,14 +16,14 @@ const parquetMagic = new TextEncoder().encode("PAR1");
 
 /** Yields a Parquet file. */
 export async function* parquetFile(
-  portions: AsyncIterable<RowPortion>,
+  chunks: AsyncIterable<RowChunk>,
   reader: RowReader,
   client: string,
 ): AsyncGenerator<Uint8Array, void> {
   const written: WrittenGroup[] = [];
   let offset = parquetMagic.length;
   yield parquetMagic;
-  for await (const lines of rowGroups(portions)) {
+  for await (const lines of rowGroups(chunks)) {
     const { bytes, group } = await reader.run("row group", { lines, offset }, client);
     written.push(group);
     offset += bytes.length;
@@ -33,11 +33,11 @@ export async function* parquetFile(
 }
 
 async function* rowGroups(
-  portions: AsyncIterable<RowPortion>,
+  chunks: AsyncIterable<RowChunk>,
 ): AsyncGenerator<readonly Uint8Array<ArrayBuffer>[], void> {
   let lines: Uint8Array<ArrayBuffer>[] = [];
   let byteCount = 0;
-  for await (const { bytes } of portions) {
+  for await (const { bytes } of chunks) {
     if (bytes.length === 0) continue;
     lines.push(bytes);
     byteCount += bytes.length;

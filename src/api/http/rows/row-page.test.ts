@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowPage } from "./row-page.ts";
-import type { RowPortion } from "./source-rows.ts";
+import type { RowChunk } from "./source-rows.ts";
 
 /** Groups of two rows each, filtered. */
 async function* groups(
   count: number,
   { isWanted = true, byteCount = 1 }: { readonly isWanted?: boolean; readonly byteCount?: number } = {},
-): AsyncGenerator<RowPortion, void> {
+): AsyncGenerator<RowChunk, void> {
   for (let group = 0; group < count; group++) {
     const lines = isWanted ? [`{"row":"${group}a"}\n`, `{"row":"${group}b"}\n`] : [];
     const bytes = new TextEncoder().encode(lines.join(""));
@@ -19,7 +19,7 @@ async function* groups(
   }
 }
 
-async function pageOf(found: AsyncIterable<RowPortion>, limit: number) {
+async function pageOf(found: AsyncIterable<RowChunk>, limit: number) {
   const pieces = await rowPage(found, { limit });
   const page = JSON.parse(Buffer.concat(pieces).toString()) as {
     readonly data: readonly { readonly row: string }[];

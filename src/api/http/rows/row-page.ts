@@ -2,14 +2,14 @@
 import type { PageRequest } from "../../../base/domain/page.ts";
 import { pageBytesMax } from "../../../base/domain/page.ts";
 import { rowId } from "../../wire/trajectories/rows.ts";
-import type { RowPortion } from "./source-rows.ts";
+import type { RowChunk } from "./source-rows.ts";
 
 /** Bytes of stored trajectories that are searched for one page. */
 const readBytesMax = 64 * 1024 * 1024;
 
 /** Returns the page in pieces. A page without matches is empty, and says where to continue. */
 export async function rowPage(
-  portions: AsyncIterable<RowPortion>,
+  chunks: AsyncIterable<RowChunk>,
   { limit }: Pick<PageRequest, "limit">,
 ): Promise<readonly Uint8Array[]> {
   const rows: Uint8Array[] = [];
@@ -18,7 +18,7 @@ export async function rowPage(
   let readBytes = 0;
   let lastId = "";
   let hasMore = false;
-  search: for await (const portion of portions) {
+  search: for await (const portion of chunks) {
     for (const [index, end] of portion.ends.entries()) {
       // Without the line feed.
       const row = portion.bytes.subarray(index === 0 ? 0 : portion.ends[index - 1], end - 1);

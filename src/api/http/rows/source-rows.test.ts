@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { everyRow, type RowBounds } from "../../wire/trajectories/row-tasks.ts";
-import type { RowPlace, RowSource } from "../../wire/trajectories/rows.ts";
+import type { RowPosition, RowSource } from "../../wire/trajectories/rows.ts";
 import { readerBytes } from "../memory-budget/read-budget.ts";
 import { RowReader } from "./row-reader.ts";
-import { sourceRows, type RowPortion } from "./source-rows.ts";
+import { sourceRows, type RowChunk } from "./source-rows.ts";
 
 const reader = new RowReader();
 after(() => reader.close());
@@ -35,12 +35,12 @@ const trajectory = (reward: number, content: string) => ({
 /** Reads all rows of the groups from a position on, and the bytes held of the budget. */
 async function readAll(
   groups: readonly object[],
-  options: { readonly place?: RowPlace; readonly bounds?: RowBounds; readonly key?: string } = {},
+  options: { readonly place?: RowPosition; readonly bounds?: RowBounds; readonly key?: string } = {},
 ) {
   const { place = null, bounds = everyRow, key } = options;
   const parts = groups.flatMap((group) => [...foldedLine(JSON.stringify(group))]);
   const held: number[] = [];
-  const portions: RowPortion[] = [];
+  const chunks: RowChunk[] = [];
   const found = sourceRows(
     {
       linesFrom: async (part) =>
@@ -54,18 +54,18 @@ async function readAll(
     { source, bounds, filter: key === undefined ? anyRow : { ...anyRow, metadata: [{ key, value: "1" }] } },
     place,
   );
-  for await (const portion of found) portions.push(portion);
-  const text = Buffer.concat(portions.map(({ bytes }) => bytes)).toString();
+  for await (const portion of found) chunks.push(portion);
+  const text = Buffer.concat(chunks.map(({ bytes }) => bytes)).toString();
   const rows = text
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
-  const ids = portions.flatMap((portion) => portion.ids);
+  const ids = chunks.flatMap((portion) => portion.ids);
   assert.deepEqual(
     rows.map(({ id }) => id),
     ids,
   );
-  return { rows, held, portions, ids };
+  return { rows, held, chunks, ids };
 }
 
 /** 12 MiB in forty trajectories, with the head of their rows at its end. */
@@ -82,7 +82,7 @@ const many = {
 const small = { ...many, trajectories: [trajectory(-1, "small")], metadata: {} };
 
 test("reads the same rows of a group in many parts as in one, and the group after it", async () => {
-  const { rows, portions } = await readAll([small, many, small]);
+  const { rows, chunks } = await readAll([small, many, small]);
   const contents = rows.map((row) => (row["messages_and_choices"] as { content: string }[])[0]?.content);
   const expected = [small, many, small].flatMap((group) => group.trajectories);
   assert.deepEqual(
@@ -93,7 +93,7 @@ test("reads the same rows of a group in many parts as in one, and the group afte
     rows.map((row) => row["group_metadata"]),
     [{}, ...many.trajectories.map(() => ({ scene: 1 })), {}],
   );
-  const { last } = portions.at(-1) ?? assert.fail("There are portions.");
+  const { last } = chunks.at(-1) ?? assert.fail("There are chunks.");
   const partCount = [...foldedLine(JSON.stringify(many))].length;
   assert.deepEqual(last, { sourceId: "log", part: 1 + partCount, group: 2, index: 0 });
 });
@@ -105,30 +105,30 @@ test("continues after a row of a group in many parts, and filters by the members
 });
 
 test("holds at most one trajectory of a large group in memory, and nothing while it waits", async () => {
-  const { held, portions } = await readAll([many]);
+  const { held, chunks } = await readAll([many]);
   const largest = Math.max(...many.trajectories.map((one) => Buffer.byteLength(JSON.stringify(one))));
   assert.deepEqual(held, [readerBytes + 3 * largest, readerBytes]);
-  for (const { bytes } of portions) assert.ok(bytes.length < 2 * mebibyte, String(bytes.length));
+  for (const { bytes } of chunks) assert.ok(bytes.length < 2 * mebibyte, String(bytes.length));
   assert.deepEqual((await readAll([small])).held, []);
 });
 
 test("keeps a group's head from enlarging chunks, and omits it if it is long", async () => {
   const trajectories = Array.from({ length: 30 }, (_, index) => trajectory(index, ""));
   const repeated = { text: "x".repeat(0.9 * mebibyte) };
-  const { rows, portions } = await readAll([{ ...small, trajectories, metadata: repeated }]);
+  const { rows, chunks } = await readAll([{ ...small, trajectories, metadata: repeated }]);
   assert.deepEqual(
     rows.map((row) => row["reward"]),
     trajectories.map(({ reward }) => reward),
   );
-  for (const { bytes } of portions) assert.ok(bytes.length < 3 * mebibyte, String(bytes.length));
+  for (const { bytes } of chunks) assert.ok(bytes.length < 3 * mebibyte, String(bytes.length));
   const long = { ...small, metadata: { text: "x".repeat(1.1 * mebibyte) } };
   assert.deepEqual((await readAll([long])).rows[0]?.["group_metadata"], {});
 });
 
 test("writes a row that does not fit without its content, and at most the requested number at a time", async () => {
-  const { rows, portions } = await readAll([many], { bounds: { count: 2, bytes: 1000 } });
+  const { rows, chunks } = await readAll([many], { bounds: { count: 2, bytes: 1000 } });
   assert.equal(rows.length, 40);
-  assert.ok(portions.every(({ ids }) => ids.length <= 2));
+  assert.ok(chunks.every(({ ids }) => ids.length <= 2));
   assert.ok(Number(rows[0]?.["left_out_bytes"]) > 0.3 * mebibyte);
   assert.deepEqual(rows[0]?.["messages_and_choices"], []);
 });

@@ -10,14 +10,14 @@ import {
   type RowTask,
   type WrittenRows,
 } from "../../wire/trajectories/row-tasks.ts";
-import type { GroupHead, RowPlace } from "../../wire/trajectories/rows.ts";
+import type { GroupHead, RowPosition } from "../../wire/trajectories/rows.ts";
 import { readerBytes, type ReadShare } from "../memory-budget/read-budget.ts";
 import type { RowReader } from "./row-reader.ts";
 
 /** Some rows, possibly none, and the position reached. */
-export interface RowPortion extends Pick<WrittenRows, "bytes" | "ends" | "ids"> {
+export interface RowChunk extends Pick<WrittenRows, "bytes" | "ends" | "ids"> {
   /** Position of the last trajectory examined, whether it matched or not. */
-  readonly last: RowPlace;
+  readonly last: RowPosition;
   /** Bytes examined. */
   readonly byteCount: number;
 }
@@ -46,8 +46,8 @@ const wholeBytesMax = 1 << 22;
 export async function* sourceRows(
   source: StoredSource,
   asked: Asked,
-  after: RowPlace | null,
-): AsyncGenerator<RowPortion, void> {
+  after: RowPosition | null,
+): AsyncGenerator<RowChunk, void> {
   let place: GroupPlace = { part: after?.part ?? 0, groupIndex: after?.group ?? 0, from: 0 };
   if (after !== null) place = { ...place, from: after.index + 1 };
   const pieces = new GroupPieces(await source.linesFrom(place.part));
@@ -98,11 +98,11 @@ async function* smallGroup(
   asked: Asked,
   place: GroupPlace,
   pieces: readonly Bytes[],
-): AsyncGenerator<RowPortion, void> {
+): AsyncGenerator<RowChunk, void> {
   const byteCount = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const progress = { cut: groupStart, waiting: [], index: 0, head: null };
   let isFirst = true;
-  for await (const { rows, last } of portions(source, { ...asked, ...place, progress, pieces })) {
+  for await (const { rows, last } of chunks(source, { ...asked, ...place, progress, pieces })) {
     yield { ...rows, last, byteCount: isFirst ? byteCount : 0 };
     isFirst = false;
   }
@@ -114,7 +114,7 @@ async function* largeGroup(
   place: GroupPlace,
   following: GroupPieces,
   beginning: readonly Bytes[],
-): AsyncGenerator<RowPortion, void> {
+): AsyncGenerator<RowChunk, void> {
   const survey = await surveyGroup(source, following, beginning);
   // Room for a trajectory as stored, parsed and written.
   await source.share.hold(readerBytes + 3 * survey.largestByteCount);
@@ -131,14 +131,14 @@ async function* rowsInPieces(
   asked: Asked,
   place: GroupPlace,
   head: GroupHead,
-): AsyncGenerator<RowPortion, void> {
+): AsyncGenerator<RowChunk, void> {
   const pieces = new GroupPieces(await source.linesFrom(place.part));
   let progress: RowProgress = { cut: groupStart, waiting: [], index: 0, head };
   while (!isComplete(progress.cut)) {
     const next = await pieces.takePiece();
     if (next === null) return;
     const task = { ...asked, ...place, progress, pieces: [next.piece] };
-    for await (const { rows, last } of portions(source, task)) {
+    for await (const { rows, last } of chunks(source, task)) {
       yield { ...rows, last, byteCount: rows.readByteCount };
       progress = rows.progress;
     }
@@ -162,10 +162,10 @@ async function surveyGroup(
 }
 
 /** Yields all rows of the pieces received, in as many chunks as needed. */
-async function* portions(
+async function* chunks(
   { reader, client }: StoredSource,
   task: RowTask,
-): AsyncGenerator<{ readonly rows: WrittenRows; readonly last: RowPlace }, void> {
+): AsyncGenerator<{ readonly rows: WrittenRows; readonly last: RowPosition }, void> {
   let { progress, pieces } = task;
   do {
     const rows: WrittenRows = await reader.run("rows", { ...task, progress, pieces }, client);

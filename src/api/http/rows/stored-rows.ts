@@ -7,10 +7,10 @@ import type { ListedOutline } from "../../../base/domain/summaries/trajectory-ou
 import type { TrajectoryLog, TrajectoryStore } from "../../../base/domain/trajectory.ts";
 import type { RowSelection } from "../../wire/trajectories/row-query.ts";
 import { type RowBounds, noMembers } from "../../wire/trajectories/row-tasks.ts";
-import { type RowPlace, type RowSource, groupLineStart } from "../../wire/trajectories/rows.ts";
+import { type RowPosition, type RowSource, groupLineStart } from "../../wire/trajectories/rows.ts";
 import type { ReadShare } from "../memory-budget/read-budget.ts";
 import type { RowReader } from "./row-reader.ts";
-import { GroupPieces, type RowPortion, type StoredSource, sourceRows } from "./source-rows.ts";
+import { GroupPieces, type RowChunk, type StoredSource, sourceRows } from "./source-rows.ts";
 
 export interface RowDependencies {
   readonly trajectories: TrajectoryStore;
@@ -22,7 +22,7 @@ export interface RowRequest {
   readonly model: TrainedModel;
   readonly selection: RowSelection;
   /** Position of the last row read; null for the first page. */
-  readonly after: RowPlace | null;
+  readonly after: RowPosition | null;
   /** Client for turns; see `RowReader.run`. */
   readonly client: string;
   readonly bounds: RowBounds;
@@ -39,7 +39,7 @@ export interface RowRequest {
 export async function* storedRows(
   dependencies: RowDependencies,
   request: RowRequest,
-): AsyncGenerator<RowPortion, void> {
+): AsyncGenerator<RowChunk, void> {
   const { after } = request;
   if (after !== null) {
     const source = await sourceOf(dependencies, request, after.sourceId);
@@ -111,8 +111,8 @@ function rowsOf(
   dependencies: RowDependencies,
   { selection: { filter }, client, bounds, share }: RowRequest,
   source: RowSource,
-  after: RowPlace | null,
-): AsyncGenerator<RowPortion, void> {
+  after: RowPosition | null,
+): AsyncGenerator<RowChunk, void> {
   const linesFrom = linesOf(dependencies, source);
   const { reader } = dependencies;
   return sourceRows({ linesFrom, reader, share, client }, { source, filter, bounds }, after);

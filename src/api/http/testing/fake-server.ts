@@ -66,7 +66,7 @@ import { rewardSettings } from "../../../train/rewards/settings.ts";
 import type { Stores } from "../../../store/database/stores.ts";
 import { storesUntilClosed } from "../../../store/database/testing/stores-in-memory.ts";
 import { embeddedProfile } from "../../../train/trainer/embedded/profile.ts";
-import { readAllowedPlaces } from "../../webhooks/egress-allowlist.ts";
+import { readEgressAllowlist } from "../../webhooks/egress-allowlist.ts";
 import { webhookSettings } from "../../webhooks/settings.ts";
 import { createWebhookService } from "../../webhooks/webhook-service.ts";
 import type { ApiDocument } from "./api-document.ts";
@@ -388,7 +388,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     webhooks: createWebhookService({
       store: database.webhooks,
       clock,
-      allowed: readAllowedPlaces(["127.0.0.0/8"]),
+      allowed: readEgressAllowlist(["127.0.0.0/8"]),
       settings: webhookSettings.with(),
     }),
     objects,

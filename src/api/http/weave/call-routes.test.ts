@@ -17,7 +17,7 @@ async function server(t: TestContext) {
     });
 }
 
-const places = (answer: { json: () => unknown }): readonly string[] =>
+const locations = (answer: { json: () => unknown }): readonly string[] =>
   (answer.json() as Refusal).detail.map(({ loc }) => loc.join("."));
 
 const start = {
@@ -91,7 +91,7 @@ test("names the paths of faults in a batch, and stores nothing of it", async (t)
   ];
   const answer = await ask("/v2/acme/p/calls/complete", { batch });
   assert.equal(answer.statusCode, 422);
-  assert.deepEqual(places(answer), [
+  assert.deepEqual(locations(answer), [
     "body.batch.1.started_at",
     "body.batch.2.id",
     "body.batch.2.inputs",
@@ -99,7 +99,7 @@ test("names the paths of faults in a batch, and stores nothing of it", async (t)
     "body.batch.0.parent_id",
   ]);
   const mixed = await ask("/call/upsert_batch", { batch: [{ mode: "end", req: { start } }] });
-  assert.deepEqual(places(mixed), ["body.batch.0.req.end"]);
+  assert.deepEqual(locations(mixed), ["body.batch.0.req.end"]);
   const count = await ask("/calls/query_stats", { project_id: "acme/p" });
   assert.deepEqual(count.json(), { count: 0 });
   const foreign = await ask("/v2/acme/p/calls/complete", { batch: [{ ...whole, project_id: "other/p" }] });
@@ -118,7 +118,7 @@ test("refuses unsupported call filters by name", async (t) => {
     filter: { input_refs: ["w:///acme/p/object/o:v1"], call_ids: ["c"] },
   });
   assert.equal(answer.statusCode, 400);
-  assert.deepEqual([...places(answer)].sort(), [
+  assert.deepEqual([...locations(answer)].sort(), [
     "body.filter.input_refs",
     "body.include_costs",
     "body.query",
@@ -135,7 +135,7 @@ test("names the supported GraphQL queries when it refuses another", async (t) =>
   );
   const deep = { query: `query { viewer ${"{ a ".repeat(10_000)}${"}".repeat(10_000)} }` };
   assert.equal((await ask("/graphql", deep)).json<{ data: object }>().data !== undefined, true);
-  assert.deepEqual(places(await ask("/graphql", { query: `query { viewer ${"{ a ".repeat(20_000)}` })), [
+  assert.deepEqual(locations(await ask("/graphql", { query: `query { viewer ${"{ a ".repeat(20_000)}` })), [
     "body.query",
   ]);
   const created = await ask("/graphql", {
@@ -157,23 +157,23 @@ test("stores no file without a project, with another digest, or in another entit
     ].join("");
   const send = (fields: Readonly<Record<string, string>>) =>
     ask("/file/create", form(fields), "multipart/form-data; boundary=xYz");
-  assert.deepEqual(places(await send({})), ["body.project_id"]);
+  assert.deepEqual(locations(await send({})), ["body.project_id"]);
   const other = await send({ project_id: "acme/p", expected_digest: "other" });
   assert.equal(other.statusCode, 409);
-  assert.deepEqual(places(other), ["body.expected_digest"]);
+  assert.deepEqual(locations(other), ["body.expected_digest"]);
   assert.equal((await send({ project_id: "other/p" })).statusCode, 403);
   assert.equal((await ask("/file/create", "{}")).statusCode, 415);
   const { digest } = (await send({ project_id: "acme/p" })).json<{ readonly digest: string }>();
   const read = await ask("/file/content", { project_id: "acme/p", digest });
   assert.equal(read.body, "def f(): pass");
   const none = await ask("/file/content", { project_id: "acme/p", digest: "none" });
-  assert.deepEqual([none.statusCode, places(none)], [404, ["body.digest"]]);
+  assert.deepEqual([none.statusCode, locations(none)], [404, ["body.digest"]]);
 });
 
 test("names a dangling reference by its index", async (t) => {
   const ask = await server(t);
   const answer = await ask("/refs/read_batch", { refs: ["weave:///acme/p/object/o:v1"] });
-  assert.deepEqual([answer.statusCode, places(answer)], [404, ["body.refs.0"]]);
+  assert.deepEqual([answer.statusCode, locations(answer)], [404, ["body.refs.0"]]);
   const call = await ask("/refs/read_batch", { refs: ["weave:///acme/p/call/c"] });
   assert.equal(call.statusCode, 422);
   assert.match(call.body, /calls are listed by POST \/calls\/stream_query/);

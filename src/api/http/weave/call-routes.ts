@@ -28,7 +28,7 @@ import {
 import { countAnswerSchema } from "../../wire/weave/tables.ts";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { sendPieces } from "../patient-answer.ts";
+import { sendPieces } from "../paced-answer.ts";
 import { readsPage } from "../memory-budget/stored-reads.ts";
 import { jsonText } from "./object-routes.ts";
 import { projectInPath, weaveEndpoints } from "./weave-endpoints.ts";

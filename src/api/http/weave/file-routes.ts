@@ -30,7 +30,7 @@ export async function tracedFileRoutes(
         documented: { consumes: ["multipart/form-data"], body: fileCreateSchema },
         answer: "The file's digest.",
         json: digestAnswerSchema,
-        places: { expected_digest: ["body", "expected_digest"] },
+        fieldPaths: { expected_digest: ["body", "expected_digest"] },
       },
       async ({ caller, request }) => {
         const { file, fields } = await receiveForm(request, traces.files, formFaults);

@@ -115,17 +115,17 @@ test("lists by class, kind and name, and deletes versions", async (t) => {
 
 test("refuses a spec with an invalid schema with every path, and a name invalid in references", async (t) => {
   const ask = await server(t);
-  const places = (answer: Awaited<ReturnType<typeof ask>>) =>
+  const locations = (answer: Awaited<ReturnType<typeof ask>>) =>
     answer.json<Refusal>().detail.map(({ loc }) => loc.join("."));
   const answer = await ask("/obj/create", spec({ type: "int", pattern: "(", $dynamicRef: "#a" }, "a/b"));
   assert.equal(answer.statusCode, 422);
-  assert.deepEqual(places(answer), [
+  assert.deepEqual(locations(answer), [
     "body.obj.object_id",
     "body.obj.val.field_schema.type",
     "body.obj.val.field_schema.pattern",
     "body.obj.val.field_schema.$dynamicRef",
   ]);
-  assert.deepEqual(places(await ask("/obj/create", { obj: { project_id: "acme/p", object_id: "a" } })), [
+  assert.deepEqual(locations(await ask("/obj/create", { obj: { project_id: "acme/p", object_id: "a" } })), [
     "body.obj.val",
   ]);
 });

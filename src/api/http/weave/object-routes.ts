@@ -33,7 +33,7 @@ export function objectRoutes(
       body: bodies.form("published object", objectPublishForm),
       answer: "The version's digest.",
       json: objectPublishAnswerSchema,
-      places: {
+      fieldPaths: {
         project_id: ["body", "obj", "project_id"],
         expected_digest: ["body", "obj", "expected_digest"],
       },
@@ -88,7 +88,7 @@ export function objectRoutes(
       body: objectDeleteForm,
       answer: "The number of versions deleted.",
       json: objectDeleteAnswerSchema,
-      places: { not_found: ["body", "object_id"] },
+      fieldPaths: { not_found: ["body", "object_id"] },
     },
     async ({ body: { project_id: projectId, object_id: name, digests = null }, caller }) => ({
       num_deleted: await objects.delete(projectId, name, digests, caller),

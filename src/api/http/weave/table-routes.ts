@@ -17,7 +17,7 @@ import {
 } from "../../wire/weave/tables.ts";
 import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { sendPieces } from "../patient-answer.ts";
+import { sendPieces } from "../paced-answer.ts";
 import { readsPage } from "../memory-budget/stored-reads.ts";
 import { jsonText } from "./object-routes.ts";
 import { weaveEndpoints } from "./weave-endpoints.ts";
@@ -39,7 +39,7 @@ export function tableRoutes(
       body: bodies.form("published table", tableCreateForm),
       answer: "The digests of the table and its rows.",
       json: tableCreateAnswerSchema,
-      places: {
+      fieldPaths: {
         project_id: ["body", "table", "project_id"],
         expected_digest: ["body", "table", "expected_digest"],
       },
@@ -59,7 +59,7 @@ export function tableRoutes(
       body: bodies.form("table of digests", tableOfDigestsForm),
       answer: "The table's digest.",
       json: digestAnswerSchema,
-      places: { not_found: ["body", "row_digests"] },
+      fieldPaths: { not_found: ["body", "row_digests"] },
     },
     async ({ body: { value: table }, caller }) => {
       await tables.publish(table, caller);

@@ -7,7 +7,7 @@ export function weaveEndpoints(app: FastifyInstance, options: RouteShorthandOpti
     tag: "weave",
     scheme: "basic",
     // An object that was not found was named by its digest, unless a route says otherwise.
-    places: { project_id: ["body", "project_id"], not_found: ["body", "digest"] },
+    fieldPaths: { project_id: ["body", "project_id"], not_found: ["body", "digest"] },
     options,
   });
 }

@@ -6,7 +6,15 @@ import type { QueueStats } from "../../../base/domain/annotation/annotation-stor
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { AskedQuestion } from "../../../judge/annotation/asked-questions.ts";
 import type { ShownQueue } from "../../../judge/annotation/reach-queue.ts";
-import { alteration, answerOf, asked, changed, creation, readBy, shown } from "../fields/resource.ts";
+import {
+  alteration,
+  answerOf,
+  creationRows,
+  changeRows,
+  creation,
+  readBy,
+  shown,
+} from "../fields/resource.ts";
 import { nullable, orNull } from "../nullable.ts";
 import { commonRows, projectId, sliceFields } from "./fields.ts";
 
@@ -45,12 +53,12 @@ const questions = readBy(questionsSchema, (sent) => sent.map(toQuestion), []);
 
 export const queueCreateForm = creation("AnnotationQueueCreateReq", {
   ...commonRows,
-  ...asked(queueFields),
+  ...creationRows(queueFields),
   questions,
 });
 export const queueUpdateForm = alteration(
   "AnnotationQueueUpdateReq",
-  { ...commonRows, ...changed(queueFields, "no change"), questions },
+  { ...commonRows, ...changeRows(queueFields, "no change"), questions },
   "no change",
 );
 export const queueQueryForm = creation("AnnotationQueueQueryReq", {

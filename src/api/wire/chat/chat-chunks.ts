@@ -40,9 +40,7 @@ export function chatChunks(
   let isOpen = false;
   return {
     add: (deltas: readonly ChatDelta[]): readonly object[] => {
-      const shown = deltas.filter(
-        (delta) => saysSomething(delta) || (showsTokens && delta.tokenIds.length > 0),
-      );
+      const shown = deltas.filter((delta) => hasContent(delta) || (showsTokens && delta.tokenIds.length > 0));
       const chunks = shown.flatMap(chunksOf);
       if (isOpen) return chunks;
       isOpen = true;
@@ -57,18 +55,18 @@ export function chatChunks(
 /** Opens all choices before the first text, so that a client knows their number. */
 function openings(header: ChatHeader): readonly object[] {
   const prompt = header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {};
-  return untakenChoices(header, { role: header.role, content: "" }).map((choice) => ({
+  return chunkPerChoice(header, { role: header.role, content: "" }).map((choice) => ({
     ...choice,
     ...prompt,
   }));
 }
 
 function echoes(header: ChatHeader): readonly object[] {
-  return header.echo === "" ? [] : untakenChoices(header, { content: header.echo });
+  return header.echo === "" ? [] : chunkPerChoice(header, { content: header.echo });
 }
 
 /** Returns a chunk per choice with a delta that belongs to no token. */
-function untakenChoices({ choiceCount }: ChatHeader, delta: object): readonly object[] {
+function chunkPerChoice({ choiceCount }: ChatHeader, delta: object): readonly object[] {
   return Array.from({ length: choiceCount }, (_, index) => ({
     index,
     delta: { ...delta, reasoning_content: null },
@@ -82,7 +80,7 @@ function untakenChoices({ choiceCount }: ChatHeader, delta: object): readonly ob
  * chunk.
  */
 function withoutText(delta: ChatDelta): readonly ChatDelta[] {
-  if (delta.finish === null || !saysSomething({ ...delta, finish: null })) return [delta];
+  if (delta.finish === null || !hasContent({ ...delta, finish: null })) return [delta];
   return [
     { ...delta, finish: null },
     { ...delta, text: "", reasoning: "", toolCalls: [], tokenIds: [], logprobs: [] },
@@ -90,7 +88,7 @@ function withoutText(delta: ChatDelta): readonly ChatDelta[] {
 }
 
 /** True for a delta with content or a finish. Tokens without text do not count, because their text may be held back or empty. */
-function saysSomething({ text, reasoning, toolCalls, finish }: ChatDelta): boolean {
+function hasContent({ text, reasoning, toolCalls, finish }: ChatDelta): boolean {
   return text !== "" || reasoning !== "" || toolCalls.length > 0 || finish !== null;
 }
 

@@ -52,9 +52,9 @@ function checkFormat(format: Members, findings: Findings): void {
   for (const member of all)
     if (isGiven(format[member]) && !read.includes(member)) ignore(findings, "response_format", member);
   if (!isJsonType(type)) return;
-  const places = schemasIn(format).map(([place]) => place.join("."));
-  if (places.length > 1) {
-    const message = `Value error, response_format has several schemas, in ${places.join(" and ")}; give one.`;
+  const paths = schemasIn(format).map(([place]) => place.join("."));
+  if (paths.length > 1) {
+    const message = `Value error, response_format has several schemas, in ${paths.join(" and ")}; give one.`;
     report(findings, "value_error", message, "response_format");
   }
 }
@@ -72,12 +72,12 @@ function schemasIn({
 }: Members): readonly (readonly [place: readonly string[], schema: unknown])[] {
   if (!isJsonType(type)) return [];
   const inside = isObject(described) ? described["schema"] : null;
-  const places: readonly (readonly [readonly string[], unknown])[] = [
+  const paths: readonly (readonly [readonly string[], unknown])[] = [
     [["json_schema", "schema"], inside],
     [["schema"], schema],
     [["value"], value],
   ];
-  return places.filter(([, given]) => isGiven(given));
+  return paths.filter(([, given]) => isGiven(given));
 }
 
 /** Returns the faults of constraints that are incomplete or not supported. */

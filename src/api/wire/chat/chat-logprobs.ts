@@ -9,22 +9,22 @@ export interface LogprobEntry {
   readonly bytes: readonly number[];
 }
 
-export interface JudgedEntry extends LogprobEntry {
+export interface TokenEntry extends LogprobEntry {
   readonly top_logprobs: readonly LogprobEntry[];
 }
 
 export interface LogprobsBody {
-  readonly content: readonly JudgedEntry[];
+  readonly content: readonly TokenEntry[];
   readonly refusal: null;
 }
 
 /** @param asIds writes tokens as `token_id:<N>`, which training reads back without loss */
 export function logprobsBody(logprobs: readonly ChatLogprob[], asIds: boolean): LogprobsBody {
-  return { content: logprobs.map((logprob) => judgedEntry(logprob, asIds)), refusal: null };
+  return { content: logprobs.map((logprob) => tokenEntry(logprob, asIds)), refusal: null };
 }
 
 /** Writes one entry of {@link logprobsBody}. */
-export function judgedEntry(logprob: ChatLogprob, asIds: boolean): JudgedEntry {
+export function tokenEntry(logprob: ChatLogprob, asIds: boolean): TokenEntry {
   return {
     ...entry(logprob, asIds),
     top_logprobs: logprob.alternatives.map((alternative) => entry(alternative, asIds)),

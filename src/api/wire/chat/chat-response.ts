@@ -9,7 +9,7 @@ import type {
   ToolCallDelta,
 } from "../../../base/domain/chat.ts";
 import { JsonList, type TakeBytes } from "../json-text.ts";
-import { judgedEntry, promptLogprobsBody } from "./chat-logprobs.ts";
+import { tokenEntry, promptLogprobsBody } from "./chat-logprobs.ts";
 import { passingParams } from "../transfer/passing-params.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
@@ -42,7 +42,7 @@ export function chatAnswer(
       for (const delta of deltas) {
         addDelta(choices, delta);
         if (!hasLogprobs) continue;
-        for (const logprob of delta.logprobs) logprobs[delta.choice].add(judgedEntry(logprob, asIds));
+        for (const logprob of delta.logprobs) logprobs[delta.choice].add(tokenEntry(logprob, asIds));
       }
     },
     end: (usage: ChatUsage): object => ({

@@ -280,7 +280,7 @@ test("passes messages on as they were sent, in all their forms", () => {
 
 test("returns the paths of the request's fields as sent, also under their aliases", () => {
   const placeOf = (body: object, field: string): string | undefined =>
-    readChatRequest({ messages, ...body }, limits).places[field]?.join(".");
+    readChatRequest({ messages, ...body }, limits).fieldPaths[field]?.join(".");
   assert.equal(placeOf({}, "stopping.maxTokens"), "body.max_completion_tokens");
   assert.equal(placeOf({ max_tokens: 1 }, "stopping.maxTokens"), "body.max_tokens");
   assert.equal(

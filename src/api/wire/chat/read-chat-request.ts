@@ -1,7 +1,7 @@
 // Converts a parsed body to the domain's ChatRequest and the answer's form, which only the wire knows.
 import { type BodyForm, readWithUnserved } from "../body.ts";
 import type { Fields, Field, ValuesOf } from "../fields/field.ts";
-import type { WirePlaces } from "../field-paths.ts";
+import type { FieldPaths } from "../field-paths.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { unservedConstraint, readConstraint } from "./chat-constraint.ts";
 import { chatFields, chatRequestSchema, type ChatRequestBody, type GenerationBody } from "./chat-request.ts";
@@ -32,16 +32,16 @@ export const chatForm: BodyForm<typeof chatRequestSchema> = {
 };
 
 /** Returns the paths of a domain request's fields in the body that was read by these fields. */
-export function placesOf(fields: Fields, body: object): WirePlaces {
+export function fieldPathsOf(fields: Fields, body: object): FieldPaths {
   // The model resolver names its field without a group.
-  const places: Record<string, readonly string[]> = { model: ["body", "model"] };
+  const fieldPaths: Record<string, readonly string[]> = { model: ["body", "model"] };
   const names = Object.entries(fields);
   const sent = new Map(Object.entries(body));
   const wasSent = ([name]: readonly [string, unknown]): boolean => (sent.get(name) ?? null) !== null;
   for (const [name, { reads }] of [...names.filter(wasSent), ...names]) {
-    if (reads !== null) places[reads] ??= ["body", name];
+    if (reads !== null) fieldPaths[reads] ??= ["body", name];
   }
-  return places;
+  return fieldPaths;
 }
 
 /** Id under which a request is logged and answered. */
@@ -61,7 +61,7 @@ function completionId(own: RequestId, inBody: string | undefined): string {
 }
 
 /** Returns the path of the id that {@link completionId} used. */
-export function requestIdPlaces({ isChosen }: RequestId): WirePlaces {
+export function requestIdPaths({ isChosen }: RequestId): FieldPaths {
   return { "identity.requestId": isChosen ? ["header", "x-request-id"] : ["body", "request_id"] };
 }
 
@@ -80,7 +80,7 @@ export interface ReadChatRequest {
   readonly request: ChatRequest;
   readonly form: ChatAnswerForm;
   /** Paths of the request's fields in the body. */
-  readonly places: WirePlaces;
+  readonly fieldPaths: FieldPaths;
   readonly ignored: readonly string[];
   /** Notices for the client about how the request was read, as sentences. */
   readonly notices: readonly string[];
@@ -102,18 +102,18 @@ export function readChatRequest(
   refuseBeyondLimits(value, limits);
   const { value: body, ignored, unserved } = readWithUnserved(chatForm, value);
   // Safe cast: it differs from the body only in the digits of numbers, which no constraint member is.
-  const constraint = readConstraint(servedPart(exact as ChatRequestBody, unserved));
+  const constraint = readConstraint(withoutFaultyFields(exact as ChatRequestBody, unserved));
   return {
-    request: { ...toRequest(servedPart(body, unserved), { requestId, constraint }), unserved },
+    request: { ...toRequest(withoutFaultyFields(body, unserved), { requestId, constraint }), unserved },
     form: answerFormOf(body),
-    places: { ...placesOf(chatFields, body), ...requestIdPlaces(requestId) },
+    fieldPaths: { ...fieldPathsOf(chatFields, body), ...requestIdPaths(requestId) },
     ignored,
     notices: [],
   };
 }
 
 /** Returns the body without the fields at fault, none of which is required: chat gets their defaults. */
-export function servedPart<Body extends object>(body: Body, unserved: readonly Fault[]): Body {
+export function withoutFaultyFields<Body extends object>(body: Body, unserved: readonly Fault[]): Body {
   const names = new Set(unserved.map(({ location }) => location[1]));
   // Safe cast: every required field is left.
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name))) as Body;
@@ -201,8 +201,8 @@ export function readConversation(body: ConversationBody): ConversationPrompt {
     kind: "conversation",
     // Safe cast: parsed from JSON.
     messages: body.messages.map(withFunctionCalls) as readonly MessageRecord[],
-    tools: jsonUnlessEmpty(body.tools?.map(asFunctionTool)),
-    documents: jsonUnlessEmpty(body.documents),
+    tools: nullIfEmpty(body.tools?.map(asFunctionTool)),
+    documents: nullIfEmpty(body.documents),
     template: body.chat_template ?? null,
     // Safe cast: parsed from JSON.
     templateArguments: templateArgumentsOf(body as JsonObject),
@@ -246,8 +246,8 @@ function outputOf(body: GenerationBody): GenerationParts["output"] {
 }
 
 /** Safe cast: parsed from JSON. An empty list or object means the same as null. */
-function jsonUnlessEmpty(value: readonly object[] | null | undefined): readonly JsonObject[] | null;
-function jsonUnlessEmpty(value: object | null | undefined): unknown {
+function nullIfEmpty(value: readonly object[] | null | undefined): readonly JsonObject[] | null;
+function nullIfEmpty(value: object | null | undefined): unknown {
   return value === null || value === undefined || Object.keys(value).length === 0 ? null : value;
 }
 

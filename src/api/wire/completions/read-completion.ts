@@ -3,17 +3,17 @@ import type { ChatPrompt, ChatRequest } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { readWithUnserved } from "../body.ts";
-import type { WirePlaces } from "../field-paths.ts";
+import type { FieldPaths } from "../field-paths.ts";
 import { readTokenLimit, refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
 import { readConstraint } from "../chat/chat-constraint.ts";
 import {
-  placesOf,
+  fieldPathsOf,
   answerFormOf,
   readGeneration,
-  servedPart,
+  withoutFaultyFields,
   type ChatAnswerForm,
   freshRequestId,
-  requestIdPlaces,
+  requestIdPaths,
 } from "../chat/read-chat-request.ts";
 import {
   completionFields,
@@ -43,7 +43,7 @@ export interface ReadCompletion {
   readonly requests: readonly ChatRequest[];
   readonly form: CompletionForm;
   /** Paths of each request's fields in the body. */
-  readonly places: readonly WirePlaces[];
+  readonly fieldPaths: readonly FieldPaths[];
   readonly ignored: readonly string[];
 }
 
@@ -60,9 +60,9 @@ export function readCompletion(
   refuseBeyondLimits(value, limits);
   refuseManyPrompts(value, limits);
   const { value: whole, ignored, unserved } = readWithUnserved(completionForm, value);
-  const body = servedPart(whole, unserved);
+  const body = withoutFaultyFields(whole, unserved);
   // Safe cast: it differs from the body only in the digits of numbers, which no constraint member is.
-  const constraint = readConstraint(servedPart(exact as CompletionBody, unserved));
+  const constraint = readConstraint(withoutFaultyFields(exact as CompletionBody, unserved));
   const { output, stopping, ...parts } = readGeneration(body, { requestId, constraint });
   const maxTokens = readTokenLimit(body.max_tokens) ?? defaultMaxTokens;
   const logprobs = body.logprobs === null || body.logprobs === undefined ? null : { topCount: body.logprobs };
@@ -84,9 +84,9 @@ export function readCompletion(
   };
   const { identity } = request;
   const prompts = promptsOf(body);
-  const places = {
-    ...placesOf(completionFields, body),
-    ...requestIdPlaces(requestId),
+  const fieldPaths = {
+    ...fieldPathsOf(completionFields, body),
+    ...requestIdPaths(requestId),
     // If they were requested by way of the echo.
     ...(promptLogprobCount === null && { "output.promptLogprobCount": ["body", "logprobs"] }),
   };
@@ -104,7 +104,7 @@ export function readCompletion(
       echoedLogprobCount,
       promptLogprobCount,
     },
-    places: prompts.map((_, index) => ({ ...places, ...promptPlaces(prompts.length, index) })),
+    fieldPaths: prompts.map((_, index) => ({ ...fieldPaths, ...promptPaths(prompts.length, index) })),
     ignored,
   };
 }
@@ -134,7 +134,7 @@ function promptsOf(body: CompletionBody): readonly ChatPrompt[] {
   return (prompt as readonly (string | readonly number[])[]).map(promptOf);
 }
 
-function promptPlaces(count: number, index: number): WirePlaces {
+function promptPaths(count: number, index: number): FieldPaths {
   const place = count === 1 ? ["body", "prompt"] : ["body", "prompt", String(index)];
   return { "prompt.text": place, "prompt.tokenIds": place };
 }

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { embeddingPlaces, readEmbedding } from "./embedding-request.ts";
+import { embeddingPaths, readEmbedding } from "./embedding-request.ts";
 
-function refuses(body: unknown, ...places: readonly string[]): void {
+function refuses(body: unknown, ...locations: readonly string[]): void {
   assert.throws(
     () => readEmbedding(body),
     (error: unknown) => {
       assert.ok(error instanceof ServiceError && error.code === "invalid", String(error));
       assert.deepEqual(
         error.faults.map(({ location }) => location.join(".")),
-        places,
+        locations,
       );
       return true;
     },
@@ -66,6 +66,6 @@ test("refuses an invalid input with its path", () => {
 });
 
 test("locates a fault of an input in its list, if there is one", () => {
-  assert.deepEqual(embeddingPlaces(true, 3)["prompt.text"], ["body", "input", "3"]);
-  assert.deepEqual(embeddingPlaces(false, 0)["prompt.tokenIds"], ["body", "input"]);
+  assert.deepEqual(embeddingPaths(true, 3)["prompt.text"], ["body", "input", "3"]);
+  assert.deepEqual(embeddingPaths(false, 0)["prompt.tokenIds"], ["body", "input"]);
 });

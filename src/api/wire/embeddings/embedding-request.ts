@@ -6,7 +6,7 @@ import { isObject, report, type Findings } from "../../../base/validation/findin
 import { readForm, type BodyForm } from "../body.ts";
 import { requestFields } from "../chat/fields/request-fields.ts";
 import { nullable } from "../nullable.ts";
-import type { WirePlaces } from "../field-paths.ts";
+import type { FieldPaths } from "../field-paths.ts";
 
 /** As in OpenAI's API. */
 const inputsMax = 2048;
@@ -69,7 +69,7 @@ export function readEmbedding(value: unknown): ReadEmbedding {
 }
 
 /** Returns the path in the body for an error about the whole request, or about one of its inputs. */
-export function embeddingPlaces(isList: boolean, input: number | null): WirePlaces {
+export function embeddingPaths(isList: boolean, input: number | null): FieldPaths {
   const place = ["body", "input", ...(isList && input !== null ? [String(input)] : [])];
   return {
     model: ["body", "model"],

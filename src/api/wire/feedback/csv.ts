@@ -44,20 +44,20 @@ export function csvLine(values: readonly Json[]): string {
 
 function cell(value: Json): string {
   if (value === null) return "";
-  if (typeof value === "string") return inQuotes(noFormula(value));
-  return inQuotes(JSON.stringify(value));
+  if (typeof value === "string") return quoteIfNeeded(escapeFormula(value));
+  return quoteIfNeeded(JSON.stringify(value));
 }
 
 /**
  * Spreadsheets evaluate texts that begin with these characters
  * (https://owasp.org/www-community/attacks/CSV_Injection).
  */
-function noFormula(text: string): string {
+function escapeFormula(text: string): string {
   // The last four are full-width forms of the first, which East Asian editions of Excel evaluate too.
   return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
 }
 
 /** Quotes distinguish an empty text from null. */
-function inQuotes(text: string): string {
+function quoteIfNeeded(text: string): string {
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -36,8 +36,8 @@ export const feedbackPurgeForm: BodyForm<typeof purgeSchema> = {
 
 /** Returns the ids that a query names; null for any other query. */
 export function idsIn(query: object): readonly string[] | null {
-  const expression = memberAlone(query, "$expr");
-  const alternatives = memberAlone(expression, "$or");
+  const expression = onlyMember(query, "$expr");
+  const alternatives = onlyMember(expression, "$or");
   const parts = Array.isArray(alternatives) ? alternatives : [expression];
   if (parts.length === 0 || parts.length > purgedMax) return null;
   const ids = parts.map(idIn);
@@ -46,14 +46,14 @@ export function idsIn(query: object): readonly string[] | null {
 
 /** Returns the text that the id must equal; null for any other expression. */
 function idIn(expression: unknown): string | null {
-  const operands = memberAlone(expression, "$eq");
+  const operands = onlyMember(expression, "$eq");
   if (!Array.isArray(operands) || operands.length !== 2) return null;
-  const [field, literal] = [memberAlone(operands[0], "$getField"), memberAlone(operands[1], "$literal")];
+  const [field, literal] = [onlyMember(operands[0], "$getField"), onlyMember(operands[1], "$literal")];
   return field === "id" && typeof literal === "string" ? literal : null;
 }
 
 /** Returns the value of an object's only member if it has this name. */
-function memberAlone(value: unknown, name: string): unknown {
+function onlyMember(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) && Object.keys(value).length === 1
     ? value[name]
     : undefined;

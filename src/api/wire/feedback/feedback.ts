@@ -93,8 +93,8 @@ export const feedbackHistoryForm: BodyForm<typeof historySchema> = { schema: his
 /** Adds faults that the schema cannot express: the reference is missing, or its two spellings differ. */
 export function checkSpellings(record: unknown, findings: Findings): void {
   if (!isObject(record)) return;
-  const vendor = unlessEmpty(record["vendor_ref"]);
-  const weave = unlessEmpty(record["weave_ref"]);
+  const vendor = nullIfEmpty(record["vendor_ref"]);
+  const weave = nullIfEmpty(record["weave_ref"]);
   if (vendor === null && weave === null) report(findings, "missing", "Field required", "vendor_ref");
   if (typeof vendor === "string" && typeof weave === "string" && vendor !== weave) {
     const message =
@@ -127,12 +127,12 @@ export function toFeedbackInput(body: FeedbackBody): FeedbackInput {
 }
 
 /** An empty text counts as absent. */
-function unlessEmpty<Value>(value: Value): Value | null {
+function nullIfEmpty<Value>(value: Value): Value | null {
   return value === undefined || value === "" ? null : value;
 }
 
 function reference(text: string | null | undefined): string | null {
-  return unlessEmpty(text) ?? null;
+  return nullIfEmpty(text) ?? null;
 }
 
 const answerFields = {

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import { flag, integer, orNull, setOf, text, texts, time } from "../../../base/domain/resources/fields.ts";
 import { columnsOf } from "../../../store/database/columns/resource-columns.ts";
 import { readForm } from "../body.ts";
-import { alteration, answerOf, asked, changed, creation, shown } from "./resource.ts";
+import { alteration, answerOf, creationRows, changeRows, creation, shown } from "./resource.ts";
 
 const fields = {
   name: text({ lengthMax: 9, about: "Its name." }),
@@ -26,7 +26,7 @@ const full = {
 } as const;
 
 test("fills in defaults of a creation request, with paths by the domain's names", () => {
-  const form = creation("Thing", { ...asked(fields), entity: Type.Optional(Type.String()) });
+  const form = creation("Thing", { ...creationRows(fields), entity: Type.Optional(Type.String()) });
   const { value } = readForm(form, { name: "n", kinds: ["a", "b", "a"].slice(0, 2), count_max: null });
   assert.deepEqual(form.to(value), {
     name: "n",
@@ -43,17 +43,17 @@ test("fills in defaults of a creation request, with paths by the domain's names"
     kinds: ["a"],
     startsAt: full.startsAt,
   });
-  assert.deepEqual(form.places["countMax"], ["body", "count_max"]);
+  assert.deepEqual(form.fieldPaths["countMax"], ["body", "count_max"]);
   assert.throws(() => readForm(form, { kinds: [] }), /name/);
   readForm(form, { name: "n", kinds: ["a", "b", "a"] });
   assert.throws(() => readForm(form, { name: "n", kinds: ["a", "b", "a", "b"] }), /kinds/);
 });
 
 test("reads only the named fields of a change request, and null for nullable fields", () => {
-  const values = alteration("Thing", changed(fields, "values"), "values");
+  const values = alteration("Thing", changeRows(fields, "values"), "values");
   assert.deepEqual(values.to({ starts_at: null, count_max: 4 }), { countMax: 4, startsAt: null });
   assert.throws(() => readForm(values, { count_max: null }), /count_max|integer/);
-  const kept = alteration("Thing", changed(fields, "no change"), "no change");
+  const kept = alteration("Thing", changeRows(fields, "no change"), "no change");
   assert.deepEqual(kept.to(readForm(kept, { starts_at: null, count_max: null, name: "m" }).value), {
     name: "m",
   });

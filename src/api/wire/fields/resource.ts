@@ -70,7 +70,7 @@ export function readBy<Schema extends TSchema, Value>(
 }
 
 /** Returns the rows of a creation request: fields with a default, and nullable ones, are optional. */
-export function asked<Rows extends Fields>(fields: Rows): AskedRows<Rows> {
+export function creationRows<Rows extends Fields>(fields: Rows): AskedRows<Rows> {
   return rowsOf(fields, (field) => {
     const { default: usual, form, isNullable } = field;
     const words = { ...(usual === undefined ? {} : { default: usual }), ...worded(field) };
@@ -84,7 +84,10 @@ export function asked<Rows extends Fields>(fields: Rows): AskedRows<Rows> {
  *
  * @param nulls meaning of null: a value for nullable fields, or no change for all fields
  */
-export function changed<Rows extends Fields>(fields: Rows, nulls: "values" | "no change"): AskedRows<Rows> {
+export function changeRows<Rows extends Fields>(
+  fields: Rows,
+  nulls: "values" | "no change",
+): AskedRows<Rows> {
   if (nulls === "no change")
     return rowsOf(fields, ({ about, aboutChange = about, default: usual, form }) =>
       nullable(schemaOf(form), {
@@ -154,7 +157,7 @@ function formOf<Value>(
   return {
     schema: Type.Object(Object.fromEntries(reading.map(({ name, row }) => [name, row.schema])), { title }),
     ...checks,
-    places: Object.fromEntries(
+    fieldPaths: Object.fromEntries(
       reading.flatMap(({ name }) => [camelCase(name), name].map((spelling) => [spelling, ["body", name]])),
     ),
     to: (body) => {

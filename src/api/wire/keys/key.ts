@@ -8,7 +8,7 @@ import {
   keyTextMax,
 } from "../../../base/domain/access.ts";
 import { integer } from "../../../base/domain/resources/fields.ts";
-import { alteration, answerOf, asked, changed, creation, shown } from "../fields/resource.ts";
+import { alteration, answerOf, creationRows, changeRows, creation, shown } from "../fields/resource.ts";
 import { nullable, orNull } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";
 
@@ -17,7 +17,7 @@ const dateTime = Type.String({ format: "date-time" });
 const text = Type.String({ minLength: 1, maxLength: keyTextMax });
 
 export const keyCreateForm = creation("KeyCreate", {
-  ...asked(keyFields),
+  ...creationRows(keyFields),
   entity: nullable(text, {
     description: "Entity whose models, jobs and feedback the key can access; a new name creates an entity.",
     "x-default": "the entity of the requesting key",
@@ -31,7 +31,7 @@ export const keyCreateForm = creation("KeyCreate", {
     description: "An admin key can access every entity, and create keys.",
   }),
 });
-export const keyChangeForm = alteration("KeyChange", changed(keyFields, "values"), "values");
+export const keyChangeForm = alteration("KeyChange", changeRows(keyFields, "values"), "values");
 
 const rotationFields = {
   graceSeconds: integer({
@@ -41,7 +41,7 @@ const rotationFields = {
     about: "Seconds for which the current secret stays valid; 0 ends it immediately.",
   }),
 };
-export const keyRotationForm = creation("KeyRotation", asked(rotationFields));
+export const keyRotationForm = creation("KeyRotation", creationRows(rotationFields));
 
 export const keyQuerySchema = Type.Object({
   ...pageQueryFields,

@@ -1,8 +1,8 @@
 // Converts a message request to the equivalent chat request.
-import { borrowed, given } from "../chat/borrowed-fields.ts";
+import { pickShared, omitUndefined } from "../chat/shared-fields.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { continuesLast, type InputMessage } from "./input-messages.ts";
-import { lentNames, type CountRequestBody, type MessagesRequestBody } from "./messages-request.ts";
+import { unrenamedNames, type CountRequestBody, type MessagesRequestBody } from "./messages-request.ts";
 
 type Tool = NonNullable<CountRequestBody["tools"]>[number];
 type ToolChoice = NonNullable<CountRequestBody["tool_choice"]>;
@@ -22,7 +22,7 @@ export function chatBody(
   const choice = tools.length === 0 ? null : (body.tool_choice ?? null);
   const format = formatOf(body);
   return {
-    ...borrowed(body, lentNames),
+    ...pickShared(body, unrenamedNames),
     messages: messages.map(({ message }) => message),
     ...(continuesLast(messages) ? { continue_final_message: true } : {}),
     stream: body.stream ?? false,
@@ -49,7 +49,7 @@ function formatOf({ output_config: config, output_format: older }: CountRequestB
 }
 
 function toolBody({ name, description, input_schema: parameters, strict }: Tool): object {
-  return { type: "function", function: given({ name, description, parameters, strict }) };
+  return { type: "function", function: omitUndefined({ name, description, parameters, strict }) };
 }
 
 function toolChoice({ type, name }: ToolChoice): unknown {

@@ -13,9 +13,9 @@ type Place = readonly string[];
 export interface MessageOrigin {
   readonly place: Place;
   /** Paths of the texts of its content. */
-  readonly textPlaces: readonly Place[];
+  readonly textPaths: readonly Place[];
   /** Paths of its tool calls. */
-  readonly callPlaces: readonly Place[];
+  readonly callPaths: readonly Place[];
 }
 
 export interface InputMessage {
@@ -70,7 +70,7 @@ export function inputMessages({
 /** True if the model continues the last message, that is, if it is the assistant's and calls no tool. */
 export function continuesLast(messages: readonly InputMessage[]): boolean {
   const last = messages.at(-1);
-  return last?.message["role"] === "assistant" && last.origin.callPlaces.length === 0;
+  return last?.message["role"] === "assistant" && last.origin.callPaths.length === 0;
 }
 
 /**
@@ -110,8 +110,8 @@ function turnMessage({ role, place, texts, thoughts, calls, resultOf }: Turn): I
     },
     origin: {
       place,
-      textPlaces: texts.map((text) => text.place),
-      callPlaces: calls.map((call) => call.place),
+      textPaths: texts.map((text) => text.place),
+      callPaths: calls.map((call) => call.place),
     },
   };
 }

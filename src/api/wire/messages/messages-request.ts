@@ -2,7 +2,7 @@
 // counterpart in a chat request are read as that; other fields of a chat request are accepted too.
 import { Type } from "typebox";
 import { isEmpty, never } from "../body.ts";
-import { borrowedFields, borrowedNames, type BorrowedName } from "../chat/borrowed-fields.ts";
+import { sharedFields, sharedNames, type SharedName } from "../chat/shared-fields.ts";
 import { anyObject, named } from "../fields/any-object.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { nullable } from "../nullable.ts";
@@ -146,13 +146,13 @@ const renamed = [
   "parallel_tool_calls",
   "include_reasoning",
   "thinking_token_budget",
-] as const satisfies readonly BorrowedName[];
+] as const satisfies readonly SharedName[];
 
-type LentName = Exclude<BorrowedName, (typeof renamed)[number]>;
+type UnrenamedName = Exclude<SharedName, (typeof renamed)[number]>;
 
 /** Fields of a chat request that mean the same here. */
-export const lentNames: readonly LentName[] = borrowedNames.filter(
-  (name): name is LentName => !renamed.some((one) => one === name),
+export const unrenamedNames: readonly UnrenamedName[] = sharedNames.filter(
+  (name): name is UnrenamedName => !renamed.some((one) => one === name),
 );
 
 /** Those that control how a prompt is rendered. */
@@ -162,7 +162,7 @@ const promptNames = [
   "chat_template",
   "chat_template_kwargs",
   "add_special_tokens",
-] as const satisfies readonly LentName[];
+] as const satisfies readonly UnrenamedName[];
 
 /** Fields for the prompt, whose tokens can be counted. */
 const promptFields = {
@@ -227,7 +227,7 @@ const promptFields = {
 
 export const messagesFields = {
   ...promptFields,
-  ...borrowedFields(lentNames),
+  ...sharedFields(unrenamedNames),
   max_tokens: field("read", Type.Integer({ minimum: 1 }), {
     about: "Maximum number of answer tokens, thinking included; reduced to the remaining context.",
     example: 1024,
@@ -268,7 +268,7 @@ export const messagesFields = {
   }),
 };
 
-export const countFields = { ...promptFields, ...borrowedFields(promptNames) };
+export const countFields = { ...promptFields, ...sharedFields(promptNames) };
 
 export const messagesRequestSchema = schemaOf("AnthropicMessageRequest", messagesFields);
 export const countRequestSchema = schemaOf("AnthropicCountRequest", countFields);

@@ -283,8 +283,8 @@ test("locates a fault that chat finds in a part of a message where it was sent",
     limits,
   );
   assert.deepEqual(
-    origins.messages.map(({ place, textPlaces, callPlaces }) =>
-      [place, ...textPlaces, ...callPlaces].map((one) => one.join(".")),
+    origins.messages.map(({ place, textPaths, callPaths }) =>
+      [place, ...textPaths, ...callPaths].map((one) => one.join(".")),
     ),
     [
       ["system", "system"],

@@ -7,16 +7,16 @@ import { isObject } from "../../../base/validation/findings.ts";
 import { readForm } from "../body.ts";
 import { longList, type ChatLimits } from "../chat/chat-limits.ts";
 import { freshRequestId, type RequestId, readChatRequest } from "../chat/read-chat-request.ts";
-import type { WirePlaces } from "../field-paths.ts";
+import type { FieldPaths } from "../field-paths.ts";
 import { chatBody, type MessageBody } from "./chat-body.ts";
 import { inputMessages } from "./input-messages.ts";
 import { countForm, isShownTool, messagesForm } from "./messages-fields.ts";
-import { sentError, sentPlace, type SentOrigins } from "./sent-places.ts";
+import { toSentError, toSentPath, type SentOrigins } from "./sent-paths.ts";
 
 /** Common data of a request that was read. */
 interface ReadParts {
   /** Paths of its fields in the body; for messages, the paths in the chat request. */
-  readonly places: WirePlaces;
+  readonly fieldPaths: FieldPaths;
   /** Origins of messages and tools, which locate their faults in the body. */
   readonly origins: SentOrigins;
   /** Notices for the client about how the request was read, as sentences. */
@@ -90,7 +90,7 @@ function readAsChat(
     format: (body.output_config?.format ?? null) === null ? ["output_format"] : ["output_config", "format"],
   };
   try {
-    const { request, places, notices } = readChatRequest(
+    const { request, fieldPaths, notices } = readChatRequest(
       chatBody(body, messages, tools),
       limits,
       requestId,
@@ -101,20 +101,20 @@ function readAsChat(
         ...withLenientBudget(request, body),
         unserved: request.unserved.map((fault) => ({
           ...fault,
-          location: sentPlace(fault.location, origins),
+          location: toSentPath(fault.location, origins),
         })),
       },
-      places: Object.fromEntries(
-        Object.entries(places).map(([field, place]) => [
+      fieldPaths: Object.fromEntries(
+        Object.entries(fieldPaths).map(([field, place]) => [
           field,
-          field === "prompt.messages" ? place : sentPlace(place, origins),
+          field === "prompt.messages" ? place : toSentPath(place, origins),
         ]),
       ),
       origins,
       notices: [...noticesOf(body), ...notices],
     };
   } catch (error) {
-    throw sentError(error, origins);
+    throw toSentError(error, origins);
   }
 }
 

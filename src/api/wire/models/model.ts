@@ -1,7 +1,7 @@
 // Models and checkpoints in the training API.
 import { Type } from "typebox";
-import type { WirePlaces } from "../field-paths.ts";
-import { answerOf, asked, creation, readBy } from "../fields/resource.ts";
+import type { FieldPaths } from "../field-paths.ts";
+import { answerOf, creationRows, creation, readBy } from "../fields/resource.ts";
 import {
   type AdapterWish,
   type ModelVersion,
@@ -77,18 +77,18 @@ export const modelCreateForm = creation("ModelCreate", {
     ({ model, step = null }) => ({ model, step }),
     null,
   ),
-  ...asked(returnFields),
+  ...creationRows(returnFields),
 });
 
 /** Field paths of a registration's adapter settings. */
-export const registrationPlaces: WirePlaces = {
+export const registrationPaths: FieldPaths = {
   "adapter.rank": ["body", "lora_rank"],
   "adapter.alpha": ["body", "lora_alpha"],
   "adapter.targets": ["body", "target_modules"],
 };
 
 /** Faults of this file of a PEFT folder are located in the archive, which is the body. */
-export const importPlaces: WirePlaces = { "adapter_config.json": ["body", "adapter_config.json"] };
+export const importPaths: FieldPaths = { "adapter_config.json": ["body", "adapter_config.json"] };
 
 export const checkpointDeleteForm = creation("CheckpointDelete", {
   steps: Type.Array(Type.Integer({ minimum: 0 }), {

@@ -6,14 +6,14 @@ import type { PreferenceOrder } from "../../../base/domain/rewards/preference-or
 import type { ComparedAnswer, PreferenceOutcome } from "../../../base/domain/rewards/preference-outcome.ts";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
-import { answerOf, asked, creation, type ReadValues } from "../fields/resource.ts";
+import { answerOf, creationRows, creation, type ReadValues } from "../fields/resource.ts";
 import { nullable, orNull } from "../nullable.ts";
 import {
-  askedFeedback,
+  feedbackRequestFields,
   feedbackIds,
   leftOut,
-  type MadeJob,
-  madeJob,
+  type CreatedJob,
+  createdJobRows,
   reasons,
   shownMax,
 } from "../rewards/feedback-job.ts";
@@ -38,13 +38,13 @@ const correctionsSchema = Type.Object(
 );
 
 const rows = {
-  ...askedFeedback,
+  ...feedbackRequestFields,
   corrections: nullable(correctionsSchema, {
     description:
       "Feedback with a corrected answer, which is preferred to the answer. `{}` reads `correction` of any payload.",
     "x-default": "no corrections",
   }),
-  ...asked({
+  ...creationRows({
     marginMin: number({
       minimum: 0,
       maximum: 1e6,
@@ -57,7 +57,7 @@ const rows = {
     description:
       "With kto: answers with a higher reward count as wanted, those with a lower reward as unwanted.",
   }),
-  ...asked({
+  ...creationRows({
     pairsMax: integer({
       minimum: 1,
       maximum: preferencesMax,
@@ -170,8 +170,8 @@ const sideAnswer = answerOf<ComparedAnswer>()("ComparedAnswer", {
   feedback_ids: feedbackIds(),
 });
 
-export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & MadeJob>()("FeedbackPreferenceJob", {
-  ...madeJob,
+export const feedbackPreferencesAnswer = answerOf<PreferenceOutcome & CreatedJob>()("FeedbackPreferenceJob", {
+  ...createdJobRows,
   counts: [
     Type.Object({
       feedback: Type.Integer({ minimum: 0, description: "Records that may be read." }),

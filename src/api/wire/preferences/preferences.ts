@@ -49,7 +49,7 @@ export class PreferenceReader {
 }
 
 /** Field with the faults of a file that a job names, and of a file in a form. */
-const filePlaces = { "preference file": "file_id", "uploaded file": "file" } as const;
+const fileFields = { "preference file": "file_id", "uploaded file": "file" } as const;
 
 /**
  * Reads a file of preferences, one per line as JSON. The caller must check whether the job's loss accepts single
@@ -60,9 +60,9 @@ const filePlaces = { "preference file": "file_id", "uploaded file": "file" } as 
 export function readPreferenceFile(
   bytes: Buffer,
   limits: Pick<BodyLimits, "trajectoryGroups" | "trajectoryJson">,
-  kind: keyof typeof filePlaces,
+  kind: keyof typeof fileFields,
 ): StoredPreferences {
-  const findings = newFindings("body", filePlaces[kind]);
+  const findings = newFindings("body", fileFields[kind]);
   const reader = new PreferenceReader(findings, { takesSingles: true });
   readLineFile(bytes, limits, {
     findings,

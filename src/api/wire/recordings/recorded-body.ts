@@ -9,7 +9,7 @@ import type {
   RecordedSampling,
 } from "../../../base/domain/recordings/recorded-completion.ts";
 import { choiceSchema, tokenIds } from "../chat/chat-answer-schema.ts";
-import { judgedEntry } from "../chat/chat-logprobs.ts";
+import { tokenEntry } from "../chat/chat-logprobs.ts";
 import { finishBody } from "../chat/chat-response.ts";
 import { anyObject } from "../fields/any-object.ts";
 import { answerOf } from "../fields/resource.ts";
@@ -112,7 +112,7 @@ function* logprobsText(
     const entries = logprobs.slice(start, start + entriesMax).map(({ logprob, bytes }, place) =>
       JSON.stringify(
         // By its id, as trained models answer: no two texts are one token's.
-        judgedEntry({ tokenId: ids[start + place] ?? 0, text: "", logprob, bytes, alternatives: [] }, true),
+        tokenEntry({ tokenId: ids[start + place] ?? 0, text: "", logprob, bytes, alternatives: [] }, true),
       ),
     );
     yield (start === 0 ? "" : ",") + entries.join(",");

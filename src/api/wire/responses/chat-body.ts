@@ -1,5 +1,5 @@
 // Converts a response request to the equivalent chat request.
-import { borrowed, given } from "../chat/borrowed-fields.ts";
+import { pickShared, omitUndefined } from "../chat/shared-fields.ts";
 import type { InputMessage } from "./input-messages.ts";
 import { isShownType, type ResponsesRequestBody } from "./responses-request.ts";
 
@@ -15,7 +15,7 @@ export function chatBody(
   tools: readonly Tool[],
 ): object {
   return {
-    ...borrowed(body),
+    ...pickShared(body),
     messages: messages.map(({ message }) => message),
     stream: body.stream ?? false,
     max_completion_tokens: body.max_output_tokens ?? null,
@@ -32,8 +32,11 @@ export function chatBody(
 function toolBody(tool: Tool): object {
   const { name, description, parameters, strict } = tool;
   if (tool.type === "custom")
-    return { type: "custom", custom: given({ name, description, format: toolFormat(tool.format ?? null) }) };
-  return { type: "function", function: given({ name, description, parameters, strict }) };
+    return {
+      type: "custom",
+      custom: omitUndefined({ name, description, format: toolFormat(tool.format ?? null) }),
+    };
+  return { type: "function", function: omitUndefined({ name, description, parameters, strict }) };
 }
 
 function toolChoice(choice: NonNullable<ResponsesRequestBody["tool_choice"]> | null): unknown {
@@ -61,8 +64,9 @@ type Format = NonNullable<NonNullable<ResponsesRequestBody["text"]>["format"]>;
 function responseFormat(format: Format | null): object | null {
   if (format === null) return null;
   const { type, name, description, schema, strict } = format;
-  if (type !== "json_schema") return given({ type, schema: type === "json_object" ? schema : undefined });
-  return { type: "json_schema", json_schema: given({ name, description, schema, strict }) };
+  if (type !== "json_schema")
+    return omitUndefined({ type, schema: type === "json_object" ? schema : undefined });
+  return { type: "json_schema", json_schema: omitUndefined({ name, description, schema, strict }) };
 }
 
 /** Off by default for any model: the answer has no room for token ids. */

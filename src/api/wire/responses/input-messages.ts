@@ -10,7 +10,7 @@ type Place = readonly string[];
 export interface MessageOrigin {
   readonly place: Place;
   /** Paths of its tool calls. */
-  readonly callPlaces: readonly Place[];
+  readonly callPaths: readonly Place[];
 }
 
 export interface InputMessage {
@@ -23,7 +23,7 @@ interface OpenTurn {
   reasoning: string;
   readonly calls: object[];
   readonly place: Place;
-  readonly callPlaces: Place[];
+  readonly callPaths: Place[];
 }
 
 /** Returns the messages, the instructions first. */
@@ -33,7 +33,7 @@ export function inputMessages({
 }: Pick<ResponsesRequestBody, "instructions" | "input">): readonly InputMessage[] {
   const messages: InputMessage[] = [];
   const add = (place: Place, message: InputMessage["message"]): void =>
-    void messages.push({ message, origin: { place, callPlaces: [] } });
+    void messages.push({ message, origin: { place, callPaths: [] } });
   if ((instructions ?? null) !== null) add(["instructions"], { role: "system", content: instructions });
   if (typeof input === "string") {
     add(["input"], { role: "user", content: input });
@@ -64,7 +64,7 @@ export function inputMessages({
 }
 
 function newTurn(place: Place): OpenTurn {
-  return { content: null, reasoning: "", calls: [], place, callPlaces: [] };
+  return { content: null, reasoning: "", calls: [], place, callPaths: [] };
 }
 
 /** True if the turn already has content of this type, or content that follows it. */
@@ -78,13 +78,13 @@ function withItem(turn: OpenTurn, item: Item, place: Place): OpenTurn {
   if (item.type === "function_call") {
     const { call_id: id, name, arguments: text } = item;
     turn.calls.push({ id, type: "function", function: { name, arguments: text } });
-    turn.callPlaces.push(place);
+    turn.callPaths.push(place);
     return turn;
   }
   if (item.type === "custom_tool_call") {
     const { call_id: id, name, input } = item;
     turn.calls.push({ id, type: "custom", custom: { name, input } });
-    turn.callPlaces.push(place);
+    turn.callPaths.push(place);
     return turn;
   }
   if (item.type === "reasoning") return { ...turn, reasoning: thoughtsIn(item) };
@@ -101,7 +101,7 @@ function thoughtsIn({ content, summary }: Item): string {
   return texts.join("\n");
 }
 
-function turnMessage({ content, reasoning, calls, place, callPlaces }: OpenTurn): InputMessage {
+function turnMessage({ content, reasoning, calls, place, callPaths }: OpenTurn): InputMessage {
   return {
     message: {
       role: "assistant",
@@ -109,6 +109,6 @@ function turnMessage({ content, reasoning, calls, place, callPlaces }: OpenTurn)
       ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     },
-    origin: { place, callPlaces },
+    origin: { place, callPaths },
   };
 }

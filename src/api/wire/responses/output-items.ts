@@ -2,7 +2,7 @@
 // grows and closes with events, which a stream sends and a whole answer discards.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatLogprob, ToolCallDelta } from "../../../base/domain/chat.ts";
-import { judgedEntry } from "../chat/chat-logprobs.ts";
+import { tokenEntry } from "../chat/chat-logprobs.ts";
 import { isLong, JsonList, JsonText, type TakeBytes } from "../json-text.ts";
 
 /** An event without its sequence number. */
@@ -185,7 +185,7 @@ function isSaid(item: OpenItem): item is OpenItem & { readonly kind: keyof typeo
 
 /** Serializes immediately, so that tokens that wait for their text cost no burst later. */
 function spelled(logprob: ChatLogprob): JsonText {
-  const json = JSON.stringify(judgedEntry(logprob, false));
+  const json = JSON.stringify(tokenEntry(logprob, false));
   return new JsonText(() => json);
 }
 

@@ -373,12 +373,12 @@ test("refuses long lists before anything iterates them", () => {
 });
 
 test("locates a chat's own fields where the client sent them, and names unknown ones", () => {
-  const { places, ignored } = readResponsesRequest({ input: "Hi", nothing: 1, text: { x: 1 } }, limits);
-  assert.deepEqual(places["stopping.maxTokens"], ["body", "max_output_tokens"]);
-  assert.deepEqual(places["constraint"], ["body", "structured_outputs"]);
-  assert.deepEqual(places["model"], ["body", "model"]);
+  const { fieldPaths, ignored } = readResponsesRequest({ input: "Hi", nothing: 1, text: { x: 1 } }, limits);
+  assert.deepEqual(fieldPaths["stopping.maxTokens"], ["body", "max_output_tokens"]);
+  assert.deepEqual(fieldPaths["constraint"], ["body", "structured_outputs"]);
+  assert.deepEqual(fieldPaths["model"], ["body", "model"]);
   const held = { input: "Hi", text: { format: { type: "json_object" } }, reasoning: { effort: "low" } };
-  assert.deepEqual(readResponsesRequest(held, limits).places["constraint"], ["body", "text", "format"]);
+  assert.deepEqual(readResponsesRequest(held, limits).fieldPaths["constraint"], ["body", "text", "format"]);
   assert.deepEqual(ignored, ["nothing", "text.x"]);
 });
 

@@ -6,12 +6,12 @@ import { isObject } from "../../../base/validation/findings.ts";
 import { readForm } from "../body.ts";
 import { longList, type ChatLimits } from "../chat/chat-limits.ts";
 import { freshRequestId, readChatRequest } from "../chat/read-chat-request.ts";
-import type { WirePlaces } from "../field-paths.ts";
+import type { FieldPaths } from "../field-paths.ts";
 import { chatBody } from "./chat-body.ts";
 import { inputMessages } from "./input-messages.ts";
 import { responsesForm } from "./responses-fields.ts";
 import { isShownType, unknownIncludes, type ResponsesRequestBody } from "./responses-request.ts";
-import { sentError, sentFault, sentPlace, type SentOrigins } from "./sent-places.ts";
+import { toSentError, toSentFault, toSentPath, type SentOrigins } from "./sent-paths.ts";
 
 /** Form of the answer: streamed or not, and the request fields that it repeats. */
 export interface ResponsesAnswerForm {
@@ -40,7 +40,7 @@ export interface ReadResponsesRequest {
   readonly request: ChatRequest;
   readonly form: ResponsesAnswerForm;
   /** Paths of the request's fields in the body; for messages, the paths in the chat request. */
-  readonly places: WirePlaces;
+  readonly fieldPaths: FieldPaths;
   /** Origins of messages and tools, which locate their faults in the body. */
   readonly origins: SentOrigins;
   /** Notices for the client about how the request was read, as sentences. */
@@ -71,7 +71,7 @@ export function readResponsesRequest(
     tools: shown.map(({ index }) => index),
   };
   try {
-    const { request, places, notices } = readChatRequest(
+    const { request, fieldPaths, notices } = readChatRequest(
       chatBody(body, messages, tools),
       limits,
       requestId,
@@ -80,12 +80,12 @@ export function readResponsesRequest(
     );
     const { unserved } = request;
     return {
-      request: { ...request, unserved: unserved.map((fault) => sentFault(fault, origins)) },
+      request: { ...request, unserved: unserved.map((fault) => toSentFault(fault, origins)) },
       form: { isStream: body.stream ?? false, repeated: repeatedIn(body) },
-      places: Object.fromEntries(
-        Object.entries(places).map(([field, place]) => [
+      fieldPaths: Object.fromEntries(
+        Object.entries(fieldPaths).map(([field, place]) => [
           field,
-          field === "prompt.messages" ? place : sentPlace(place, origins),
+          field === "prompt.messages" ? place : toSentPath(place, origins),
         ]),
       ),
       origins,
@@ -93,7 +93,7 @@ export function readResponsesRequest(
       ignored,
     };
   } catch (error) {
-    throw sentError(error, origins);
+    throw toSentError(error, origins);
   }
 }
 

@@ -7,7 +7,7 @@ import { OutputItems, type ItemEvent } from "./output-items.ts";
 import type { RepeatedFields } from "./read-responses-request.ts";
 
 /** The request, and the fields that the answer repeats. */
-export interface AskedResponse {
+export interface ResponseContext {
   readonly request: ChatRequest;
   readonly repeated: RepeatedFields;
 }
@@ -22,7 +22,7 @@ export interface ResponseFailure {
  *
  * @param take called with the bytes of the answer in memory; adding to the answer throws its errors
  */
-export function responseEvents(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
+export function responseEvents(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);
   let count = 0;
   const numbered = (event: ItemEvent): object => ({ ...event, sequence_number: count++ });
@@ -46,7 +46,7 @@ export function responseError(body: ResponseFailure, sequenceNumber: number): ob
 }
 
 /** Returns a collector of one answer; {@link responseEvents} streams the same. */
-export function wholeResponse(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
+export function wholeResponse(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);
   return {
     // Only streams need the events; consuming them updates the response.
@@ -59,14 +59,14 @@ export function wholeResponse(asked: AskedResponse, header: ChatHeader, take: Ta
 type ResponseStateEvent = ItemEvent & { readonly response: object };
 
 class ResponseSoFar {
-  readonly #asked: AskedResponse;
+  readonly #asked: ResponseContext;
   readonly #header: ChatHeader;
   readonly #items: OutputItems;
   #finish: ChatFinish | null = null;
   /** Tokens up to the last thinking token. */
   #reasoningTokens = 0;
 
-  constructor(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
+  constructor(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {
     this.#asked = asked;
     this.#header = header;
     const { requestId } = asked.request.identity;

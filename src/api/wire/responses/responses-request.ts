@@ -3,7 +3,7 @@
 import { Type } from "typebox";
 import { anyObject, named } from "../fields/any-object.ts";
 import { is, isEmpty, never } from "../body.ts";
-import { borrowedFields, borrowedNames } from "../chat/borrowed-fields.ts";
+import { sharedFields, sharedNames } from "../chat/shared-fields.ts";
 import { chatFields } from "../chat/chat-request.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { tokenLimitRange, tokenLimitSchema } from "../chat/chat-limits.ts";
@@ -182,7 +182,7 @@ export const responsesFields = {
     otherwise: "none",
     example: "Answer in one word.",
   }),
-  ...borrowedFields(borrowedNames),
+  ...sharedFields(sharedNames),
   max_output_tokens: field("read", tokenLimitSchema(), {
     about: "Maximum number of answer tokens; reduced to the remaining context.",
     range: tokenLimitRange,

@@ -9,7 +9,7 @@ import {
   storedKinds,
 } from "../../../base/domain/retention/retention-store.ts";
 import { flag } from "../../../base/domain/resources/fields.ts";
-import { answerOf, asked, creation } from "../fields/resource.ts";
+import { answerOf, creationRows, creation } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 
 const count = Type.Integer({ minimum: 0, description: "Number of logs, jobs, completions or revisions." });
@@ -85,7 +85,7 @@ export const retentionSchema = Type.Object(
 const sweepFields = {
   dryRun: flag({ default: false, about: "Removes nothing, and reports what would be removed." }),
 };
-export const sweepForm = creation("RetentionSweepCreate", asked(sweepFields));
+export const sweepForm = creation("RetentionSweepCreate", creationRows(sweepFields));
 
 export const sweepAnswerSchema = Type.Object(
   {

@@ -8,7 +8,7 @@ import {
 } from "../../../base/domain/rewards/stored-rule.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
-import { answerOf, asked, creation, readBy } from "../fields/resource.ts";
+import { answerOf, creationRows, creation, readBy } from "../fields/resource.ts";
 import { nullable, orNull } from "../nullable.ts";
 import {
   checkTrainingConfig,
@@ -29,7 +29,7 @@ export const feedbackSelectionFields = {
     (filter) => filter as JsonObject,
     null,
   ),
-  ...asked(feedbackSelection),
+  ...creationRows(feedbackSelection),
 };
 
 export const experimentalConfigField = nullable(trainingConfigSchema, {
@@ -37,9 +37,9 @@ export const experimentalConfigField = nullable(trainingConfigSchema, {
     "Settings of the training, as for any training job; the job lists settings that are not applied.",
 });
 
-const limits = asked(standingLimits);
+const limits = creationRows(standingLimits);
 
-const standingForm = creation("StandingOrder", {
+const automaticRuleForm = creation("StandingOrder", {
   model_id: readBy(
     Type.String({ format: "uuid", description: "The model to train, in the rule's project." }),
     (id) => id.toLowerCase(),
@@ -50,10 +50,10 @@ const standingForm = creation("StandingOrder", {
   groups_max: readBy(limits.groups_max.schema, Number),
 });
 
-export const standingSchema = standingForm.schema;
+export const automaticRuleSchema = automaticRuleForm.schema;
 
 /** Adds faults that the schema cannot express. */
-export function checkStanding(order: unknown, findings: Findings): void {
+export function checkAutomaticRule(order: unknown, findings: Findings): void {
   if (!isObject(order)) return;
   checkTrainingConfig(order["experimental_config"], findings);
   const { groups_min: least, groups_max: most } = order;
@@ -64,15 +64,15 @@ export function checkStanding(order: unknown, findings: Findings): void {
 }
 
 /** Reads checked settings. */
-export function toStandingOrder(body: object): StandingOrder {
-  const { experimentalConfig: config, groupsMax, ...order } = standingForm.to(body);
+export function toAutomaticRule(body: object): StandingOrder {
+  const { experimentalConfig: config, groupsMax, ...order } = automaticRuleForm.to(body);
   return { ...order, groupsMax: groupsMax ?? Math.max(256, order.groupsMin), config };
 }
 
-const { properties } = standingSchema;
+const { properties } = automaticRuleSchema;
 
 /** Writes the settings as in requests. */
-export const standingBody = answerOf<StandingOrder>()(null, {
+export const automaticRuleBody = answerOf<StandingOrder>()(null, {
   ...properties,
   experimental_config: [properties.experimental_config, ({ config }) => trainingConfigBody(config)],
 }).body;
@@ -90,7 +90,7 @@ export interface ShownState {
 }
 
 /** State of an automatic rule. */
-export const standingStateAnswer = answerOf<ShownState & { readonly order: StandingOrder }>()(
+export const automaticStateAnswer = answerOf<ShownState & { readonly order: StandingOrder }>()(
   "StandingState",
   {
     status: [

@@ -4,14 +4,14 @@ import { flag, integer, orNull as orNullField, time } from "../../../base/domain
 import type { FeedbackOutcome, RewardedAnswer } from "../../../base/domain/rewards/feedback-outcome.ts";
 import { jobGroupsMax } from "../../../base/domain/rewards/stored-rule.ts";
 import { report } from "../../../base/validation/findings.ts";
-import { answerOf, asked, creation, readBy, type ReadValues } from "../fields/resource.ts";
+import { answerOf, creationRows, creation, readBy, type ReadValues } from "../fields/resource.ts";
 import { nullable, orNull } from "../nullable.ts";
 import { checkTrainingConfig } from "../training/training-config.ts";
 import { checkRewardTerms, rewardTermsSchema, toRewardRule } from "./reward-terms.ts";
 import { experimentalConfigField, feedbackSelectionFields } from "./automatic-rule.ts";
 
 /** Fields of every request for a job from feedback. */
-export const askedFeedback = {
+export const feedbackRequestFields = {
   model_id: Type.String({
     format: "uuid",
     description: "The model to train; the feedback is on its answers.",
@@ -27,7 +27,7 @@ export const askedFeedback = {
     description: "Id of a reward rule in the model's project.",
   }),
   ...feedbackSelectionFields,
-  ...asked({
+  ...creationRows({
     until: orNullField(time({ about: "Only feedback from before this time." })),
     dryRun: flag({
       default: false,
@@ -36,14 +36,14 @@ export const askedFeedback = {
   }),
 };
 
-export type AskedFeedback = ReadValues<typeof askedFeedback>;
+export type FeedbackRequest = ReadValues<typeof feedbackRequestFields>;
 
 export const feedbackJobForm = creation(
   "FeedbackJobCreate",
   {
-    ...askedFeedback,
+    ...feedbackRequestFields,
     experimental_config: experimentalConfigField,
-    ...asked({
+    ...creationRows({
       groupsMax: integer({
         minimum: 1,
         maximum: jobGroupsMax,
@@ -117,18 +117,18 @@ const leftOutAnswer = answerOf<FeedbackOutcome["leftOut"][number]>()("LeftOutAns
 });
 
 /** A job that was created from feedback, or would be. */
-export interface MadeJob {
+export interface CreatedJob {
   /** Null for a dry run, or if there was nothing to train on. */
   readonly id: string | null;
   readonly isDryRun: boolean;
 }
 
 /** First rows of the answers about both kinds of jobs. */
-export const madeJob = {
+export const createdJobRows = {
   id: orNull(Type.String({ format: "uuid" }), {
     description: "Id of the job; null for a dry run, or if there was nothing to train on.",
   }),
-  dry_run: [Type.Boolean(), ({ isDryRun }: MadeJob) => isDryRun],
+  dry_run: [Type.Boolean(), ({ isDryRun }: CreatedJob) => isDryRun],
 } as const;
 
 /** Row that explains the reasons. */
@@ -143,8 +143,8 @@ export const leftOut = [
   (outcome: Pick<FeedbackOutcome, "leftOut">) => outcome.leftOut.slice(0, shownMax).map(leftOutAnswer.body),
 ] as const;
 
-export const feedbackJobAnswer = answerOf<FeedbackOutcome & MadeJob>()("FeedbackJob", {
-  ...madeJob,
+export const feedbackJobAnswer = answerOf<FeedbackOutcome & CreatedJob>()("FeedbackJob", {
+  ...createdJobRows,
   counts: [
     Type.Object({
       feedback: Type.Integer({ minimum: 0, description: "Records that the rule may read." }),

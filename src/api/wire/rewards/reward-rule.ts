@@ -9,12 +9,12 @@ import { nullable, orNull } from "../nullable.ts";
 import { pageQueryFields } from "../page.ts";
 import { checkRewardTerms, rewardTermsBody, rewardTermsSchema, toRewardRule } from "./reward-terms.ts";
 import {
-  checkStanding,
+  checkAutomaticRule,
   type ShownState,
-  standingBody,
-  standingSchema,
-  standingStateAnswer,
-  toStandingOrder,
+  automaticRuleBody,
+  automaticRuleSchema,
+  automaticStateAnswer,
+  toAutomaticRule,
 } from "./automatic-rule.ts";
 
 const rows = {
@@ -25,10 +25,10 @@ const rows = {
   }),
   terms: readBy(rewardTermsSchema, toRewardRule),
   standing: readBy(
-    nullable(standingSchema, {
+    nullable(automaticRuleSchema, {
       description: "Makes the rule automatic: it trains a model as feedback arrives.",
     }),
-    toStandingOrder,
+    toAutomaticRule,
     null,
   ),
 };
@@ -39,7 +39,7 @@ const more: MoreChecks = ({ name, terms, standing }, findings) => {
     report(findings, "value_error", message, "name");
   }
   checkRewardTerms(terms, findings, "terms");
-  checkStanding(standing, findings);
+  checkAutomaticRule(standing, findings);
 };
 
 export const ruleChangeForm = creation("RewardRuleChange", rows, { more });
@@ -75,16 +75,16 @@ export const rewardRuleAnswer = answerOf<StoredRule & { readonly state: ShownSta
   name: Type.String(),
   terms: [rewardTermsSchema, ({ rule }) => rewardTermsBody(rule)],
   standing: [
-    orNull(standingSchema, { description: "Null for a rule that trains only on request." }),
-    ({ standing }) => standing && standingBody(standing),
+    orNull(automaticRuleSchema, { description: "Null for a rule that trains only on request." }),
+    ({ standing }) => standing && automaticRuleBody(standing),
   ],
   paused: [
     Type.Boolean({ description: "True if an automatic rule creates no jobs until it is resumed." }),
     ({ isPaused }) => isPaused,
   ],
   state: [
-    orNull(standingStateAnswer.schema, { description: "State of an automatic rule; null for others." }),
-    ({ standing: order, state }) => order && state && standingStateAnswer.body({ ...state, order }),
+    orNull(automaticStateAnswer.schema, { description: "State of an automatic rule; null for others." }),
+    ({ standing: order, state }) => order && state && automaticStateAnswer.body({ ...state, order }),
   ],
   created_at: Type.String({ format: "date-time" }),
   updated_at: Type.String({ format: "date-time" }),

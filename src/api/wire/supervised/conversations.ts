@@ -99,7 +99,7 @@ function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findi
 }
 
 /** Field with the faults of a file that a job names, and of a file in a form. */
-const filePlaces = { "conversation file": "training_data_url", "uploaded file": "file" } as const;
+const fileFields = { "conversation file": "training_data_url", "uploaded file": "file" } as const;
 
 /**
  * Reads a file of conversations, one per line as JSON.
@@ -109,9 +109,9 @@ const filePlaces = { "conversation file": "training_data_url", "uploaded file": 
 export function readConversationFile(
   bytes: Buffer,
   limits: Pick<BodyLimits, "trajectoryGroups" | "trajectoryJson">,
-  kind: keyof typeof filePlaces,
+  kind: keyof typeof fileFields,
 ): StoredConversations {
-  const findings = newFindings("body", filePlaces[kind]);
+  const findings = newFindings("body", fileFields[kind]);
   const reader = new ConversationReader(findings);
   readLineFile(bytes, limits, {
     findings,

@@ -3,17 +3,17 @@ import { test } from "node:test";
 import { chatPrompt } from "../../../inference/chat/testing/chat-request.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { httpSettings } from "../../http/settings.ts";
-import { readDetokenization, readTokenization, tokenizationPlaces } from "./read-tokenization.ts";
+import { readDetokenization, readTokenization, tokenizationPaths } from "./read-tokenization.ts";
 
 const limits = httpSettings.with();
 const messages = [{ role: "user", content: "hi" }];
 
-function refuses(read: () => unknown, ...places: readonly string[]): void {
+function refuses(read: () => unknown, ...locations: readonly string[]): void {
   assert.throws(read, (error: unknown) => {
     assert.ok(error instanceof ServiceError && error.code === "invalid", String(error));
     assert.deepEqual(
       error.faults.map(({ location }) => location.join(".")),
-      places,
+      locations,
     );
     return true;
   });
@@ -78,7 +78,7 @@ test("reads tokens", () => {
 });
 
 test("locates faults at their fields", () => {
-  assert.deepEqual(tokenizationPlaces["prompt.template"], ["body", "chat_template"]);
-  assert.deepEqual(tokenizationPlaces["prompt.messages"], ["body", "messages"]);
-  assert.deepEqual(tokenizationPlaces["prompt.continueFinalMessage"], ["body", "continue_final_message"]);
+  assert.deepEqual(tokenizationPaths["prompt.template"], ["body", "chat_template"]);
+  assert.deepEqual(tokenizationPaths["prompt.messages"], ["body", "messages"]);
+  assert.deepEqual(tokenizationPaths["prompt.continueFinalMessage"], ["body", "continue_final_message"]);
 });

@@ -3,10 +3,10 @@ import type { DetokenizeRequest, TokenizeRequest } from "../../../base/domain/ch
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import { readForm, type BodyForm } from "../body.ts";
 import { checkConversation } from "../chat/chat-combinations.ts";
-import { placesOf, readConversation } from "../chat/read-chat-request.ts";
+import { fieldPathsOf, readConversation } from "../chat/read-chat-request.ts";
 import { refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
 import { conversationFields } from "../chat/fields/conversation-fields.ts";
-import type { WirePlaces } from "../field-paths.ts";
+import type { FieldPaths } from "../field-paths.ts";
 import { detokenizeSchema, renderingFields, tokenizeSchema } from "./tokenize-schemas.ts";
 
 export interface ReadTokenization {
@@ -30,8 +30,8 @@ export const tokenizeForm: BodyForm<typeof tokenizeSchema> = {
 export const detokenizeForm: BodyForm<typeof detokenizeSchema> = { schema: detokenizeSchema };
 
 /** Paths of a domain request's fields in the body. */
-export const tokenizationPlaces: WirePlaces = {
-  ...placesOf(conversationFields, {}),
+export const tokenizationPaths: FieldPaths = {
+  ...fieldPathsOf(conversationFields, {}),
   "prompt.text": ["body", "prompt"],
   "prompt.tokenIds": ["body", "tokens"],
 };

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
 import { cutGroup, groupStart, type Bytes, type GroupCut } from "./group-cut.ts";
 import { writeParquetEnd, writeRowGroup, type WrittenGroup } from "./parquet.ts";
-import { isWanted, rowOf, withoutContent, type GroupHead, type RowFilter, type RowSource } from "./rows.ts";
+import { isWanted, toRow, withoutContent, type GroupHead, type RowFilter, type RowSource } from "./rows.ts";
 
 export interface RowTasks {
   /** Surveys the next piece of a group for the head that its rows need. */
@@ -178,7 +178,7 @@ function writeRows(
     // Safe cast: `readGroupBody` wrote the trajectory.
     const trajectory = JSON.parse(stored.toString()) as Trajectory;
     if (!isWanted(trajectory, head, filter)) continue;
-    const row = rowOf(trajectory, {
+    const row = toRow(trajectory, {
       source,
       place: { sourceId: source.id, part, group: groupIndex, index },
       head,
@@ -190,14 +190,14 @@ function writeRows(
     ends.push((byteCount += line.length));
   }
   const progress = { cut, waiting: waiting.slice(index - first), index, head };
-  return { bytes: inOnePlace(lines, byteCount), ends, ids, readByteCount, progress };
+  return { bytes: joinPieces(lines, byteCount), ends, ids, readByteCount, progress };
 }
 
 function lineOf(row: JsonObject): Bytes {
   return new TextEncoder().encode(`${JSON.stringify(row)}\n`);
 }
 
-function inOnePlace(lines: readonly Bytes[], byteCount: number): Bytes {
+function joinPieces(lines: readonly Bytes[], byteCount: number): Bytes {
   if (lines.length === 1) return lines[0];
   const bytes = new Uint8Array(byteCount);
   let end = 0;

@@ -19,7 +19,7 @@ export interface RowSource {
 }
 
 /** Position of a trajectory. */
-export interface RowPlace {
+export interface RowPosition {
   readonly sourceId: string;
   /** Number of parts of stored lines before its group's. */
   readonly part: number;
@@ -34,7 +34,7 @@ export interface RowFilter {
 }
 
 /** Fields of a row besides those sent with the trajectory. */
-const placeFields = {
+const positionFields = {
   id: Type.String({ description: "Cursor of the row; pass it as `after` to continue after it." }),
   source: Type.Enum(["log", "job"]),
   source_id: Type.String({ format: "uuid", description: "Id of the log, or of the training job." }),
@@ -61,7 +61,7 @@ const placeFields = {
   ),
 };
 
-export const rowSchema = Type.Object(placeFields, {
+export const rowSchema = Type.Object(positionFields, {
   title: "StoredTrajectory",
   additionalProperties: true,
   description: "A trajectory with every field that was sent.",
@@ -78,9 +78,13 @@ export interface GroupHead {
 }
 
 /** Returns a trajectory as a row, with its position and its group's head. */
-export function rowOf(
+export function toRow(
   trajectory: Trajectory,
-  { source, place, head }: { readonly source: RowSource; readonly place: RowPlace; readonly head: GroupHead },
+  {
+    source,
+    place,
+    head,
+  }: { readonly source: RowSource; readonly place: RowPosition; readonly head: GroupHead },
 ): TrajectoryRow {
   return {
     // First, so that clients' extra fields never override a row's fields.
@@ -130,18 +134,18 @@ const nothing = {
 /** Returns the row without its long fields, and with its size in bytes. */
 export function withoutContent(row: TrajectoryRow, byteCount: number): TrajectoryRow {
   const versions = ["initial_policy_version", "final_policy_version", "start_time"];
-  const kept = [...Object.keys(placeFields), ...versions].filter((name) => name in row);
+  const kept = [...Object.keys(positionFields), ...versions].filter((name) => name in row);
   const short = Object.fromEntries(kept.map((name) => [name, row[name]]));
   return { ...short, ...nothing, id: row.id, left_out_bytes: byteCount };
 }
 
 /** Returns a position as a cursor. */
-export function rowId({ sourceId, part, group, index }: RowPlace): string {
+export function rowId({ sourceId, part, group, index }: RowPosition): string {
   return `${sourceId}.${part}.${group}.${index}`;
 }
 
 /** Parses a cursor; null if it is invalid. */
-export function rowPlace(id: string): RowPlace | null {
+export function parseRowPosition(id: string): RowPosition | null {
   const match = /^([0-9a-f-]{36})\.(\d{1,12})\.(\d{1,12})\.(\d{1,12})$/.exec(id);
   if (match === null) return null;
   const [, sourceId, part, group, index] = match;

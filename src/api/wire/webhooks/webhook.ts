@@ -2,12 +2,12 @@
 import { Type } from "typebox";
 import { type Webhook, webhookFields } from "../../../base/domain/webhooks/webhook.ts";
 import { nullable, orNull } from "../nullable.ts";
-import { alteration, answerOf, asked, changed, creation, shown } from "../fields/resource.ts";
+import { alteration, answerOf, creationRows, changeRows, creation, shown } from "../fields/resource.ts";
 
 const dateTime = Type.String({ format: "date-time" });
 
 export const webhookCreateForm = creation("WebhookCreate", {
-  ...asked(webhookFields),
+  ...creationRows(webhookFields),
   secret: nullable(Type.String({ maxLength: 128 }), {
     description: "Secret that signs requests: `whsec_` and the base64 of 24 to 64 bytes.",
     "x-default": "a fresh one",
@@ -20,7 +20,7 @@ export const webhookCreateForm = creation("WebhookCreate", {
 export const webhookChangeForm = alteration(
   "WebhookChange",
   {
-    ...changed(webhookFields, "values"),
+    ...changeRows(webhookFields, "values"),
     enabled: Type.Optional(
       Type.Boolean({ description: "False stops sending; true resumes it for later events." }),
     ),

@@ -12,7 +12,7 @@ import { createSweeper } from "../../../store/retention/sweeper.ts";
 import { createFileService } from "../../../train/uploads/file-service.ts";
 import { RewardService } from "../../../train/rewards/reward-service.ts";
 import { StandingRules } from "../../../train/rewards/automatic/automatic-rules.ts";
-import { readAllowedPlaces } from "../../../api/webhooks/egress-allowlist.ts";
+import { readEgressAllowlist } from "../../../api/webhooks/egress-allowlist.ts";
 import { Deliverer } from "../../../api/webhooks/deliverer.ts";
 import { createWebhookService } from "../../../api/webhooks/webhook-service.ts";
 import { readFilter } from "../../../api/wire/rewards/feedback-filter.ts";
@@ -70,7 +70,7 @@ export async function buildRecords(
     owner: server,
     logger,
   });
-  const allowed = readAllowedPlaces(settings.webhooks.allowed);
+  const allowed = readEgressAllowlist(settings.webhooks.allowed);
   const deliverer = new Deliverer(
     {
       ...tools,

@@ -78,7 +78,7 @@ export function itemRoutes(app: FastifyInstance, { annotation, feedback }: HttpD
 
 function annotatingRoutes(app: FastifyInstance, annotation: HttpDependencies["annotation"]): void {
   // Either the queue or the item was not found.
-  const on = endpoints(app, { tag: "annotation", scheme: "basic", places: { not_found: ["path"] } });
+  const on = endpoints(app, { tag: "annotation", scheme: "basic", fieldPaths: { not_found: ["path"] } });
   const one = { answer: "The item.", json: itemAnswerSchema };
   on(
     "POST /annotation_queues/:queue_id/items/:item_id/progress",

@@ -4,7 +4,7 @@ import { tarByteCount, tarOf } from "../../../../lib/archives/tar-stream.ts";
 import { checkpointExportQuerySchema } from "../../../wire/models/model.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { sendPieces } from "../../patient-answer.ts";
+import { sendPieces } from "../../paced-answer.ts";
 import { reachStep } from "../reach.ts";
 
 export function checkpointExportRoute(app: FastifyInstance, dependencies: HttpDependencies): void {
@@ -16,7 +16,7 @@ export function checkpointExportRoute(app: FastifyInstance, dependencies: HttpDe
       query: checkpointExportQuerySchema,
       answer: "A tar archive of the files.",
       tar: { type: "string", format: "binary" },
-      places: { unsupported: ["query", "format"], conflict: ["path", "step"] },
+      fieldPaths: { unsupported: ["query", "format"], conflict: ["path", "step"] },
     },
     async ({ params, query: { format }, caller, reply }) => {
       const { model, step } = await reachStep(dependencies, caller, params);

@@ -3,7 +3,7 @@
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
-import { checkpointAnswer, importPlaces } from "../../../wire/models/model.ts";
+import { checkpointAnswer, importPaths } from "../../../wire/models/model.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { askForBody } from "../../bodies/body-reader.ts";
@@ -40,7 +40,7 @@ export async function checkpointImportRoute(
         },
         answer: "The new version; the model's name stands for it from now on.",
         json: checkpointAnswer.schema,
-        places: importPlaces,
+        fieldPaths: importPaths,
         // Checks before the body is read, so that a refused body is not read.
         options: {
           preParsing: async (request) => {

@@ -3,11 +3,11 @@ import type { FastifyInstance } from "fastify";
 import { entityLimitsAnswer, entityLimitsForm } from "../../../wire/keys/limits.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { forKeyAdmins } from "./keys.ts";
+import { keyAdminOptions } from "./keys.ts";
 
 export function entityLimitRoutes(app: FastifyInstance, { limits }: Pick<HttpDependencies, "limits">): void {
-  const places = { entity: ["path", "entity"] };
-  const on = endpoints(app, { tag: "keys", scheme: "bearer", places, options: forKeyAdmins });
+  const fieldPaths = { entity: ["path", "entity"] };
+  const on = endpoints(app, { tag: "keys", scheme: "bearer", fieldPaths, options: keyAdminOptions });
   const one = {
     answer: "The entity's own limits; null where the server's settings apply.",
     json: entityLimitsAnswer.schema,

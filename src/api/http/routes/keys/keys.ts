@@ -10,16 +10,16 @@ import {
   newKeyAnswer,
 } from "../../../wire/keys/key.ts";
 import { pageAnswer, pageRequest, pageSchema } from "../../../wire/page.ts";
-import { forAdministrators } from "../../credentials/for-administrators.ts";
+import { adminOnly } from "../../credentials/admin-only.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 
-export const forKeyAdmins = forAdministrators(
+export const keyAdminOptions = adminOnly(
   "Only administrators can create and change keys; this one is a member's.",
 );
 
 export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDependencies): void {
-  const on = endpoints(app, { tag: "keys", scheme: "bearer", options: forKeyAdmins });
+  const on = endpoints(app, { tag: "keys", scheme: "bearer", options: keyAdminOptions });
   const one = { answer: "The key, without its secret.", json: keyAnswer.schema };
   const oneWithSecret = {
     answer: "The key with its secret, which no other answer contains.",

@@ -11,8 +11,8 @@ import {
 import { pageAnswer, pageRequest, pageSchema } from "../../../wire/page.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { askedEntity } from "./asked-entity.ts";
-import { sendPieces } from "../../patient-answer.ts";
+import { resolveEntity } from "./resolve-entity.ts";
+import { sendPieces } from "../../paced-answer.ts";
 
 export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDependencies): void {
   const on = endpoints(app, { tag: "keys", scheme: "bearer" });
@@ -26,7 +26,7 @@ export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDepen
       json: pageSchema(usageAnswer.schema),
     },
     ({ query, caller }) => {
-      const filter = usageFilter(query, askedEntity(caller, query.entity));
+      const filter = usageFilter(query, resolveEntity(caller, query.entity));
       const page = usage.list(filter, pageRequest(query, "desc")).then(({ rows, hasMore }) => ({
         items: rows.map((row) => ({ ...row, id: usageId(row) })),
         hasMore,
@@ -43,7 +43,7 @@ export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDepen
       csv: { type: "string" },
     },
     ({ query, caller, reply }) => {
-      const filter = usageFilter(query, askedEntity(caller, query.entity));
+      const filter = usageFilter(query, resolveEntity(caller, query.entity));
       reply.type("text/csv; charset=utf-8").header("content-disposition", 'attachment; filename="usage.csv"');
       return sendPieces(reply, linesOf(usage, filter), settings);
     },

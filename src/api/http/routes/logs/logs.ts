@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { LogLine } from "../../../../base/domain/logs/log-line.ts";
 import { logLineSchema, logQuerySchema } from "../../../wire/logs/log-lines.ts";
 import { pageRequest, pageSchema } from "../../../wire/page.ts";
-import { forAdministrators } from "../../credentials/for-administrators.ts";
+import { adminOnly } from "../../credentials/admin-only.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { pageOrEvents, type WatchedList } from "../../event-reply.ts";
@@ -20,7 +20,7 @@ export function logRoutes(app: FastifyInstance, dependencies: HttpDependencies):
       answer: "A page of lines, newest first by default.",
       json: pageSchema(logLineSchema),
       events: logLineSchema,
-      options: forAdministrators("The log is for administrators; this key is a member's."),
+      options: adminOnly("The log is for administrators; this key is a member's."),
     },
     ({ query: { level = "debug", ...query }, request, reply }) => {
       const lines: WatchedList<LogLine> = {

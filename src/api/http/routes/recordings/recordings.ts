@@ -34,7 +34,7 @@ import {
 } from "../../../wire/recordings/stored-chats.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { sendPieces } from "../../patient-answer.ts";
+import { sendPieces } from "../../paced-answer.ts";
 import { readsPage } from "../../memory-budget/stored-reads.ts";
 
 /** Records that are named with a completion. */

@@ -9,10 +9,10 @@ import {
   sweepAnswerSchema,
   sweepForm,
 } from "../../../wire/retention/retention.ts";
-import { forAdministrators } from "../../credentials/for-administrators.ts";
+import { adminOnly } from "../../credentials/admin-only.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { askedEntity } from "../keys/asked-entity.ts";
+import { resolveEntity } from "../keys/resolve-entity.ts";
 
 /** Maximum number of removal rows. */
 const removedMax = 1000;
@@ -33,7 +33,7 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
       json: retentionSchema,
     },
     async ({ query, caller }) => {
-      const entity = askedEntity(caller, query.entity);
+      const entity = resolveEntity(caller, query.entity);
       const quota = entity === null ? null : room.quotaOf(entity);
       const removed = await store.removed(entity, removedMax);
       return retentionBody(policies, await store.stored(entity), quota, removed);
@@ -48,7 +48,7 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
       body: sweepForm,
       answer: "What was removed, by kind and entity.",
       json: sweepAnswerSchema,
-      options: forAdministrators(
+      options: adminOnly(
         "Only administrators can run a sweep; this key is a member's. The server also sweeps automatically.",
       ),
     },

@@ -16,7 +16,7 @@ import { endpoints } from "../../endpoints/endpoint.ts";
 import { nameIgnored } from "../../input/read-input.ts";
 import { readsPage } from "../../memory-budget/stored-reads.ts";
 import { reachStep } from "../reach.ts";
-import { makeJob, readAsked } from "./asked-feedback.ts";
+import { createJob, readFeedbackSelection } from "./feedback-selection.ts";
 
 export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { rewards, models } = dependencies;
@@ -40,9 +40,9 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
         reply,
         configNotApplied.map((key) => `experimental_config.${key}`),
       );
-      const { rule, ...selected } = await readAsked(body, caller, dependencies);
+      const { rule, ...selected } = await readFeedbackSelection(body, caller, dependencies);
       const asked = { ...selected, rule: present(rule, "a rule"), groupsMax };
-      const made = makeJob(
+      const made = createJob(
         {
           entity: asked.model.entity,
           isDryRun: body.dryRun,
@@ -91,9 +91,9 @@ export function feedbackJobRoutes(app: FastifyInstance, dependencies: HttpDepend
         reply,
         configNotApplied.map((key) => `config.${key}`),
       );
-      const { rule, ...selected } = await readAsked(body, caller, dependencies);
+      const { rule, ...selected } = await readFeedbackSelection(body, caller, dependencies);
       const asked = { ...selected, order: toPreferenceOrder(body, rule), preferencesMax };
-      const made = makeJob(
+      const made = createJob(
         {
           entity: asked.model.entity,
           isDryRun: body.dryRun,

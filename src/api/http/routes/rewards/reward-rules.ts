@@ -18,7 +18,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
   const on = endpoints(app, {
     tag: "training",
     scheme: "bearer",
-    places: { "standing.modelId": ["body", "standing", "model_id"] },
+    fieldPaths: { "standing.modelId": ["body", "standing", "model_id"] },
   });
   const bodyOf = async (rule: StoredRule) =>
     rewardRuleAnswer.body({ ...rule, state: await rewards.stateOf(rule) });

@@ -158,7 +158,7 @@ test("keeps tools, template arguments and unknown keys", async (t) => {
 test("applies settings as given, with the defaults of their loss", async (t) => {
   const { server, modelId } = await withModel(t);
   const pairs = [spellings["texts of TRL"]];
-  const inEffect = async (config: object): Promise<unknown> => {
+  const effectiveConfig = async (config: object): Promise<unknown> => {
     const job = await created(server, { model_id: modelId, pairs, config });
     assert.deepEqual([job["kind"], job["config"], job["experimental_config"]], ["preference", null, null]);
     return job["preference_config"];
@@ -180,10 +180,14 @@ test("applies settings as given, with the defaults of their loss", async (t) => 
     weight_decay: 0,
     max_grad_norm: 1,
   };
-  assert.deepEqual(await inEffect({}), plain);
-  assert.deepEqual(await inEffect({ loss: "ipo" }), { ...plain, loss: "ipo", length_normalized: true });
+  assert.deepEqual(await effectiveConfig({}), plain);
+  assert.deepEqual(await effectiveConfig({ loss: "ipo" }), {
+    ...plain,
+    loss: "ipo",
+    length_normalized: true,
+  });
   const simpo = { loss: "simpo", beta: 2, gamma: 0.5, length_normalized: true, reference: null };
-  assert.deepEqual(await inEffect({ loss: "simpo", batch_size: "auto" }), { ...plain, ...simpo });
+  assert.deepEqual(await effectiveConfig({ loss: "simpo", batch_size: "auto" }), { ...plain, ...simpo });
   const { num_epochs, ...given } = {
     loss: "dpo",
     beta: 0.5,
@@ -197,9 +201,13 @@ test("applies settings as given, with the defaults of their loss", async (t) => 
     weight_decay: 0.1,
     max_grad_norm: 0,
   };
-  assert.deepEqual(await inEffect({ ...given, num_epochs }), { ...plain, ...given, epochs: num_epochs });
+  assert.deepEqual(await effectiveConfig({ ...given, num_epochs }), {
+    ...plain,
+    ...given,
+    epochs: num_epochs,
+  });
   const kto = { loss: "kto", desirable_weight: 1.3, undesirable_weight: 0.7 };
-  assert.deepEqual(await inEffect(kto), { ...plain, ...kto });
+  assert.deepEqual(await effectiveConfig(kto), { ...plain, ...kto });
 });
 
 test("refuses options that a loss lacks, and unsupported options of other trainers, by name", async (t) => {

@@ -129,7 +129,7 @@ test("applies settings as given, and names those without effect", async () => {
   const last = { ...auto, assistant_turns: "last" };
   const other = await created(server, { model_id: modelId, training_data: [example], config: last });
   const optimizer = { weight_decay: 0, max_grad_norm: 1 };
-  const inEffect = {
+  const effectiveConfig = {
     base_precision: null,
     batch_size: 2,
     learning_rate: 5e-5,
@@ -137,7 +137,7 @@ test("applies settings as given, and names those without effect", async () => {
     shuffle: false,
     ...optimizer,
   };
-  assert.deepEqual(other["config"], { ...inEffect, assistant_turns: "last" });
+  assert.deepEqual(other["config"], { ...effectiveConfig, assistant_turns: "last" });
   assert.deepEqual(other["config_not_applied"], []);
   await server.close();
 });

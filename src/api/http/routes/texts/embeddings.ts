@@ -1,13 +1,13 @@
 // POST /v1/embeddings: reads its request and writes its answer.
 import type { FastifyInstance } from "fastify";
-import { embeddingForm, embeddingPlaces } from "../../../wire/embeddings/embedding-request.ts";
+import { embeddingForm, embeddingPaths } from "../../../wire/embeddings/embedding-request.ts";
 import { embeddingsBody, embeddingsSchema } from "../../../wire/embeddings/embedding-response.ts";
 import { locate } from "../../../wire/field-paths.ts";
 import { answerBytes, sendAnswer } from "../../bodies/write-answer.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
 import { writeStandings } from "../../limits/admission.ts";
-import { endedFor, mapErrors } from "../../request-life.ts";
+import { toAbortReason, mapErrors } from "../../request-lifecycle.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 import type { Answering } from "../answer-chat.ts";
 
@@ -30,7 +30,7 @@ export function embeddingRoute(
     async ({ body: read, caller, request, reply }) => {
       const signal = abandonedSignal(reply);
       const located = (error: unknown, input: number | null): unknown =>
-        locate(endedFor(error, signal), embeddingPlaces(read.isList, input));
+        locate(toAbortReason(error, signal), embeddingPaths(read.isList, input));
       const { allowance } = request;
       const embedded = embeddings.embed(read.request, caller, { signal, allowance, located });
       const result = await mapErrors(embedded, (error) => located(error, null));

@@ -1,10 +1,6 @@
 // POST /tokenize and /detokenize: tokenizes prompts as a chat would, without an answer.
 import type { FastifyInstance } from "fastify";
-import {
-  detokenizeForm,
-  tokenizationPlaces,
-  tokenizeForm,
-} from "../../../wire/tokenize/read-tokenization.ts";
+import { detokenizeForm, tokenizationPaths, tokenizeForm } from "../../../wire/tokenize/read-tokenization.ts";
 import {
   detokenizedSchema,
   tokenizedBody,
@@ -13,7 +9,7 @@ import {
 import type { BodyReader } from "../../bodies/body-reader.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { untilLeft } from "../../request-life.ts";
+import { untilDisconnected } from "../../request-lifecycle.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 
 export function tokenizationRoutes(
@@ -22,7 +18,7 @@ export function tokenizationRoutes(
   bodies: BodyReader,
 ): void {
   const options = { bodyLimit: settings.chatBodyBytes };
-  const on = endpoints(app, { tag: "chat", scheme: "bearer", places: tokenizationPlaces, options });
+  const on = endpoints(app, { tag: "chat", scheme: "bearer", fieldPaths: tokenizationPaths, options });
   on(
     "POST /tokenize",
     {
@@ -34,7 +30,7 @@ export function tokenizationRoutes(
     async ({ body: { request: asked }, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const tokens = tokenization.tokenize(asked, caller, { signal });
-      return tokenizedBody(await untilLeft(tokens, signal));
+      return tokenizedBody(await untilDisconnected(tokens, signal));
     },
   );
   on(
@@ -48,7 +44,7 @@ export function tokenizationRoutes(
     async ({ body: { request: asked }, caller, reply }) => {
       const signal = abandonedSignal(reply);
       const text = tokenization.detokenize(asked, caller, { signal });
-      return { prompt: await untilLeft(text, signal) };
+      return { prompt: await untilDisconnected(text, signal) };
     },
   );
 }

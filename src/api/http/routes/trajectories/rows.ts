@@ -11,10 +11,10 @@ import {
   rowSelection,
 } from "../../../wire/trajectories/row-query.ts";
 import { everyRow } from "../../../wire/trajectories/row-tasks.ts";
-import { rowPageSchema, rowPlace, type RowPlace } from "../../../wire/trajectories/rows.ts";
+import { rowPageSchema, parseRowPosition, type RowPosition } from "../../../wire/trajectories/rows.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { sendPieces } from "../../patient-answer.ts";
+import { sendPieces } from "../../paced-answer.ts";
 import type { ReadBudget } from "../../memory-budget/read-budget.ts";
 import { beginReading } from "../../memory-budget/stored-reads.ts";
 import { jsonLines, parquetFile } from "../../rows/row-export.ts";
@@ -55,8 +55,8 @@ export function trajectoryRowRoutes(
       const limit = query.limit ?? 20;
       // One more row than the limit shows that there are more.
       const bounds = { count: limit + 1, bytes: pageBytesMax };
-      const portions = rowsOf({ ...(await begin(params.model_id, caller, reply)), selection, after, bounds });
-      const page = await rowPage(portions, { limit });
+      const chunks = rowsOf({ ...(await begin(params.model_id, caller, reply)), selection, after, bounds });
+      const page = await rowPage(chunks, { limit });
       reply.type("application/json; charset=utf-8");
       return sendPieces(reply, Readable.from(page), settings);
     },
@@ -81,20 +81,20 @@ export function trajectoryRowRoutes(
         const groups = storedGroups({ trajectories, jobs, reader }, { model, selection, client });
         return sendPieces(reply, groups, settings);
       }
-      const portions = rowsOf({ model, client, share, selection, after: null, bounds: everyRow });
+      const chunks = rowsOf({ model, client, share, selection, after: null, bounds: everyRow });
       return sendPieces(
         reply,
-        format === "jsonl" ? jsonLines(portions) : parquetFile(portions, reader, client),
+        format === "jsonl" ? jsonLines(chunks) : parquetFile(chunks, reader, client),
         settings,
       );
     },
   );
 }
 
-function placeIn(after: string | undefined): RowPlace | null {
+function placeIn(after: string | undefined): RowPosition | null {
   // Clients send an empty cursor back from an empty page.
   if (after === undefined || after === "") return null;
-  const place = rowPlace(after);
+  const place = parseRowPosition(after);
   if (place !== null) return place;
   const message = "after is not a cursor of this list. Use last_id of the previous page";
   const faults = [{ location: ["query", "after"], message, type: "value_error" }];

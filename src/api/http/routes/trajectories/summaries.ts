@@ -13,7 +13,7 @@ import { rowSchema } from "../../../wire/trajectories/rows.ts";
 import { numberedPageBody, numberIn, pageSchema } from "../../../wire/page.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { sendPieces } from "../../patient-answer.ts";
+import { sendPieces } from "../../paced-answer.ts";
 import type { ReadBudget } from "../../memory-budget/read-budget.ts";
 import { beginReading, readsPage } from "../../memory-budget/stored-reads.ts";
 import type { RowReader } from "../../rows/row-reader.ts";

@@ -100,7 +100,7 @@ export function webhookRoutes(app: FastifyInstance, { webhooks }: HttpDependenci
       answer: "The number of deliveries to resend.",
       json: replayAnswerSchema,
       // The webhook was found, so the missing object is a delivery.
-      places: { not_found: ["body", "delivery_id"] },
+      fieldPaths: { not_found: ["body", "delivery_id"] },
     },
     async ({ found, body, caller }) => {
       const { count, hasMore } = await webhooks.replay(found.id, replayed(body), caller);

@@ -115,11 +115,11 @@ test("evaluates operations on a record", () => {
 });
 
 test("reports anything outside the language as a fault of shape at its path", () => {
-  const check = (expression: unknown, ...places: readonly string[]): void => {
+  const check = (expression: unknown, ...locations: readonly string[]): void => {
     const { shapes, refusals } = read(expression);
     assert.deepEqual(
       shapes.map(({ location }) => location.slice(2).join(".")),
-      places,
+      locations,
       JSON.stringify(expression),
     );
     assert.deepEqual(refusals, []);

@@ -6,15 +6,15 @@ import type { JobDraft, JobTask } from "../../../../base/domain/job.ts";
 import type { RewardRule } from "../../../../base/domain/rewards/reward-rule.ts";
 import type { SubmitJob } from "../../../../train/rewards/automatic/train-on.ts";
 import { locate } from "../../../wire/field-paths.ts";
-import type { AskedFeedback, MadeJob } from "../../../wire/rewards/feedback-job.ts";
+import type { FeedbackRequest, CreatedJob } from "../../../wire/rewards/feedback-job.ts";
 import { readFilter } from "../../../wire/rewards/feedback-filter.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { reachModel } from "../reach.ts";
-import { notAppliedWarnings, submittedBefore, submitWith, trainerPlaces } from "../submit-job.ts";
+import { notAppliedWarnings, submittedBefore, submitWith, trainerPaths } from "../submit-job.ts";
 
 /** @throws ServiceError at fields of the body: for an inaccessible model or rule, or an invalid filter */
-export async function readAsked(
-  { modelId, rule, ruleId, filter, since, until, versionAgeMax }: AskedFeedback,
+export async function readFeedbackSelection(
+  { modelId, rule, ruleId, filter, since, until, versionAgeMax }: FeedbackRequest,
   caller: Caller,
   dependencies: HttpDependencies,
 ) {
@@ -60,11 +60,11 @@ interface FeedbackJob<Outcome> {
 }
 
 /** Creates the job, unless it is a dry run or the same request created it before. */
-export async function makeJob<Outcome extends object>(
+export async function createJob<Outcome extends object>(
   job: FeedbackJob<Outcome>,
   request: FastifyRequest,
   dependencies: HttpDependencies,
-): Promise<Outcome & MadeJob> {
+): Promise<Outcome & CreatedJob> {
   const { entity, isDryRun, task, configNotApplied } = job;
   if (isDryRun) return { ...(await job.preview()), id: null, isDryRun };
   const hash = createHash("sha256").update(JSON.stringify(request.body)).digest("hex");
@@ -76,6 +76,6 @@ export async function makeJob<Outcome extends object>(
     const { id, outcome } = await job.train(identity, submitWith(request, dependencies, hash));
     return { ...outcome, id, isDryRun };
   } catch (error) {
-    throw locate(error, trainerPlaces(task.kind));
+    throw locate(error, trainerPaths(task.kind));
   }
 }

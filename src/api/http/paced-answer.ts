@@ -14,14 +14,14 @@ export function sendPieces(
   pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   { idleStreamSeconds }: Pick<HttpSettings, "idleStreamSeconds">,
 ): FastifyReply {
-  return reply.send(patientStream(pieces, idleStreamSeconds * 1000));
+  return reply.send(pacedStream(pieces, idleStreamSeconds * 1000));
 }
 
 /** Bytes that are buffered ahead of the client, and that a client must read to count as reading. */
 const chunkBytes = 1 << 16;
 
 /** Returns the pieces as a stream that produces only what is read, and fails if nothing is read for `idleMs`. */
-export function patientStream(
+export function pacedStream(
   pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   idleMs: number,
 ): Readable {

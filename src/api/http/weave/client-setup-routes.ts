@@ -5,15 +5,15 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import {
   graphqlAnswerSchema,
   graphqlForm,
-  questionIn,
+  parseGraphqlQuery,
   serverInfoSchema,
-} from "../../wire/weave/first-questions.ts";
+} from "../../wire/weave/graphql-queries.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endpoints } from "../endpoints/endpoint.ts";
 import { noAnswerSchema } from "../../wire/weave/calls.ts";
 import { projectInPath, weaveEndpoints } from "./weave-endpoints.ts";
 
-export function firstRoutes(app: FastifyInstance, { version }: HttpDependencies): void {
+export function clientSetupRoutes(app: FastifyInstance, { version }: HttpDependencies): void {
   const on = weaveEndpoints(app);
   on(
     "GET /server_info",
@@ -35,8 +35,8 @@ export function firstRoutes(app: FastifyInstance, { version }: HttpDependencies)
       json: graphqlAnswerSchema,
     },
     ({ body: { query, variables }, caller }) => {
-      const question = questionIn(query, { ...variables });
-      if (question === null) throw unknownQuestion();
+      const question = parseGraphqlQuery(query, { ...variables });
+      if (question === null) throw unknownQuery();
       if (question.field === "viewer") {
         const { owner, entity, role } = caller;
         const viewer = {
@@ -58,7 +58,7 @@ export function firstRoutes(app: FastifyInstance, { version }: HttpDependencies)
   );
 }
 
-function unknownQuestion(): ServiceError {
+function unknownQuery(): ServiceError {
   const message =
     "This server answers the GraphQL queries `project` and `upsertModel`, with the variables `entityName` and `name`, and `viewer`; it has no other.";
   return new ServiceError({
@@ -78,7 +78,7 @@ export function traceDeletionRoute(app: FastifyInstance, { traces }: HttpDepende
       documented: projectInPath,
       answer: "The traces are deleted.",
       json: noAnswerSchema,
-      places: { project_id: ["path", "project"] },
+      fieldPaths: { project_id: ["path", "project"] },
     },
     async ({ params, caller }) => {
       await traces.deleteProject(`${params.entity}/${params.project}`, caller);

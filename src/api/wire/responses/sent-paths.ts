@@ -30,21 +30,21 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
 ];
 
 /** Returns the error with faults located where the client sent them. */
-export function sentError(error: unknown, origins: SentOrigins): unknown {
-  return relocate(error, (location) => sentPlace(location, origins));
+export function toSentError(error: unknown, origins: SentOrigins): unknown {
+  return relocate(error, (location) => toSentPath(location, origins));
 }
 
-export function sentFault(fault: Fault, origins: SentOrigins): Fault {
-  return { ...fault, location: sentPlace(fault.location, origins) };
+export function toSentFault(fault: Fault, origins: SentOrigins): Fault {
+  return { ...fault, location: toSentPath(fault.location, origins) };
 }
 
 /** @param location a location in a chat request's body, which begins with `body` */
-export function sentPlace(location: Place, origins: SentOrigins): Place {
+export function toSentPath(location: Place, origins: SentOrigins): Place {
   const [part, ...place] = location;
   if (part !== "body") return location;
   const [field, index = "", ...below] = place;
   const origin = field === "messages" ? origins.messages[Number(index)] : undefined;
-  if (index !== "" && origin !== undefined) return ["body", ...messagePlace(origin, below)];
+  if (index !== "" && origin !== undefined) return ["body", ...messagePath(origin, below)];
   if (field === "tools" && index !== "") {
     const sentIndex = String(origins.tools[Number(index)] ?? index);
     // A tool has no separate object for its function, nor a format for its grammar.
@@ -56,8 +56,8 @@ export function sentPlace(location: Place, origins: SentOrigins): Place {
   return ["body", ...sent, ...place.slice(chat.length)];
 }
 
-function messagePlace({ place, callPlaces }: MessageOrigin, below: Place): Place {
-  const call = below[0] === "tool_calls" ? callPlaces[Number(below[1])] : undefined;
+function messagePath({ place, callPaths }: MessageOrigin, below: Place): Place {
+  const call = below[0] === "tool_calls" ? callPaths[Number(below[1])] : undefined;
   if (call !== undefined) return [...call, ...below.slice(2).filter((name) => name !== "function")];
   // A text in place of a message has nothing below it.
   return place.length === 1 ? place : [...place, ...below];

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 /** Returns route options that refuse members' keys with `forbidden` and this message, before the body is read. */
-export function forAdministrators(message: string) {
+export function adminOnly(message: string) {
   return {
     onRequest: async ({ caller }: FastifyRequest): Promise<void> => {
       if (caller.role === "admin") return;

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { onceOver } from "./request-life.ts";
+import { onResponseEnd } from "./request-lifecycle.ts";
 
 test("calls back once at a response's end, in order, and immediately if it has ended", () => {
   const emitter = new EventEmitter();
   // Safe cast: only these members of a response are used.
   const response = Object.assign(emitter, { destroyed: false }) as unknown as ServerResponse;
   const called: number[] = [];
-  for (let index = 0; index < 20; index++) onceOver(response, () => called.push(index));
+  for (let index = 0; index < 20; index++) onResponseEnd(response, () => called.push(index));
   assert.equal(emitter.listenerCount("close"), 1);
   assert.ok(!called.includes(0));
   Object.assign(emitter, { destroyed: true });
@@ -19,6 +19,6 @@ test("calls back once at a response's end, in order, and immediately if it has e
     called,
     Array.from({ length: 20 }, (_, index) => index),
   );
-  onceOver(response, () => called.push(20));
+  onResponseEnd(response, () => called.push(20));
   assert.ok(called.includes(20));
 });

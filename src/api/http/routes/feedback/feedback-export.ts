@@ -15,7 +15,7 @@ import {
 } from "../../../wire/feedback/feedback-statistics.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { endpoints } from "../../endpoints/endpoint.ts";
-import { sendPieces } from "../../patient-answer.ts";
+import { sendPieces } from "../../paced-answer.ts";
 import { type ReadBudget, readerBytes } from "../../memory-budget/read-budget.ts";
 import { beginReading } from "../../memory-budget/stored-reads.ts";
 import { abandonedSignal } from "../../request-scope.ts";
@@ -23,7 +23,7 @@ import { abandonedSignal } from "../../request-scope.ts";
 /** Characters after which a piece of a file is sent; a record has up to a megabyte. */
 const pieceLength = 1 << 16;
 
-export function feedbackOutRoutes(
+export function feedbackExportRoutes(
   app: FastifyInstance,
   { feedback, settings }: HttpDependencies,
   reads: ReadBudget,

@@ -1,7 +1,7 @@
 // A long answer is produced as it is read, and ends when nobody reads it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { patientStream } from "./patient-answer.ts";
+import { pacedStream } from "./paced-answer.ts";
 
 /** An endless source of pieces that counts them, and records whether it was stopped. */
 function endless(pieceBytes: number) {
@@ -31,13 +31,13 @@ test("sends all pieces, texts and bytes of any size", async () => {
     yield new Uint8Array(200_000).fill(7);
   };
   const chunks: Uint8Array[] = [];
-  for await (const chunk of patientStream(pieces(), 60_000)) chunks.push(chunk as Uint8Array);
+  for await (const chunk of pacedStream(pieces(), 60_000)) chunks.push(chunk as Uint8Array);
   assert.deepEqual(Buffer.concat(chunks), Buffer.concat([Buffer.from("é"), Buffer.alloc(200_000, 7)]));
 });
 
 test("produces at most one piece ahead of the reader", async () => {
   const { seen, pieces } = endless(1 << 22);
-  const stream = patientStream(pieces, 60_000);
+  const stream = pacedStream(pieces, 60_000);
   let readBytes = 0;
   for await (const chunk of stream) {
     readBytes += (chunk as Uint8Array).length;
@@ -49,7 +49,7 @@ test("produces at most one piece ahead of the reader", async () => {
 
 test("ends with its source when nothing is read for too long", async () => {
   const { seen, pieces } = endless(1 << 22);
-  const stream = patientStream(pieces, 1);
+  const stream = pacedStream(pieces, 1);
   const failure = new Promise<Error>((resolve) => stream.once("error", resolve));
   stream.once("readable", () => undefined);
   assert.match((await failure).message, /read nothing for 1 ms/);

@@ -29,17 +29,17 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
 const memberNames: Readonly<Record<string, string>> = { arguments: "input", tool_call_id: "tool_use_id" };
 
 /** Returns the error with faults located where the client sent them. */
-export function sentError(error: unknown, origins: SentOrigins): unknown {
-  return relocate(error, (location) => sentPlace(location, origins));
+export function toSentError(error: unknown, origins: SentOrigins): unknown {
+  return relocate(error, (location) => toSentPath(location, origins));
 }
 
 /** @param location a location in a chat request's body, which begins with `body` */
-export function sentPlace(location: Place, { messages, tools, format }: SentOrigins): Place {
+export function toSentPath(location: Place, { messages, tools, format }: SentOrigins): Place {
   const [part, ...place] = location;
   if (part !== "body") return location;
   const [name, index = "", ...below] = place;
   const origin = name === "messages" ? messages[Number(index)] : undefined;
-  if (index !== "" && origin !== undefined) return ["body", ...messagePlace(origin, below)];
+  if (index !== "" && origin !== undefined) return ["body", ...messagePath(origin, below)];
   if (name === "tools" && index !== "") {
     // A tool has no separate object for its function.
     const members = below.filter((member, at) => !(at === 0 && member === "function"));
@@ -51,13 +51,13 @@ export function sentPlace(location: Place, { messages, tools, format }: SentOrig
   return ["body", ...sent, ...place.slice(chat.length)];
 }
 
-function messagePlace({ place, textPlaces, callPlaces }: MessageOrigin, below: Place): Place {
+function messagePath({ place, textPaths, callPaths }: MessageOrigin, below: Place): Place {
   const [member = "", index = "", ...rest] = below;
-  const call = member === "tool_calls" ? callPlaces[Number(index)] : undefined;
+  const call = member === "tool_calls" ? callPaths[Number(index)] : undefined;
   if (call !== undefined)
     return [...call, ...rest.filter((one) => one !== "function").map((one) => memberNames[one] ?? one)];
-  if (member === "content" && textPlaces.length === 1) return textPlaces[0];
-  const text = member === "content" && index !== "" ? textPlaces[Number(index)] : undefined;
+  if (member === "content" && textPaths.length === 1) return textPaths[0];
+  const text = member === "content" && index !== "" ? textPaths[Number(index)] : undefined;
   if (text !== undefined) return [...text, ...rest];
   return [...place, ...below.map((one) => memberNames[one] ?? one)];
 }

@@ -28,17 +28,17 @@ export const graphqlForm: BodyForm<typeof graphqlSchema> = { schema: graphqlSche
 export const graphqlAnswerSchema = Type.Object({ data: Type.Object({}, open) });
 
 /** A query of a client. */
-export type FirstQuestion =
+export type GraphqlQuery =
   /** Asks whether a project exists, or creates it; projects exist as soon as they are named. */
   | { readonly field: "project" | "upsertModel"; readonly entity: string; readonly project: string }
   /** Asks who the key's owner is. */
   | { readonly field: "viewer" };
 
 /** Returns what a query asks for; null for any other query. */
-export function questionIn(
+export function parseGraphqlQuery(
   query: string,
   variables: Readonly<Record<string, unknown>>,
-): FirstQuestion | null {
+): GraphqlQuery | null {
   // First field within the operation's braces.
   const field = /\{\s*(\w+)/.exec(query)?.[1];
   if (field === "viewer") return { field };

@@ -39,7 +39,7 @@ export function refuseStrangeId({ id, headers }: Pick<FastifyRequest, "id" | "he
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Response of the request, for {@link onceOver} when the reply is not at hand. */
+    /** Response of the request, for {@link onResponseEnd} when the reply is not at hand. */
     response: ServerResponse;
   }
 }
@@ -71,7 +71,7 @@ const waiting = new WeakMap<ServerResponse, (() => void)[]>();
  * Calls back once when the answer is complete or the client has disconnected; immediately if that has already
  * happened.
  */
-export function onceOver(response: ServerResponse, callback: () => void): void {
+export function onResponseEnd(response: ServerResponse, callback: () => void): void {
   if (response.destroyed) return callback();
   const others = waiting.get(response);
   if (others !== undefined) {
@@ -85,7 +85,7 @@ export function onceOver(response: ServerResponse, callback: () => void): void {
   });
 }
 
-export function wentAway(cause?: unknown): ServiceError {
+export function clientDisconnected(cause?: unknown): ServiceError {
   return new ServiceError({ code: "cancelled", message: "The client went away.", cause });
 }
 
@@ -93,7 +93,7 @@ export function wentAway(cause?: unknown): ServiceError {
  * Returns the signal's reason for work that the signal cancelled, because the work only knows that it was cancelled;
  * returns other errors unchanged.
  */
-export function endedFor(error: unknown, { aborted, reason }: AbortSignal): unknown {
+export function toAbortReason(error: unknown, { aborted, reason }: AbortSignal): unknown {
   const isCancelled = error instanceof ServiceError && error.code === "cancelled";
   return aborted && isCancelled ? (reason as unknown) : error;
 }
@@ -111,6 +111,6 @@ export async function mapErrors<Result>(
 }
 
 /** Returns the result; replaces a cancellation by the signal's reason. */
-export function untilLeft<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return mapErrors(result, (error) => endedFor(error, signal));
+export function untilDisconnected<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return mapErrors(result, (error) => toAbortReason(error, signal));
 }

@@ -7,7 +7,7 @@ import { quoted } from "../../../../base/domain/service-error.ts";
  *
  * @throws ServiceError `forbidden`, at `entity`, for another entity
  */
-export function askedEntity(caller: Caller, asked: string | undefined): string | null {
+export function resolveEntity(caller: Caller, asked: string | undefined): string | null {
   const entity = asked ?? reachOf(caller)?.entity ?? null;
   if (entity === null) return null;
   refuseOtherOwner(caller, { entity, project: null }, `The entity ${quoted(entity)}`, "entity");
