@@ -297,7 +297,7 @@ test("requests of Claude Code are answered, and nothing of them is left unread b
   const first = await asClaudeCode({ ...firstTurn("0d9"), ...short });
   assert.deepEqual(
     [first.notice, first.ignored],
-    ["context_management is not applied: the conversation is taken as it was sent", null],
+    ["context_management is not applied: the conversation is used as it was sent", null],
   );
   const { all } = promptTokens(eventsOf(first.text));
   // What says whose bill it is changes each time, and prompts begin alike nevertheless.

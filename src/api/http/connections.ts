@@ -182,6 +182,6 @@ function removeFrom(sets: Map<string, Set<Socket>>, name: string, socket: Socket
 }
 
 function overShare(entity: string, count: number): ServiceError {
-  const message = `The entity "${entity}" has ${count} connections, its share of those that the server takes (http.connections), and a request on each. Wait for one to end, or send requests one after another on fewer connections.`;
+  const message = `The entity "${entity}" has ${count} connections, its share of the server's (http.connections), and a request on each. Wait for one to end, or send requests one after another on fewer connections.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 1 });
 }

@@ -143,10 +143,10 @@ function retryAfterOf(error: ServiceError, rule: CodeRule): number | null {
 }
 
 function serverFault(code: ErrorCode, retryAfter: number | null, requestId: string): string {
-  return `${whatFailed(code, retryAfter)} Its log has more under the request id ${requestId}.`;
+  return `${describeServerFault(code, retryAfter)} Its log has more under the request id ${requestId}.`;
 }
 
-function whatFailed(code: ErrorCode, retryAfter: number | null): string {
+function describeServerFault(code: ErrorCode, retryAfter: number | null): string {
   switch (code) {
     case "internal":
       return "The server failed at this request.";

@@ -8,7 +8,7 @@ import type { Logger } from "../../base/telemetry/logger.ts";
 import { IdleStreamError } from "./sse.ts";
 
 /** Converts errors that the framework threw; returns other errors unchanged. */
-export function translated(error: unknown, request: FastifyRequest): unknown {
+export function translateError(error: unknown, request: FastifyRequest): unknown {
   const code = codeOf(error);
   switch (code) {
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
@@ -89,7 +89,7 @@ export function logBrokenOff(app: FastifyInstance, logger: Logger): void {
         if (!reply.raw.headersSent || reply.raw.destroyed) return;
         const { method, id: requestId } = request;
         const fields = { requestId, method, route: request.routeOptions.url ?? "none", err: error };
-        if (isForeseen(error, requestId)) logger.warn(fields, "answer broken off");
+        if (isExpected(error, requestId)) logger.warn(fields, "answer broken off");
         else logger.error(fields, "answer failed");
       });
     done(null, payload);
@@ -97,6 +97,6 @@ export function logBrokenOff(app: FastifyInstance, logger: Logger): void {
 }
 
 /** True for expected errors: the data was deleted meanwhile, the client stopped reading, or no read turn came. */
-function isForeseen(error: unknown, requestId: string): boolean {
+function isExpected(error: unknown, requestId: string): boolean {
   return error instanceof IdleStreamError || errorAnswer(error, requestId).status !== 500;
 }

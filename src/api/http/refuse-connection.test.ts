@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, Socket, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
-import { noteAnswers, refuseConnection } from "./refuse-connection.ts";
+import { trackAnswers, refuseConnection } from "./refuse-connection.ts";
 
 test("gives up a connection that was reset, or that cannot be answered", () => {
   const reset = new Socket();
@@ -19,7 +19,7 @@ test("gives up a connection that was reset, or that cannot be answered", () => {
 async function answeredTo(t: TestContext, sent: string, more: string): Promise<string> {
   const server = createServer({ requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 });
   t.after(() => server.close());
-  noteAnswers(server);
+  trackAnswers(server);
   server.on("request", (_, response) => {
     response.writeHead(200, { "content-length": 10 });
     response.write("begun");

@@ -34,7 +34,7 @@ const answers = new WeakMap<Duplex, readonly ServerResponse[]>();
 const late = new WeakSet<Duplex>();
 
 /** Tracks which requests are being answered, for {@link refuseConnection}. */
-export function noteAnswers(server: Server): void {
+export function trackAnswers(server: Server): void {
   server.on("request", ({ socket }, response) => {
     const unended = (answers.get(socket) ?? []).filter(({ closed }) => !closed);
     answers.set(socket, [...unended, response]);
@@ -73,7 +73,7 @@ function refuse(socket: Duplex, { status, message }: Refusal): void {
 }
 
 /** Adds a body to refusals that Node would send without one. */
-export function answerBesideRoutes(app: FastifyInstance): void {
+export function answerUnroutedRequests(app: FastifyInstance): void {
   app.server.on("connect", (_request, socket) => {
     socket.on("error", () => socket.destroy());
     refuse(socket, noProxy);

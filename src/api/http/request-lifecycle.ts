@@ -29,7 +29,7 @@ export function requestIdOf({ id, headers }: Pick<FastifyRequest, "id" | "header
  *
  * @throws ServiceError `invalid` for a header that cannot be an id
  */
-export function refuseStrangeId({ id, headers }: Pick<FastifyRequest, "id" | "headers">): void {
+export function refuseInvalidRequestId({ id, headers }: Pick<FastifyRequest, "id" | "headers">): void {
   const sent = headers["x-request-id"];
   if (sent === undefined || sent === id) return;
   const message = `The header X-Request-Id is ${quoted(String(sent))}; it names the answer, and must have 1 to 128 of the letters a-z and A-Z, digits, and _ . : / + = @ -.`;

@@ -44,7 +44,7 @@ function noRoute(path: string): HttpRefusal {
 }
 
 function wrongMethod(method: string, path: string, allowed: string): HttpRefusal {
-  const message = `${path.slice(0, 200)} does not take ${method}; it takes ${allowed}.`;
+  const message = `${path.slice(0, 200)} does not support ${method}; it supports ${allowed}.`;
   return new HttpRefusal({
     status: 405,
     code: "invalid",

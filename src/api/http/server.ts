@@ -12,7 +12,7 @@ import type { HttpDependencies } from "./dependencies.ts";
 import { allowOrigins, corsRules, markAnswer } from "./cors/cors.ts";
 import { documentRoutes } from "./documentation/document-routes.ts";
 import { errorAnswerFor, isAnthropics } from "./anthropic/dialect.ts";
-import { codeOf, refuseEncoding, translated, logBrokenOff } from "./framework-errors.ts";
+import { codeOf, refuseEncoding, translateError, logBrokenOff } from "./framework-errors.ts";
 import { InFlight } from "./limits/admission.ts";
 import { bodyLimits } from "./settings.ts";
 import { BodyReader, askForBody, leaveBodiesUnasked } from "./bodies/body-reader.ts";
@@ -23,7 +23,7 @@ import { countPages, readBudget } from "./memory-budget/stored-reads.ts";
 import { lingerBeforeClose } from "./bodies/linger.ts";
 import { breakOffOnClose, guard, guardOperatorRoutes } from "./request-scope.ts";
 import { limitExposure } from "./cors/exposure.ts";
-import { answerBesideRoutes, noteAnswers, refuseConnection } from "./refuse-connection.ts";
+import { answerUnroutedRequests, trackAnswers, refuseConnection } from "./refuse-connection.ts";
 import { Connections } from "./connections.ts";
 import { measureRequests } from "./measures/request-metrics.ts";
 import { traceRequests } from "./measures/request-trace.ts";
@@ -102,8 +102,8 @@ export async function createHttpServer(
     },
     clientErrorHandler: refuseConnection,
   });
-  noteAnswers(app.server);
-  answerBesideRoutes(app);
+  trackAnswers(app.server);
+  answerUnroutedRequests(app);
   leaveBodiesUnasked(app);
   // No header is dropped silently, regardless of their number: their bytes have a limit, and too many are refused.
   app.server.maxHeadersCount = 0;
@@ -261,7 +261,7 @@ function answerError(
   reply: FastifyReply,
   { logger }: HttpDependencies,
 ): void {
-  const answer = errorAnswerFor(translated(error, request), request);
+  const answer = errorAnswerFor(translateError(error, request), request);
   if (answer.status >= 500) {
     const fields = {
       requestId: request.id,

@@ -6,7 +6,7 @@ import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
 import { keyless } from "../../base/domain/sharing/tenant-shares.ts";
 import { waitOver } from "../../base/domain/waiting/wait-over.ts";
-import { isLong, jsonPieces, onOneLine } from "../wire/json-text.ts";
+import { isLong, jsonPieces, escapeLineEnds } from "../wire/json-text.ts";
 
 /** The part of a response that a stream needs; ServerResponse implements it. */
 export interface EventSink {
@@ -96,7 +96,7 @@ export class EventStream {
   }
 
   #textOf(event: unknown): string {
-    return `${this.#headOf(event)}data: ${onOneLine(JSON.stringify(event))}\n\n`;
+    return `${this.#headOf(event)}data: ${escapeLineEnds(JSON.stringify(event))}\n\n`;
   }
 
   #headOf(event: unknown): string {
@@ -108,7 +108,7 @@ export class EventStream {
     this.#isWithinEvent = true;
     let text = `${head}data: `;
     for (const piece of jsonPieces(data)) {
-      if (typeof piece === "string") text += onOneLine(piece);
+      if (typeof piece === "string") text += escapeLineEnds(piece);
       if (typeof piece === "string" && text.length < lengthBetweenPauses) continue;
       await this.#write(text);
       text = "";

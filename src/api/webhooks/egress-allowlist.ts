@@ -30,7 +30,7 @@ const closedToNames = networksOf([
   "240.0.0.0/4",
   // Unspecified, loopback and IPv4-compatible.
   "::/96",
-  // IPv4-translated, NAT64, Teredo and 6to4.
+  // IPv4-translateError, NAT64, Teredo and 6to4.
   "::ffff:0:0:0/96",
   "64:ff9b::/96",
   "64:ff9b:1::/48",

@@ -13,14 +13,14 @@ export function locate(error: unknown, fieldPaths: FieldPaths): unknown {
   // A subclass, such as HTTP's refusals, already uses the client's names.
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
   const { code, retryAfterSeconds, obstacle } = error;
-  const message = spelled(error.message, fieldPaths);
-  const place = placeOf(code, fieldPaths);
+  const message = translateFieldNames(error.message, fieldPaths);
+  const place = fieldPathOf(code, fieldPaths);
   const faults =
     error.faults.length === 0 && place !== undefined
       ? [{ location: place, message, type: code }]
       : error.faults.map((fault) => ({
-          location: onWire(fault.location, fieldPaths),
-          message: spelled(fault.message, fieldPaths),
+          location: toClientPath(fault.location, fieldPaths),
+          message: translateFieldNames(fault.message, fieldPaths),
           type: fault.type,
         }));
   return new ServiceError({
@@ -48,23 +48,23 @@ export function relocate(error: unknown, moved: (location: readonly string[]) =>
 }
 
 /** Replaces the field at the start of a location, which has at most two parts, by its path. */
-function onWire(location: readonly string[], fieldPaths: FieldPaths): readonly string[] {
+function toClientPath(location: readonly string[], fieldPaths: FieldPaths): readonly string[] {
   for (const count of [2, 1]) {
-    const place = placeOf(location.slice(0, count).join("."), fieldPaths);
+    const place = fieldPathOf(location.slice(0, count).join("."), fieldPaths);
     if (place !== undefined) return [...place, ...location.slice(count)];
   }
   return location;
 }
 
 /** Replaces fields in backquotes by the client's names. */
-function spelled(text: string, fieldPaths: FieldPaths): string {
+function translateFieldNames(text: string, fieldPaths: FieldPaths): string {
   return text.replaceAll(
     /`([\w.]+)`/g,
-    (quoted, field: string) => placeOf(field, fieldPaths)?.slice(1).join(".") ?? quoted,
+    (quoted, field: string) => fieldPathOf(field, fieldPaths)?.slice(1).join(".") ?? quoted,
   );
 }
 
 /** Texts may quote the client's input, so a name may be anything. */
-function placeOf(name: string, fieldPaths: FieldPaths): readonly string[] | undefined {
+function fieldPathOf(name: string, fieldPaths: FieldPaths): readonly string[] | undefined {
   return Object.hasOwn(fieldPaths, name) ? fieldPaths[name] : undefined;
 }

@@ -50,7 +50,7 @@ export class JsonList {
 
   /** @param item a value for JSON.stringify */
   add(item: unknown): void {
-    const json = onOneLine(item instanceof JsonText ? item.toString() : JSON.stringify(item));
+    const json = escapeLineEnds(item instanceof JsonText ? item.toString() : JSON.stringify(item));
     this.#open += this.#count === 0 ? json : `,${json}`;
     this.#count += 1;
     if (this.#open.length < pieceLength) return;
@@ -140,7 +140,7 @@ function* memberPieces(value: object, depth: number): Generator<string | Uint8Ar
 }
 
 /** Escapes characters that some clients treat as line ends, although JSON and event streams do not. */
-export function onOneLine(json: string): string {
+export function escapeLineEnds(json: string): string {
   // The test costs half as much as a replacement without matches, and runs for every token of every stream.
   if (!/[\u0085\u2028\u2029]/.test(json)) return json;
   return json.replaceAll(

@@ -44,7 +44,8 @@ const creationSchema = Type.Object(
   {
     model_id: Type.String({
       format: "uuid",
-      description: "The model to train; send this field first for best performance.",
+      description:
+        "The model to train. Send this field first, so that the server can check the model before it reads the data.",
     }),
     trajectory_groups: Type.Array(trajectoryGroupSchema, {
       description: "Training data: each group holds answers to one problem, which are compared.",

@@ -195,7 +195,7 @@ function readGroups(
   { countMax, onGroup, checkItem }: { readonly countMax: number } & Required<GroupVisitor>,
 ): void {
   if (itemCount > countMax) {
-    const message = `The list has ${itemCount} groups; at most ${countMax} are taken at once. Send them in several parts.`;
+    const message = `The list has ${itemCount} groups; at most ${countMax} are allowed at a time. Send them in several parts.`;
     return report(findings, "too_long", message, "trajectory_groups");
   }
   let index = 0;

@@ -303,7 +303,7 @@ export function forEachPiece(
 }
 
 function tooLarge(bytesMax: number): ServiceError {
-  const message = `The body is larger than ${bytesMax} bytes, the most this route takes; send less at a time.`;
+  const message = `The body is larger than ${bytesMax} bytes, the limit of this route; send less at a time.`;
   const faults = [{ location: ["body"], message, type: "too_large" }];
   return new ServiceError({ code: "too_large", faults });
 }

@@ -71,7 +71,7 @@ export function missingFile(): Fault {
 
 /** @param field undefined for a part without a name, contrary to the form parser's types */
 function unknownFile(field: string | undefined): Fault {
-  const message = "The form takes one file, in the part `file`.";
+  const message = "The form must have one file, in the part `file`.";
   if (field !== undefined) return { location: ["body", field], message, type: "value_error" };
   return { location: ["body"], message: `A part has no name. ${message}`, type: "missing" };
 }

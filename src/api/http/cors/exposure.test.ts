@@ -170,7 +170,7 @@ test("requires a key for operator routes if the host is not this machine's", asy
       assert.equal(refused.headers["www-authenticate"], 'Basic realm="hone", charset="UTF-8"');
       const { error, detail } = refused.json<ErrorBody>();
       assert.ok(error.message.includes(`The host ${JSON.stringify(host)} is not this machine's own`));
-      assert.match(error.message, /wants a key \(http\.operatorRoutes\)\. There are no credentials/);
+      assert.match(error.message, /requires a key \(http\.operatorRoutes\)\. There are no credentials/);
       assert.deepEqual(detail[0]?.loc, ["header", "host"]);
       assert.equal((await ask(url, { host, authorization: bearer("hone_guess") })).statusCode, 401);
       for (const authorization of [bearer(), basic()])

@@ -74,7 +74,7 @@ export function authenticateUser(
 ): Promise<Caller | null> {
   return users.ofHeaders(headers, address).catch((error: unknown) => {
     if (isUnknownUser(error)) onUnknownKey();
-    throw challenged(error, scheme);
+    throw withChallenge(error, scheme);
   });
 }
 
@@ -113,7 +113,7 @@ export async function authenticate(
   const secret = scheme === "Bearer" ? credentials : passwordOf(credentials);
   const user = await users.ofToken(secret).catch((error: unknown) => {
     if (isUnknownUser(error)) onUnknownKey();
-    throw challenged(error, scheme);
+    throw withChallenge(error, scheme);
   });
   if (user !== null) return { caller: user, key: null };
   const secretHash = hashSecret(secret);
@@ -159,7 +159,7 @@ function isUnknownUser(error: unknown): boolean {
 }
 
 /** Converts a refusal of a user to the form of this part of the API. */
-function challenged(error: unknown, scheme: AuthenticationScheme): unknown {
+function withChallenge(error: unknown, scheme: AuthenticationScheme): unknown {
   return error instanceof ServiceError && error.code === "unauthorized"
     ? unauthorized(scheme, error.message)
     : error;

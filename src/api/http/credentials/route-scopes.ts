@@ -136,7 +136,7 @@ export function refuseRoute(caller: Caller, method: string, route: string): void
     const what = foreignMessage(
       caller,
       { entity: caller.entity, project: null },
-      `What ${method} ${route} is about`,
+      `The subject of ${method} ${route}`,
     );
     throw refusal(`${what} Use a key of the whole entity ${quoted(caller.entity)}.`);
   }

@@ -20,7 +20,7 @@ test("reads numbers of a query as in JSON, and refuses a repeated field", async 
   assert.match(await ask("limit=0x10"), /unable to parse string as an integer|valid integer/);
   assert.equal(
     await ask("limit=1&limit=2&order=asc&order=desc&order=asc"),
-    "query.limit: limit stands 2 times in the query; give it once.; query.order: order stands 3 times in the query; give it once.",
+    "query.limit: limit occurs 2 times in the query; give it once.; query.order: order occurs 3 times in the query; give it once.",
   );
   await server.close();
 });

@@ -117,7 +117,7 @@ export function measureRequests(
       if (request.hasAuditLine || !isAudited(request, status)) return;
       request.hasAuditLine = true;
       const entry = entryOf(request, status, clock);
-      if (caller === null) refusals.record(entry).catch(isQueuedAnyway);
+      if (caller === null) refusals.record(entry).catch(ignoreQueuedLine);
       else audit.record(entry);
     });
   });
@@ -125,7 +125,7 @@ export function measureRequests(
 }
 
 /** The audit log reports its failure in the server's log, and retries. */
-function isQueuedAnyway(): void {}
+function ignoreQueuedLine(): void {}
 
 /**
  * Delays the answer to a change until its audit line is on disk, and refuses changes while the audit log cannot be

@@ -21,7 +21,7 @@ import type { ErrorBody } from "../errors.ts";
 import { finishStream, waitBeforeStreaming, openEventStream } from "../event-reply.ts";
 import { nameIgnored } from "../input/read-input.ts";
 import { writeStandings } from "../limits/admission.ts";
-import { toAbortReason, refuseStrangeId } from "../request-lifecycle.ts";
+import { toAbortReason, refuseInvalidRequestId } from "../request-lifecycle.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { trackCompletion } from "../measures/request-metrics.ts";
 import { answered } from "../documentation/document-routes.ts";
@@ -98,7 +98,7 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
   { paths, kind, schema, ask }: AnsweringRoute<Kind, Step>,
 ): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    refuseStrangeId(request);
+    refuseInvalidRequestId(request);
     const read = await bodies.read(kind, request);
     const signal = abandonedSignal(reply);
     const begin: BeginChat = async (chat, options) => {

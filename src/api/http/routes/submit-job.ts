@@ -16,7 +16,7 @@ import { newJob } from "../../../train/jobs/new-job.ts";
 import { newFindings, refuseFaults, report } from "../../../base/validation/findings.ts";
 import { linesIn, type PackedLines, outlinesIn } from "../../wire/packed-lines.ts";
 import { locate } from "../../wire/field-paths.ts";
-import { type GreatestTokenId, refuseStrangeTokenId } from "../../wire/training/recorded-tokens.ts";
+import { type GreatestTokenId, refuseUnknownTokenId } from "../../wire/training/recorded-tokens.ts";
 import { modelIdAtHead } from "../../wire/training-job.ts";
 import type { HeadCheck } from "../bodies/gather-body.ts";
 import type { HttpDependencies } from "../dependencies.ts";
@@ -68,7 +68,7 @@ export async function submitJob(
 ): Promise<string> {
   const idempotency = idempotencyOf(request, hash);
   const model = await reachModel(dependencies, request.caller, modelId, modelPlace);
-  refuseStrangeTokenId(greatestTokenId, vocabularySizeOf(model, dependencies));
+  refuseUnknownTokenId(greatestTokenId, vocabularySizeOf(model, dependencies));
   const { clock, jobs, jobQueue, room } = dependencies;
   const id = newUuid7(clock);
   const warnings = notAppliedWarnings(configNotApplied);

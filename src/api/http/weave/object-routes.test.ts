@@ -149,7 +149,7 @@ test("limits the size of a spec, and of the specs read for one answer", async (t
   assert.deepEqual(parts.json(), { vals: [[1], null, null] });
   const often = await ask("/refs/read_batch", { refs: Array(100).fill(whole) });
   assert.equal(often.statusCode, 413);
-  assert.match(often.body, /The first 64 references lead into more than 16777216 characters/);
+  assert.match(often.body, /The first 64 references read more than 16777216 characters/);
 });
 
 const annotation = (annotationRef: string, value: unknown, id?: string) => ({

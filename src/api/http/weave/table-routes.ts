@@ -140,7 +140,7 @@ function* publishedText({ digest, rowDigests }: TableInput): Generator<string, v
 const readLengthMax = 16 << 20;
 
 function tooMuch(count: number): ServiceError {
-  const message = `The first ${count} references lead into more than ${readLengthMax} characters of JSON; read fewer at once.`;
+  const message = `The first ${count} references read more than ${readLengthMax} characters of JSON; read fewer at once.`;
   return new ServiceError({
     code: "too_large",
     faults: [{ location: ["body", "refs"], message, type: "too_long" }],

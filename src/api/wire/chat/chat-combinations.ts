@@ -87,9 +87,9 @@ function checkBeams(body: Body, findings: Findings): void {
     return;
   }
   const fields: Fields = generationFields;
-  for (const [field, { besideBeams }] of Object.entries(fields)) {
+  for (const [field, { allowedWithBeams }] of Object.entries(fields)) {
     const value = body[field] ?? null;
-    if (value === null || besideBeams === undefined || besideBeams(value)) continue;
+    if (value === null || allowedWithBeams === undefined || allowedWithBeams(value)) continue;
     const message =
       field === "stop"
         ? "stop texts cannot end the answers of beam search; leave stop out, or use stop_token_ids or structured_outputs."

@@ -55,7 +55,7 @@ function longTexts(field: string, value: unknown, limits: ChatLimits): readonly 
   return texts.flatMap((text, index) => {
     if (typeof text !== "string" || text.length <= chatStopCharacters) return [];
     const place = Array.isArray(value) ? [field, String(index)] : [field];
-    const message = `The text has ${text.length} characters; at most ${chatStopCharacters} are taken.`;
+    const message = `The text has ${text.length} characters; at most ${chatStopCharacters} are allowed.`;
     return [{ location: ["body", ...place], message, type: "string_too_long" }];
   });
 }
@@ -65,14 +65,14 @@ function longBadWords(words: unknown, { chatBadWordCharacters }: ChatLimits): re
   const texts: readonly unknown[] = Array.isArray(words) ? words : [];
   const length = texts.reduce((sum: number, text) => sum + (typeof text === "string" ? text.length : 0), 0);
   if (length <= chatBadWordCharacters) return [];
-  const message = `The bad words have ${length} characters together; at most ${chatBadWordCharacters} are taken.`;
+  const message = `The bad words have ${length} characters together; at most ${chatBadWordCharacters} are allowed.`;
   return [{ location: ["body", "bad_words"], message, type: "too_long" }];
 }
 
 /** Returns the fault of a list that exceeds its limit; none for any other value. */
 export function longList(place: readonly string[], value: unknown, countMax: number): readonly Fault[] {
   if (!Array.isArray(value) || value.length <= countMax) return [];
-  const message = `The list has ${value.length} items; at most ${countMax} are taken.`;
+  const message = `The list has ${value.length} items; at most ${countMax} are allowed.`;
   return [{ location: ["body", ...place], message, type: "too_long" }];
 }
 

@@ -140,7 +140,7 @@ function checkTests(body: Readonly<Record<string, unknown>>, findings: Findings)
 
 function refuseManyTests(body: unknown, countMax: number): void {
   if (!isObject(body) || !Array.isArray(body["tests"]) || body["tests"].length <= countMax) return;
-  const message = `The list has ${body["tests"].length} items; at most ${countMax} are taken; send several checks.`;
+  const message = `The list has ${body["tests"].length} items; at most ${countMax} are allowed; send several checks.`;
   throw new ServiceError({
     code: "invalid",
     faults: [{ location: ["body", "tests"], message, type: "too_long" }],

@@ -113,7 +113,7 @@ export function readCompletion(
 function refuseManyPrompts(body: unknown, { completionPrompts }: CompletionLimits): void {
   const prompt = isObject(body) ? body["prompt"] : null;
   if (!Array.isArray(prompt) || prompt.length <= completionPrompts || typeof prompt[0] === "number") return;
-  const message = `There are ${prompt.length} prompts; at most ${completionPrompts} are taken. Send them in several requests.`;
+  const message = `There are ${prompt.length} prompts; at most ${completionPrompts} are allowed. Send them in several requests.`;
   throw new ServiceError({
     code: "invalid",
     faults: [{ location: ["body", "prompt"], message, type: "too_long" }],

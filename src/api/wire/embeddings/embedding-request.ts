@@ -84,7 +84,7 @@ export function embeddingPaths(isList: boolean, input: number | null): FieldPath
 function refuseManyInputs(body: unknown): void {
   const input = isObject(body) ? body["input"] : null;
   if (!Array.isArray(input) || input.length <= inputsMax || typeof input[0] === "number") return;
-  const message = `There are ${input.length} inputs; at most ${inputsMax} are taken. Send them in several requests.`;
+  const message = `There are ${input.length} inputs; at most ${inputsMax} are allowed. Send them in several requests.`;
   throw new ServiceError({
     code: "invalid",
     faults: [{ location: ["body", "input"], message, type: "too_long" }],

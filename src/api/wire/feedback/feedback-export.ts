@@ -53,7 +53,7 @@ export function feedbackExportForm(limits: QueryLimits): BodyForm<typeof feedbac
 
 function countedFields(fields: unknown): readonly Fault[] {
   if (!Array.isArray(fields) || fields.length > 1 || fields[0] !== countColumn) return [];
-  const message = `${countColumn} is no field of a record; ask /feedback/query for it.`;
+  const message = `${countColumn} is not a field of a record; request it from /feedback/query.`;
   return [{ location: ["body", "fields"], message, type: "query" }];
 }
 

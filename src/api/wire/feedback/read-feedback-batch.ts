@@ -147,7 +147,7 @@ function asForbidden(error: unknown): unknown {
 }
 
 function tooMany(count: number, countMax: number): ServiceError {
-  const message = `The batch has ${count} records; at most ${countMax} are taken at once. Send halves.`;
+  const message = `The batch has ${count} records; at most ${countMax} are allowed at a time. Send halves.`;
   const faults = [{ location: ["body", "batch"], message, type: "too_long" }];
   return new ServiceError({ code: "too_large", faults });
 }

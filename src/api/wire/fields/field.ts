@@ -24,9 +24,9 @@ interface FieldRow extends Partial<Refusal> {
   /** A value that has an effect. */
   readonly example?: Json;
   /** True if an engine may lack support; for sampling parameters the domain decides. */
-  readonly isEngines?: true;
+  readonly isEngineFeature?: true;
   /** True for values that are accepted with beam search, which samples nothing. */
-  readonly besideBeams?: AsksNothing;
+  readonly allowedWithBeams?: AsksNothing;
   /**
    * False if a request for a response lacks the field; it shares all other fields of a chat request that mean the
    * same.
@@ -49,7 +49,7 @@ interface ReadBy<Schema extends TSchema, Value> {
 }
 
 /** A row of any field. */
-export interface Field extends Pick<FieldRow, "besideBeams" | "inResponses">, Partial<Refusal> {
+export interface Field extends Pick<FieldRow, "allowedWithBeams" | "inResponses">, Partial<Refusal> {
   readonly schema: TSchema;
   readonly reads: Reads;
   /** Converts a value of the schema that is not null. */
@@ -80,7 +80,7 @@ function keywordsOf(row: FieldRow, reads: Reads): object {
     "x-default": row.otherwise,
     "x-range": row.range,
     examples: row.example === undefined ? undefined : [row.example],
-    "x-engine-feature": row.isEngines ?? isSamplingFeature(reads),
+    "x-engine-feature": row.isEngineFeature ?? isSamplingFeature(reads),
     "x-refused": reads === null && row.refusedUnless !== undefined ? true : undefined,
   };
   return Object.fromEntries(Object.entries(keywords).filter(([, value]) => value !== undefined));

@@ -68,7 +68,7 @@ function checkBlocks({ role, content }: Members, index: string, findings: Findin
     if (rule === null) return;
     checkMembers(block, rule.members, place, findings);
     if (typeof role === "string" && blockRules["text"]?.roles.includes(role) && !rule.roles.includes(role)) {
-      const message = `Value error, A ${type} block stands in messages of the ${rule.roles.join(" or ")}, and this one is of the ${role}.`;
+      const message = `Value error, A ${type} block is allowed only in messages of the ${rule.roles.join(" or ")}, and this one is of the ${role}.`;
       report(findings, "value_error", message, ...place, "type");
     }
     if (type !== "tool_result") return;
@@ -98,7 +98,7 @@ function unservedBlocks({ messages, system }: Members): readonly Fault[] {
   const check = (block: Members, place: readonly string[], served: readonly string[]): void => {
     const { type } = block;
     if (typeof type !== "string" || served.includes(type)) return;
-    const message = `Blocks of type ${quoted(type)} are not supported by this server, whose models read only text; ${served.join(", ")} ${served.length === 1 ? "is" : "are"}. Send what it says as text.`;
+    const message = `Blocks of type ${quoted(type)} are not supported by this server, whose models read only text; ${served.join(", ")} ${served.length === 1 ? "is" : "are"}. Send its content as text.`;
     faults.push({ location: ["body", ...place, "type"], message, type: "unsupported" });
   };
   eachObject(system, (block, index) => check(block, ["system", index], ["text"]));

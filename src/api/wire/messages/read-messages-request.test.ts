@@ -200,7 +200,7 @@ test("lets a model think only on request, within its budget", () => {
 test("ignores edits of the context, with a notice", () => {
   const edits = [{ type: "clear_thinking_20251015", keep: "all" }];
   const { notices } = readMessagesRequest({ ...least, context_management: { edits } }, limits);
-  assert.deepEqual(notices, ["context_management is not applied: the conversation is taken as it was sent"]);
+  assert.deepEqual(notices, ["context_management is not applied: the conversation is used as it was sent"]);
   assert.deepEqual(readMessagesRequest({ ...least, context_management: {} }, limits).notices, []);
   assert.deepEqual(readMessagesRequest({ ...least, inference_geo: "us" }, limits).ignored, ["inference_geo"]);
 });
@@ -215,10 +215,7 @@ test("refuses images and other unsupported blocks by type, with their paths", ()
     },
     "unsupported",
     [
-      [
-        "system.0.type",
-        /^Blocks of type "image" are not supported.*; text is\. Send what it says as text\.$/,
-      ],
+      ["system.0.type", /^Blocks of type "image" are not supported.*; text is\. Send its content as text\.$/],
       [
         "messages.0.content.1.type",
         /"image".*; text, thinking, redacted_thinking, tool_use, tool_result are/,
@@ -243,7 +240,7 @@ test("reports faults at the paths and names that were sent", () => {
     ["messages.0.content.1.tool_use_id", /required/],
     [
       "messages.0.content.2.type",
-      /A tool_use block stands in messages of the assistant, and this one is of the user/,
+      /A tool_use block is allowed only in messages of the assistant, and this one is of the user/,
     ],
   ]);
   refuses(

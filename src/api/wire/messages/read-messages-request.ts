@@ -83,7 +83,7 @@ function readAsChat(
     isShownTool(tool.type) ? [{ tool, index }] : [],
   );
   const tools = shown.map(({ tool }) => tool);
-  refuseForcedNothing(body, tools);
+  refuseUnfulfillableChoice(body, tools);
   const origins = {
     messages: messages.map(({ origin }) => origin),
     tools: shown.map(({ index }) => index),
@@ -98,7 +98,7 @@ function readAsChat(
     );
     return {
       request: {
-        ...withLenientBudget(request, body),
+        ...withOptionalBudget(request, body),
         unserved: request.unserved.map((fault) => ({
           ...fault,
           location: toSentPath(fault.location, origins),
@@ -122,7 +122,7 @@ function readAsChat(
  * Makes the budget optional: clients send it without knowing the model, and a model without thinking marks needs none.
  * A chat's own `thinking_token_budget` would be refused for such a model.
  */
-function withLenientBudget(request: ChatRequest, { thinking }: MessageBody): ChatRequest {
+function withOptionalBudget(request: ChatRequest, { thinking }: MessageBody): ChatRequest {
   const { processors } = request.sampling;
   if (processors === null || thinking?.type !== "enabled") return request;
   const budget = processors.at(-1);
@@ -153,7 +153,10 @@ function refuseLongLists(body: unknown, { chatMessages, chatParts, chatTools }: 
 }
 
 /** Refuses a required call if no tool can be called. */
-function refuseForcedNothing({ tools, tool_choice: choice }: MessageBody, shown: readonly object[]): void {
+function refuseUnfulfillableChoice(
+  { tools, tool_choice: choice }: MessageBody,
+  shown: readonly object[],
+): void {
   const isForced = choice?.type === "any" || choice?.type === "tool";
   if (!isForced || shown.length > 0) return;
   const message =
@@ -173,7 +176,7 @@ function noticesOf({ tools, context_management: management }: MessageBody): read
   return [
     ...(left.length > 0 ? [`tools that this server does not run are left out: ${cut(left.join(", "))}`] : []),
     ...(Array.isArray(edits) && edits.length > 0
-      ? ["context_management is not applied: the conversation is taken as it was sent"]
+      ? ["context_management is not applied: the conversation is used as it was sent"]
       : []),
   ];
 }

@@ -20,7 +20,8 @@ const creationSchema = Type.Object(
   {
     model_id: Type.String({
       format: "uuid",
-      description: "The model to train; send this field first for best performance.",
+      description:
+        "The model to train. Send this field first, so that the server can check the model before it reads the data.",
     }),
     pairs: nullable(Type.Array(preferenceSchema), {
       description:
@@ -85,7 +86,7 @@ function readInline(
   const reader = new PreferenceReader(findings, { takesSingles: takesSingles(rest) });
   const isGiven = isObject(rest) && Array.isArray(rest["pairs"]);
   if (itemCount > countMax) {
-    const message = `The list has ${itemCount} pairs; at most ${countMax} are taken at once. Send them in several jobs.`;
+    const message = `The list has ${itemCount} pairs; at most ${countMax} are allowed at a time. Send them in several jobs.`;
     report(findings, "too_long", message, "pairs");
     return reader.stored;
   }

@@ -65,7 +65,7 @@ export function readResponsesRequest(
     isShownType(tool.type) ? [{ tool, index }] : [],
   );
   const tools = shown.map(({ tool }) => tool);
-  refuseForcedNothing(body, tools);
+  refuseUnfulfillableChoice(body, tools);
   const origins = {
     messages: messages.map(({ origin }) => origin),
     tools: shown.map(({ index }) => index),
@@ -108,7 +108,7 @@ function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits)
 }
 
 /** Refuses a required call if no tool can be called. */
-function refuseForcedNothing(
+function refuseUnfulfillableChoice(
   { tools, tool_choice: choice }: ResponsesRequestBody,
   shown: readonly object[],
 ): void {

@@ -23,7 +23,7 @@ export function readLineFile(
   for (const line of linesOf(bytes)) {
     number += 1;
     if (number > countMax) {
-      const message = `The file has more than ${countMax} lines; at most so many ${holds.many} are taken at once. Send them in several jobs.`;
+      const message = `The file has more than ${countMax} lines; at most so many ${holds.many} are allowed at a time. Send them in several jobs.`;
       report(findings, "too_long", message);
       break;
     }

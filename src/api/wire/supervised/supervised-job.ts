@@ -24,7 +24,8 @@ const creationSchema = Type.Object(
   {
     model_id: Type.String({
       format: "uuid",
-      description: "The model to train; send this field first for best performance.",
+      description:
+        "The model to train. Send this field first, so that the server can check the model before it reads the data.",
     }),
     training_data: nullable(Type.Array(conversationSchema), {
       description: "Training data; give this or training_data_url.",
@@ -96,7 +97,7 @@ function readInline(
   const reader = new ConversationReader(findings, assistantTurnsOf(rest));
   const isGiven = isObject(rest) && Array.isArray(rest["training_data"]);
   if (itemCount > countMax) {
-    const message = `The list has ${itemCount} conversations; at most ${countMax} are taken at once. Send them in several jobs.`;
+    const message = `The list has ${itemCount} conversations; at most ${countMax} are allowed at a time. Send them in several jobs.`;
     report(findings, "too_long", message, "training_data");
     return reader.stored;
   }

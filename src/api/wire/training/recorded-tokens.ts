@@ -56,7 +56,7 @@ function isReported({ faults, faultCount, path }: Findings, place: readonly stri
 }
 
 /** @throws ServiceError `invalid` if the model lacks the greatest token id of a body */
-export function refuseStrangeTokenId(greatest: GreatestTokenId | null, vocabularySize: number | null): void {
+export function refuseUnknownTokenId(greatest: GreatestTokenId | null, vocabularySize: number | null): void {
   if (greatest === null || vocabularySize === null || greatest.id < vocabularySize) return;
   const message = `Value error, ${strangeIdMessage(greatest.id, vocabularySize)}; it is the greatest of the job. With model_id before trajectory_groups the first of every choice is named.`;
   const faults = [{ location: greatest.location, message, type: "value_error" }];

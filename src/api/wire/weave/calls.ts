@@ -192,7 +192,7 @@ export function readCallBatch(bytes: Buffer, limits: BodyLimits): ReadCalls {
 function refuseTooMany(body: unknown, { feedbackBatchRecords: countMax }: BodyLimits): void {
   const batch = isObject(body) ? body["batch"] : undefined;
   if (!Array.isArray(batch) || batch.length <= countMax) return;
-  const message = `The batch has ${batch.length} calls; at most ${countMax} are taken at once. Send halves.`;
+  const message = `The batch has ${batch.length} calls; at most ${countMax} are allowed at a time. Send halves.`;
   throw new ServiceError({
     code: "too_large",
     faults: [{ location: ["body", "batch"], message, type: "too_long" }],

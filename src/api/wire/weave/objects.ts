@@ -53,7 +53,7 @@ export const objectPublishForm: BodyForm<typeof objectPublishSchema> = {
       report(
         findings,
         "value_error",
-        "Value error, letters, digits, _, - and . are taken",
+        "Value error, letters, digits, _, - and . are allowed",
         "obj",
         "object_id",
       );

@@ -67,7 +67,7 @@ function checkSpec(content: ExactJson, length: number, findings: Findings): void
 }
 
 function tooLarge(byteCount: number): ServiceError {
-  const message = `The object has ${byteCount} bytes of JSON; at most ${contentBytesMax} are taken. Publish large data as a table or as files.`;
+  const message = `The object has ${byteCount} bytes of JSON; at most ${contentBytesMax} are allowed. Publish large data as a table or as files.`;
   const faults = [{ location: ["body", "obj", "val"], message, type: "too_long" }];
   return new ServiceError({ code: "too_large", faults });
 }

@@ -54,7 +54,7 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
     },
     async ({ body: { dryRun: isDry } }) => {
       const report = await sweeper.sweep({ isDry, kindSeconds });
-      if (report === null) throw othersTurn();
+      if (report === null) throw sweepInProgress();
       return {
         dry_run: isDry,
         removed: report.removed.map(removedAnswer.body),
@@ -64,7 +64,7 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
   );
 }
 
-function othersTurn(): ServiceError {
+function sweepInProgress(): ServiceError {
   const message = "Another server is running a sweep now. Try again in a minute.";
   return new ServiceError({ code: "conflict", message });
 }

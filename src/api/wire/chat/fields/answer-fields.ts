@@ -11,7 +11,7 @@ export const answerFields = {
       "Searches for the n most probable answers with n beams instead of sampling. Returns them whole, most probable first; a constraint may leave fewer. temperature and seed have no effect. Beam search refuses stop, top_p, top_k, min_p, logit_bias, penalties and logits_processors.",
     default: false,
     example: true,
-    isEngines: true,
+    isEngineFeature: true,
     inResponses: false,
   }),
   n: field("output.choices", nullable(Type.Integer({ minimum: 1, maximum: choiceCountMax })), {
@@ -25,7 +25,7 @@ export const answerFields = {
       "Exponent of the length in beam search: an answer's summed log-probability is divided by its length to this power. The length includes the prompt and excludes the token that ended the answer. Requires use_beam_search.",
     default: 1,
     example: 0.8,
-    isEngines: true,
+    isEngineFeature: true,
     inResponses: false,
   }),
   min_tokens: field("stopping.minTokens", Type.Optional(Type.Integer({ minimum: 0 })), {
@@ -34,7 +34,7 @@ export const answerFields = {
     range: "at most max_tokens",
     default: 0,
     example: 5,
-    isEngines: true,
+    isEngineFeature: true,
   }),
   stop: field(
     "stopping.stop",
@@ -44,7 +44,7 @@ export const answerFields = {
       range: "at most 1,024 texts of 4,096 characters each, none empty, unless configured otherwise",
       default: [],
       example: ["\n\n"],
-      besideBeams: isEmpty,
+      allowedWithBeams: isEmpty,
     },
   ),
   stop_token_ids: field("stopping.stopTokenIds", nullable(Type.Array(Type.Integer({ minimum: 0 }))), {
@@ -70,7 +70,7 @@ export const answerFields = {
       "Returns the log-probability and rank of each prompt token, with this many alternatives; 0 returns only the tokens. Not available in a stream.",
     otherwise: "none",
     example: 1,
-    isEngines: true,
+    isEngineFeature: true,
     inResponses: false,
   }),
   return_token_ids: field("output.returnTokenIds", nullable(Type.Boolean()), {

@@ -99,13 +99,13 @@ function spelled<const Member extends string, Schema extends TSchema>(
 ) {
   const about = `Alias of structured_outputs.${spells}, ${whose}.`;
   return {
-    ...field("constraint", nullable(schema), { about, otherwise: "none", example, isEngines: true }),
+    ...field("constraint", nullable(schema), { about, otherwise: "none", example, isEngineFeature: true }),
     spells,
   };
 }
 
-const whose = "under vLLM's older name";
-const llamaCpp = "as in llama.cpp";
+const whose = "from older vLLM versions";
+const llamaCpp = "from llama.cpp";
 const yesOrNo = 'root ::= "yes" | "no"';
 
 /** In the order in which faults name them. */
@@ -127,7 +127,7 @@ export const spelledFields = {
           "As in Ollama: `json` constrains the answer to any JSON object, a schema to JSON that satisfies it.",
         otherwise: "none",
         example: "json",
-        isEngines: true,
+        isEngineFeature: true,
       },
     ),
     spells: "json",
@@ -149,14 +149,14 @@ export const constraintFields = {
       "Constraint on the answer, and how JSON is written. Give at most one constraint, here or in response_format.",
     otherwise: "none",
     example: { choice: ["yes", "no"] },
-    isEngines: true,
+    isEngineFeature: true,
   }),
   // If it is the constraint, tool calls are exempt from it (`calls.areExempt`).
   response_format: field("constraint", nullable(responseFormatSchema), {
     about: "Form of the answer: JSON, JSON of a schema, or a structural tag; `text` does not constrain it.",
     otherwise: "none",
     example: { type: "json_object" },
-    isEngines: true,
+    isEngineFeature: true,
     inResponses: false,
   }),
   ...spelledFields,

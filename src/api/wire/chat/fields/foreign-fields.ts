@@ -62,14 +62,14 @@ export const foreignFields = {
     default: 1,
     example: 1.1,
     refusedUnless: is(1),
-    cure: "repetition_penalty is what is here, over the whole prompt and answer",
+    cure: "use repetition_penalty, which covers the whole prompt and answer",
   }),
   n_predict: field(null, nullable(Type.Number()), {
     about: "Refused unless -1: use max_tokens.",
     default: -1,
     example: 100,
     refusedUnless: is(-1),
-    cure: "max_tokens is what is here",
+    cure: "use max_tokens",
   }),
   think: field(null, nullable(Type.Unknown()), {
     about: "Refused: reasoning_effort controls how much a model thinks.",

@@ -26,21 +26,21 @@ export const requestFields = {
       "Requests with lower values run earlier and preempt those with higher values. Refused unless 0 or the model is scheduled by priority.",
     default: 0,
     example: -1,
-    isEngines: true,
+    isEngineFeature: true,
   }),
   cache_salt: field("identity.cacheSalt", nullable(Type.String({ minLength: 1, maxLength: 1024 })), {
     about:
       "Separates cached prompts from requests of the same entity that send another salt or none. Without it, those could learn from `cached_tokens` or the time to the first token that somebody sent the same prompt. Entities never share cached prompts.",
     otherwise: "none",
     example: "a secret that nobody can guess",
-    isEngines: true,
+    isEngineFeature: true,
   }),
   kv_transfer_params: field("passing", nullable(passingSchema), {
     about:
       "Lets one server compute a prompt and another answer it, as proxies for vLLM servers request it: see [prefill-and-decode.md](../guides/prefill-and-decode.md). Refused unless the operator has configured a shared secret (`transfer.secret`).",
     otherwise: "the prompt is computed and answered here",
     example: { do_remote_decode: true },
-    isEngines: true,
+    isEngineFeature: true,
     inResponses: false,
   }),
   truncate_prompt_tokens: field(

@@ -39,13 +39,13 @@ export const samplingFields = {
     about: "Samples from the smallest set of most probable tokens whose probabilities sum to at least this.",
     otherwise: "the model's own, else 1",
     example: 0.9,
-    besideBeams: is(1),
+    allowedWithBeams: is(1),
   }),
   top_k: field("sampling.topK", nullable(Type.Integer({ minimum: -1 })), {
     about: "Samples from this many most probable tokens; 0 and -1 sample from all.",
     otherwise: "the model's own, else 0",
     example: 40,
-    besideBeams: is(0, -1),
+    allowedWithBeams: is(0, -1),
     // -1 also means 0, which is off.
     read: (count) => (count === -1 ? 0 : count),
   }),
@@ -53,14 +53,14 @@ export const samplingFields = {
     about: "Excludes tokens less probable than this fraction of the most probable token's probability.",
     otherwise: "the model's own, else 0",
     example: 0.05,
-    besideBeams: is(0),
+    allowedWithBeams: is(0),
   }),
   top_n_sigma: field("sampling.topNSigma", nullable(Type.Number()), {
     about:
       "Excludes tokens whose logit is more than this many standard deviations of the logits below the greatest. Applied regardless of temperature, before min_p, top_k and top_p; 0 and less exclude none.",
     default: 0,
     example: 1,
-    besideBeams: (count) => typeof count === "number" && count <= 0,
+    allowedWithBeams: (count) => typeof count === "number" && count <= 0,
     read: (count) => Math.max(0, count),
   }),
   repetition_penalty: field("sampling.repetitionPenalty", nullable(Type.Number({ exclusiveMinimum: 0 })), {
@@ -68,19 +68,19 @@ export const samplingFields = {
       "Divides the positive logits of tokens that occur in prompt or answer, and multiplies their negative logits.",
     otherwise: "the model's own, else 1",
     example: 1.1,
-    besideBeams: is(1),
+    allowedWithBeams: is(1),
   }),
   frequency_penalty: field("sampling.frequencyPenalty", nullable(Type.Number({ minimum: -2, maximum: 2 })), {
     about: "Subtracted from a token's logit once for each occurrence in the answer.",
     default: 0,
     example: 0.5,
-    besideBeams: is(0),
+    allowedWithBeams: is(0),
   }),
   presence_penalty: field("sampling.presencePenalty", nullable(Type.Number({ minimum: -2, maximum: 2 })), {
     about: "Subtracted from the logit of each token that occurs in the answer.",
     default: 0,
     example: 0.5,
-    besideBeams: is(0),
+    allowedWithBeams: is(0),
   }),
   logit_bias: field(
     "sampling.logitBias",
@@ -91,7 +91,7 @@ export const samplingFields = {
         "keys are ids of the vocabulary, at most 32,768 unless configured otherwise; values are clamped to -100 to 100",
       otherwise: "none",
       example: { "42": -100 },
-      besideBeams: isEmpty,
+      allowedWithBeams: isEmpty,
       // If an id has several spellings, the last counts.
       read: (biases) => [...new Map(Object.entries(biases).map(([id, bias]) => [Number(id), bias]))],
     },
@@ -118,7 +118,7 @@ export const samplingFields = {
         "Registered logits processors with their arguments, applied in this order, after the logit bias and before penalties.",
       otherwise: "none",
       example: [{ qualname: "no-repeat-ngram", kwargs: { size: 3 } }],
-      besideBeams: isEmpty,
+      allowedWithBeams: isEmpty,
       read: (processors) => processors.map(processorOf),
     },
   ),
@@ -127,7 +127,7 @@ export const samplingFields = {
       "Maximum number of thinking tokens: applies the logits processor `thinking-budget`. Requires a vocabulary with `<think>` and `</think>`.",
     otherwise: "none",
     example: 200,
-    besideBeams: never,
+    allowedWithBeams: never,
     read: (budget) => [{ name: "thinking-budget", args: [budget], kwargs: {} }],
   }),
   vendor_xargs: field("sampling.extraArguments", nullable(extraArguments), {
