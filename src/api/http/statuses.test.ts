@@ -424,7 +424,7 @@ test("names the content type that the route accepts", async () => {
     return answer.json<ErrorBody>().error.message;
   };
   const checkpoints = `/v1/preview/models/${modelId}/checkpoints`;
-  assert.match(await messageOf("/v1/chat/completions"), /"text\/plain"; only application\/json is read here/);
-  assert.match(await messageOf(checkpoints), /"text\/plain"; only application\/x-tar is read here/);
+  assert.match(await messageOf("/v1/chat/completions"), /"text\/plain"; only application\/json is accepted here/);
+  assert.match(await messageOf(checkpoints), /"text\/plain"; only application\/x-tar is accepted here/);
   await server.close();
 });

@@ -184,7 +184,7 @@ test("refuses unsupported operations with their paths, and checks the rest", () 
     "$expr.$eq.0.$convert",
     /created_at cannot be converted/,
   ]);
-  check(eq(`payload.list.${10 ** 9}`, 1), ["$expr.$eq.0.$getField", /beyond every list/]);
+  check(eq(`payload.list.${10 ** 9}`, 1), ["$expr.$eq.0.$getField", /larger than any list/]);
 });
 
 test("limits a query, and reports a limit once", () => {
