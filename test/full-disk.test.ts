@@ -62,7 +62,7 @@ test("a full disk refuses writes by name, lets jobs wait, and is told until ther
         .split("\n")
         .filter((line) => line.startsWith("hone:") || /^ +at /.test(line));
       assert.equal(lines.length, 1, error.message);
-      assert.match(lines[0] ?? "", /data is full, .* Make room on it, or name a folder on another disk/);
+      assert.match(lines[0] ?? "", /data is full, .* Free space on it, or name a folder on another disk/);
       return true;
     });
     disk.free();

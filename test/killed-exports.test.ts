@@ -82,7 +82,7 @@ for (const [what, words] of Object.entries(commands)) {
     if (what === "feedback") {
       const [partial = ""] = left;
       assert.match(partial, /^all\.jsonl\.partial-\d+$/);
-      assert.ok(errors().includes(`${partial} has what came`), errors());
+      assert.ok(errors().includes(`${partial} has the records that arrived`), errors());
       assert.match(errors(), /--after <the id of its last record>/);
     } else assert.deepEqual(left, []);
   });

@@ -19,7 +19,7 @@ test("reads the key from the environment or a file, and requires it if the train
     remoteTrainer(readConfig({ data, trainer: tuft }, { HONE_TRAINER_KEY: key }).server)?.apiKey;
   assert.equal(keyOf("given"), "given");
   assert.equal(keyOf(`file:${file}`), "from-file");
-  assert.throws(() => keyOf(""), /kind tuft ask for a key: set HONE_TRAINER_KEY/);
+  assert.throws(() => keyOf(""), /kind tuft require a key: set HONE_TRAINER_KEY/);
   assert.throws(() => keyOf(`file:${join(data, "none")}`), /HONE_TRAINER_KEY names .*ENOENT/);
   writeFileSync(file, "\n");
   assert.throws(() => keyOf(`file:${file}`), /HONE_TRAINER_KEY names .*it is empty/);

@@ -61,7 +61,7 @@ test("finds no faults on a working machine, and writes nothing", async (t) => {
     assert.ok(findings.has(name), name);
   assert.match(
     findings.get("model hone-tiny")?.message ?? "",
-    /^is computed in float32, takes up to \d.* MB, and .* for keys and values/,
+    /^is computed in float32, takes up to \d.* MB, and .* for the KV cache/,
   );
 });
 
@@ -87,7 +87,7 @@ test("reports a model that is missing or does not fit as a fault", (t) => {
   assert.equal(limited.get("model hone-tiny")?.state, "fault");
   assert.match(limited.get("model hone-tiny")?.message ?? "", /more than --models-memory-bytes 1000/);
   const small = check(modelFindings(readConfig({ data }), machineOf(1e6))).get("model hone-tiny");
-  assert.deepEqual([small?.state, small?.message.endsWith("of 1 MB in all")], ["fault", true]);
+  assert.deepEqual([small?.state, small?.message.endsWith("of 1 MB in total")], ["fault", true]);
 });
 
 test("reports the database's version without changing it, and one of a newer program or an unreleased build as a fault", async (t) => {
