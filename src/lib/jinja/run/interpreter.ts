@@ -180,7 +180,7 @@ export class Interpreter implements ExpressionRun {
       this.#assign(target, item, inner);
       const ending = this.#execute(body, inner, output);
       if (ending === "break") break;
-      // Jinja treats a loop that skipped the end of each iteration like one without items.
+      // Jinja treats a loop in which no iteration reached its end like one without items.
       if (ending === null) isCompleted = true;
     }
     return isCompleted ? null : this.#execute(otherwise, new Scope(scope), output);

@@ -148,7 +148,7 @@ export interface KnownNames {
   readonly tests: { has(name: string): boolean };
 }
 
-/** Nodes with separately checked bodies: only directly within a condition may an unknown filter stay unused. */
+/** Nodes whose bodies are checked anew: a condition around them does not excuse an unknown filter within. */
 const opening: ReadonlySet<Node["kind"]> = new Set([
   "for",
   "macro",
