@@ -8,7 +8,7 @@ import type { AdapterReference } from "../../src/base/domain/generation.ts";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import type { LocalEngine } from "../../src/inference/engine/testing/local-engine.ts";
 import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
-import { prefixOf } from "../../src/inference/vllm/replicas/choose-replica.ts";
+import { hashPrefix } from "../../src/inference/vllm/replicas/choose-replica.ts";
 import { FleetIllness } from "../../src/inference/vllm/testing/fleet-illness.ts";
 import { FleetShares, type FleetFigures } from "../../src/inference/vllm/testing/fleet-shares.ts";
 import { call, newDataFolder, removeDataFolder, type RunningServer, startServer } from "../running-server.ts";
@@ -117,7 +117,7 @@ class TrainedFleet {
         // What asks a replica who it is has another kind of id.
         const [, id] = requestId.startsWith("[") ? (JSON.parse(requestId) as readonly string[]) : [];
         if (id === undefined) return;
-        const prefix = prefixOf(requestOf(prompt, { adapter: adapterNamed(model), cacheOwner: entity }));
+        const prefix = hashPrefix(requestOf(prompt, { adapter: adapterNamed(model), cacheOwner: entity }));
         this.#shares.asked(id, { server: replica, prefix });
         const answeredBy = this.#answeredBy.get(model) ?? new Set();
         this.#answeredBy.set(model, answeredBy.add(replica));

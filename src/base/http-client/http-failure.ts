@@ -39,7 +39,7 @@ export function failureOf(cause: unknown, wasSent: boolean): HttpFailure {
 }
 
 /** Returns the code of an error if it has one, else its message. */
-export function reasonOf(error: unknown): string {
+export function describeFailure(error: unknown): string {
   return codeOf(error) || (error instanceof Error ? error.message : String(error));
 }
 

@@ -1,7 +1,7 @@
 // The log on standard error: a JSON object a line, or lines for people. Never logs secrets or bodies.
 import { pino } from "pino";
 import { systemClock } from "../domain/clock.ts";
-import { peopleLine } from "./people-lines.ts";
+import { formatForPeople } from "./people-lines.ts";
 import type { RecentLog } from "./recent-log.ts";
 import { announceMissingLines, standardStream } from "./standard-streams.ts";
 
@@ -41,7 +41,7 @@ let writeLine: ((json: string) => void) | null = null;
 export function createLogger({ level, format }: LogStyle, recent: RecentLog | null = null): Logger {
   const standardError = standardStream(2);
   const isColoured = format === "people" && process.stderr.isTTY && process.stderr.hasColors();
-  const spell = (json: string): string => (format === "json" ? json : peopleLine(json, { isColoured }));
+  const spell = (json: string): string => (format === "json" ? json : formatForPeople(json, { isColoured }));
   announceMissingLines(2, (count) => spell(missingLines(count)));
   const write = (json: string): void => {
     recent?.add(json);

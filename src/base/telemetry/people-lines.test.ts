@@ -1,8 +1,8 @@
 // Log lines for a terminal, from the JSON of the log's library.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { peopleLine } from "./people-lines.ts";
-import { requestMessage, requestText, type RequestLine } from "./request-line.ts";
+import { formatForPeople } from "./people-lines.ts";
+import { requestMessage, formatRequest, type RequestLine } from "./request-line.ts";
 
 const time = "2026-03-01T09:05:07.250Z";
 const clockTime = new Date(time).toTimeString().slice(0, 8);
@@ -22,7 +22,7 @@ const answered: RequestLine = {
 };
 
 const lineOf = (fields: object, isColoured = false): string =>
-  peopleLine(JSON.stringify({ level: 30, time, msg: "something", ...fields }), { isColoured });
+  formatForPeople(JSON.stringify({ level: 30, time, msg: "something", ...fields }), { isColoured });
 
 test("formats a request as route, model, tokens in and out, their rate, status and time", () => {
   assert.equal(
@@ -34,17 +34,17 @@ test("formats a request as route, model, tokens in and out, their rate, status a
 test("omits tokens from a request without a model, and names a client that left", () => {
   const { model: _model, promptTokens: _in, completionTokens: _out, ...plain } = answered;
   assert.equal(
-    requestText({ ...plain, method: "GET", route: "/health", durationMs: 0.42 }),
+    formatRequest({ ...plain, method: "GET", route: "/health", durationMs: 0.42 }),
     "GET  /health  200  0.4 ms",
   );
   assert.equal(
-    requestText({ ...plain, status: 499, durationMs: 61_000 }),
+    formatRequest({ ...plain, status: 499, durationMs: 61_000 }),
     "POST /v1/chat/completions  499 (client left)  1 min 1 s",
   );
 });
 
 test("omits the rate from an answer without tokens", () => {
-  const text = requestText({ ...answered, completionTokens: 0, status: 503, durationMs: 12.3 });
+  const text = formatRequest({ ...answered, completionTokens: 0, status: 503, durationMs: 12.3 });
   assert.equal(text, "POST /v1/chat/completions  hone-tiny  1,234 → 0 tokens  503  12 ms");
 });
 

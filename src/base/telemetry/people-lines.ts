@@ -1,5 +1,5 @@
 // Formats the log for people on a terminal: one line each, the time of day first, unusual parts in colour.
-import { requestMessage, requestText, type RequestLine } from "./request-line.ts";
+import { requestMessage, formatRequest, type RequestLine } from "./request-line.ts";
 
 interface LogEntry {
   /** As the log's library numbers them: 30 is information, 40 a warning, 50 an error. */
@@ -15,7 +15,7 @@ interface LoggedError {
 }
 
 /** Formats a line of the log, which is a JSON object, with a trailing line break. */
-export function peopleLine(json: string, { isColoured }: { readonly isColoured: boolean }): string {
+export function formatForPeople(json: string, { isColoured }: { readonly isColoured: boolean }): string {
   const entry = JSON.parse(json) as LogEntry;
   const { level, time, msg, err, ...fields } = entry;
   const paint = (text: string, colour: Colour): string =>
@@ -23,7 +23,7 @@ export function peopleLine(json: string, { isColoured }: { readonly isColoured: 
   const parts = [paint(timeOfDay(new Date(time)), "dim")];
   if (msg === requestMessage) {
     const line = fields as unknown as RequestLine;
-    parts.push(paint(requestText(line), colourOf(line.status)));
+    parts.push(paint(formatRequest(line), colourOf(line.status)));
   } else {
     const [word, colour] = levelOf(level);
     if (word !== "") parts.push(paint(word, colour));

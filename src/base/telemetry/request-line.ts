@@ -25,7 +25,7 @@ export interface RequestLine {
 export const requestMessage = "request answered";
 
 /** Formats method, route, model, tokens in and out, tokens per second of the whole request, status and time. */
-export function requestText(line: RequestLine): string {
+export function formatRequest(line: RequestLine): string {
   const { method, route, model, promptTokens = 0, completionTokens = 0, status, durationMs } = line;
   const parts = [`${method.padEnd(4)} ${route}`];
   if (model !== undefined) {

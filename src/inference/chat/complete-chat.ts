@@ -29,7 +29,7 @@ import {
   type VllmMetrics,
 } from "./measures/chat-metrics.ts";
 import { noUsage, startTimeline, type ChatTimeline } from "./measures/chat-timeline.ts";
-import { genAiRequestOf, traceChat } from "./measures/trace-chat.ts";
+import { toGenAiRequest, traceChat } from "./measures/trace-chat.ts";
 import { AdaptersInUse } from "../models/registry/version-uses.ts";
 import type { ModelDirectory, ResolvedModel } from "../models/registry/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
@@ -40,7 +40,7 @@ import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
 import { acquireModel, type AcquiredModel, type ServedBase, type ServedBases } from "./served-base.ts";
 import { beginRecording, isRecorded } from "./recorded-answer.ts";
-import { DeltaReader, usageAtStart } from "./reply/delta-reader.ts";
+import { DeltaReader, initialUsage } from "./reply/delta-reader.ts";
 import { splitIntoChunks } from "./reply/chunks.ts";
 import type { WaitingSlots } from "./waiting-slots.ts";
 
@@ -253,7 +253,7 @@ class Completion implements ChatCompletion {
     const { span = null } = this.#asked;
     if (timeline.model !== null) {
       vllm.ended(timeline.model.base, timeline);
-      genAi?.record(genAiRequestOf(timeline, timeline.model.base));
+      genAi?.record(toGenAiRequest(timeline, timeline.model.base));
     }
     if (span !== null) traceChat(span, timeline);
   }
@@ -282,7 +282,7 @@ class Completion implements ChatCompletion {
     this.#reserve(plan, base);
     const { generation: planned } = plan;
     const generation = base.engine.submit({ ...planned, id, prompt: { ...planned.prompt, ...asked } });
-    [timeline.plan, timeline.usage, timeline.submittedMs] = [plan, usageAtStart(plan), clock.monotonicMs()];
+    [timeline.plan, timeline.usage, timeline.submittedMs] = [plan, initialUsage(plan), clock.monotonicMs()];
     const abort = (): void => generation.abort();
     signal.addEventListener("abort", abort, { once: true });
     this.#ends.push(() => {

@@ -11,7 +11,7 @@ import {
 import type { Constraint } from "../../base/domain/constraint.ts";
 import { askingParameters, samplingFeatures, type SamplingFeature } from "../../base/domain/sampling.ts";
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
-import { calledFault } from "./tools/tool-use.ts";
+import { unsupportedCallsFault } from "./tools/tool-use.ts";
 
 /** The fields that ask for features other than sampling and constraints. */
 const otherFields: {
@@ -67,7 +67,7 @@ export function refuseMissingConstraint(
   capabilities: EngineCapabilities,
 ): void {
   if (describeMissing(constraint, capabilities).length === 0) return;
-  const fault = request.constraint === null ? calledFault(request) : constraintFault(capabilities);
+  const fault = request.constraint === null ? unsupportedCallsFault(request) : constraintFault(capabilities);
   throw new ServiceError({ code: "unsupported", faults: [fault] });
 }
 

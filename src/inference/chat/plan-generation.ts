@@ -17,7 +17,7 @@ import { namedTokens } from "./reply/named-tokens.ts";
 import { promptName, promptRefusal } from "../chat-templates/prompt-faults.ts";
 import { planReply, type ReplyPlan } from "./tools/reply-plan.ts";
 import { resolveSampling, resolveStopping, refuseUnknownTokens } from "./resolve-sampling.ts";
-import { noticeOf } from "./tools/tool-use.ts";
+import { uncalledToolsNotice } from "./tools/tool-use.ts";
 import { servedLimits } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
 
@@ -113,7 +113,7 @@ export async function planGeneration(
 function noticesOf(request: ChatRequest, base: ServedBase): readonly string[] {
   const isSeeded = request.sampling.seed !== null && !base.engine.capabilities.isExact;
   return [
-    noticeOf(request, base) ?? [],
+    uncalledToolsNotice(request, base) ?? [],
     isSeeded
       ? "seed: the engine of this model is not exact, and may answer the same request differently"
       : [],

@@ -30,7 +30,9 @@ type Batches = AsyncGenerator<readonly GenerationEvent[]>;
  */
 export function answerRequest(request: GenerationRequest, at: AnswerPlace): Batches {
   const { adapter } = request.prompt;
-  return adapter === null ? answerAs(request, at.facts.model, at) : adaptedAnswer(request, adapter, at);
+  return adapter === null
+    ? unadaptedAnswer(request, at.facts.model, at)
+    : adaptedAnswer(request, adapter, at);
 }
 
 /** Retries once: a server that lacks a loaded adapter was restarted, or another server of this program evicted it. */
@@ -43,7 +45,7 @@ async function* adaptedAnswer(
   for (let isFirst = true, hasBegun = false; ; isFirst = false) {
     const use = await adapters.use(adapter, at);
     try {
-      for await (const events of answerAs(request, use.name, at)) {
+      for await (const events of unadaptedAnswer(request, use.name, at)) {
         hasBegun = true;
         yield events;
       }
@@ -59,7 +61,7 @@ async function* adaptedAnswer(
   }
 }
 
-function answerAs(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
+function unadaptedAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
   const answer = masksLogprobs(request)
     ? scoredAnswer(request, model, at)
     : unscoredAnswer(request, model, at);

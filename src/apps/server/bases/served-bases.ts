@@ -46,7 +46,7 @@ import { readyAtStart } from "../../../inference/engine/model-swapping/plan-room
 import type { ListedBase } from "../../../api/wire/models/served-model.ts";
 import { RemoteEngine } from "../../../inference/vllm/remote-engine.ts";
 import type { RemoteSettings } from "../../../inference/vllm/settings.ts";
-import { licenseOfFolder } from "../../../inference/models/library/licenses.ts";
+import { readFolderLicense } from "../../../inference/models/library/licenses.ts";
 import { hasWeights, weightFilesOf } from "../../../lib/model-files/weight-files.ts";
 import { readModelConfig } from "../../../inference/architectures/config/read-config.ts";
 import { mayBeRounded, readPrecision } from "../../../inference/architectures/weights.ts";
@@ -271,7 +271,7 @@ function filesOf({ folder, license }: BaseModel): EngineBase["files"] {
     weightBytes: hasWeights(folder)
       ? weightFilesOf(folder).reduce((sum, file) => sum + statSync(file).size, 0)
       : 0,
-    license: license ?? licenseOfFolder(folder),
+    license: license ?? readFolderLicense(folder),
   };
 }
 

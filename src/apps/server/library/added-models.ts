@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { modelsFolder } from "../../../store/artifacts/server-folder.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
-import { sourceName } from "../../../inference/models/library/added-model.ts";
+import { describeSource } from "../../../inference/models/library/added-model.ts";
 import { ModelLibrary, type TakeLock } from "../../../inference/models/library/model-library.ts";
 import type { AddedBase } from "../../../inference/models/registry/base-models.ts";
 
@@ -17,7 +17,7 @@ export function addedBases(dataFolder: string): readonly AddedBase[] {
   return library.list().map((model) => ({
     name: model.name,
     path: library.pathOf(model),
-    source: sourceName(model.source),
+    source: describeSource(model.source),
     license: model.license,
     hasWeights: model.source.withoutWeights !== true,
   }));

@@ -11,7 +11,7 @@ import { addFromFiles } from "../../../inference/models/library/add-from-files.t
 import { addFromHub, type AddProgress } from "../../../inference/models/library/add-from-hub.ts";
 import {
   sizeOf,
-  sourceName,
+  describeSource,
   type AddedModel,
   type ModelSource,
 } from "../../../inference/models/library/added-model.ts";
@@ -133,7 +133,7 @@ function listed(model: AddedModel): ListedModel {
 }
 
 function fieldsOf(source: ModelSource): Pick<ListedModel, "source" | "commit"> {
-  return { source: sourceName(source), commit: source.kind === "hub" ? source.commit : null };
+  return { source: describeSource(source), commit: source.kind === "hub" ? source.commit : null };
 }
 
 async function refuseUsed(name: string, config: HoneConfig): Promise<void> {

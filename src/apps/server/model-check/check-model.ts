@@ -11,7 +11,7 @@ import {
   windowTokens,
   type ModelComparison,
 } from "../../../inference/engine/comparison/compare-models.ts";
-import { licenseOfFolder, licenseOfGguf } from "../../../inference/models/library/licenses.ts";
+import { readFolderLicense, readGgufLicense } from "../../../inference/models/library/licenses.ts";
 import { isModelPath } from "../../../inference/models/library/model-path.ts";
 import { ensureGgufFolder } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { weightFilesOf } from "../../../lib/model-files/weight-files.ts";
@@ -106,11 +106,11 @@ export async function checkModel(
   if (fault !== undefined) throw fault;
   const config = readModelConfig(folder);
   const files = weightFilesOf(folder);
-  const licenseOfFile = files.some((file) => file.endsWith(".gguf")) ? licenseOfGguf(files[0]) : null;
+  const licenseOfFile = files.some((file) => file.endsWith(".gguf")) ? readGgufLicense(files[0]) : null;
   const model: CheckedModel = {
     name,
     family: familyOf(folder),
-    license: license ?? licenseOfFolder(folder) ?? licenseOfFile,
+    license: license ?? readFolderLicense(folder) ?? licenseOfFile,
     parameterCount: weightCount(config),
     layerCount: config.layers.length,
     width: config.width,

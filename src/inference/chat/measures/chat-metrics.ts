@@ -1,7 +1,7 @@
 // Chat's counters and histograms, under the server's own names and under vLLM's.
 import type { ChatUsage } from "../../../base/domain/chat.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
-import { phasesOf, type ChatTimeline } from "./chat-timeline.ts";
+import { computePhases, type ChatTimeline } from "./chat-timeline.ts";
 
 export interface ChatMetrics {
   /** `outcome` is `completed` or the code of the error that ended the request. */
@@ -135,7 +135,7 @@ export function createVllmMetrics(metrics: Metrics): VllmMetrics {
         finished.increase({ ...own, finished_reason: shown(reason) });
       if (outcome !== "completed")
         finished.increase({ ...own, finished_reason: outcome === "cancelled" ? "abort" : "error" });
-      const phases = outcome === "completed" ? phasesOf(timeline) : null;
+      const phases = outcome === "completed" ? computePhases(timeline) : null;
       if (phases === null) return;
       total.observe(phases.totalMs / 1000, own);
       queued.observe(phases.queuedMs / 1000, own);

@@ -72,7 +72,7 @@ export interface ChatPhases {
 }
 
 /** Returns null for a request whose prompt was not computed, or that is not over. */
-export function phasesOf({
+export function computePhases({
   requestedMs,
   submittedMs,
   waitedMs,

@@ -3,7 +3,7 @@
 // https://github.com/open-telemetry/semantic-conventions-genai
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import type { GenAiRequest, Span } from "../../../base/telemetry/tracing.ts";
-import { phasesOf, type ChatTimeline } from "./chat-timeline.ts";
+import { computePhases, type ChatTimeline } from "./chat-timeline.ts";
 
 /** @param timeline of a request that is over */
 export function traceChat(span: Span, timeline: ChatTimeline): void {
@@ -21,7 +21,7 @@ export function traceChat(span: Span, timeline: ChatTimeline): void {
   chat.add({ name: "prompt", startMs: reachedMs, endMs: submittedMs ?? endMs });
   if (submittedMs === null) return;
   const inEngine = { "hone.process": "engine" };
-  const begunMs = submittedMs + (phasesOf(timeline)?.queuedMs ?? 0);
+  const begunMs = submittedMs + (computePhases(timeline)?.queuedMs ?? 0);
   if (computedMs === null) {
     // The request ended in the queue or in prefill; the engine has not said which.
     chat.add({ name: "queue", startMs: submittedMs, endMs, attributes: inEngine });
@@ -64,9 +64,9 @@ function attributesOf(timeline: ChatTimeline) {
 }
 
 /** Only for a request whose model is known. Labelled by its base, since models are many. */
-export function genAiRequestOf(timeline: ChatTimeline, base: string): GenAiRequest {
+export function toGenAiRequest(timeline: ChatTimeline, base: string): GenAiRequest {
   const { requestedMs, endedMs, firstTokenMs, usage } = timeline;
-  const perTokenMs = phasesOf(timeline)?.perTokenMs ?? null;
+  const perTokenMs = computePhases(timeline)?.perTokenMs ?? null;
   return {
     operation: operationOf(timeline),
     model: base,

@@ -48,7 +48,7 @@ export class DeltaReader {
     this.#plan = plan;
     this.#tokenizer = options.base.tokenizer;
     this.#choices = startChoices(plan, options);
-    this.#usage = usageAtStart(plan);
+    this.#usage = initialUsage(plan);
   }
 
   /** Usage so far. */
@@ -153,7 +153,7 @@ export class DeltaReader {
 }
 
 /** Usage before the engine has emitted anything. */
-export function usageAtStart(plan: GenerationPlan): ChatUsage {
+export function initialUsage(plan: GenerationPlan): ChatUsage {
   return { promptTokens: plan.generation.prompt.tokenIds.length, completionTokens: 0, cachedTokens: 0 };
 }
 

@@ -8,7 +8,7 @@ import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
 import type { ReplyForm, ReadCalls } from "../reply/reply-reader.ts";
 import type { ServedBase } from "../served-base.ts";
 import { functionOf, argumentsSchema } from "./arguments-schema.ts";
-import { toolChoiceOf, toolsOf, allows, isStrict } from "./tool-use.ts";
+import { resolveToolChoice, toolsOf, allows, isStrict } from "./tool-use.ts";
 import { unreachable } from "../../../base/domain/assert.ts";
 import {
   exactJsonText,
@@ -33,7 +33,7 @@ export function planReply(
   base: Pick<ServedBase, "replies" | "tokenizer"> & { readonly engine: Pick<Engine, "capabilities"> },
   promptTokenIds: readonly number[],
 ): ReplyPlan {
-  const choice = toolChoiceOf(request, base);
+  const choice = resolveToolChoice(request, base);
   const thought = thoughtStart(request, base, promptTokenIds);
   const { callFormat } = base.replies;
   const functions = new Map(

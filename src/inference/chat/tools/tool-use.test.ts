@@ -7,7 +7,7 @@ import type { ReplyAbilities } from "../reply-abilities.ts";
 import { plainReplies } from "../testing/plain-replies.ts";
 import type { ServedBase } from "../served-base.ts";
 import { callFormats } from "./call-formats.ts";
-import { noticeOf, refuseCalls } from "./tool-use.ts";
+import { uncalledToolsNotice, refuseCalls } from "./tool-use.ts";
 
 const base = baseOf(plainReplies);
 
@@ -56,7 +56,7 @@ test("refuses calls that must match a schema of no object", () => {
 });
 
 test("returns a notice that no calls are read for tools without a choice", () => {
-  assert.match(String(noticeOf(chatRequest({ prompt }), base)), /chat\.toolCalls is off for tiny/);
-  assert.equal(noticeOf(chatRequest({ prompt, calls: { choice: { kind: "none" } } }), base), null);
-  assert.equal(noticeOf(chatRequest(), base), null);
+  assert.match(String(uncalledToolsNotice(chatRequest({ prompt }), base)), /chat\.toolCalls is off for tiny/);
+  assert.equal(uncalledToolsNotice(chatRequest({ prompt, calls: { choice: { kind: "none" } } }), base), null);
+  assert.equal(uncalledToolsNotice(chatRequest(), base), null);
 });

@@ -18,7 +18,10 @@ export function isStrict(tool: JsonObject): boolean {
 }
 
 /** Returns the request's tool choice; without one, `auto` if the model's calls are read and it has tools, else `none`. */
-export function toolChoiceOf(request: ChatRequest, { replies }: Pick<ServedBase, "replies">): ToolChoice {
+export function resolveToolChoice(
+  request: ChatRequest,
+  { replies }: Pick<ServedBase, "replies">,
+): ToolChoice {
   if (toolsOf(request).length === 0 || replies.callFormat === null) return { kind: "none" };
   return request.calls.choice ?? { kind: "auto" };
 }
@@ -36,7 +39,7 @@ export function allows(choice: ToolChoice, name: string): boolean {
 }
 
 /** Returns a notice for a client whose tools the model sees but cannot call; null if none is needed. */
-export function noticeOf(
+export function uncalledToolsNotice(
   request: ChatRequest,
   { replies, model }: Pick<ServedBase, "model" | "replies">,
 ): string | null {
@@ -57,7 +60,7 @@ export function refuseCalls(request: ChatRequest, base: Pick<ServedBase, "model"
     const faults = [chatFault("calls.choice", { message, type: "value_error" })];
     throw new ServiceError({ code: "invalid", faults });
   }
-  const faults = argumentFaults(request, toolChoiceOf(request, base), replies.callFormat);
+  const faults = argumentFaults(request, resolveToolChoice(request, base), replies.callFormat);
   if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
 }
 
@@ -95,7 +98,7 @@ function argumentFaults(
 }
 
 /** Returns the fault of a request whose calls need a constraint that the engine does not offer. */
-export function calledFault(request: ChatRequest): Fault {
+export function unsupportedCallsFault(request: ChatRequest): Fault {
   const type = "unsupported";
   const { choice } = request.calls;
   if (choice?.kind === "required" || choice?.kind === "named") {

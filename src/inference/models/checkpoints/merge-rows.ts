@@ -37,12 +37,12 @@ export function exportedType({ name, type }: StoredTensor): WrittenType {
  */
 export function mergeRows({ weight, adapter, from, count }: RowsToMerge): Uint8Array {
   const rows = readFloats(weight.shape.length === 1 ? weight : rowsOf(weight, from, count));
-  if (adapter !== null) addProduct(rows, adapter, { from, count });
+  if (adapter !== null) addLoraProduct(rows, adapter, { from, count });
   return storedBytes(rows, exportedType(weight));
 }
 
 /** Changes `rows` [count, inputSize]. */
-function addProduct(
+function addLoraProduct(
   rows: Float32Array,
   { a, b, scale }: MatricesToMerge,
   { from, count }: Pick<RowsToMerge, "from" | "count">,

@@ -15,7 +15,7 @@ import type { AddOptions } from "./add-from-hub.ts";
 import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
 import { isDescription, isAuxiliaryGguf, onlyWithWeights, refused } from "./choose-files.ts";
 import { requireDiskRoom } from "./disk-room.ts";
-import { licenseOfFolder, licenseOfGguf } from "./licenses.ts";
+import { readFolderLicense, readGgufLicense } from "./licenses.ts";
 import { checkModelName, type ModelLibrary } from "./model-library.ts";
 
 /**
@@ -40,7 +40,7 @@ export async function addFromFiles(
     if (gguf !== null) await checkGguf(gguf, folder);
     else await (withoutWeights ? checkDescriptions(folder) : checkFolder(folder));
     return {
-      license: gguf === null ? licenseOfFolder(dirname(first)) : licenseOfGguf(gguf),
+      license: gguf === null ? readFolderLicense(dirname(first)) : readGgufLicense(gguf),
       files: found.files.map((file) => ({
         name: basename(file),
         bytes: statSync(file).size,

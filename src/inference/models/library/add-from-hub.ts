@@ -1,16 +1,16 @@
 // Adds a model from the hub: looks it up, checks the disk space, fetches and checks its descriptions, and only then
 // fetches its weights.
 import { join, basename } from "node:path";
-import { ggufFileOf, type AddedModel, type HubSource } from "./added-model.ts";
+import { findGgufFile, type AddedModel, type HubSource } from "./added-model.ts";
 import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
 import { chooseDescriptions, chooseFiles, type ChosenFiles, type RepositoryFile } from "./choose-files.ts";
 import { requireDiskRoom } from "./disk-room.ts";
 import { countFetchedBytes, fetchFile } from "./hub/fetch-file.ts";
 import { Hub, type Repository } from "./hub/hub.ts";
 import type { HubAccess, Pause } from "./hub/access.ts";
-import { licenseOfGguf } from "./licenses.ts";
+import { readGgufLicense } from "./licenses.ts";
 import { checkModelName, type ModelLibrary } from "./model-library.ts";
-import { parseRepositoryName, shortNameOf } from "./repository-name.ts";
+import { parseRepositoryName, defaultModelName } from "./repository-name.ts";
 
 /** Progress of adding a model. */
 export type AddProgress =
@@ -63,7 +63,7 @@ export async function addFromHub(
     quantization,
     ...(withoutWeights && { withoutWeights }),
   };
-  const name = wantedName ?? shortNameOf(asked, quantization);
+  const name = wantedName ?? defaultModelName(asked, quantization);
   checkModelName(name, reserved);
   const there = library.find(name);
   if (there !== null && isSame(there, source)) return there;
@@ -122,11 +122,11 @@ async function collect(hub: Hub, collection: Collection): Promise<Pick<AddedMode
   if (descriptions.length > 0) await checkDescriptions(folder);
   for (const file of weights) await take(file);
   report({ kind: "check" });
-  const gguf = ggufFileOf(weights.map(({ path }) => ({ name: basename(path) })));
+  const gguf = findGgufFile(weights.map(({ path }) => ({ name: basename(path) })));
   if (gguf !== null) await checkGguf(join(folder, gguf), folder);
   else if (weights.length > 0) await checkFolder(folder);
   return {
-    license: repository.license ?? (gguf === null ? null : licenseOfGguf(join(folder, gguf))),
+    license: repository.license ?? (gguf === null ? null : readGgufLicense(join(folder, gguf))),
     files: all.map(({ path, bytes, checksum }) => ({
       name: basename(path),
       bytes,

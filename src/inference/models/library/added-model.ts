@@ -134,13 +134,13 @@ export function sizeOf({ files }: Pick<AddedModel, "files">): number {
 }
 
 /** Returns the model's origin, for people and as `--model` takes it. */
-export function sourceName(source: ModelSource): string {
+export function describeSource(source: ModelSource): string {
   if (source.kind === "file") return source.path;
   return source.quantization === null ? source.repository : `${source.repository}:${source.quantization}`;
 }
 
 /** Returns the file for `--model` if the weights are a GGUF file; null for safetensors. */
-export function ggufFileOf(files: readonly Pick<AddedFile, "name">[]): string | null {
+export function findGgufFile(files: readonly Pick<AddedFile, "name">[]): string | null {
   const names = files.map(({ name }) => name).filter((name) => /\.gguf$/i.test(name));
   return names.toSorted()[0] ?? null;
 }

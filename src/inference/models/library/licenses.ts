@@ -6,7 +6,7 @@ import { readGguf } from "../../../lib/model-files/gguf/gguf-file.ts";
 const nameLengthMax = 100;
 
 /** Returns the licence from the card in a model folder; null if there is none. */
-export function licenseOfFolder(folder: string): string | null {
+export function readFolderLicense(folder: string): string | null {
   let card: string;
   try {
     card = readFileSync(join(folder, "README.md"), "utf8");
@@ -24,7 +24,7 @@ export function licenseOfFolder(folder: string): string | null {
 }
 
 /** Returns the licence from a GGUF file; null if it names none. */
-export function licenseOfGguf(file: string): string | null {
+export function readGgufLicense(file: string): string | null {
   const license = readGguf(file).metadata.get("general.license");
   return typeof license === "string" && license !== "" ? license.slice(0, nameLengthMax) : null;
 }

@@ -8,7 +8,7 @@ import { flush, makeFolder } from "../../../store/artifacts/flush.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { invalid, notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import {
-  ggufFileOf,
+  findGgufFile,
   readRecord,
   recordFile,
   recordText,
@@ -65,7 +65,7 @@ export class ModelLibrary {
 
   /** Returns the path for `--model`: its folder, or its GGUF file. */
   pathOf({ name, files }: Pick<AddedModel, "name" | "files">): string {
-    const gguf = ggufFileOf(files);
+    const gguf = findGgufFile(files);
     return gguf === null ? this.folderOf(name) : join(this.folderOf(name), gguf);
   }
 

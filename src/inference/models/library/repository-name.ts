@@ -29,7 +29,7 @@ export function parseRepositoryName(text: string): RepositoryName {
 }
 
 /** Returns the model's default name. */
-export function shortNameOf({ repository }: RepositoryName, quantization: string | null): string {
+export function defaultModelName({ repository }: RepositoryName, quantization: string | null): string {
   const name = (repository.split("/")[1] ?? "").replace(/[._-]gguf$/i, "");
   return quantization === null ? name : `${name}-${quantization}`;
 }

@@ -3,7 +3,7 @@ import { ServiceError, type ErrorCode } from "../../../base/domain/service-error
 import { VllmRefusal } from "../client/vllm-errors.ts";
 
 /** @returns the error itself if vLLM was not reached, or the refusal is unknown */
-export function loadFailure(error: unknown): unknown {
+export function explainLoadFailure(error: unknown): unknown {
   const refusal = error instanceof ServiceError ? error.cause : null;
   if (!(refusal instanceof VllmRefusal)) return error;
   const known = causes.find(

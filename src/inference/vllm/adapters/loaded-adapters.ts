@@ -6,7 +6,7 @@ import { unlessAborted } from "../../../base/domain/waiting/unless-aborted.ts";
 import type { VllmServer } from "../client/vllm-server.ts";
 import { adapterName, isAdapterName, isNameOf } from "./adapter-names.ts";
 import type { AdapterFolders } from "./adapter-folders.ts";
-import { loadFailure } from "./load-failure.ts";
+import { explainLoadFailure } from "./load-failure.ts";
 
 export interface LoadedAdaptersOptions {
   readonly server: Pick<VllmServer, "loadAdapter" | "unloadAdapter">;
@@ -132,7 +132,7 @@ export class LoadedAdapters {
     } catch (error) {
       // Another server of this program has loaded it first: the name implies the same weights.
       if (error instanceof ServiceError && error.code === "conflict") return;
-      throw loadFailure(error);
+      throw explainLoadFailure(error);
     }
   }
 

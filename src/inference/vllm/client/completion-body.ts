@@ -58,7 +58,7 @@ export function completionBody(
     model,
     prompt: request.prompt.tokenIds,
     request_id: request.id,
-    n: sequenceCountOf(request),
+    n: countSequences(request),
     max_tokens: stopping.maxTokens,
     min_tokens: minTokensOf(request),
     stop_token_ids: stopping.stopTokenIds.filter((id) => id < vocabularySize),
@@ -88,7 +88,7 @@ export function completionBody(
 /**
  * Returns how many answers vLLM computes for a request. Greedy ones are identical, and vLLM refuses to sample several.
  */
-export function sequenceCountOf({ sampling, choices }: GenerationRequest): number {
+export function countSequences({ sampling, choices }: GenerationRequest): number {
   return sampling.temperature === 0 || choices.kind === "beam" ? 1 : choices.count;
 }
 

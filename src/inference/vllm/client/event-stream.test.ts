@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";
-import { eventData } from "./event-stream.ts";
+import { readEventData } from "./event-stream.ts";
 
 /** Returns the events of a text that arrives in pieces. */
 async function read(pieces: readonly Uint8Array[], charactersMax?: number): Promise<readonly string[]> {
@@ -10,7 +10,7 @@ async function read(pieces: readonly Uint8Array[], charactersMax?: number): Prom
   async function* arriving(): AsyncGenerator<Uint8Array> {
     for (const piece of pieces) yield await Promise.resolve(piece);
   }
-  for await (const events of eventData(arriving(), charactersMax)) all.push(...events);
+  for await (const events of readEventData(arriving(), charactersMax)) all.push(...events);
   return all;
 }
 

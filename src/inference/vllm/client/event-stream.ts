@@ -13,7 +13,7 @@ export const eventCharactersMax = 64 * 2 ** 20;
  *
  * @throws AnswerTooLarge for an event that is too long; errors of reading the bytes
  */
-export async function* eventData(
+export async function* readEventData(
   body: AsyncIterable<Uint8Array>,
   charactersMax: number = eventCharactersMax,
 ): AsyncGenerator<readonly string[]> {

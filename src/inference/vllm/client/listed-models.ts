@@ -11,7 +11,7 @@ export interface ListedModel {
 }
 
 /** @throws ServiceError `unavailable` for another answer */
-export function listedModels(answer: unknown): readonly ListedModel[] {
+export function readListedModels(answer: unknown): readonly ListedModel[] {
   const data = answer !== null && typeof answer === "object" && "data" in answer ? answer.data : null;
   if (!Array.isArray(data)) throw malformedAnswer("its models");
   return data.map((item: unknown) => {

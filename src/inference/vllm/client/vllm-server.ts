@@ -12,7 +12,7 @@ import {
 import { AnswerTooLarge, HttpFailure, HttpTimeout } from "../../../base/http-client/http-failure.ts";
 import { readText } from "../../../base/http-client/read-answer.ts";
 import type { CompletionBody } from "./completion-body.ts";
-import { eventData } from "./event-stream.ts";
+import { readEventData } from "./event-stream.ts";
 import {
   readChunk,
   readCompletion,
@@ -21,7 +21,7 @@ import {
   type CompletionChunk,
   type WholeAnswer,
 } from "./read-completion.ts";
-import { listedModels, type ListedModel } from "./listed-models.ts";
+import { readListedModels, type ListedModel } from "./listed-models.ts";
 import { parsed, refusalOf, malformedAnswer } from "./vllm-errors.ts";
 
 export interface VllmServerOptions {
@@ -92,7 +92,7 @@ export class VllmServer {
 
   /** The model that it serves, under each of its names, and the loaded adapters. */
   async models(options: { readonly signal: AbortSignal }): Promise<readonly ListedModel[]> {
-    return listedModels(await this.#ask({ method: "GET", path: "/v1/models", ...options }));
+    return readListedModels(await this.#ask({ method: "GET", path: "/v1/models", ...options }));
   }
 
   /** Resolves if it reports good health. */
@@ -114,7 +114,7 @@ export class VllmServer {
     let waitMs = firstTokenMs;
     let sinceMs = systemClock.monotonicMs();
     try {
-      for await (const events of eventData(answer.body)) {
+      for await (const events of readEventData(answer.body)) {
         const isLast = events.includes(end);
         const chunks = events.flatMap((data) => (data === end ? [] : (readChunk(parsed(data)) ?? [])));
         if (isLast) answer.release();

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../base/domain/random.ts";
 import { requestOf } from "../../engine/testing/run-loop.ts";
-import { chooseReplica, hashOf, prefixOf } from "./choose-replica.ts";
+import { chooseReplica, hashAddress, hashPrefix } from "./choose-replica.ts";
 import { RecentRequests } from "./recent-requests.ts";
 
 const replica = (index: number, runningCount = 0) => ({
-  hash: hashOf(`http://replica-${index}:8000`),
+  hash: hashAddress(`http://replica-${index}:8000`),
   index,
   runningCount,
   recentCount: 0,
@@ -91,7 +91,7 @@ test("gives a returning replica its own prompts, not all of the others'", () => 
 
 test("keeps a conversation until it is twice as long, and separates adapters, owners and salts", () => {
   const tokens = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
-  const at = (count: number, more = {}) => prefixOf(requestOf(tokens(count), more));
+  const at = (count: number, more = {}) => hashPrefix(requestOf(tokens(count), more));
   assert.equal(at(64), at(127));
   assert.notEqual(at(127), at(128));
   assert.equal(at(4096), at(9000));

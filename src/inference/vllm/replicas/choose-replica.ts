@@ -8,7 +8,7 @@ import { adapterName } from "../adapters/adapter-names.ts";
 
 /** The load and identity of a replica. */
 export interface Candidate {
-  /** Hash of its address: see {@link hashOf}. */
+  /** Hash of its address: see {@link hashAddress}. */
   readonly hash: number;
   readonly runningCount: number;
   /** Recent requests, in a unit common to all candidates: see `RecentRequests`. */
@@ -32,7 +32,7 @@ const prefixTokensMax = 4096;
  * cached the prompt. A lasting imbalance is, such as one replica's prompts being more frequent.
  *
  * @param candidates at least one
- * @param prefix of the request, from {@link prefixOf}
+ * @param prefix of the request, from {@link hashPrefix}
  */
 export function chooseReplica<One extends Candidate>(candidates: readonly One[], prefix: number): One {
   const mean = (sum: number): number => sum / candidates.length;
@@ -43,7 +43,9 @@ export function chooseReplica<One extends Candidate>(candidates: readonly One[],
   const free = candidates.filter((one) => one.runningCount < countMax);
   const balanced = free.filter((one) => one.runningCount < evenShare + 1 || one.recentCount <= recentMax);
   const chosen = balanced.length > 0 ? balanced : free;
-  return chosen.reduce((best, one) => (mixed(one.hash, prefix) > mixed(best.hash, prefix) ? one : best));
+  return chosen.reduce((best, one) =>
+    mixHashes(one.hash, prefix) > mixHashes(best.hash, prefix) ? one : best,
+  );
 }
 
 /**
@@ -51,7 +53,7 @@ export function chooseReplica<One extends Candidate>(candidates: readonly One[],
  * tokens. Uses the largest power of two of tokens that fits in the prompt. So a conversation stays until it is twice
  * as long, and prompts with the same instructions still differ.
  */
-export function prefixOf({ prompt, cacheOwner, cacheSalt }: GenerationRequest): number {
+export function hashPrefix({ prompt, cacheOwner, cacheSalt }: GenerationRequest): number {
   const { tokenIds, adapter } = prompt;
   const count = 2 ** Math.floor(Math.log2(Math.min(tokenIds.length, prefixTokensMax)));
   const name = adapter === null ? null : adapterName(adapter);
@@ -63,12 +65,12 @@ export function prefixOf({ prompt, cacheOwner, cacheSalt }: GenerationRequest): 
 }
 
 /** Returns a hash of a replica's address. */
-export function hashOf(address: string): number {
+export function hashAddress(address: string): number {
   return createHash("sha256").update(address).digest().readUInt32BE();
 }
 
 /** The finalizer of MurmurHash3 over both. */
-function mixed(one: number, other: number): number {
+function mixHashes(one: number, other: number): number {
   let hash = one ^ Math.imul(other, 0x9e3779b1);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

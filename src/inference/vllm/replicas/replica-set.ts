@@ -6,9 +6,9 @@ import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { secureBytes } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
-import { sequenceCountOf } from "../client/completion-body.ts";
+import { countSequences } from "../client/completion-body.ts";
 import type { ServerFacts } from "../client/server-facts.ts";
-import { chooseReplica, prefixOf } from "./choose-replica.ts";
+import { chooseReplica, hashPrefix } from "./choose-replica.ts";
 import { extraBackOffMs } from "./back-off.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import type { Replica } from "./replica.ts";
@@ -113,7 +113,7 @@ export class ReplicaSet {
       const recentCount = this.#recent.countOf(replica);
       return { hash: replica.hash, runningCount, recentCount, chosen: { replica, facts } };
     });
-    if (candidates.length > 0) return chooseReplica(candidates, prefixOf(request)).chosen;
+    if (candidates.length > 0) return chooseReplica(candidates, hashPrefix(request)).chosen;
     throw this.#noneLeft();
   }
 
@@ -124,7 +124,7 @@ export class ReplicaSet {
    */
   async enter(request: GenerationRequest, { arrival, tried, signal }: EnterOptions): Promise<EnteredReplica> {
     const { priority, cacheOwner: owner } = request;
-    const slotCount = sequenceCountOf(request);
+    const slotCount = countSequences(request);
     const mayUse = (one: Replica): boolean => one.facts !== null && !tried.has(one);
     for (;;) {
       const { replica: home } = this.choose(request, tried);

@@ -4,7 +4,7 @@ import { LoadedAdapters } from "../adapters/loaded-adapters.ts";
 import { probeBody } from "../client/completion-body.ts";
 import { readServerFacts, type ServerFacts } from "../client/server-facts.ts";
 import type { VllmServer } from "../client/vllm-server.ts";
-import { hashOf } from "./choose-replica.ts";
+import { hashAddress } from "./choose-replica.ts";
 
 export interface ReplicaOptions {
   readonly server: VllmServer;
@@ -35,7 +35,7 @@ export class Replica {
   constructor(options: ReplicaOptions) {
     const { server, place, adaptersMax, vocabularySize, onFault, onDropped } = options;
     this.server = server;
-    this.hash = hashOf(server.name);
+    this.hash = hashAddress(server.name);
     this.#vocabularySize = vocabularySize;
     this.adapters = new LoadedAdapters({ server, place, countMax: adaptersMax, onFault, onDropped });
   }

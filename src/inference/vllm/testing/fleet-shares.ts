@@ -1,6 +1,6 @@
 // Statistics of which server answered which prompts in a fleet with failing servers: fair measures of a choice, and
 // plain figures for comparison.
-import { chooseReplica, hashOf } from "../replicas/choose-replica.ts";
+import { chooseReplica, hashAddress } from "../replicas/choose-replica.ts";
 
 export interface FleetFigures {
   /**
@@ -50,7 +50,7 @@ export class FleetShares {
   /** @param urls of the servers, as those who choose know them */
   constructor(urls: readonly string[]) {
     this.#servers = urls.map((url) => ({
-      hash: hashOf(url),
+      hash: hashAddress(url),
       share: { answeredCount: 0, fairCount: 0, cached: new Set<number>() },
     }));
   }
@@ -60,7 +60,7 @@ export class FleetShares {
     this.#begun.set(requestId, { wellServers, asked: null });
   }
 
-  /** @param asked.prefix of the request, from `prefixOf` */
+  /** @param asked.prefix of the request, from `hashPrefix` */
   asked(requestId: string, asked: { readonly server: number; readonly prefix: number }): void {
     const request = this.#begun.get(requestId);
     if (request !== undefined) request.asked = asked;

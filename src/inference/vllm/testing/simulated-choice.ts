@@ -2,7 +2,7 @@
 // in virtual time without HTTP, with recorded latencies of vLLM. A dying replica breaks off its answers, is detected
 // by probes and failed requests, and is back for each server with its next probe.
 import { seededRandom } from "../../../base/domain/random.ts";
-import { chooseReplica, hashOf } from "../replicas/choose-replica.ts";
+import { chooseReplica, hashAddress } from "../replicas/choose-replica.ts";
 import { RecentRequests } from "../replicas/recent-requests.ts";
 import { FleetShares, type FleetFigures } from "./fleet-shares.ts";
 import { recordedLatencies } from "./recorded-latencies.ts";
@@ -132,7 +132,7 @@ class Chooser {
   constructor(urls: readonly string[]) {
     this.#replicas = urls.map((url, replica) => ({
       replica,
-      hash: hashOf(url),
+      hash: hashAddress(url),
       runningCount: 0,
       failureCount: 0,
       isReady: true,

@@ -6,7 +6,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { createFakeEngine } from "../../engine/testing/fake-engine.ts";
 import { fakeShape } from "../../engine/testing/fake-runner.ts";
 import { requestOf } from "../../engine/testing/run-loop.ts";
-import { prefixOf } from "../replicas/choose-replica.ts";
+import { hashPrefix } from "../replicas/choose-replica.ts";
 import { FleetIllness } from "./fleet-illness.ts";
 import { FleetShares, type FleetFigures } from "./fleet-shares.ts";
 import { recordedLatencies } from "./recorded-latencies.ts";
@@ -44,7 +44,7 @@ const tokenCount = 4;
 export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
   const stubs = Array.from({ length: serverCount }, (_, server) =>
     createStub(load.seed, server, ({ request_id: id, prompt }) =>
-      shares.asked(id, { server, prefix: prefixOf(requestOf(prompt)) }),
+      shares.asked(id, { server, prefix: hashPrefix(requestOf(prompt)) }),
     ),
   );
   const urls = await Promise.all(stubs.map((stub) => stub.start()));

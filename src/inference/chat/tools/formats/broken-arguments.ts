@@ -3,7 +3,7 @@
 import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import type { BrokenObject } from "../call-object.ts";
-import { jsonOfPython } from "./python-values.ts";
+import { pythonToJson } from "./python-values.ts";
 
 /** Marks that end a call with broken arguments. */
 export interface BrokenEnd {
@@ -24,7 +24,7 @@ export function* readBrokenArguments(
   const isFound = yield* readUntil(cursor, { marks, isPadding: isEnd }, (text) => (rest += text));
   const padding = isFound ? yield* cursor.skip(isEnd) : cursor.takeRest();
   rest += withoutOwn(padding, own);
-  const whole = jsonOfPython(given + rest);
+  const whole = pythonToJson(given + rest);
   pieces.addArguments(whole?.startsWith(given) === true ? whole.slice(given.length) : rest);
 }
 

@@ -76,7 +76,7 @@ export type Piece =
 const slotPattern = new RegExp(`\\{(${slots.join("|")})\\}`);
 
 /** Splits a layout's text into texts and slots; no text is empty. */
-export function piecesOf(text: string): readonly Piece[] {
+export function splitLayout(text: string): readonly Piece[] {
   return text.split(slotPattern).flatMap((part, index): readonly Piece[] => {
     const slot = index % 2 === 1 ? slots.find((one) => one === part) : undefined;
     if (slot !== undefined) return [{ kind: slot }];
@@ -96,15 +96,15 @@ export function callFrame({ calls }: CallLayout): { readonly open: string; reado
 }
 
 /** Returns the word that announces calls to a reader; empty if it is only the brace or bracket of JSON. */
-export function markOf(layout: CallLayout): string {
+export function callMark(layout: CallLayout): string {
   const { open } = callFrame(layout);
-  const [first] = piecesOf(layout.call);
+  const [first] = splitLayout(layout.call);
   const prefix = first?.kind === "text" ? first.text : "";
   return requiredWords(open)[0] ?? requiredWords(prefix)[0] ?? "";
 }
 
 /** Returns the marks of some layouts, without those that begin with another mark. */
-export function marksOf(layouts: readonly CallLayout[]): readonly string[] {
-  const marks = [...new Set(layouts.map(markOf))];
+export function callMarks(layouts: readonly CallLayout[]): readonly string[] {
+  const marks = [...new Set(layouts.map(callMark))];
   return marks.filter((mark) => !marks.some((other) => other !== mark && mark.startsWith(other)));
 }

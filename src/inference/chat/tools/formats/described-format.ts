@@ -6,7 +6,7 @@ import type { Cursor, Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { readMarkAsText, readTextUntil, tryCall, type CallFormat, type KnownTools } from "../call-format.ts";
 import { longCallId, shortCallId } from "../call-ids.ts";
-import { marksOf, piecesOf, type CallLayout, type FormatDescription } from "./call-layout.ts";
+import { callMarks, splitLayout, type CallLayout, type FormatDescription } from "./call-layout.ts";
 import { callTag, callsTag, textTag } from "./layout-tags.ts";
 import { quotedRefusal } from "./quoted-grammar.ts";
 import { blockReader } from "./read-layout.ts";
@@ -32,7 +32,7 @@ export function describedFormat({
     const isCalled = yield* tryEach(readable.filter(({ layout }) => layout.isAtStart));
     if (isCalled && !tools.areParallel) return;
     const marked = readable.filter(({ layout }) => !layout.isAtStart);
-    const marks = marksOf(marked.map(({ layout }) => layout));
+    const marks = callMarks(marked.map(({ layout }) => layout));
     while (yield* readTextUntil(cursor, pieces, marks)) {
       if (!(yield* tryEach(marked))) yield* readMarkAsText(cursor, pieces, marks);
       else if (!tools.areParallel) return;
@@ -56,7 +56,7 @@ export function describedFormat({
 
 /** The texts of a layout that special tokens may spell. */
 function textsOf({ calls, call, parameter, quote }: CallLayout): readonly string[] {
-  const texts = [calls, call, parameter ?? ""].flatMap(piecesOf);
+  const texts = [calls, call, parameter ?? ""].flatMap(splitLayout);
   return [
     ...texts.flatMap((piece) => (piece.kind === "text" ? [piece.text] : [])),
     ...(quote === null ? [] : [quote]),

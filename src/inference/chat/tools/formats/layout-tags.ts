@@ -1,7 +1,7 @@
 // Converts calls of a format's layouts into formats of a structural tag, which constrain an answer.
 import type { Json } from "../../../../base/domain/text/json.ts";
 import type { CallableTool } from "../call-format.ts";
-import { type CallLayout, callFrame, markOf, marksOf, piecesOf } from "./call-layout.ts";
+import { type CallLayout, callFrame, callMark, callMarks, splitLayout } from "./call-layout.ts";
 import { keywordsTag } from "./keyword-arguments.ts";
 import { quotedTag } from "./quoted-grammar.ts";
 import { jsonTextContent, plainTextContent } from "./text-content.ts";
@@ -28,7 +28,7 @@ export function textTag(
   areParallel: boolean,
 ): Json {
   if (layouts.some(({ isAtStart }) => isAtStart)) {
-    const prefixes = layouts.map((layout) => markOf(layout) || "{");
+    const prefixes = layouts.map((layout) => callMark(layout) || "{");
     const text = { type: "regex", pattern: `\\s*${otherThan(prefixes, "\\s")}` };
     return anyOf([callsTag(layouts, tools, areParallel), text]);
   }
@@ -38,7 +38,7 @@ export function textTag(
   const isFirstLast = !areParallel || layouts.some(isBlock);
   return {
     type: "triggered_tags",
-    triggers: marksOf(layouts),
+    triggers: callMarks(layouts),
     tags,
     stop_after_first: isFirstLast,
   };
@@ -67,7 +67,7 @@ function listTag(layouts: readonly CallLayout[], tools: readonly CallableTool[],
 
 /** Returns a format for one call of a tool. */
 export function callTag(layout: CallLayout, tool: CallableTool): Json {
-  const parts = piecesOf(layout.call).flatMap((piece): readonly (string | Json)[] => {
+  const parts = splitLayout(layout.call).flatMap((piece): readonly (string | Json)[] => {
     switch (piece.kind) {
       case "text":
         return [piece.text];

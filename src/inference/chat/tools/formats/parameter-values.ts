@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { referred, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
 import { isJson, isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
-import { jsonOfPython } from "./python-values.ts";
+import { pythonToJson } from "./python-values.ts";
 
 /**
  * Returns the JSON text of a value that is not a plain text, as it was written. Returns it as a JSON string if it is
@@ -10,7 +10,7 @@ import { jsonOfPython } from "./python-values.ts";
  *
  * @param property the schema of the value, within that of all arguments
  */
-export function jsonOfValue(
+export function valueToJson(
   written: string,
   form: ValueForm,
   { property = true, root = true }: { readonly property?: Json; readonly root?: Json } = {},
@@ -29,7 +29,7 @@ export function jsonOfValue(
 
 /** Templates show Python values, which models imitate. A text in quotes stays a text. */
 function pythonValue(text: string): string | null {
-  return /^[[({TFN]/.test(text) ? jsonOfPython(text) : null;
+  return /^[[({TFN]/.test(text) ? pythonToJson(text) : null;
 }
 
 const referencesMax = 16;
@@ -65,7 +65,7 @@ function isNull(text: string): boolean {
 }
 
 /** Returns the schema of a parameter within that of all arguments. */
-export function propertyOf(schema: JsonObject | null, name: string): Json | undefined {
+export function findProperty(schema: JsonObject | null, name: string): Json | undefined {
   const properties = schema?.["properties"];
   return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }

@@ -17,7 +17,7 @@ const keyword = /[^\s=,()"']+/y;
 const depthMax = 64;
 
 /** Returns the JSON text of a value; null if the text is no value, or has something after it. */
-export function jsonOfPython(text: string): string | null {
+export function pythonToJson(text: string): string | null {
   const reader = new PythonReader(text);
   const value = reader.value(0);
   return value !== null && reader.isAtEnd() ? value : null;
@@ -28,7 +28,7 @@ export function jsonOfPython(text: string): string | null {
  *
  * @param text between the parentheses of a call
  */
-export function jsonOfKeywords(text: string): string | null {
+export function keywordsToJson(text: string): string | null {
   return new PythonReader(text).keywords();
 }
 

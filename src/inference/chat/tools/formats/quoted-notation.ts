@@ -2,7 +2,7 @@
 // unquoted, texts are between marks, and the rest is JSON.
 
 /** Returns the JSON text; null if the text is not in the notation. */
-export function jsonOfQuoted(text: string, quote: string): string | null {
+export function quotedToJson(text: string, quote: string): string | null {
   const reader = new QuotedReader(text.trim(), quote);
   const json = reader.value();
   return json !== null && reader.isAtEnd ? json : null;

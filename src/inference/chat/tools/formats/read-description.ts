@@ -4,8 +4,8 @@ import { readFile, stat } from "node:fs/promises";
 import { requirePlainFile } from "../../../../base/domain/transient-errors/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 import {
-  markOf,
-  piecesOf,
+  callMark,
+  splitLayout,
   plainLayout,
   type CallLayout,
   type FormatDescription,
@@ -66,7 +66,7 @@ function readLayout(members: Members, { isWritten }: Pick<CallLayout, "isWritten
   };
   checkCall(layout, members);
   if (layout.calls.split("{calls}").length !== 2) members.refuse("calls", "must have {calls} once");
-  if (!layout.isAtStart && markOf(layout).length < 2)
+  if (!layout.isAtStart && callMark(layout).length < 2)
     members.refuse(
       layout.calls === "{calls}" ? "call" : "calls",
       "must begin with a text that marks calls, or atStart must be true",
@@ -108,7 +108,7 @@ const callForms: readonly (readonly Slot[])[] = [
 ];
 
 function checkCall({ call, parameter, quote }: CallLayout, members: Members): void {
-  const pieces = piecesOf(call);
+  const pieces = splitLayout(call);
   const main = slotsOf(pieces).filter((slot) => slot !== "index" && slot !== "id");
   if (!callForms.some((form) => form.join() === main.join()))
     members.refuse(
@@ -124,7 +124,7 @@ function checkCall({ call, parameter, quote }: CallLayout, members: Members): vo
 }
 
 function checkParameter(parameter: string, members: Members): void {
-  const pieces = piecesOf(parameter);
+  const pieces = splitLayout(parameter);
   const slots = slotsOf(pieces);
   const isOrdered = ["name,value", "name,isText,value"].includes(slots.join());
   const texts = pieces.filter((piece) => piece.kind === "text" && piece.words.length > 0);

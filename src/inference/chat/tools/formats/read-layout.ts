@@ -5,9 +5,16 @@ import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { needsNoArguments, tryCall, type KnownTools } from "../call-format.ts";
 import { readCallObject, readGivenObject, type CallMembers } from "../call-object.ts";
 import { readBrokenArguments, type BrokenEnd } from "./broken-arguments.ts";
-import { callFrame, markOf, piecesOf, requiredWords, type CallLayout, type Piece } from "./call-layout.ts";
-import { jsonOfKeywords, readKeywordText } from "./python-values.ts";
-import { jsonOfQuoted } from "./quoted-notation.ts";
+import {
+  callFrame,
+  callMark,
+  splitLayout,
+  requiredWords,
+  type CallLayout,
+  type Piece,
+} from "./call-layout.ts";
+import { keywordsToJson, readKeywordText } from "./python-values.ts";
+import { quotedToJson } from "./quoted-notation.ts";
 import { parameterMarks, readParameters } from "./read-parameters.ts";
 
 /** State of reading a call: the cursor keeps the position before the call until the call has begun. */
@@ -38,14 +45,14 @@ export function blockReader(layout: CallLayout): (place: Place) => Reading<boole
 type ReadCall = (place: Place) => Reading<boolean>;
 
 function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
-  const pieces = piecesOf(layout.call);
+  const pieces = splitLayout(layout.call);
   const end = wordsAfterArguments(pieces);
   const isObject = pieces.some(({ kind }) => kind === "object");
   const words = [...(isObject ? ["}"] : []), ...end, ...closing];
   // A part without an end mark continues to the next mark.
   const markAt = words.findIndex((word) => word.length > 2);
   const brokenEnd: BrokenEnd = {
-    marks: [markAt < 0 ? markOf(layout) : words[markAt]].filter((word) => word.length > 2),
+    marks: [markAt < 0 ? callMark(layout) : words[markAt]].filter((word) => word.length > 2),
     own: words.slice(0, markAt < 0 ? words.length : markAt).join(""),
   };
   const read = isObject
@@ -131,7 +138,7 @@ function namedReader(
       if (!isBetween) return false;
       begin();
       const text = yield* readKeywordText(cursor);
-      pieces.addArguments(jsonOfKeywords(text) ?? text);
+      pieces.addArguments(keywordsToJson(text) ?? text);
     } else if (marks !== null) {
       // A name of no known tool counts only if parameters follow it.
       const isKnown = tools.functions.has(name);
@@ -139,7 +146,7 @@ function namedReader(
       if (!isBetween || (!hasWords(between) && !(yield* seesOneOf(cursor, follows)))) return false;
       begin();
       const schema = tools.functions.get(name) ?? null;
-      const next = [...closing.slice(0, 1), markOf(layout)];
+      const next = [...closing.slice(0, 1), callMark(layout)];
       yield* readParameters(cursor, pieces, {
         marks,
         schema,
@@ -204,7 +211,7 @@ function* readQuoted(
 ): Reading {
   let text = "";
   yield* readUntil(cursor, { marks: endMarks, isPadding: () => false }, (piece) => (text += piece));
-  pieces.addArguments(jsonOfQuoted(text, quote) ?? text);
+  pieces.addArguments(quotedToJson(text, quote) ?? text);
 }
 
 /** Reads these words, each with optional leading blanks; if one is missing the cursor's position is undefined. */

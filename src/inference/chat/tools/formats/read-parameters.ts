@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../../base/domai
 import { isBlank, readUntil, takesAfterBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { requiredWords } from "./call-layout.ts";
-import { jsonOfValue, propertyOf } from "./parameter-values.ts";
+import { valueToJson, findProperty } from "./parameter-values.ts";
 
 /** @param layout with `{name}`, `{value}` and optionally `{isText}` between them */
 export function parameterMarks(layout: string): ParameterMarks {
@@ -43,7 +43,7 @@ export function* readParameters(cursor: Cursor, pieces: ReplyPieces, reading: Pa
     pieces.addArguments(`${separator}${JSON.stringify(name)}: `);
     separator = ", ";
     named.add(name);
-    const property = propertyOf(schema, name);
+    const property = findProperty(schema, name);
     const form = (yield* readKind(cursor, marks)) ?? readFormOf(property, schema ?? true);
     if (!(yield* readValue(cursor, pieces, { ...reading, form, property, named }))) return;
   }
@@ -136,7 +136,7 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
   const layout = isMarked ? blanksAtStart(close) : "\n";
   give(isWhole && padding.endsWith(layout) ? padding.slice(0, padding.length - layout.length) : padding);
   if (!isText)
-    pieces.addArguments(isWhole ? jsonOfValue(value, form, { property, root: schema ?? true }) : value);
+    pieces.addArguments(isWhole ? valueToJson(value, form, { property, root: schema ?? true }) : value);
   if (!isWhole) return false;
   if (isText) pieces.addArguments('"');
   for (const word of requiredWords(close)) yield* takesAfterBlanks(cursor, word);
@@ -164,7 +164,7 @@ function* seesParameter(cursor: Cursor, { marks, schema, named }: ValueReading):
     name += character;
     cursor.advance(1);
   }
-  return propertyOf(schema, name.trim()) !== undefined && !named.has(name.trim());
+  return findProperty(schema, name.trim()) !== undefined && !named.has(name.trim());
 }
 
 /** Requires the end of the call and what follows it, since a text may mention the end mark. */

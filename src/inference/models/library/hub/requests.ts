@@ -2,7 +2,7 @@
 // content.
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { HttpClient, isRedirect, type HttpAnswer } from "../../../../base/http-client/http-client.ts";
-import { AnswerTooLarge, HttpTimeout, reasonOf } from "../../../../base/http-client/http-failure.ts";
+import { AnswerTooLarge, HttpTimeout, describeFailure } from "../../../../base/http-client/http-failure.ts";
 import { readBytes } from "../../../../base/http-client/read-answer.ts";
 import { hubLimits, type HubAccess, type HubLimits } from "./access.ts";
 import { Interruption } from "./interruption.ts";
@@ -117,7 +117,7 @@ export class HubRequests {
     const { endpoint } = this.#access;
     if (error instanceof HttpTimeout)
       return new Interruption(`${endpoint} does not answer`, { cause: error });
-    const reason = reasonOf(error);
+    const reason = describeFailure(error);
     if (this.#hasAnswered)
       return new Interruption(`${endpoint} cannot be reached (${reason})`, { cause: error });
     return new ServiceError({
@@ -136,7 +136,7 @@ async function* partsOf({ body }: HttpAnswer): AsyncGenerator<Uint8Array, void> 
     const reason =
       error instanceof HttpTimeout
         ? `nothing came for ${error.durationMs / 1000} seconds`
-        : `the connection was cut (${reasonOf(error)})`;
+        : `the connection was cut (${describeFailure(error)})`;
     throw new Interruption(reason, { cause: error });
   }
 }

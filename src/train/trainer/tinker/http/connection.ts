@@ -5,7 +5,7 @@ import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.t
 import { freshSeed } from "../../../../base/domain/random.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { HttpClient, type HttpAnswer } from "../../../../base/http-client/http-client.ts";
-import { HttpFailure, reasonOf as systemReason } from "../../../../base/http-client/http-failure.ts";
+import { HttpFailure, describeFailure as systemReason } from "../../../../base/http-client/http-failure.ts";
 import { readBytes } from "../../../../base/http-client/read-answer.ts";
 import type { EncodedRequest } from "../wire/encoding.ts";
 import { jsonType } from "../wire/encoding.ts";
