@@ -180,7 +180,7 @@ test("`truncate_prompt_tokens` keeps the last tokens of a prompt, as many as are
     { truncate_prompt_tokens: -1, max_tokens: 256 },
     400,
     place,
-    /max_tokens 256 leaves a prompt none/,
+    /max_tokens 256 leaves no room for a prompt/,
   );
   await refused({ truncate_prompt_tokens: 0 }, 422, place, /must be an integer >= 1 or -1, got 0/);
   await refused({ messages, truncate_prompt_tokens: 256 }, 400, "body.messages", /has 256 input tokens/);
