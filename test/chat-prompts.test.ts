@@ -234,7 +234,7 @@ test("what cannot be tokenized, or read back, is refused by its field", async ()
   const table: readonly (readonly [string, object, number, string, RegExp])[] = [
     ["/tokenize", {}, 422, "body.prompt", /Field required: prompt or messages/],
     ["/tokenize", { prompt: "a", messages: hi }, 422, "body", /give one/],
-    ["/tokenize", { prompt: "a", tools: [] }, 422, "body.tools", /there is a prompt instead/],
+    ["/tokenize", { prompt: "a", tools: [] }, 422, "body.tools", /the request has a prompt/],
     ["/tokenize", { prompt: 5 }, 422, "body.prompt", /valid string/],
     ["/tokenize", { messages: [] }, 422, "body.messages", /at least 1/],
     [
