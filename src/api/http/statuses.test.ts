@@ -56,7 +56,7 @@ const table: readonly {
   readonly expected: Expected;
 }[] = [
   {
-    name: "400: a known option that is not served",
+    name: "400 for a known option that is not supported",
     request: chat({ ...helloBody, structured_outputs: otherBackend }),
     expected: {
       status: 400,
@@ -66,7 +66,7 @@ const table: readonly {
     },
   },
   {
-    name: "401: no credentials",
+    name: "401 without credentials",
     request: chat(helloBody, { headers: {} }),
     expected: {
       status: 401,
@@ -77,7 +77,7 @@ const table: readonly {
     },
   },
   {
-    name: "403: another entity's model",
+    name: "403 for another entity's model",
     request: {
       method: "GET",
       url: "/v1/preview/models/MODEL",
@@ -86,22 +86,22 @@ const table: readonly {
     expected: { status: 403, type: "permission_error", code: "forbidden", loc: ["path", "model_id"] },
   },
   {
-    name: "404: no such route",
+    name: "404 for an unknown route",
     request: { method: "POST", url: "/feedback/nothing", headers: { authorization: basic() }, payload: {} },
     expected: { status: 404, type: "not_found_error", code: "not_found", loc: ["path"] },
   },
   {
-    name: "404: no such job",
+    name: "404 for an unknown job",
     request: { method: "GET", url: "/v1/preview/training-jobs/x", headers: { authorization: bearer() } },
     expected: { status: 404, type: "not_found_error", code: "not_found", loc: ["path", "job_id"] },
   },
   {
-    name: "405: a method the path does not have",
+    name: "405 for a method that the path lacks",
     request: { method: "PUT", url: "/v1/preview/models/x?a=b" },
     expected: { status: 405, ...invalid, loc: ["path"], headers: { allow: "DELETE, GET, HEAD" } },
   },
   {
-    name: "409: a model name over another base",
+    name: "409 for a model name over another base",
     request: {
       method: "POST",
       url: "/v1/preview/models",
@@ -111,49 +111,49 @@ const table: readonly {
     expected: { status: 409, type: "conflict_error", code: "conflict", loc: ["body", "base_model"] },
   },
   {
-    name: "413: a body over the limit, which the text names",
+    name: "413 for a body over the limit, which the text names",
     request: chat({ ...helloBody, user: "x".repeat(3000) }),
     expected: { status: 413, type: "invalid_request_error", code: "too_large", loc: ["body"] },
   },
   {
-    name: "415: a body that is not JSON by its own word",
+    name: "415 for a content type other than JSON",
     request: chat({}, { headers: { authorization: bearer(), "content-type": "text/plain" }, payload: "{}" }),
     expected: { status: 415, ...invalid, loc: ["header", "content-type"] },
   },
   {
-    name: "422: malformed JSON",
+    name: "422 for malformed JSON",
     request: chat({}, { headers: json, payload: "{" }),
     expected: { status: 422, ...invalid, loc: ["body", "1"] },
   },
   {
-    name: "422: JSON nested too deeply",
+    name: "422 for JSON nested too deeply",
     request: chat({}, { headers: json, payload: "[".repeat(65) }),
     expected: { status: 422, ...invalid, loc: ["body"] },
   },
   {
-    name: "422: a fault of shape",
+    name: "422 for a fault of shape",
     request: chat({}),
     expected: { status: 422, ...invalid, loc: ["body", "messages"] },
   },
   {
-    name: "422: a path that cannot be read",
+    name: "422 for an unreadable path",
     request: { method: "GET", url: "/%zz" },
     expected: { status: 422, ...invalid, loc: ["path"] },
   },
   {
-    name: "429: the queue is full",
+    name: "429 if the queue is full",
     request: chat(helloBody),
     before: (server) => refuseChat(server, "overloaded"),
     expected: { status: 429, type: "rate_limit_error", code: "overloaded", headers: { "retry-after": "1" } },
   },
   {
-    name: "500: a bug",
+    name: "500 for a bug",
     request: chat(helloBody),
     before: (server) => void (server.chat.script.refusal = new Error("secret detail")),
     expected: { status: 500, type: "server_error", code: "internal" },
   },
   {
-    name: "503: the engine is down",
+    name: "503 if the engine is down",
     request: chat(helloBody),
     before: (server) => refuseChat(server, "unavailable"),
     expected: {
@@ -164,7 +164,7 @@ const table: readonly {
     },
   },
   {
-    name: "503: draining, for new work",
+    name: "503 for new work while draining",
     request: chat(helloBody),
     before: (server) => void (server.state.isDraining = true),
     expected: {
@@ -181,7 +181,7 @@ function refuseChat({ chat: fake }: Server, code: ErrorCode): void {
 }
 
 for (const { name, request, before, expected } of table) {
-  test(name, async () => {
+  test(`answers ${name}`, async () => {
     const server = await fakeServer({ settings: { chatBodyBytes: 2048 } });
     const modelId = await registeredModel(server);
     await before?.(server);
@@ -254,7 +254,7 @@ test("answers 429 when a key has its share of requests in flight, and returns th
 for (const { name, sent, status, place = "header" } of [
   { name: "400: bytes that are not HTTP", sent: "NONSENSE\r\n\r\n", status: 400 },
   {
-    name: "405: a method that nobody knows",
+    name: "405 for an unknown method",
     sent: "PRI /v1/models\r\nhost: a\r\nconnection: close\r\n\r\n",
     status: 405,
     place: "path",
@@ -262,18 +262,18 @@ for (const { name, sent, status, place = "header" } of [
   { name: "405: CONNECT", sent: "CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n", status: 405 },
   { name: "408: headers that do not end in time", sent: "GET / HTTP/1.1\r\n", status: 408 },
   {
-    name: "408: a body that does not end in time",
+    name: "408 for a body that is not complete in time",
     sent: `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer()}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{`,
     status: 408,
   },
   {
-    name: "417: an expectation that nobody knows",
+    name: "417 for an unknown expectation",
     sent: "GET / HTTP/1.1\r\nhost: a\r\nexpect: more\r\n\r\n",
     status: 417,
   },
   { name: "431: headers too long", sent: `GET / HTTP/1.1\r\na: ${"a".repeat(20_000)}\r\n\r\n`, status: 431 },
 ]) {
-  test(`${name}, with the one body, and the connection ends`, async (t) => {
+  test(`answers ${name} with the common body, and ends the connection`, async (t) => {
     const server = await fakeServer({ settings: { requestSeconds: status === 408 ? 1 : 60 } });
     t.after(() => server.close());
     await server.app.listen({ host: "127.0.0.1", port: 0 });
@@ -424,7 +424,10 @@ test("names the content type that the route accepts", async () => {
     return answer.json<ErrorBody>().error.message;
   };
   const checkpoints = `/v1/preview/models/${modelId}/checkpoints`;
-  assert.match(await messageOf("/v1/chat/completions"), /"text\/plain"; only application\/json is accepted here/);
+  assert.match(
+    await messageOf("/v1/chat/completions"),
+    /"text\/plain"; only application\/json is accepted here/,
+  );
   assert.match(await messageOf(checkpoints), /"text\/plain"; only application\/x-tar is accepted here/);
   await server.close();
 });

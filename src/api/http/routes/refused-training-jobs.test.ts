@@ -85,7 +85,7 @@ const wrongChoices: readonly (readonly [string, object, string, RegExp])[] = [
     /token id 600/,
   ],
   [
-    "a named token outside the vocabulary, where nothing else says what was answered",
+    "a named token outside the vocabulary, without token ids",
     answered({ token_ids: null, logprobs: { content: [entryOf("token_id:999", -1)] } }),
     "logprobs.content.0.token",
     /token id 999/,
@@ -100,7 +100,7 @@ const wrongChoices: readonly (readonly [string, object, string, RegExp])[] = [
 ];
 
 for (const [name, item, place, message] of wrongChoices) {
-  test(`refuses ${name}, and names group, trajectory and turn`, async () => {
+  test(`refuses ${name}, with its group, trajectory and turn`, async () => {
     const { server, modelId } = await withModel();
     const history = { messages_and_choices: [{ role: "user", content: "hi" }, item] };
     const trajectories = [{}, {}, { ...history, additional_histories: [history] }];

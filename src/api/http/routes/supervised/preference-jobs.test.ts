@@ -75,7 +75,7 @@ const spellings = {
 };
 
 for (const [name, preference] of Object.entries(spellings))
-  test(`a pair is stored alike as it is spelled by ${name}, in the body and in a file`, async (t) => {
+  test(`stores a pair in the form of ${name} the same from the body and from a file`, async (t) => {
     const { server, modelId } = await withModel(t);
     const inline = await created(server, { model_id: modelId, pairs: [preference] });
     assert.deepEqual(await stored(server, inline.id), [kept]);
