@@ -58,7 +58,7 @@ test("accepts rank and scale of a new model's adapters, and refuses others for a
   assert.equal((await create(server, { return_existing: true })).statusCode, 200);
   const other = await create(server, { return_existing: true, lora_rank: 8 });
   assert.equal(other.statusCode, 409);
-  assert.match(other.body, /"loc":\["body","lora_rank"\].*rank is no 8: it has 32/);
+  assert.match(other.body, /"loc":\["body","lora_rank"\].*rank is 32, not 8/);
   for (const lora_rank of [0, 257, 1.5])
     assert.equal((await create(server, { name: "n", lora_rank })).statusCode, 422);
   await server.close();

@@ -40,11 +40,11 @@ export class RecordingWriter {
     const { metrics } = dependencies;
     this.#stored = metrics.counter({
       name: "hone_recordings_total",
-      help: "Completions that were recorded.",
+      help: "Recorded completions.",
     });
     this.#lost = metrics.counter({
       name: "hone_recordings_lost_total",
-      help: "Completions that should have been recorded and were not: too many waited, or the database could not be written.",
+      help: "Completions that could not be recorded, by reason.",
       labels: ["reason"],
       known: lossReasons.map((reason) => ({ reason })),
     });

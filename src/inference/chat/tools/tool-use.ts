@@ -88,7 +88,7 @@ function argumentFaults(
       return [
         fault(
           "type",
-          `The arguments of a function are an object, and the type of these is ${shown}; send "object".`,
+          `The arguments of a function are an object, but their type here is ${shown}; send "object".`,
         ),
       ];
     }
