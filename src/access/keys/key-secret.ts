@@ -42,12 +42,12 @@ export function keyOf(
   about: Pick<AccessKey, "id" | "entity" | "role" | "owner"> & Partial<KeyChoices>,
   clock: Clock,
 ): AccessKey {
-  refuseStrangeEntity(about.entity);
+  requireValidEntity(about.entity);
   return { ...freshKey, ...about, secretHash: hashSecret(secret), createdAt: clock.now() };
 }
 
 /** @throws ServiceError `invalid` if the entity cannot be part of a model's name */
-export function refuseStrangeEntity(entity: string): void {
+export function requireValidEntity(entity: string): void {
   if (isPlainPart(entity)) return;
   const message = `The entity is ${JSON.stringify(entity)}; it is part of model names and addresses, so it must not be empty or dots alone, or contain blanks, "/", ":", control characters or what is percent-encoded, such as "%2f".`;
   const faults = [{ location: ["entity"], message, type: "value_error" }];

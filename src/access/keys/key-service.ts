@@ -16,7 +16,7 @@ import type { Page, PageRequest } from "../../base/domain/page.ts";
 import { notFound, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { isStorable } from "../../base/domain/text/storable.ts";
 import { isPlainPart } from "../../inference/models/registry/model-name.ts";
-import { refuseStrangeLimits } from "./limits/check-limits.ts";
+import { requireValidLimits } from "./limits/check-limits.ts";
 import { isOfStart, keyOf, newSecret } from "./key-secret.ts";
 
 export interface NewKey {
@@ -125,7 +125,7 @@ function checkedChoices<Choices extends Partial<KeyChoices>>(
 ): Choices {
   const { name = null, expiresAt = null, scopes = null, project = null } = choices;
   if (name !== null) refuseText("name", name);
-  refuseStrangeLimits(choices);
+  requireValidLimits(choices);
   if (expiresAt !== null && Number.isNaN(expiresAt.getTime()))
     throw invalid("expiresAt", "`expiresAt` is a day or an hour that there is not.");
   if (expiresAt !== null && expiresAt <= now)

@@ -45,15 +45,15 @@ export async function askedQuestions(
       name,
       text: spec?.text ?? name,
       schema,
-      form: schema === null ? null : formOf(schema),
+      form: schema === null ? null : toAnswerForm(schema),
       isOptional: false,
       specRef: reference,
     });
   }
-  return [...asked, ...questions.map((one) => ({ ...one, form: formOf(one.schema), specRef: null }))];
+  return [...asked, ...questions.map((one) => ({ ...one, form: toAnswerForm(one.schema), specRef: null }))];
 }
 
-function formOf(schema: JsonObject): AnswerForm | null {
+function toAnswerForm(schema: JsonObject): AnswerForm | null {
   const read = answerFormOf(schema);
   return "form" in read ? read.form : null;
 }

@@ -58,7 +58,7 @@ export function createObjectService({ store, clock }: ObjectDependencies): Objec
   return {
     publish: async ({ expectedDigest, ...draft }, caller) => {
       reachProject(draft.projectId, caller);
-      refuseOtherDigest(draft.digest, expectedDigest);
+      requireExpectedDigest(draft.digest, expectedDigest);
       return await store.create({ ...draft, createdAt: clock.now(), createdBy: caller.owner });
     },
     read: async ({ projectId, kind, name, version }, caller) => {
@@ -81,7 +81,7 @@ export function createObjectService({ store, clock }: ObjectDependencies): Objec
 }
 
 /** @throws ServiceError `conflict` */
-export function refuseOtherDigest(digest: string, expected: string | null): void {
+export function requireExpectedDigest(digest: string, expected: string | null): void {
   if (expected === null || expected === digest) return;
   const message = `expected_digest is ${quoted(expected)}, and what was sent has the digest ${quoted(digest)}. Nothing was stored; send what the digest is of, or leave it out.`;
   const fault = { location: ["expected_digest"], message, type: "conflict" };

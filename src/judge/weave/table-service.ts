@@ -5,7 +5,7 @@ import { reachProject } from "../../base/domain/project.ts";
 import { notFound } from "../../base/domain/service-error.ts";
 import type { Slice } from "../../base/domain/traces/published-object.ts";
 import type { IndexedRow, TableStore } from "../../base/domain/traces/traced-table.ts";
-import { refuseOtherDigest } from "./object-service.ts";
+import { requireExpectedDigest } from "./object-service.ts";
 import { digestsIn, rowsIn, type PackedRows } from "./packed-rows.ts";
 
 /** A published table as parsed. */
@@ -56,7 +56,7 @@ export function createTableService({ store, clock }: TableDependencies): TableSe
   return {
     publish: async ({ projectId, digest, expectedDigest, lines, rowDigests: digests }, caller) => {
       reachProject(projectId, caller);
-      refuseOtherDigest(digest, expectedDigest);
+      requireExpectedDigest(digest, expectedDigest);
       const table = { projectId, digest, createdAt: clock.now() };
       if (lines === null) await store.createOf(table, digestsIn(digests));
       else await store.create(table, rowsIn({ digests, lines }));

@@ -13,7 +13,7 @@ import { reachProject } from "../../base/domain/project.ts";
 import { notFound, ServiceError } from "../../base/domain/service-error.ts";
 import type { TracedFile, TracedFileStore } from "../../base/domain/traces/traced-file.ts";
 import { asDigest } from "./digests.ts";
-import { refuseOtherDigest } from "./object-service.ts";
+import { requireExpectedDigest } from "./object-service.ts";
 import type { TraceSettings } from "./settings.ts";
 
 /** A file whose bytes are stored, but which has no name yet. */
@@ -99,7 +99,7 @@ export function createTracedFiles(dependencies: TracedFileDependencies): TracedF
     },
     keep: async (received, { projectId, expectedDigest }, caller) => {
       const { entity } = reachProject(projectId, caller);
-      refuseOtherDigest(received.digest, expectedDigest);
+      requireExpectedDigest(received.digest, expectedDigest);
       const draft = { ...received, projectId, entity, createdAt: clock.now() };
       const file = await store.create(draft, settings.entityBytes);
       if (file.fileId !== received.fileId) await discard(received);

@@ -33,17 +33,17 @@ export function requireSealed(folder: string, { what, files, hash }: Seal): void
   try {
     now = hashOfFiles(folder, files);
   } catch (cause) {
-    throw notAsStored(what, "its files cannot be read", cause);
+    throw sealMismatchError(what, "its files cannot be read", cause);
   }
   if (now !== hash)
-    throw notAsStored(
+    throw sealMismatchError(
       what,
       `its files hash to ${now.slice(0, 12)}, and hashed to ${hash.slice(0, 12)} when they were stored`,
     );
 }
 
 /** Error for a missing or damaged artifact: not the request's fault, and curable. */
-export function notAsStored(what: string, reason: string, cause?: unknown): ServiceError {
+export function sealMismatchError(what: string, reason: string, cause?: unknown): ServiceError {
   const message = `The ${what} on disk is not the one that was stored: ${reason}. Put its files back from a copy, or delete the version.`;
   return new ServiceError({ code: "conflict", message, cause });
 }

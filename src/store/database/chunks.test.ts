@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { portions } from "./chunks.ts";
+import { chunkRows } from "./chunks.ts";
 
 /** Checks how rows of these lengths are cut into chunks of at most three. */
 function check(lengths: readonly number[], expected: readonly (readonly number[])[]): void {
-  assert.deepEqual([...portions(lengths, { rowsMax: 3, lengthOf: (length) => length })], expected);
+  assert.deepEqual([...chunkRows(lengths, { rowsMax: 3, lengthOf: (length) => length })], expected);
 }
 
 test("closes a chunk at the maximum row count, or at the row that makes it long", () => {
@@ -22,7 +22,7 @@ test("takes rows only as chunks are asked for", () => {
   const rows = (function* () {
     for (;;) yield ++taken;
   })();
-  const iterator = portions(rows, { rowsMax: 3, lengthOf: () => 1 });
+  const iterator = chunkRows(rows, { rowsMax: 3, lengthOf: () => 1 });
   assert.deepEqual(iterator.next().value, [1, 2, 3]);
   assert.equal(taken, 3);
 });

@@ -14,21 +14,21 @@ const charactersMax = 1 << 20;
 const groupMax = 100;
 
 /** Yields the rows in order, in chunks of one statement each. Takes rows from the iterable only as needed. */
-export function* portions<Row>(
+export function* chunkRows<Row>(
   rows: Iterable<Row>,
   { rowsMax, lengthOf }: { readonly rowsMax: number; readonly lengthOf: (row: Row) => number },
 ): Generator<readonly Row[], void> {
-  let portion: Row[] = [];
+  let chunk: Row[] = [];
   let length = 0;
   for (const row of rows) {
-    portion.push(row);
+    chunk.push(row);
     length += lengthOf(row);
-    if (portion.length < rowsMax && length < charactersMax) continue;
-    yield portion;
-    portion = [];
+    if (chunk.length < rowsMax && length < charactersMax) continue;
+    yield chunk;
+    chunk = [];
     length = 0;
   }
-  if (portion.length > 0) yield portion;
+  if (chunk.length > 0) yield chunk;
 }
 
 /**

@@ -3,7 +3,7 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
 import type { Connection } from "./dialect.ts";
-import { portions } from "./chunks.ts";
+import { chunkRows } from "./chunks.ts";
 import type { Schema } from "./schema.ts";
 
 /** Maximum number of rows in an insert statement. */
@@ -84,8 +84,8 @@ export async function stageGroups(
 function* insertions({ table, ownerId, lines, onLine }: GroupsToStore): Generator<RawBuilder<unknown>, void> {
   const columns = sql.join([sql.ref(groupOwners[table].column), sql.ref("group_index"), sql.ref("content")]);
   let groupIndex = 0;
-  for (const portion of portions(lines, { rowsMax, lengthOf: (line) => line.length })) {
-    const rows = portion.map((line) => {
+  for (const chunk of chunkRows(lines, { rowsMax, lengthOf: (line) => line.length })) {
+    const rows = chunk.map((line) => {
       onLine(line);
       return sql`(${ownerId}, ${groupIndex++}, ${line})`;
     });
@@ -142,7 +142,7 @@ export async function removeUnowned(database: Kysely<Schema>): Promise<void> {
  * @param from number of rows to skip
  * @throws ServiceError `not_found`
  */
-export async function* storedLines(
+export async function* readStoredLines(
   database: Kysely<Schema>,
   table: GroupTable,
   ownerId: string,

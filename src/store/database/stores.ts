@@ -31,7 +31,7 @@ import { createAnnotationStore } from "./annotation/annotation-store.ts";
 import { createFileStore } from "./file-store.ts";
 import { removeUnowned } from "./groups.ts";
 import { createJobStore } from "./jobs/job-store.ts";
-import { keepFoundKeys, createKeyStore } from "./keys/key-store.ts";
+import { withKeyCache, createKeyStore } from "./keys/key-store.ts";
 import { createLimitStore } from "./keys/limit-store.ts";
 import { createUsageStore } from "./keys/usage-store.ts";
 import { baselineVersion } from "./migrations/baseline.ts";
@@ -117,7 +117,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
     keys: createKeyStore(queries),
     limits: createLimitStore(queries, !connection.isExclusive),
   };
-  const { keys, limits } = connection.isExclusive ? keepFoundKeys(ofKeys) : ofKeys;
+  const { keys, limits } = connection.isExclusive ? withKeyCache(ofKeys) : ofKeys;
   const announced = {
     keys,
     models: createModelStore(connection),

@@ -18,7 +18,7 @@ import type {
   OutlineSource,
   TrajectoryOutline,
 } from "../../base/domain/summaries/trajectory-outline.ts";
-import { portions } from "./chunks.ts";
+import { chunkRows } from "./chunks.ts";
 import type { Schema, TrajectoryOutlineTable } from "./schema.ts";
 
 /** Maximum rows of a statement, at twelve parameters each. */
@@ -27,7 +27,7 @@ const rowsMax = 300;
 /**
  * Maximum number of summaries scanned for a page, in the index only. Takes about 30 ms, during which other reads wait.
  */
-const lookedAtMax = 100_000;
+const scannedMax = 100_000;
 
 /** Maximum number of kinds in one answer with counts. */
 const countsMax = 100;
@@ -74,8 +74,8 @@ export async function storeOutlines(
       };
     }
   };
-  for (const portion of portions(rows(), { rowsMax, lengthOf: ({ content }) => content.length }))
-    await transaction.insertInto("trajectory_outlines").values(portion).execute();
+  for (const chunk of chunkRows(rows(), { rowsMax, lengthOf: ({ content }) => content.length }))
+    await transaction.insertInto("trajectory_outlines").values(chunk).execute();
   if (number === first) return;
   await transaction
     .updateTable("models")
@@ -150,7 +150,7 @@ export async function outlinePage(
   const count = await countOf(database, modelId);
   // Numbers have no gaps, so each scan covers an interval of them.
   const behind = after ?? (isForward ? 0 : count + 1);
-  const end = isForward ? Math.min(count, behind + lookedAtMax) : Math.max(1, behind - lookedAtMax);
+  const end = isForward ? Math.min(count, behind + scannedMax) : Math.max(1, behind - scannedMax);
   const [low, high] = isForward ? [behind + 1, end] : [end, Math.min(count, behind - 1)];
   const found = await filtered(database, modelId, filter)
     .select("sequence")

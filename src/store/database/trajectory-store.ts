@@ -12,7 +12,7 @@ import type {
   TrajectoryStore,
 } from "../../base/domain/trajectory.ts";
 import type { Connection } from "./dialect.ts";
-import { stageGroups, storedLines } from "./groups.ts";
+import { stageGroups, readStoredLines } from "./groups.ts";
 import { mergeMetrics } from "./models/version-store.ts";
 import { countOutlines, findOutline, outlinePage, storeOutlines } from "./summaries.ts";
 import { readPage } from "./paging.ts";
@@ -60,7 +60,7 @@ export function createTrajectoryStore(
     },
     lines: async (logId, from) => {
       const log = await findLog(logId).select("id").executeTakeFirst();
-      return log === undefined ? null : storedLines(database, "trajectory_groups", logId, from);
+      return log === undefined ? null : readStoredLines(database, "trajectory_groups", logId, from);
     },
     listOutlines: (modelId, filter, page) => outlinePage(database, modelId, filter, page),
     findOutline: (modelId, number) => findOutline(database, modelId, number),

@@ -101,7 +101,10 @@ function invalidItem(kind: KeptKind, item: string): ServiceError {
 
 const dayMs = 86_400_000;
 
-export function limitsAt({ days: keptDays, entityBytes, modelCount }: KeepPolicy, now: Date): KeepLimits {
+export function resolveLimits(
+  { days: keptDays, entityBytes, modelCount }: KeepPolicy,
+  now: Date,
+): KeepLimits {
   return {
     before: keptDays === 0 ? null : new Date(now.getTime() - keptDays * dayMs),
     entityBytes: entityBytes === 0 ? null : entityBytes,

@@ -12,7 +12,7 @@ import {
 import type { AuditLog } from "../../base/telemetry/audit-log.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
-import { type KeepPolicy, limitsAt, type RetentionSettings } from "./settings.ts";
+import { type KeepPolicy, resolveLimits, type RetentionSettings } from "./settings.ts";
 
 export interface SweeperDependencies {
   readonly store: RetentionStore;
@@ -69,7 +69,7 @@ export function createSweeper(dependencies: SweeperDependencies): Sweeper {
     let from: SweepPlace | null = null;
     do {
       const at = clock.now();
-      const step = await store.sweep(kind, limitsAt(policies[kind], at), { from, isDry, at });
+      const step = await store.sweep(kind, resolveLimits(policies[kind], at), { from, isDry, at });
       for (const one of step.removed) {
         const { itemCount, byteCount } = sums.get(one.entity) ?? { itemCount: 0, byteCount: 0 };
         const sum = { itemCount: itemCount + one.itemCount, byteCount: byteCount + one.byteCount };

@@ -22,7 +22,8 @@ export async function assign(
   const { models } = dependencies;
   const model = await models.find(job.modelId);
   if (model === null) return null;
-  if (job.replayOf !== null) return ofRunner(() => planReplay(dependencies, settings, { job, model }));
+  if (job.replayOf !== null)
+    return wrapRunnerErrors(() => planReplay(dependencies, settings, { job, model }));
   const pins = job.pins ?? (await pin(dependencies, job, model));
   if (pins === null) return null;
   const from = await models.findVersion(model.id, pins.startStep);
@@ -44,7 +45,7 @@ async function pin(
   return jobs.pin(id, owner, {
     startStep,
     resultStep: (await models.greatestStep(model.id)) + 1,
-    ...(await ofRunner(() => runner.pinsFor(model, newest, task))),
+    ...(await wrapRunnerErrors(() => runner.pinsFor(model, newest, task))),
     seed: createHash("sha256")
       .update(JSON.stringify([contentHash, startStep]))
       .digest("hex"),
@@ -60,7 +61,7 @@ export class AttemptFailure extends Error {
 }
 
 /** @throws AttemptFailure for anything that `work` throws */
-export async function ofRunner<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function wrapRunnerErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

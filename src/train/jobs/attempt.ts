@@ -6,7 +6,7 @@ import type { ModelVersion } from "../../base/domain/model.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
-import { assign, AttemptFailure, ofRunner } from "./assignment.ts";
+import { assign, AttemptFailure, wrapRunnerErrors } from "./assignment.ts";
 import { endingName, createReport, requireFinite } from "./attempt-report.ts";
 import {
   type AttemptResult,
@@ -87,7 +87,7 @@ export class Attempt {
       ({ assignment } = attempted);
       metrics?.ended(attempted.ending, clock.monotonicMs() - startedMs);
       this.#logger.info({ ending: attempted.ending.kind }, "attempt over");
-      await this.#settleAtLast(attempted.ending, assignment);
+      await this.#settleWithRetries(attempted.ending, assignment);
       ({ kind } = attempted.ending);
       ended = endingName(attempted.ending);
     } catch (error) {
@@ -191,7 +191,7 @@ export class Attempt {
       onEvent: this.#onEvent,
       onAdvanced: () => void (this.#hasAdvanced = true),
     });
-    return ofRunner(async () => {
+    return wrapRunnerErrors(async () => {
       signal.throwIfAborted();
       const outcome = await runner.run(assignment, report, { signal });
       requireFinite(outcome.metrics);
@@ -200,7 +200,7 @@ export class Attempt {
   }
 
   /** Settles the attempt; a full disk delays this but does not lose the outcome. */
-  async #settleAtLast(ending: Ending, assignment: JobAssignment | null): Promise<void> {
+  async #settleWithRetries(ending: Ending, assignment: JobAssignment | null): Promise<void> {
     for (let waitCount = 0; ; waitCount++) {
       try {
         await this.#settle(ending, assignment);

@@ -25,14 +25,14 @@ export async function readTexts(
         answer.choice === 0
           ? calls.get(requestId)?.answerText
           : completion?.content?.choices[answer.choice]?.text;
-      texts.set(answerId(answer), beginningOf(text ?? ""));
+      texts.set(answerId(answer), previewText(text ?? ""));
     }
   }
   return texts;
 }
 
 /** Returns the shown prefix of a text. */
-export function beginningOf(text: string): string {
+export function previewText(text: string): string {
   // Does not split a surrogate pair.
   return text
     .trim()

@@ -15,7 +15,7 @@ import type { LeftOut } from "./groups/judge-answers.ts";
 import type { PlannedGroup } from "./groups/plan-groups.ts";
 import { type FeedbackSpan, ruleCondition, turnOf } from "./rule-condition.ts";
 import type { RewardSettings } from "./settings.ts";
-import type { SubmitJob } from "./automatic/train-on.ts";
+import type { SubmitJob } from "./automatic/create-automatic-job.ts";
 import { callReference } from "../../base/domain/recordings/call-reference.ts";
 
 export interface FeedbackJobDependencies extends GatherDependencies {

@@ -12,7 +12,7 @@ import type { PreferenceOutcome } from "../../base/domain/rewards/preference-out
 import type {
   RuleFilter,
   RuleStore,
-  StandingProgress,
+  AutomaticProgress,
   StoredRule,
 } from "../../base/domain/rewards/stored-rule.ts";
 import type { ListedSource, TrainingSourceStore } from "../../base/domain/rewards/training-source.ts";
@@ -33,8 +33,8 @@ import {
 } from "./preferences/preference-jobs.ts";
 import { preferenceOutcomeOf } from "./preferences/preference-outcome.ts";
 import type { RewardSettings } from "./settings.ts";
-import { dayMs, type StandingState, standingState } from "./automatic/automatic-state.ts";
-import type { SubmitJob } from "./automatic/train-on.ts";
+import { dayMs, type AutomaticState, automaticState } from "./automatic/automatic-state.ts";
+import type { SubmitJob } from "./automatic/create-automatic-job.ts";
 
 export interface RewardDependencies extends FeedbackJobDependencies {
   readonly rules: RuleStore;
@@ -49,8 +49,8 @@ export interface RewardDependencies extends FeedbackJobDependencies {
 export type RuleContent = Pick<StoredRule, "name" | "rule" | "standing">;
 
 /** Status of an automatic rule with its progress. */
-export interface RuleState extends StandingState {
-  readonly progress: StandingProgress;
+export interface RuleState extends AutomaticState {
+  readonly progress: AutomaticProgress;
 }
 
 export class RewardService {
@@ -152,7 +152,7 @@ export class RewardService {
     if (progress === null) return null;
     const job = progress.lastJob === null ? null : await jobs.find(progress.lastJob.id);
     const isTraining = job !== null && !isTerminal(job.state);
-    return { ...standingState({ order, isPaused, progress, isTraining, now }), progress };
+    return { ...automaticState({ order, isPaused, progress, isTraining, now }), progress };
   }
 
   /** Returns the outcome that a job would have. @throws ServiceError as {@link planFeedbackJob} */

@@ -19,9 +19,9 @@ export interface ChoiceFault {
 export function* choiceFaults(choice: JsonObject, vocabularySize: number | null): Generator<ChoiceFault> {
   const tokenIds = idList(choice["token_ids"]);
   const entries = logprobEntries(choice["logprobs"]);
-  yield* strangeIds(choice, vocabularySize ?? Infinity);
+  yield* unknownIds(choice, vocabularySize ?? Infinity);
   if (entries !== null) yield* entryFaults(entries, tokenIds);
-  else if (tokenIds === null) yield* lonelyPrompt(choice);
+  else if (tokenIds === null) yield* promptWithoutAnswer(choice);
 }
 
 /** Returns the largest id in a Choice's prompt or answer with its path; null if it has none. */
@@ -82,20 +82,20 @@ function idLists(choice: JsonObject): readonly IdList[] {
  * Returns the first unknown id of each list. If `token_ids` are given, ids in log-probabilities are compared with
  * those instead.
  */
-function strangeIds(choice: JsonObject, vocabularySize: number): readonly ChoiceFault[] {
+function unknownIds(choice: JsonObject, vocabularySize: number): readonly ChoiceFault[] {
   const isNamedTwice = idList(choice["token_ids"]) !== null;
   return idLists(choice).flatMap(({ ids, placeOf }) => {
     const isNamed = placeOf(0)[0] === "logprobs";
     if (isNamed && isNamedTwice) return [];
     const index = ids.findIndex((id) => id >= vocabularySize || (id < 0 && !isNamed));
     if (index === -1) return [];
-    const message = strangeIdMessage(ids[index], vocabularySize);
+    const message = unknownIdMessage(ids[index], vocabularySize);
     return [{ place: placeOf(index), message }];
   });
 }
 
 /** Returns the message for an id that the model does not have. */
-export function strangeIdMessage(id: number, vocabularySize: number): string {
+export function unknownIdMessage(id: number, vocabularySize: number): string {
   return id < 0
     ? `it holds token id ${id}, and ids begin at 0`
     : `it holds token id ${id}, and this model's ids end at ${vocabularySize - 1}`;
@@ -130,7 +130,7 @@ function isLogprob(value: Json | undefined): boolean {
 }
 
 /** A prompt of exact tokens with an answer without any. */
-function lonelyPrompt(choice: JsonObject): readonly ChoiceFault[] {
+function promptWithoutAnswer(choice: JsonObject): readonly ChoiceFault[] {
   if ((idList(choice["prompt_token_ids"]) ?? []).length === 0) return [];
   const message = "it has prompt_token_ids, and neither token_ids nor logprobs.content say what was answered";
   return [{ place: ["token_ids"], message }];

@@ -55,7 +55,7 @@ export function exampleSequences(
     const place = `Message ${index}`;
     let rendered: RenderedTurn;
     try {
-      rendered = renderer.renderTurn(messages.slice(0, index + 1).map(asShown), tools, promptArguments);
+      rendered = renderer.renderTurn(messages.slice(0, index + 1).map(withoutWeight), tools, promptArguments);
     } catch (error) {
       return unrenderable(`${place}: ${cut(error instanceof Error ? error.message : String(error))}`);
     }
@@ -81,7 +81,7 @@ function trains(message: JsonObject): boolean {
 }
 
 /** Removes the training weight, which serving does not see. */
-function asShown({ weight: _weight, ...message }: JsonObject): JsonObject {
+function withoutWeight({ weight: _weight, ...message }: JsonObject): JsonObject {
   return message;
 }
 

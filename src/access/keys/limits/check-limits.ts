@@ -3,7 +3,7 @@ import { limitFields, limitNames, type KeyLimits } from "../../../base/domain/ke
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 /** @throws ServiceError `invalid` at the limit */
-export function refuseStrangeLimits(limits: Partial<KeyLimits>): void {
+export function requireValidLimits(limits: Partial<KeyLimits>): void {
   for (const limit of limitNames) {
     const value = limits[limit] ?? null;
     const { maximum } = limitFields[limit];

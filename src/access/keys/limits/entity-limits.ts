@@ -1,7 +1,7 @@
 // Limits shared by all keys of an entity, as administrators read and set them. Callers check permissions.
 import type { KeyLimits, LimitStore } from "../../../base/domain/keys/limits.ts";
-import { refuseStrangeEntity } from "../key-secret.ts";
-import { refuseStrangeLimits } from "./check-limits.ts";
+import { requireValidEntity } from "../key-secret.ts";
+import { requireValidLimits } from "./check-limits.ts";
 
 export interface EntityLimits {
   /** Returns the entity's own limits; null for the server's setting. @throws ServiceError `invalid` at `entity` */
@@ -19,12 +19,12 @@ export function createEntityLimits(
 ): EntityLimits {
   return {
     find: async (entity) => {
-      refuseStrangeEntity(entity);
+      requireValidEntity(entity);
       return store.findEntityLimits(entity);
     },
     change: async (entity, limits) => {
-      refuseStrangeEntity(entity);
-      refuseStrangeLimits(limits);
+      requireValidEntity(entity);
+      requireValidLimits(limits);
       return store.changeEntityLimits(entity, limits);
     },
   };

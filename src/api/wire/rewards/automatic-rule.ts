@@ -3,8 +3,8 @@ import { Type } from "typebox";
 import {
   feedbackSelection,
   standingLimits,
-  type StandingOrder,
-  type StandingProgress,
+  type AutomaticOrder,
+  type AutomaticProgress,
 } from "../../../base/domain/rewards/stored-rule.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -64,7 +64,7 @@ export function checkAutomaticRule(order: unknown, findings: Findings): void {
 }
 
 /** Reads checked settings. */
-export function toAutomaticRule(body: object): StandingOrder {
+export function toAutomaticRule(body: object): AutomaticOrder {
   const { experimentalConfig: config, groupsMax, ...order } = automaticRuleForm.to(body);
   return { ...order, groupsMax: groupsMax ?? Math.max(256, order.groupsMin), config };
 }
@@ -72,7 +72,7 @@ export function toAutomaticRule(body: object): StandingOrder {
 const { properties } = automaticRuleSchema;
 
 /** Writes the settings as in requests. */
-export const automaticRuleBody = answerOf<StandingOrder>()(null, {
+export const automaticRuleBody = answerOf<AutomaticOrder>()(null, {
   ...properties,
   experimental_config: [properties.experimental_config, ({ config }) => trainingConfigBody(config)],
 }).body;
@@ -86,11 +86,11 @@ export interface ShownState {
   readonly nextJobAt: Date | null;
   readonly jobCount: number;
   readonly tokenCount: number;
-  readonly progress: StandingProgress;
+  readonly progress: AutomaticProgress;
 }
 
 /** State of an automatic rule. */
-export const automaticStateAnswer = answerOf<ShownState & { readonly order: StandingOrder }>()(
+export const automaticStateAnswer = answerOf<ShownState & { readonly order: AutomaticOrder }>()(
   "StandingState",
   {
     status: [

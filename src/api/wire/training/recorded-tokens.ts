@@ -3,7 +3,7 @@
 import {
   choiceFaults,
   greatestTokenId,
-  strangeIdMessage,
+  unknownIdMessage,
 } from "../../../train/trajectories/choice-faults.ts";
 import { asChoice, type HistoryItem } from "../../../base/domain/trajectory.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -58,7 +58,7 @@ function isReported({ faults, faultCount, path }: Findings, place: readonly stri
 /** @throws ServiceError `invalid` if the model lacks the greatest token id of a body */
 export function refuseUnknownTokenId(greatest: GreatestTokenId | null, vocabularySize: number | null): void {
   if (greatest === null || vocabularySize === null || greatest.id < vocabularySize) return;
-  const message = `Value error, ${strangeIdMessage(greatest.id, vocabularySize)}; it is the greatest of the job. With model_id before trajectory_groups the first of every choice is named.`;
+  const message = `Value error, ${unknownIdMessage(greatest.id, vocabularySize)}; it is the greatest of the job. With model_id before trajectory_groups the first of every choice is named.`;
   const faults = [{ location: greatest.location, message, type: "value_error" }];
   throw new ServiceError({ code: "invalid", faults });
 }

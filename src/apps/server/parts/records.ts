@@ -11,7 +11,7 @@ import { keepPolicies } from "../../../store/retention/settings.ts";
 import { createSweeper } from "../../../store/retention/sweeper.ts";
 import { createFileService } from "../../../train/uploads/file-service.ts";
 import { RewardService } from "../../../train/rewards/reward-service.ts";
-import { StandingRules } from "../../../train/rewards/automatic/automatic-rules.ts";
+import { AutomaticRules } from "../../../train/rewards/automatic/automatic-rules.ts";
 import { readEgressAllowlist } from "../../../api/webhooks/egress-allowlist.ts";
 import { Deliverer } from "../../../api/webhooks/deliverer.ts";
 import { createWebhookService } from "../../../api/webhooks/webhook-service.ts";
@@ -63,7 +63,7 @@ export async function buildRecords(
   });
   const { sequenceLengthMax } = settings.training;
   const rewardDependencies = { ...database, sequenceLengthMax, clock, settings: settings.rewards };
-  const standingRules = new StandingRules({
+  const automaticRules = new AutomaticRules({
     ...rewardDependencies,
     submit: (job, lines, more) => training.http.jobQueue.submit(job, lines, null, more),
     conditionOf: (filter) => readFilter(filter, feedback.queryLimits),
@@ -96,7 +96,7 @@ export async function buildRecords(
   });
   return {
     /** Started once the server is up, if it serves. */
-    workers: [standingRules, deliverer],
+    workers: [automaticRules, deliverer],
     http: {
       feedback,
       rewards: new RewardService(rewardDependencies),

@@ -13,7 +13,7 @@ export interface StoredRule {
   readonly name: string;
   readonly rule: RewardRule;
   /** Null of one that trains only when somebody asks. */
-  readonly standing: StandingOrder | null;
+  readonly standing: AutomaticOrder | null;
   /** Whether a standing one does nothing until it is resumed. */
   readonly isPaused: boolean;
   readonly createdAt: Date;
@@ -75,7 +75,7 @@ export const standingLimits = {
 };
 
 /** How a rule trains a model by itself. */
-export interface StandingOrder
+export interface AutomaticOrder
   extends FieldValues<typeof feedbackSelection>, FieldValues<typeof standingLimits> {
   readonly modelId: string;
   /** Which feedback, as the request's query has it; null for all of the project. */
@@ -84,22 +84,22 @@ export interface StandingOrder
 }
 
 /** A job that a standing rule made. */
-export interface StandingJob {
+export interface AutomaticJob {
   readonly id: string;
   readonly createdAt: Date;
   readonly tokenCount: number;
 }
 
 /** How far a standing rule has come. */
-export interface StandingProgress {
+export interface AutomaticProgress {
   /** The number of the last feedback that it read; null before the first. */
   readonly cursor: number | null;
   /** Prompts whose answers can train. */
   readonly readyCount: number;
   /** Those of the last 24 hours, the newest first. */
-  readonly jobs: readonly StandingJob[];
+  readonly jobs: readonly AutomaticJob[];
   /** The newest of all. */
-  readonly lastJob: StandingJob | null;
+  readonly lastJob: AutomaticJob | null;
   /** Why it could not go on the last time, for people; null where it could. */
   readonly fault: string | null;
 }
@@ -121,7 +121,7 @@ export interface StandingAdvance {
 }
 
 /** As whom somebody writes for a standing rule: nothing is written for one that is another server's by then, or was changed. */
-export interface StandingHold {
+export interface AutomaticHold {
   readonly ruleId: string;
   /** A server with a lease. */
   readonly owner: string;
@@ -163,9 +163,9 @@ export interface RuleStore {
    */
   claim(owner: string): Promise<readonly StoredRule[]>;
   /** @param since of the jobs that are counted. Null where there is no such rule */
-  progress(id: string, since: Date): Promise<StandingProgress | null>;
+  progress(id: string, since: Date): Promise<AutomaticProgress | null>;
   /** Writes how far it has read. False, and nothing written, where the hold is lost or `from` is not where it stood. */
-  advance(hold: StandingHold, advance: StandingAdvance): Promise<boolean>;
+  advance(hold: AutomaticHold, advance: StandingAdvance): Promise<boolean>;
   /** The ids of the feedback that was noted on answers to these prompts, the newest so many. */
   notesOf(id: string, promptHash: string, limit: number): Promise<readonly string[]>;
   /** The prompts on whose answers any of this feedback was noted, of a page's ids. */
@@ -173,7 +173,7 @@ export interface RuleStore {
   /** Prompts whose answers can train, those first that could first. */
   readyPrompts(id: string, limit: number): Promise<readonly string[]>;
   /** Has prompts train again whose jobs failed or were cancelled: nothing was learned of them. */
-  releaseFailed(hold: StandingHold): Promise<void>;
+  releaseFailed(hold: AutomaticHold): Promise<void>;
   /** Says why it could not go on, and pauses it where somebody has to look. */
-  setFault(hold: StandingHold, fault: string, options?: { readonly pauses?: boolean }): Promise<void>;
+  setFault(hold: AutomaticHold, fault: string, options?: { readonly pauses?: boolean }): Promise<void>;
 }

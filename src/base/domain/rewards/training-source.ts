@@ -1,6 +1,6 @@
 // What a training job was made of where it came from feedback: answers, what they were judged to be worth, and by which records.
 import type { Page, PageRequest } from "../page.ts";
-import type { StandingHold } from "./stored-rule.ts";
+import type { AutomaticHold } from "./stored-rule.ts";
 
 /** A recorded answer. */
 export interface AnswerKey {
@@ -47,7 +47,7 @@ export interface FeedbackOrigin {
   readonly sources: readonly TrainingSource[];
   /** Where a standing rule made it. */
   readonly standing: {
-    readonly hold: StandingHold;
+    readonly hold: AutomaticHold;
     /** Of its prompts and answers. */
     readonly tokenCount: number;
     /** Of its groups, which need new feedback before they can train again. */

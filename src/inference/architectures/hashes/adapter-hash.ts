@@ -1,5 +1,5 @@
 // Identity of an adapter: one hash over its two files, regardless of other files in the folder.
-import { hashOfFiles, notAsStored, requireSealed, type Seal } from "../../../store/artifacts/seal.ts";
+import { hashOfFiles, sealMismatchError, requireSealed, type Seal } from "../../../store/artifacts/seal.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 
 /** The files of a PEFT folder. */
@@ -35,5 +35,5 @@ export function requireAdapter(folder: string, hash: string | null): void {
 
 /** Creates the error for a missing or damaged adapter: not the request's fault, and repairable. */
 export function unreadableAdapter(reason: string, cause?: unknown): ServiceError {
-  return notAsStored(what, reason, cause);
+  return sealMismatchError(what, reason, cause);
 }

@@ -17,9 +17,9 @@ import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
 import { flush } from "../flush.ts";
 import { linkFiles } from "../link-files.ts";
 import { openArtifactFile } from "../plain-files.ts";
-import { notAsStored, requireSealed, type Seal } from "../seal.ts";
+import { sealMismatchError, requireSealed, type Seal } from "../seal.ts";
 import { ArtifactCache, type ArtifactCacheOptions } from "./artifact-cache.ts";
-import { eachAtOnce } from "./at-once.ts";
+import { forEachConcurrently } from "./for-each-concurrently.ts";
 import { BucketClient, readsMax } from "./bucket-client.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 import type { FileManifest, Manifest } from "./manifest.ts";
@@ -133,7 +133,7 @@ export class BucketArtifacts implements PlacedArtifacts {
   }
 
   async remove(key: string): Promise<void> {
-    await eachAtOnce(await this.#index.keysAt(key), async (each) => {
+    await forEachConcurrently(await this.#index.keysAt(key), async (each) => {
       this.#known.delete(each);
       const manifest = await this.#index.find(each);
       if (manifest === null) return;
@@ -267,7 +267,7 @@ export class BucketArtifacts implements PlacedArtifacts {
       this.#known.delete(key);
     }
     const where = bucketUrl(this.#options.bucket);
-    throw notAsStored("artifact", `pieces of ${JSON.stringify(key)} are missing in ${where}`);
+    throw sealMismatchError("artifact", `pieces of ${JSON.stringify(key)} are missing in ${where}`);
   }
 
   async #manifestOf(key: string): Promise<Manifest | null> {

@@ -7,7 +7,7 @@ import { present } from "../../../base/domain/assert.ts";
 import { type Clock, systemClock } from "../../../base/domain/clock.ts";
 import { newUuid, seededRandom } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { bucketError, isNoObject, isPassing } from "./bucket-errors.ts";
+import { bucketError, isMissingObject, isTransient } from "./bucket-errors.ts";
 import type { BucketPlace } from "./bucket-place.ts";
 import { pieceBytes } from "./manifest.ts";
 
@@ -118,7 +118,7 @@ export class BucketClient {
   async size(key: string): Promise<number | null> {
     const found = await this.#ask("looked for", key, (s3, object, options) =>
       s3.headObject(object, options),
-    ).catch(orWhereMissing(null));
+    ).catch(returnIfMissing(null));
     return found && (found.ContentLength ?? 0);
   }
 
@@ -160,13 +160,13 @@ export class BucketClient {
   async abandonUpload(key: string, uploadId: string): Promise<void> {
     await this.#ask("removed", key, (s3, object, options) =>
       s3.abortMultipartUpload({ ...object, UploadId: uploadId }, options),
-    ).catch(orWhereMissing(null));
+    ).catch(returnIfMissing(null));
   }
 
   /** A missing object is not an error. */
   async remove(key: string): Promise<void> {
     await this.#ask("removed", key, (s3, object, options) => s3.deleteObject(object, options)).catch(
-      orWhereMissing(null),
+      returnIfMissing(null),
     );
   }
 
@@ -205,7 +205,7 @@ export class BucketClient {
         return bounded(addAbortSignal(options.abortSignal, Body as Readable), bytesMax);
       },
       limits,
-    ).catch(orWhereMissing(null));
+    ).catch(returnIfMissing(null));
   }
 
   async #ask<Answer>(
@@ -220,7 +220,7 @@ export class BucketClient {
         const s3 = await (this.#opened ??= open(this.#place));
         return await send(s3, object, { abortSignal: AbortSignal.timeout(tryMs) });
       } catch (error) {
-        if (tried === triesMax || isNoObject(error) || !isPassing(error))
+        if (tried === triesMax || isMissingObject(error) || !isTransient(error))
           throw bucketError(this.#place, { what, key: object.Key }, error);
         await this.pause(tried);
       }
@@ -242,9 +242,9 @@ async function bounded(body: Readable, bytesMax: number): Promise<Buffer> {
 }
 
 /** Handler for `catch` that returns `none` if the error means a missing object. */
-function orWhereMissing<None>(none: None): (error: unknown) => None {
+function returnIfMissing<None>(none: None): (error: unknown) => None {
   return (error) => {
-    if (error instanceof ServiceError && isNoObject(error.cause)) return none;
+    if (error instanceof ServiceError && isMissingObject(error.cause)) return none;
     throw error;
   };
 }

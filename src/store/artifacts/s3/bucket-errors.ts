@@ -25,14 +25,14 @@ const cures: Readonly<Record<string, string>> = {
 };
 
 /** True if a retry may succeed without anyone's action. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   const status = statusOf(error);
   if (status !== null) return status >= 500 || status === 408 || status === 429;
   return cures[nameOf(error)] === undefined || nameOf(error) === "ENOTFOUND";
 }
 
 /** True if the store has no such object; a missing bucket is a different error. */
-export function isNoObject(error: unknown): boolean {
+export function isMissingObject(error: unknown): boolean {
   return statusOf(error) === 404 && nameOf(error) !== "NoSuchBucket";
 }
 

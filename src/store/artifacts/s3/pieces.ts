@@ -3,8 +3,8 @@
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { flush } from "../flush.ts";
-import { notAsStored } from "../seal.ts";
-import { eachAtOnce } from "./at-once.ts";
+import { sealMismatchError } from "../seal.ts";
+import { forEachConcurrently } from "./for-each-concurrently.ts";
 import { readsMax, type BucketClient } from "./bucket-client.ts";
 import { type FileManifest, hashOfPiece, pieceBytes } from "./manifest.ts";
 
@@ -18,7 +18,7 @@ export async function storeFile(
   const pieces: string[] = Array.from({ length: Math.ceil(byteCount / pieceBytes) });
   const handle = await open(path);
   try {
-    await eachAtOnce(pieces.keys(), async (index) => {
+    await forEachConcurrently(pieces.keys(), async (index) => {
       const start = index * pieceBytes;
       const bytes = new Uint8Array(Math.min(pieceBytes, byteCount - start));
       await readWhole(handle, bytes, start);
@@ -48,12 +48,12 @@ export async function fetchFiles(
     const handle = await open(target, "w");
     try {
       await handle.truncate(byteCount);
-      await eachAtOnce(pieces.entries(), async ([index, hash]) => {
+      await forEachConcurrently(pieces.entries(), async ([index, hash]) => {
         const key = keyOfPiece(from, name, index);
         const bytes = await bucket.readUntil(key, (read) => read === null || hashOfPiece(read) === hash);
         if (bytes === null) isWhole = false;
         else if (hashOfPiece(bytes) !== hash)
-          throw notAsStored(
+          throw sealMismatchError(
             "artifact",
             `${JSON.stringify(key)} in the bucket has other bytes, also when read ${readsMax} times`,
           );

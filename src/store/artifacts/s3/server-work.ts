@@ -3,7 +3,7 @@
 // could stop halfway is noted before it begins.
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { eachAtOnce } from "./at-once.ts";
+import { forEachConcurrently } from "./for-each-concurrently.ts";
 import type { BucketClient } from "./bucket-client.ts";
 import type { ManifestIndex } from "./manifest-index.ts";
 
@@ -55,7 +55,7 @@ export class ServerWork {
   /** Removes the pieces, unless a manifest names them, and the note. */
   async settle({ server, key, content }: NotedContent): Promise<void> {
     if ((await this.#index.find(key))?.content !== content)
-      await eachAtOnce(await this.#bucket.list(`${folderOfContent(key, content)}/`), (piece) =>
+      await forEachConcurrently(await this.#bucket.list(`${folderOfContent(key, content)}/`), (piece) =>
         this.#bucket.remove(piece.key),
       );
     await this.#bucket.remove(noteOf(server, content));
@@ -64,7 +64,7 @@ export class ServerWork {
   /** Settles all unfinished content that a server noted at and below a key, which it does not continue. */
   async abandon(server: string, below: (key: string) => boolean): Promise<void> {
     const start = `${root}/${server}/${contentFolder}/`;
-    await eachAtOnce(await this.#bucket.list(start), async (entry) => {
+    await forEachConcurrently(await this.#bucket.list(start), async (entry) => {
       const note = await this.#read(entry.key);
       if (note === null || !below(note.key)) return;
       // From here on the writer notices if it resumes.
@@ -83,7 +83,7 @@ export class ServerWork {
 
   async heldKeys(server: string): Promise<readonly string[]> {
     const keys: string[] = [];
-    await eachAtOnce(await this.#bucket.list(`${root}/${server}/${heldFolder}/`), async (entry) => {
+    await forEachConcurrently(await this.#bucket.list(`${root}/${server}/${heldFolder}/`), async (entry) => {
       const note = await this.#read(entry.key);
       if (note !== null) keys.push(note.key);
     });

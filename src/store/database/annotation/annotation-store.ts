@@ -3,7 +3,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { AnnotationStore } from "../../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationQueue, ItemDraft } from "../../../base/domain/annotation/queue.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../paging.ts";
 import { claimItem, moveAnnotator } from "./claims.ts";
@@ -140,12 +140,12 @@ async function newDrafts(
 ): Promise<readonly ItemDraft[]> {
   const byReference = new Map(drafts.map((draft) => [draft.vendorRef, draft]));
   const lengthOf = (reference: string): number => reference.length;
-  for (const portion of portions([...byReference.keys()], { rowsMax: itemsPerStatement, lengthOf })) {
+  for (const chunk of chunkRows([...byReference.keys()], { rowsMax: itemsPerStatement, lengthOf })) {
     const known = await transaction
       .selectFrom("annotation_items")
       .select("vendor_ref")
       .where("queue_id", "=", queueId)
-      .where("vendor_ref", "in", portion)
+      .where("vendor_ref", "in", chunk)
       .execute();
     for (const { vendor_ref: reference } of known) byReference.delete(reference);
   }

@@ -75,8 +75,8 @@ async function withStates(
 ): Promise<readonly AnnotationItem[]> {
   const items: AnnotationItem[] = [];
   for (let start = 0; start < rows.length; start += itemsPerStatement) {
-    const portion = rows.slice(start, start + itemsPerStatement);
-    const ids = portion.map(({ id }) => id);
+    const chunk = rows.slice(start, start + itemsPerStatement);
+    const ids = chunk.map(({ id }) => id);
     const states = await database
       .selectFrom("annotation_states")
       .selectAll()
@@ -88,7 +88,7 @@ async function withStates(
       .execute();
     const byItem = new Map(ids.map((id): [string, Selectable<AnnotationStateTable>[]] => [id, []]));
     for (const state of states) byItem.get(state.item_id)?.push(state);
-    items.push(...portion.map((row) => itemOf(row, byItem.get(row.id) ?? [])));
+    items.push(...chunk.map((row) => itemOf(row, byItem.get(row.id) ?? [])));
   }
   return items;
 }

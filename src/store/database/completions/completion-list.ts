@@ -8,8 +8,8 @@ import { hasFeedback } from "./call-feedback.ts";
 import { listedColumns, listedOf } from "./completion-rows.ts";
 
 /** Maximum number of rows scanned for a page, in the index only; fewer if each row's feedback is looked up. */
-const lookedAtMax = 100_000;
-const lookedUpMax = 10_000;
+const scannedMax = 100_000;
+const lookupsMax = 10_000;
 
 /**
  * Reads a page of the completions that pass the filter. If it scanned many and found few, it returns a cursor to
@@ -32,7 +32,7 @@ export async function completionPage(
     ? await rows
         .select("sequence")
         .orderBy("sequence", order)
-        .offset((filter.feedback === null ? lookedAtMax : lookedUpMax) - 1)
+        .offset((filter.feedback === null ? scannedMax : lookupsMax) - 1)
         .limit(1)
         .executeTakeFirst()
     : undefined;

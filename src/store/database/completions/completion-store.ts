@@ -6,7 +6,7 @@ import type { CompletionStore, StoredCompletion } from "../../../base/domain/rec
 import type { CompletionKey } from "../../../base/domain/recordings/completion-key.ts";
 import type { RecordedCompletion } from "../../../base/domain/recordings/recorded-completion.ts";
 import { insertRows } from "../insert-rows.ts";
-import { anyOf, portions } from "../chunks.ts";
+import { anyOf, chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
 import { nextSequences } from "../paging.ts";
@@ -113,8 +113,8 @@ async function addAll(
   const lengthOf = ({ outline, content }: (typeof rows)[number]): number =>
     outline.length + (content?.length ?? 0);
   let count = 0;
-  for (const portion of portions(rows, { rowsMax, lengthOf })) {
-    const values = portion.map((row) => columns.map((column) => row[column]));
+  for (const chunk of chunkRows(rows, { rowsMax, lengthOf })) {
+    const values = chunk.map((row) => columns.map((column) => row[column]));
     count += await insertRows(transaction, "recorded_completions", columns, values);
   }
   if (count < added.length) throw keysTaken;
@@ -162,7 +162,7 @@ async function allRows(
   keys: readonly CompletionKey[],
 ): Promise<readonly DeletedRow[]> {
   const rows: DeletedRow[] = [];
-  for (const portion of portions(keys, { rowsMax, lengthOf: () => 1 }))
-    rows.push(...(await rowsOf(transaction, portion).select(deletedColumns).execute()));
+  for (const chunk of chunkRows(keys, { rowsMax, lengthOf: () => 1 }))
+    rows.push(...(await rowsOf(transaction, chunk).select(deletedColumns).execute()));
   return rows;
 }

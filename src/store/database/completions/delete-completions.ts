@@ -1,6 +1,6 @@
 // Deletes recorded completions and the pieces that no other completion shares, a few per transaction.
 import { type Kysely, sql, type Transaction } from "kysely";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { RecordedCompletionTable, Schema } from "../schema.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
 import { releaseChains } from "./pieces.ts";
@@ -67,11 +67,11 @@ export async function deleteLocked(transaction: Transacting, rows: readonly Dele
   for (const modelId of new Set(rows.map(({ model_id: id }) => id))) {
     const numbers = rows.filter(({ model_id: id }) => id === modelId).map(({ sequence }) => sequence);
     const gone: (DeletedRow & { readonly byte_count: number })[] = [];
-    for (const portion of portions(numbers, { rowsMax, lengthOf: () => 1 })) {
+    for (const chunk of chunkRows(numbers, { rowsMax, lengthOf: () => 1 })) {
       const deleted = transaction
         .deleteFrom("recorded_completions")
         .where("model_id", "=", modelId)
-        .where("sequence", "in", portion)
+        .where("sequence", "in", chunk)
         .returning([...deletedColumns, "byte_count"]);
       gone.push(...(await deleted.execute()));
     }

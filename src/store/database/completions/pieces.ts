@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { insertRows } from "../insert-rows.ts";
 import { sizeOf } from "../paging.ts";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 
 export interface Piece {
@@ -49,8 +49,8 @@ export async function storeChains(
     ...chains.flatMap((chain) => chain.at(-1)?.id ?? []),
     ...added.flatMap(({ parentId }) => parentId ?? []),
   ]);
-  for (const portion of portions(added, { rowsMax, lengthOf: ({ content }) => content.length })) {
-    const rows = portion.map(({ id, parentId, content }) => [
+  for (const chunk of chunkRows(added, { rowsMax, lengthOf: ({ content }) => content.length })) {
+    const rows = chunk.map(({ id, parentId, content }) => [
       modelId,
       id,
       parentId,
@@ -77,7 +77,7 @@ export async function releaseChains(
     const uses = countsOf(released);
     await countUses(transaction, modelId, uses, -1);
     const parents: string[] = [];
-    for (const ids of portions(uses.keys(), { rowsMax, lengthOf: () => 1 })) {
+    for (const ids of chunkRows(uses.keys(), { rowsMax, lengthOf: () => 1 })) {
       const gone = await transaction
         .deleteFrom("completion_pieces")
         .where("model_id", "=", modelId)
@@ -118,12 +118,12 @@ async function storedAmong(
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const stored = new Set<string>();
-  for (const portion of portions(ids, { rowsMax, lengthOf: () => 1 })) {
+  for (const chunk of chunkRows(ids, { rowsMax, lengthOf: () => 1 })) {
     const rows = await transaction
       .selectFrom("completion_pieces")
       .select("id")
       .where("model_id", "=", modelId)
-      .where("id", "in", portion)
+      .where("id", "in", chunk)
       .execute();
     for (const { id } of rows) stored.add(id);
   }
@@ -139,12 +139,12 @@ async function countUses(
 ): Promise<void> {
   for (const count of new Set(uses.values())) {
     const ids = [...uses].filter(([, own]) => own === count).map(([id]) => id);
-    for (const portion of portions(ids, { rowsMax, lengthOf: () => 1 })) {
+    for (const chunk of chunkRows(ids, { rowsMax, lengthOf: () => 1 })) {
       await transaction
         .updateTable("completion_pieces")
         .set((row) => ({ use_count: row("use_count", "+", sign * count) }))
         .where("model_id", "=", modelId)
-        .where("id", "in", portion)
+        .where("id", "in", chunk)
         .execute();
     }
   }

@@ -2,7 +2,7 @@
 // trained on twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StandingHold, StandingOrder, StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
+import type { AutomaticHold, AutomaticOrder, StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
 import {
   answerId,
   feedbackMark,
@@ -23,7 +23,7 @@ import {
 
 const limits = { countMax: 10 };
 
-export const sampleOrder: StandingOrder = {
+export const sampleOrder: AutomaticOrder = {
   modelId: "m",
   filter: { $expr: { $eq: [{ $getField: "creator" }, { $literal: "NUL \u0000" }] } },
   since: moment(-60),
@@ -93,11 +93,11 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await storeServer(stores.servers);
     return stores;
   };
-  const withStanding = async (...[context]: Parameters<MakeStorage>) => {
+  const withAutomatic = async (...[context]: Parameters<MakeStorage>) => {
     const stores = await withModel(context);
     await stores.rules.create(sampleRule("r", { standing: sampleOrder }), limits);
     await stores.rules.claim("server");
-    const hold: StandingHold = { ruleId: "r", owner: "server", updatedAt: moment(0) };
+    const hold: AutomaticHold = { ruleId: "r", owner: "server", updatedAt: moment(0) };
     return { stores, hold, progress: () => stores.rules.progress("r", moment(-3600)) };
   };
 
@@ -175,7 +175,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
   });
 
   test("writes an automatic rule's notes and its position atomically, for the holder of the unchanged rule", async (t) => {
-    const { stores, hold, progress } = await withStanding(t);
+    const { stores, hold, progress } = await withAutomatic(t);
     const { rules } = stores;
     const notes = [
       { promptHash: "p", feedbackId: "1" },
@@ -223,7 +223,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
   });
 
   test("keeps the fault of a paused rule until it is resumed; a change ends all holds", async (t) => {
-    const { stores, hold, progress } = await withStanding(t);
+    const { stores, hold, progress } = await withAutomatic(t);
     const { rules } = stores;
     await rules.setFault(hold, "three failed", { pauses: true });
     assert.deepEqual([(await rules.find("r"))?.isPaused, (await progress())?.fault], [true, "three failed"]);
@@ -293,7 +293,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
   });
 
   test("gives an automatic rule's job its prompts, counts it against the rule's limits, and frees them if it fails", async (t) => {
-    const { stores, hold, progress } = await withStanding(t);
+    const { stores, hold, progress } = await withAutomatic(t);
     const { rules, jobs } = stores;
     const prompts = new Map([
       ["p", true],

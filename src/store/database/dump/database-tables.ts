@@ -12,7 +12,7 @@ import {
   readDatabaseVersion,
   schemaTooOldError,
 } from "../migrations/migrations.ts";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { charactersOf } from "./page-of-rows.ts";
 import { requireKnownVersion, requireTablesOf, tablesOfVersion } from "./tables-of-version.ts";
@@ -73,14 +73,14 @@ function fillerOf({ isMissingParent }: Connection, transaction: Transaction<Sche
   return {
     insert: async ({ table, columns }, rows) => {
       const rowsMax = Math.floor(parametersMax / columns.length);
-      for (const portion of portions(rows, { rowsMax, lengthOf: charactersOf })) {
-        const count = await insertPortion(table, columns, portion);
-        if (count < portion.length) throw invalidRow(`rows of ${table} come twice`);
+      for (const chunk of chunkRows(rows, { rowsMax, lengthOf: charactersOf })) {
+        const count = await insertChunk(table, columns, chunk);
+        if (count < chunk.length) throw invalidRow(`rows of ${table} come twice`);
       }
     },
   };
 
-  async function insertPortion(
+  async function insertChunk(
     table: string,
     columns: readonly string[],
     rows: readonly (readonly Cell[])[],

@@ -35,7 +35,7 @@ export async function answerQuery(
   const facts = await numericFacts(tools, query, search);
   const { queries } = connection;
   const bytesMax = query.bytesMax ?? pageBytesMax;
-  const counted = await countedInOrder(connection, query, facts, search);
+  const counted = await readCountedPage(connection, query, facts, search);
   if (counted !== null) {
     const { items } = await recordsAt(queries, query.projectId, counted.sequences, bytesMax);
     return { items, totalCount: counted.totalCount };
@@ -43,8 +43,8 @@ export async function answerQuery(
   const totalCount = await countOf(connection, query, facts, search);
   if (query.limit === 0 || query.offset >= totalCount) return { items: [], totalCount };
   const sequences =
-    (await byTime(connection, { query, facts, totalCount }, search)) ??
-    (await byNumber(tools, { query, facts, totalCount }, search)) ??
+    (await readPageByTime(connection, { query, facts, totalCount }, search)) ??
+    (await readPageByNumber(tools, { query, facts, totalCount }, search)) ??
     (await inOrder(connection, query, facts, search));
   const { items } = await recordsAt(queries, query.projectId, sequences, bytesMax);
   return { items, totalCount };
@@ -63,7 +63,7 @@ interface CountedPage {
  * Reads the page and the total count in one statement, since a round trip dominates the cost of an indexed search.
  * Returns null if the search strategy depends on the count, or for an empty page, which carries no count.
  */
-async function countedInOrder(
+async function readCountedPage(
   connection: Connection,
   query: FeedbackQuery,
   facts: NumericFacts,
@@ -115,7 +115,7 @@ const sortedMax = 150_000;
  * Reads a page sorted by time for a condition that is only a number range; the index of numbers has both. Returns null
  * for other queries.
  */
-async function byTime(
+async function readPageByTime(
   { queries, searches }: Connection,
   { query, facts, totalCount }: Asked,
   turn: SearchTurn,
@@ -140,7 +140,7 @@ interface Asked {
  * Reads a page of many records sorted by a number first: records that have the number come first, in index order.
  * Returns null if this strategy does not apply or the page includes other records.
  */
-async function byNumber(
+async function readPageByNumber(
   { connection, numbers, few }: SearchTools,
   { query, facts, totalCount }: Asked,
   turn: SearchTurn,

@@ -41,11 +41,10 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   const drawn = Array.from({ length: 1000 }, (_, index) => randomRecord(random, index));
   const records: FeedbackRecord[] = [];
   for (let start = 0; start < drawn.length; start += 250) {
-    const portion = drawn.slice(start, start + 250);
-    const [author] = portion;
+    const chunk = drawn.slice(start, start + 250);
+    const [author] = chunk;
     // Every second chunk is written as a batch by one author.
-    const written =
-      start % 500 === 0 ? portion : portion.map((record) => ({ ...record, ...authorOf(author) }));
+    const written = start % 500 === 0 ? chunk : chunk.map((record) => ({ ...record, ...authorOf(author) }));
     if (start % 500 === 0) await stores.feedback.create(written);
     else assert.ok(await stores.feedback.createBatch(batchOf(stores.feedback, written), authorOf(author)));
     records.push(...written);

@@ -6,7 +6,7 @@ import { exactParts, storedForm } from "../../../base/domain/feedback-query/stor
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
 import { insertRows } from "../insert-rows.ts";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { FeedbackTable, Schema } from "../schema.ts";
 
 export interface NumberedRecord {
@@ -41,8 +41,8 @@ export async function insertRecords(
     ...valuesOf(record),
   ]);
   let count = 0;
-  for (const portion of portions(rows, { rowsMax, lengthOf: lengthOfRow }))
-    count += await insertRows(transaction, "feedback", columns, portion);
+  for (const chunk of chunkRows(rows, { rowsMax, lengthOf: lengthOfRow }))
+    count += await insertRows(transaction, "feedback", columns, chunk);
   return count;
 }
 

@@ -59,7 +59,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       const stored = await insertNew(transaction, records);
       const answers: (FeedbackRecord | null)[] = [];
       for (const record of records)
-        answers.push(await answerTo(transaction, record, storedOf(stored.records, record)));
+        answers.push(await findStoredAnswer(transaction, record, storedOf(stored.records, record)));
       // If this throws, nothing is stored.
       const given = answer(answers);
       const added = await numbers.add(transaction, stored.inserted);
@@ -189,8 +189,8 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
         const purged: FeedbackRecord[] = [];
         let [recordBytes, revisionBytes] = [0, 0];
         for (let start = 0; start < ids.length; start += idsMax) {
-          const portion = ids.slice(start, start + idsMax);
-          const removed = await removeRecords(transaction, numbers, projectId, portion);
+          const chunk = ids.slice(start, start + idsMax);
+          const removed = await removeRecords(transaction, numbers, projectId, chunk);
           purged.push(...removed.records);
           recordBytes += removed.recordBytes;
           revisionBytes += removed.revisionBytes;
@@ -248,7 +248,7 @@ function outcomes(
 }
 
 /** Returns the stored record, or its first revision, if its content equals this record; null if neither does. */
-async function answerTo(
+async function findStoredAnswer(
   transaction: Transaction<Schema>,
   { projectId, id, contentHash }: FeedbackRecord,
   stored: FeedbackRecord,

@@ -8,7 +8,7 @@ import type { PathStep } from "../../../base/domain/feedback-query/feedback-fiel
 import type { PackedNumbers } from "../../../base/domain/feedback-query/feedback-batch.ts";
 import { numbersIn } from "../../../base/domain/feedback-query/payload-numbers.ts";
 import { insertRows } from "../insert-rows.ts";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
 import { nextSequence } from "../paging.ts";
@@ -140,16 +140,16 @@ async function insertNumbers(
   { givenNumbers }: SqlForm,
   rows: readonly NumberRow[],
 ): Promise<void> {
-  for (const portion of portions(rows, {
+  for (const chunk of chunkRows(rows, {
     rowsMax: givenNumbers === null ? rowsMax : listedMax,
     lengthOf: () => 0,
   })) {
     if (givenNumbers === null) {
-      await insertRows(transaction, "feedback_numbers", columns, portion);
+      await insertRows(transaction, "feedback_numbers", columns, chunk);
       continue;
     }
     const lists = columns.map(
-      (name, index) => [name, Float64Array.from(portion, (row) => row[index])] as const,
+      (name, index) => [name, Float64Array.from(chunk, (row) => row[index])] as const,
     );
     const names = sql.join(columns.map((name) => sql.ref(name)));
     await sql`

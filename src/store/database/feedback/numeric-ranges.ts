@@ -37,7 +37,7 @@ function rangeOf(condition: Condition): NumericRange | null {
 /**
  * Returns the parts of a condition that do not compare the number at the path; the range covers the others completely.
  */
-export function besideRange(
+export function conditionsOutsideRange(
   condition: Condition,
   { path }: Pick<NumericRange, "path">,
 ): readonly Condition[] {
@@ -45,9 +45,9 @@ export function besideRange(
 }
 
 /** True if a condition only requires a number to be in a range. */
-export function isRangeAlone(condition: Condition): boolean {
+export function isOnlyRange(condition: Condition): boolean {
   const ranges = numericRanges(condition);
-  return ranges.length === 1 && besideRange(condition, ranges[0]).length === 0;
+  return ranges.length === 1 && conditionsOutsideRange(condition, ranges[0]).length === 0;
 }
 
 const operators: Readonly<Record<Comparison, RawBuilder<unknown>>> = {

@@ -4,7 +4,7 @@ import { type Kysely } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { fittingCount } from "../../../base/domain/page.ts";
 import { sizeOf } from "../paging.ts";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { recordColumns, recordOf } from "./feedback-rows.ts";
 
@@ -44,7 +44,7 @@ export async function recordsAt(
     ),
   );
   const found = new Map<number, FeedbackRecord>();
-  for (const portion of portions(fitting, { rowsMax: recordsMax, lengthOf: ({ bytes }) => bytes })) {
+  for (const chunk of chunkRows(fitting, { rowsMax: recordsMax, lengthOf: ({ bytes }) => bytes })) {
     const rows = await database
       .selectFrom("feedback")
       .select(recordColumns)
@@ -52,7 +52,7 @@ export async function recordsAt(
       .where(
         "sequence",
         "in",
-        portion.map(({ sequence }) => sequence),
+        chunk.map(({ sequence }) => sequence),
       )
       .execute();
     for (const row of rows) found.set(row.sequence, recordOf(row));

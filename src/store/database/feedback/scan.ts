@@ -14,7 +14,7 @@ import { conditionSql } from "./condition-sql.ts";
 import { recordsAt } from "./records-at.ts";
 
 /** Maximum number of records scanned for a page; takes about fifty milliseconds. */
-const lookedAtMax = 20_000;
+const scannedMax = 20_000;
 
 /** @throws ServiceError as `Searches.run` */
 export async function scanPage(
@@ -36,7 +36,7 @@ export async function scanPage(
     );
   const looked = sql<{ readonly end: number | null; readonly count: number }>`
     select max(place) as "end", count(*) as count from (
-      ${placed(() => sql<SqlBool>`true`)} order by place limit ${lookedAtMax}
+      ${placed(() => sql<SqlBool>`true`)} order by place limit ${scannedMax}
     ) as looked`;
   const [{ end, count }] = await searches.run(looked.compile(queries), search);
   if (end === null) return { items: [], last: null, hasMore: false };
@@ -49,7 +49,7 @@ export async function scanPage(
   // If the page is full or cut at its byte limit, more of the scanned records may follow.
   const isCut = sequences.length === limit || lastIndex < sequences.length - 1;
   if (isCut && lastIndex >= 0) return { items, last: places[lastIndex].place, hasMore: true };
-  return { items, last: end, hasMore: count === lookedAtMax };
+  return { items, last: end, hasMore: count === scannedMax };
 }
 
 /** Implements `isSampled`. Tested first, since it needs only the record's sequence. */

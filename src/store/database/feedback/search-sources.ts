@@ -9,10 +9,10 @@ import type { SearchTurn } from "../searches/searches.ts";
 import { conditionSql } from "./condition-sql.ts";
 import type { FeedbackNumbers } from "./numeric-index.ts";
 import {
-  besideRange,
+  conditionsOutsideRange,
   conjuncts,
   inRange,
-  isRangeAlone,
+  isOnlyRange,
   numericRanges,
   type NumericRange,
 } from "./numeric-ranges.ts";
@@ -56,7 +56,7 @@ export async function numericFacts(
   const ranges = numericRanges(condition);
   if (ranges.length === 0 || conjuncts(condition).some(isSelective)) return noNumbers;
   const isComplete = await hasAllNumbers(connection, projectId, turn);
-  const isAlone = isComplete && isRangeAlone(condition);
+  const isAlone = isComplete && isOnlyRange(condition);
   const fewMax = isAlone ? fewAlone : fewBesideOthers * fewAlone;
   let [few, fewest]: [NumericFacts["few"], number] = [null, fewMax + 1];
   let all: RawBuilder<SqlBool> | null = null;
@@ -114,7 +114,9 @@ export function sourceOf(
     return { from: sql`feedback`, where: sql`${ofProject} and ${holds}` };
   }
   // The index already answers this comparison, so the payload is not checked again.
-  const rest: Condition = isComplete ? { kind: "and", conditions: besideRange(condition, few) } : condition;
+  const rest: Condition = isComplete
+    ? { kind: "and", conditions: conditionsOutsideRange(condition, few) }
+    : condition;
   const holds =
     rest.kind === "and" && rest.conditions.length === 0 ? sql`` : sql` and ${conditionSql(rest, form)}`;
   // Records whose numbers are not all in the index are scanned too.

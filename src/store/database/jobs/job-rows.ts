@@ -29,7 +29,7 @@ import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { readPage } from "../paging.ts";
 
 /** A time in the past. */
-export const beginning = new Date(0).toISOString();
+export const epoch = new Date(0).toISOString();
 
 /** Returns the row of a job that is not running and whose content is not hashed yet. */
 export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTable> {
@@ -54,8 +54,8 @@ export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTab
     result_step: job.resultStep,
     cancel_requested: job.cancelRequested ? 1 : 0,
     owner: null,
-    not_before: beginning,
-    waits_since: beginning,
+    not_before: epoch,
+    waits_since: epoch,
     sequence: null,
     content_hash: "",
     pins: job.pins === null ? null : JSON.stringify(job.pins),

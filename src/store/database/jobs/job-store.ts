@@ -14,13 +14,13 @@ import {
 } from "../../../base/domain/job.ts";
 import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
-import { storedLines } from "../groups.ts";
+import { readStoredLines } from "../groups.ts";
 import { claimJob } from "./job-claims.ts";
 import {
   appendJobEvent,
   listJobEvents,
   terminalSequence,
-  beginning,
+  epoch,
   jobOf,
   selectJobs,
   waitOf,
@@ -53,7 +53,7 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
       const source = job.retryOf === null ? job : await findJob(database, job.retryOf);
       const removedAt = source?.dataRemovedAt ?? null;
       if (removedAt !== null) throw dataRemoved(source?.id ?? id, removedAt);
-      return storedLines(database, "job_groups", job.retryOf ?? id, from);
+      return readStoredLines(database, "job_groups", job.retryOf ?? id, from);
     },
     list: ({ entity, project = null, modelId, kind, state }, page) => {
       let places = selectJobs(database);
@@ -383,7 +383,7 @@ async function rescueJobs(
   const servers = transaction.selectFrom("servers").select("servers.id");
   await transaction
     .updateTable("jobs")
-    .set({ owner: null, not_before: beginning, waits_since: beginning, waiting_for: null })
+    .set({ owner: null, not_before: epoch, waits_since: epoch, waiting_for: null })
     .where("state", "=", "queued")
     .where("owner", "not in", servers)
     .execute();

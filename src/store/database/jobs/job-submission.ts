@@ -16,7 +16,7 @@ import { type GroupsToStore, stageGroups, type StagedGroups } from "../groups.ts
 import { lockModel } from "../models/version-store.ts";
 import { storeOutlines } from "../summaries.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
-import { retakeOrigin, storeOrigin } from "../rewards/source-store.ts";
+import { copyOrigin, storeOrigin } from "../rewards/source-store.ts";
 import { jobRowOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../paging.ts";
@@ -128,7 +128,7 @@ async function insertJob(
     await storeOutlines(transaction, { ...place, outlines: options.outlines });
   }
   if (options.feedback !== undefined) await storeOrigin(transaction, job, options.feedback);
-  if (job.retryOf !== null) await retakeOrigin(transaction, job, job.retryOf);
+  if (job.retryOf !== null) await copyOrigin(transaction, job, job.retryOf);
   await transaction
     .updateTable("jobs")
     .set({

@@ -4,7 +4,7 @@ import { test, type TestContext } from "node:test";
 import { moment, sampleKey } from "../contract/storage-under-test.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "../stores.ts";
-import { keepFoundKeys } from "./key-store.ts";
+import { withKeyCache } from "./key-store.ts";
 
 async function setUp(t: TestContext) {
   const stores = await openStores(openSqlite({ file: ":memory:", isShared: true }));
@@ -18,7 +18,7 @@ async function setUp(t: TestContext) {
       return stores.keys.findByHash(hash);
     },
   };
-  const kept = keepFoundKeys({ keys: counted, limits: stores.limits });
+  const kept = withKeyCache({ keys: counted, limits: stores.limits });
   const lookupsOf = async (work: () => Promise<unknown>): Promise<number> => {
     const before = lookups;
     await work();

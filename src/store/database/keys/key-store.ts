@@ -223,7 +223,7 @@ const keptMax = 10_000;
  * Wraps the stores with a cache of keys, valid until the key or its entity's limits change. Only for a single-server
  * database, where no other process changes them.
  */
-export function keepFoundKeys({ keys, limits }: KeyStores): KeyStores {
+export function withKeyCache({ keys, limits }: KeyStores): KeyStores {
   let found = new Map<string, OpeningKey>();
   const forget = (): void => {
     found = new Map();

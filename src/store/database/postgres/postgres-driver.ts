@@ -3,7 +3,7 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { type Clock, systemClock } from "../../../base/domain/clock.ts";
-import { isAway, serviceErrorOf } from "./postgres-errors.ts";
+import { isUnreachable, serviceErrorOf } from "./postgres-errors.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
 type Statement = Pick<CompiledQuery, "sql" | "parameters">;
@@ -124,7 +124,7 @@ class PostgresConnection implements DatabaseConnection {
       try {
         return await this.#send(statement, untilMs);
       } catch (error) {
-        if (!isAway(error) || this.#clock.monotonicMs() >= untilMs) throw serviceErrorOf(error);
+        if (!isUnreachable(error) || this.#clock.monotonicMs() >= untilMs) throw serviceErrorOf(error);
       }
     }
   }
@@ -146,7 +146,7 @@ class PostgresConnection implements DatabaseConnection {
     try {
       return await this.#client.query(sql, [...parameters]);
     } catch (error) {
-      if (isAway(error)) {
+      if (isUnreachable(error)) {
         this.#pool.drop(this.#client);
         this.#client = null;
       }

@@ -7,7 +7,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 const retryAfterSeconds = 5;
 
 /** The connection is lost, or none is available. */
-const awayCodes: ReadonlySet<string> = new Set([
+const unreachableCodes: ReadonlySet<string> = new Set([
   "57P01", // shut down, or session terminated
   "57P02", // crashed
   "57P03", // starting
@@ -29,7 +29,7 @@ const awayCodes: ReadonlySet<string> = new Set([
 ]);
 
 /** The same conditions, as `pg` reports them without a code. */
-const awayMessages =
+const unreachableMessages =
   /^(Connection terminated|Client (has encountered|was closed)|Query read timeout|timeout expired)/;
 
 /** Lock timeout, deadlock, or serialization failure. */
@@ -41,10 +41,10 @@ export function codeOf(error: unknown): string {
 }
 
 /** True if the connection is lost or none could be made, which may be temporary. */
-export function isAway(error: unknown): boolean {
+export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error);
-  if (awayCodes.has(code) || /^08...$/.test(code)) return true;
-  return error instanceof Error && awayMessages.test(error.message);
+  if (unreachableCodes.has(code) || /^08...$/.test(code)) return true;
+  return error instanceof Error && unreachableMessages.test(error.message);
 }
 
 /** True if a statement was cancelled because its time ran out. */
@@ -64,13 +64,13 @@ export function isKeyTaken(error: unknown): boolean {
 
 /** Converts an error for callers; errors that waiting cannot cure stay as they are. */
 export function serviceErrorOf(error: unknown): unknown {
-  if (isAway(error)) return lostError(error);
+  if (isUnreachable(error)) return lostError(error);
   if (busyCodes.has(codeOf(error)) || isOutOfTime(error)) return busyError(error);
   return fullDiskError(error) ?? error;
 }
 
 /** Error for a database that cannot be reached. */
-export function awayError(reason: string, cause?: unknown): ServiceError {
+export function unreachableError(reason: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
     message: `The database cannot be reached: ${reason}. It is tried again all the time; nothing that was stored is lost. Try again.`,

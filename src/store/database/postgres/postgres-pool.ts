@@ -3,7 +3,7 @@
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, types } from "pg";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { awayError, busyError, closedError, codeOf, isAway } from "./postgres-errors.ts";
+import { unreachableError, busyError, closedError, codeOf, isUnreachable } from "./postgres-errors.ts";
 import { Reach, reasonOf } from "./reach.ts";
 
 /** Time to connect, in milliseconds. */
@@ -99,7 +99,7 @@ export class PostgresPool {
     for (;;) {
       const isThere = await this.#reach.wait(untilMs);
       if (this.#pool.ending) throw closedError();
-      if (!isThere) throw awayError(this.fault ?? "it does not answer");
+      if (!isThere) throw unreachableError(this.fault ?? "it does not answer");
       try {
         return await this.#connected();
       } catch (error) {
@@ -109,8 +109,8 @@ export class PostgresPool {
           if (isTooLate) throw busyError(error);
           continue;
         }
-        if (!isAway(error)) throw error;
-        if (isTooLate) throw awayError(reasonOf(error), error);
+        if (!isUnreachable(error)) throw error;
+        if (isTooLate) throw unreachableError(reasonOf(error), error);
         this.#reach.lose();
         // The database may answer a probe and still have no free connection.
         await systemClock.sleep(refusedPauseMs);

@@ -3,7 +3,7 @@ import type { CompiledQuery } from "kysely";
 import type pg from "pg";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { LanedSearches, type SearchLane } from "../searches/laned-searches.ts";
-import { closedError, isAway, isOutOfTime, serviceErrorOf } from "./postgres-errors.ts";
+import { closedError, isUnreachable, isOutOfTime, serviceErrorOf } from "./postgres-errors.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
 /** Maximum number of concurrent quick searches and slow ones. Each occupies a core of the database. */
@@ -44,7 +44,7 @@ class PostgresLane implements SearchLane {
       if (this.#isClosed) throw closedError();
       return await search(client, query, timeMs);
     } catch (error) {
-      isLost = isAway(error);
+      isLost = isUnreachable(error);
       if (isOutOfTime(error)) return null;
       throw serviceErrorOf(error);
     } finally {

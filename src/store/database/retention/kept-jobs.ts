@@ -1,8 +1,8 @@
 // Retention of the training data and events of ended jobs, by end time.
 import { sql } from "kysely";
-import { entityBeyond, storedOfModels } from "./model-bytes.ts";
+import { findEntityOverLimit, storedOfModels } from "./model-bytes.ts";
 import { keyText, type KeptRows } from "./kept-rows.ts";
-import { idOf, rowOf, takenOff } from "./kept-trajectories.ts";
+import { idOf, rowOf, subtractRemoved } from "./kept-trajectories.ts";
 
 export function keptJobs(): KeptRows {
   return {
@@ -15,7 +15,7 @@ export function keptJobs(): KeptRows {
         order by job.ended_at, job.id limit ${limit}`.execute(queries);
       return rows.map(rowOf);
     },
-    entityBeyond: (queries, behind, bytes) => entityBeyond(queries, "job_bytes", behind, bytes),
+    findEntityOverLimit: (queries, behind, bytes) => findEntityOverLimit(queries, "job_bytes", behind, bytes),
     needed: async (queries, rows) => {
       // A replay may have to repeat any earlier job of its model.
       const { rows: found } = await sql<{ readonly ended_at: string; readonly id: string }>`
@@ -37,7 +37,7 @@ export function keptJobs(): KeptRows {
         .where("data_removed_at", "is", null)
         .returning("id")
         .execute();
-      return takenOff(transaction, "job_bytes", rows, marked);
+      return subtractRemoved(transaction, "job_bytes", rows, marked);
     },
     stored: (queries, entity) => storedOfModels(queries, "job_bytes", entity),
   };

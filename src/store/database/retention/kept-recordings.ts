@@ -1,7 +1,7 @@
 // Recorded completions, in the order in which they were stored.
 import { sql } from "kysely";
 import { deleteLocked } from "../completions/delete-completions.ts";
-import { entityBeyond, storedOfModels } from "./model-bytes.ts";
+import { findEntityOverLimit, storedOfModels } from "./model-bytes.ts";
 import { keyText, type KeptRow, type KeptRows } from "./kept-rows.ts";
 
 export function keptRecordings(): KeptRows {
@@ -22,8 +22,9 @@ export function keptRecordings(): KeptRows {
         byteCount: row.byte_count,
       }));
     },
-    entityBeyond: (queries, behind, bytes) => entityBeyond(queries, "completion_bytes", behind, bytes),
-    modelBeyond: async (queries, behind, count) => {
+    findEntityOverLimit: (queries, behind, bytes) =>
+      findEntityOverLimit(queries, "completion_bytes", behind, bytes),
+    findModelOverLimit: async (queries, behind, count) => {
       const model = await queries
         .selectFrom("models")
         .select(["id", "completion_count"])

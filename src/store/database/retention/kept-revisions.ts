@@ -1,7 +1,7 @@
 // Retention of replaced feedback, by replacement time.
 import { sql } from "kysely";
 import { bytesBy, type KeptRow, type KeptRows } from "./kept-rows.ts";
-import { addProjectBytes, projectsBeyond, storedOfProjects } from "./project-bytes.ts";
+import { addProjectBytes, findProjectsOverLimit, storedOfProjects } from "./project-bytes.ts";
 
 export function keptRevisions(): KeptRows {
   return {
@@ -20,7 +20,8 @@ export function keptRevisions(): KeptRows {
         byteCount: bytes,
       }));
     },
-    entityBeyond: (queries, behind, bytes) => projectsBeyond(queries, "revision_bytes", behind, bytes),
+    findEntityOverLimit: (queries, behind, bytes) =>
+      findProjectsOverLimit(queries, "revision_bytes", behind, bytes),
     needed: async () => new Set(),
     remove: async (transaction, rows) => {
       const removed: KeptRow[] = [];

@@ -46,9 +46,13 @@ export interface KeptRows {
     limit: number,
   ): Promise<readonly KeptRow[]>;
   /** Returns the first entity at or after a position whose bytes exceed the limit. */
-  entityBeyond(queries: Kysely<Schema>, behind: Behind, bytes: number): Promise<Surplus | null>;
-  /** As `entityBeyond`, for models and their row counts; absent for kinds without a count limit. */
-  readonly modelBeyond?: (queries: Kysely<Schema>, behind: Behind, count: number) => Promise<Surplus | null>;
+  findEntityOverLimit(queries: Kysely<Schema>, behind: Behind, bytes: number): Promise<Surplus | null>;
+  /** As `findEntityOverLimit`, for models and their row counts; absent for kinds without a count limit. */
+  readonly findModelOverLimit?: (
+    queries: Kysely<Schema>,
+    behind: Behind,
+    count: number,
+  ) => Promise<Surplus | null>;
   /** Returns the rows that must stay, by {@link keyText}. While their models are locked, the result cannot change. */
   needed(queries: Kysely<Schema>, rows: readonly KeptRow[]): Promise<ReadonlySet<string>>;
   /** Removes the rows that still exist and returns them. The caller has locked the rows of their models. */

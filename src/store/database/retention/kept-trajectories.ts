@@ -1,6 +1,6 @@
 // Retention of trajectory logs, by the time they were recorded.
 import { sql, type Transaction } from "kysely";
-import { addModelBytes, entityBeyond, type ModelBytes, storedOfModels } from "./model-bytes.ts";
+import { addModelBytes, findEntityOverLimit, type ModelBytes, storedOfModels } from "./model-bytes.ts";
 import type { Schema } from "../schema.ts";
 import { bytesBy, keyText, type KeptRows, type KeptRow } from "./kept-rows.ts";
 
@@ -15,7 +15,7 @@ export function keptTrajectories(): KeptRows {
         order by log.recorded_at, log.id limit ${limit}`.execute(queries);
       return rows.map(rowOf);
     },
-    entityBeyond: (queries, behind, bytes) => entityBeyond(queries, "log_bytes", behind, bytes),
+    findEntityOverLimit: (queries, behind, bytes) => findEntityOverLimit(queries, "log_bytes", behind, bytes),
     // The newest log of a model must stay: the model's running sums continue from it.
     needed: async (queries, rows) => {
       const newest = await queries
@@ -38,7 +38,7 @@ export function keptTrajectories(): KeptRows {
         .where("removed_at", "is", null)
         .returning("id")
         .execute();
-      return takenOff(transaction, "log_bytes", rows, marked);
+      return subtractRemoved(transaction, "log_bytes", rows, marked);
     },
     stored: (queries, entity) => storedOfModels(queries, "log_bytes", entity),
   };
@@ -62,7 +62,7 @@ export function idOf({ key }: KeptRow): string {
 }
 
 /** Subtracts the removed rows from the bytes of their models. @returns those rows */
-export async function takenOff(
+export async function subtractRemoved(
   transaction: Transaction<Schema>,
   column: ModelBytes,
   rows: readonly KeptRow[],

@@ -19,7 +19,7 @@ export async function addModelBytes(
   );
 }
 
-export async function entityBeyond(
+export async function findEntityOverLimit(
   queries: Kysely<Schema>,
   column: ModelBytes,
   behind: Behind,

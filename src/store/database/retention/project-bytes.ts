@@ -22,7 +22,7 @@ export async function addProjectBytes(
   );
 }
 
-export async function projectsBeyond(
+export async function findProjectsOverLimit(
   queries: Kysely<Schema>,
   column: ProjectBytes,
   behind: Behind,

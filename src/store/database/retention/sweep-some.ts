@@ -16,7 +16,7 @@ import { keyText, type KeptRow, type KeptRows, type Scope, type Surplus } from "
 const windowRows = 500;
 
 /** Maximum number of rows removed in one transaction. */
-const goingMax = 100;
+const removalsMax = 100;
 
 type SweepOptions = Parameters<RetentionStore["sweep"]>[2];
 
@@ -39,7 +39,7 @@ export async function sweepSome(
   const looked = window
     .slice(0, until)
     .filter((row) => isOf(row, place) && !(isDry && isGone(row, place, limits)));
-  const asked = looked.slice(0, goingMax);
+  const asked = looked.slice(0, removalsMax);
   if (!isDry) await lockModels(transaction, new Map(asked.flatMap(modelOf)));
   const needed = asked.length === 0 ? new Set<string>() : await kept.needed(transaction, asked);
   const going: KeptRow[] = [];
@@ -76,7 +76,7 @@ async function surplusAt(
 ): Promise<{ readonly place: SweepPlace; readonly surplus: number } | null> {
   if (from.scope === "age" && limits.before !== null) return { place: from, surplus: Infinity };
   for (let place = from.scope === "age" ? nextScope(from) : from; ;) {
-    const found = await firstBeyond(transaction, kept, limits, place);
+    const found = await findFirstOverLimit(transaction, kept, limits, place);
     if (found === null) {
       if (place.scope === "model") return null;
       place = { scope: "model", of: "", after: null, gone: place.gone };
@@ -90,7 +90,7 @@ async function surplusAt(
 }
 
 /** Finds the first entity or model above its limit, within a position or after it. */
-async function firstBeyond(
+async function findFirstOverLimit(
   transaction: Transaction<Schema>,
   kept: KeptRows,
   { entityBytes, modelCount }: KeepLimits,
@@ -98,8 +98,10 @@ async function firstBeyond(
 ): Promise<Surplus | null> {
   const behind = { name: of, isWithin: after !== null };
   if (scope === "entity")
-    return entityBytes === null ? null : kept.entityBeyond(transaction, behind, entityBytes);
-  return modelCount === null ? null : ((await kept.modelBeyond?.(transaction, behind, modelCount)) ?? null);
+    return entityBytes === null ? null : kept.findEntityOverLimit(transaction, behind, entityBytes);
+  return modelCount === null
+    ? null
+    : ((await kept.findModelOverLimit?.(transaction, behind, modelCount)) ?? null);
 }
 
 /** Returns the position after everything of an owner. */

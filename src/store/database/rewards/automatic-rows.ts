@@ -3,13 +3,13 @@
 import type { Kysely, Transaction } from "kysely";
 import type {
   StandingAdvance,
-  StandingHold,
-  StandingJob,
-  StandingProgress,
+  AutomaticHold,
+  AutomaticJob,
+  AutomaticProgress,
 } from "../../../base/domain/rewards/stored-rule.ts";
 import type { FeedbackOrigin } from "../../../base/domain/rewards/training-source.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 
 /** Maximum rows of a statement, at three parameters each. */
@@ -17,7 +17,7 @@ const rowsMax = 500;
 
 export async function advanceRule(
   transaction: Transaction<Schema>,
-  hold: StandingHold,
+  hold: AutomaticHold,
   { from, to, notes, prompts }: StandingAdvance,
 ): Promise<boolean> {
   const held = await heldRule(transaction, hold)
@@ -30,10 +30,10 @@ export async function advanceRule(
     feedback_id: feedbackId,
     prompt_hash: promptHash,
   }));
-  for (const portion of portions(noted, { rowsMax, lengthOf: ({ feedback_id: id }) => id.length }))
+  for (const chunk of chunkRows(noted, { rowsMax, lengthOf: ({ feedback_id: id }) => id.length }))
     await transaction
       .insertInto("rule_notes")
-      .values(portion)
+      .values(chunk)
       .onConflict((conflict) =>
         conflict
           .columns(["rule_id", "feedback_id"])
@@ -46,10 +46,10 @@ export async function advanceRule(
     ready_since: isReady ? (to ?? 0) : null,
     job_id: null,
   }));
-  for (const portion of portions(looked, { rowsMax, lengthOf: () => 100 }))
+  for (const chunk of chunkRows(looked, { rowsMax, lengthOf: () => 100 }))
     await transaction
       .insertInto("rule_prompts")
-      .values(portion)
+      .values(chunk)
       .onConflict((conflict) =>
         conflict
           .columns(["rule_id", "prompt_hash"])
@@ -60,11 +60,11 @@ export async function advanceRule(
 }
 
 /** Returns a rule's progress; null if there is no such rule. @param since start of the period whose jobs are listed */
-export async function standingProgress(
+export async function readAutomaticProgress(
   queries: Kysely<Schema>,
   id: string,
   since: Date,
-): Promise<StandingProgress | null> {
+): Promise<AutomaticProgress | null> {
   const rule = await queries
     .selectFrom("reward_rules")
     .select(["read_to", "fault"])
@@ -85,7 +85,7 @@ export async function standingProgress(
     .orderBy("job_id", "desc");
   const recent = await jobs.where("created_at", ">", since.toISOString()).limit(jobsMax).execute();
   const [last] = await jobs.limit(1).execute();
-  const jobOf = (row: typeof last): StandingJob => ({
+  const jobOf = (row: typeof last): AutomaticJob => ({
     id: row.job_id,
     createdAt: new Date(row.created_at),
     tokenCount: row.token_count,
@@ -130,12 +130,12 @@ export async function holdForJob(
       token_count: tokenCount,
     })
     .execute();
-  for (const portion of portions(promptHashes, { rowsMax, lengthOf: (hash) => hash.length }))
+  for (const chunk of chunkRows(promptHashes, { rowsMax, lengthOf: (hash) => hash.length }))
     await transaction
       .updateTable("rule_prompts")
       .set({ ready_since: null, job_id: job.id })
       .where("rule_id", "=", hold.ruleId)
-      .where("prompt_hash", "in", portion)
+      .where("prompt_hash", "in", chunk)
       .execute();
 }
 
@@ -157,7 +157,7 @@ export async function releaseFailed(queries: Kysely<Schema>, ruleId: string): Pr
 }
 
 /** Starts an update of the rule's row that applies only while the hold is valid. */
-export function heldRule(queries: Kysely<Schema>, { ruleId, owner, updatedAt }: StandingHold) {
+export function heldRule(queries: Kysely<Schema>, { ruleId, owner, updatedAt }: AutomaticHold) {
   return queries
     .updateTable("reward_rules")
     .where("id", "=", ruleId)

@@ -1,13 +1,13 @@
 // The store of reward rules.
 import type { Insertable, Kysely, Selectable } from "kysely";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
-import type { RuleStore, StandingOrder, StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
+import type { RuleStore, AutomaticOrder, StoredRule } from "../../../base/domain/rewards/stored-rule.ts";
 import { notFound, quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import { readPage, nextSequence } from "../paging.ts";
 import type { Schema } from "../schema.ts";
 import type { RewardRuleTable } from "./reward-tables.ts";
-import { advanceRule, heldRule, releaseFailed, standingProgress } from "./automatic-rows.ts";
+import { advanceRule, heldRule, releaseFailed, readAutomaticProgress } from "./automatic-rows.ts";
 
 /** Maximum number of rules that one server runs. */
 const claimedMax = 1000;
@@ -93,11 +93,11 @@ export function createRuleStore({ queries: database, isMissingParent }: Connecti
       const result = await database.deleteFrom("reward_rules").where("id", "=", id).executeTakeFirst();
       return result.numDeletedRows > 0n;
     },
-    ...standingQueries(database),
+    ...automaticQueries(database),
   };
 }
 
-type StandingQueries = Pick<
+type AutomaticQueries = Pick<
   RuleStore,
   | "claim"
   | "progress"
@@ -110,7 +110,7 @@ type StandingQueries = Pick<
 >;
 
 /** Queries by which servers run automatic rules. */
-function standingQueries(database: Kysely<Schema>): StandingQueries {
+function automaticQueries(database: Kysely<Schema>): AutomaticQueries {
   return {
     claim: async (owner) => {
       await database
@@ -139,7 +139,7 @@ function standingQueries(database: Kysely<Schema>): StandingQueries {
         .execute();
       return rows.map(ruleOf);
     },
-    progress: (id, since) => standingProgress(database, id, since),
+    progress: (id, since) => readAutomaticProgress(database, id, since),
     advance: (hold, advance) =>
       database.transaction().execute((transaction) => advanceRule(transaction, hold, advance)),
     notesOf: async (id, promptHash, limit) => {
@@ -223,16 +223,16 @@ function ruleOf(row: Selectable<RewardRuleTable>): StoredRule {
     name: row.name,
     // Safe cast: written by `columnsOf`.
     rule: JSON.parse(row.content) as RewardRule,
-    standing: row.standing === null || row.model_id === null ? null : standingOf(row.standing),
+    standing: row.standing === null || row.model_id === null ? null : automaticOrderOf(row.standing),
     isPaused: row.is_paused === 1,
     createdAt: new Date(row.created_at),
     updatedAt: new Date(row.updated_at),
   };
 }
 
-function standingOf(text: string): StandingOrder {
+function automaticOrderOf(text: string): AutomaticOrder {
   // Only the time changes its form in JSON.
-  const order = JSON.parse(text) as Omit<StandingOrder, "since"> & { readonly since: string | null };
+  const order = JSON.parse(text) as Omit<AutomaticOrder, "since"> & { readonly since: string | null };
   return { ...order, since: order.since === null ? null : new Date(order.since) };
 }
 

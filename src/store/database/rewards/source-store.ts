@@ -12,7 +12,7 @@ import {
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { lockModel } from "../models/version-store.ts";
 import { readPage } from "../paging.ts";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { holdForJob } from "./automatic-rows.ts";
 
@@ -55,7 +55,7 @@ async function marksOf(
   answers: readonly AnswerKey[],
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const marks = new Map<string, Set<string>>();
-  for (const portion of portions(answers.map(answerId), {
+  for (const chunk of chunkRows(answers.map(answerId), {
     rowsMax: answersMax,
     lengthOf: (id) => id.length,
   })) {
@@ -64,7 +64,7 @@ async function marksOf(
       .innerJoin("jobs", "jobs.id", "job_sources.job_id")
       .select(["job_sources.answer", "job_sources.content"])
       .where("job_sources.model_id", "=", modelId)
-      .where("job_sources.answer", "in", portion)
+      .where("job_sources.answer", "in", chunk)
       .where("job_sources.is_trained", "=", 1)
       .where("jobs.state", "not in", ["failed", "cancelled"])
       .execute();
@@ -106,12 +106,12 @@ export async function storeOrigin(
     is_trained: source.use === "trained" ? 1 : 0,
     content: JSON.stringify(source),
   }));
-  for (const portion of portions(rows, { rowsMax: answersMax, lengthOf: ({ content }) => content.length }))
-    await transaction.insertInto("job_sources").values(portion).execute();
+  for (const chunk of chunkRows(rows, { rowsMax: answersMax, lengthOf: ({ content }) => content.length }))
+    await transaction.insertInto("job_sources").values(chunk).execute();
 }
 
 /** Gives a retry the origin of the job it retries. @throws ServiceError as {@link storeOrigin} */
-export async function retakeOrigin(
+export async function copyOrigin(
   transaction: Transaction<Schema>,
   job: { readonly id: string; readonly modelId: string; readonly createdAt: Date },
   triedId: string,

@@ -174,7 +174,7 @@ export class AnswerPort<Answer> {
   async #take(): Promise<void> {
     this.#isTaking = true;
     while (this.#readyCount > 0) {
-      while (this.#isTurnOver()) await nextTurn();
+      while (this.#isSliceExpired()) await nextTurn();
       if (this.#readyCount > 0) this.#takeNext();
       // The answer's waiters run first, and their time counts towards this turn.
       await Promise.resolve();
@@ -182,7 +182,7 @@ export class AnswerPort<Answer> {
     this.#isTaking = false;
   }
 
-  #isTurnOver(): boolean {
+  #isSliceExpired(): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (this.#turnStartMs === null) {
       this.#turnStartMs = nowMs;

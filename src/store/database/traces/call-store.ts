@@ -10,7 +10,7 @@ import type {
   TracedCall,
 } from "../../../base/domain/traces/traced-call.ts";
 import { sizeOf } from "../paging.ts";
-import { anyOf, portions } from "../chunks.ts";
+import { anyOf, chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import type { TracedCallTable } from "./trace-tables.ts";
 
@@ -73,11 +73,11 @@ function newestOf<P extends CallStart | CallEnd>(parts: readonly (P | null)[]): 
 async function writeStarts(transaction: Transaction<Schema>, starts: readonly CallStart[]): Promise<void> {
   const lengthOf = ({ about, attributes, inputs }: CallStart): number =>
     about.length + attributes.length + inputs.length;
-  for (const portion of portions(starts, { rowsMax, lengthOf })) {
+  for (const chunk of chunkRows(starts, { rowsMax, lengthOf })) {
     await transaction
       .insertInto("traced_calls")
       .values(
-        portion.map((start) => ({
+        chunk.map((start) => ({
           project_id: start.projectId,
           id: start.id,
           created_by: start.createdBy,
@@ -108,11 +108,11 @@ async function writeStarts(transaction: Transaction<Schema>, starts: readonly Ca
 async function writeEnds(transaction: Transaction<Schema>, ends: readonly CallEnd[]): Promise<void> {
   const lengthOf = ({ ending, output, summary }: CallEnd): number =>
     ending.length + output.length + summary.length;
-  for (const portion of portions(ends, { rowsMax, lengthOf })) {
+  for (const chunk of chunkRows(ends, { rowsMax, lengthOf })) {
     await transaction
       .insertInto("traced_calls")
       .values(
-        portion.map((end) => ({
+        chunk.map((end) => ({
           project_id: end.projectId,
           id: end.id,
           created_by: end.createdBy,

@@ -4,7 +4,7 @@ import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
 import type { TableName, TableRow, TableStore } from "../../../base/domain/traces/traced-table.ts";
 import { sizeOf, nextSequence } from "../paging.ts";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 
 /** Maximum number of rows in a statement. */
@@ -16,18 +16,18 @@ export function createTableStore(database: Kysely<Schema>): TableStore {
     create: (table, rows) =>
       created(database, table, async (transaction) => {
         let index = 0;
-        for (const portion of portions(rows, { rowsMax, lengthOf: ({ value }) => value.length })) {
-          await insertContents(transaction, table, portion);
-          const digests = portion.map(({ digest }) => digest);
+        for (const chunk of chunkRows(rows, { rowsMax, lengthOf: ({ value }) => value.length })) {
+          await insertContents(transaction, table, chunk);
+          const digests = chunk.map(({ digest }) => digest);
           await insertDigests(transaction, table, { digests, from: index });
-          index += portion.length;
+          index += chunk.length;
         }
         return index;
       }),
     createOf: (table, rowDigests) =>
       created(database, table, async (transaction) => {
         let index = 0;
-        for (const digests of portions(rowDigests, { rowsMax, lengthOf: ({ length }) => length })) {
+        for (const digests of chunkRows(rowDigests, { rowsMax, lengthOf: ({ length }) => length })) {
           await requireContents(transaction, table, digests);
           await insertDigests(transaction, table, { digests, from: index });
           index += digests.length;
@@ -82,7 +82,7 @@ function created(
   fill: (transaction: Transaction<Schema>) => Promise<number>,
 ): Promise<void> {
   return database.transaction().execute(async (transaction) => {
-    await holdTables(transaction);
+    await lockTables(transaction);
     const isThere = await transaction
       .selectFrom("traced_tables")
       .select("digest")
@@ -99,7 +99,7 @@ function created(
 }
 
 /** Locks the project tables: other transactions that create tables, or remove unused rows, wait until this one ends. */
-export async function holdTables(transaction: Transaction<Schema>): Promise<void> {
+export async function lockTables(transaction: Transaction<Schema>): Promise<void> {
   await nextSequence(transaction, "traced tables");
 }
 

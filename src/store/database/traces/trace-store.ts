@@ -3,7 +3,7 @@ import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { TraceStore } from "../../../base/domain/traces/trace-store.ts";
 import type { Schema } from "../schema.ts";
 import { createCallStore } from "./call-store.ts";
-import { createTableStore, holdTables } from "./table-store.ts";
+import { createTableStore, lockTables } from "./table-store.ts";
 import { createTracedFileStore } from "./traced-file-store.ts";
 
 /** Maximum number of rows that one statement removes. */
@@ -31,7 +31,7 @@ export function createTraceStore(database: Kysely<Schema>): TraceStore {
 
 async function deleteCalls(database: Kysely<Schema>, projectId: string): Promise<void> {
   for (;;) {
-    const portion = database
+    const chunk = database
       .selectFrom("traced_calls")
       .select("id")
       .where("project_id", "=", projectId)
@@ -39,7 +39,7 @@ async function deleteCalls(database: Kysely<Schema>, projectId: string): Promise
     const { numDeletedRows } = await database
       .deleteFrom("traced_calls")
       .where("project_id", "=", projectId)
-      .where("id", "in", portion)
+      .where("id", "in", chunk)
       .executeTakeFirstOrThrow();
     if (numDeletedRows === 0n) return;
   }
@@ -72,7 +72,7 @@ async function deleteObjects(database: Kysely<Schema>, projectId: string): Promi
 /** Deletes tables first, then their unused rows, so that a concurrent publisher of the same table keeps every row. */
 async function deleteTables(database: Kysely<Schema>, projectId: string): Promise<void> {
   await database.deleteFrom("traced_tables").where("project_id", "=", projectId).execute();
-  await inPortions(
+  await deleteInChunks(
     database,
     () => sql`
       delete from traced_table_rows where project_id = ${projectId} and (table_digest, row_index) in (
@@ -84,7 +84,7 @@ async function deleteTables(database: Kysely<Schema>, projectId: string): Promis
         limit ${rowsMax}
       )`,
   );
-  await inPortions(
+  await deleteInChunks(
     database,
     () => sql`
       delete from traced_rows where project_id = ${projectId} and digest in (
@@ -99,10 +99,10 @@ async function deleteTables(database: Kysely<Schema>, projectId: string): Promis
 }
 
 /** Deletes in chunks, one transaction each, during which nobody creates a table. */
-async function inPortions(database: Kysely<Schema>, deletion: () => RawBuilder<unknown>): Promise<void> {
+async function deleteInChunks(database: Kysely<Schema>, deletion: () => RawBuilder<unknown>): Promise<void> {
   for (;;) {
     const count = await database.transaction().execute(async (transaction) => {
-      await holdTables(transaction);
+      await lockTables(transaction);
       const { numAffectedRows = 0n } = await deletion().execute(transaction);
       return numAffectedRows;
     });

@@ -13,7 +13,7 @@ import type {
 } from "../../../base/domain/webhooks/webhook.ts";
 import { pendingMax } from "../../../base/domain/webhooks/webhook-store.ts";
 import type { Connection } from "../dialect.ts";
-import { portions } from "../chunks.ts";
+import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { disableWebhook } from "./webhook-rows.ts";
 import { eventsOf, type EventRecord, type SubscribedWebhook } from "./events-of.ts";
@@ -149,9 +149,9 @@ async function addEvents(
     tried_since: at.toISOString(),
     due_at: at.toISOString(),
   }));
-  for (const portion of portions(rows, { rowsMax, lengthOf: ({ subject }) => subject.length }))
+  for (const chunk of chunkRows(rows, { rowsMax, lengthOf: ({ subject }) => subject.length }))
     await transaction
       .insertInto("webhook_deliveries")
-      .values([...portion])
+      .values([...chunk])
       .execute();
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { always } from "../../../base/domain/feedback-query/condition.ts";
 import { type Random, seededRandom } from "../../../base/domain/random.ts";
-import type { StandingOrder } from "../../../base/domain/rewards/stored-rule.ts";
+import type { AutomaticOrder } from "../../../base/domain/rewards/stored-rule.ts";
 import { answerId, feedbackMark, type TrainingSource } from "../../../base/domain/rewards/training-source.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
@@ -22,7 +22,7 @@ import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { gatherFeedback } from "../gather-feedback.ts";
 import { rewardSettings } from "../settings.ts";
 import { refTo, thumb, thumbs } from "../testing/samples.ts";
-import { StandingRules } from "./automatic-rules.ts";
+import { AutomaticRules } from "./automatic-rules.ts";
 
 const anyJob = { entity: null, modelId: null, kind: null, state: null } as const;
 const page = { ...firstPage, limit: 100 };
@@ -39,10 +39,10 @@ class World {
     this.stores = stores;
   }
 
-  async begin(order: Partial<StandingOrder> = {}): Promise<void> {
+  async begin(order: Partial<AutomaticOrder> = {}): Promise<void> {
     const { models, rules } = this.stores;
     await models.create(sampleModel("m"), sampleVersion("m", 0));
-    const standing: StandingOrder = {
+    const standing: AutomaticOrder = {
       modelId: "m",
       filter: null,
       since: null,
@@ -65,7 +65,7 @@ class World {
    *
    * @param dies called before and after each of its writes; throws to let the server die there
    */
-  async server(dies: () => void = () => undefined): Promise<StandingRules> {
+  async server(dies: () => void = () => undefined): Promise<AutomaticRules> {
     const { stores, clock } = this;
     await stores.servers.delete(`s${this.#serverCount}`);
     const id = `s${++this.#serverCount}`;
@@ -79,7 +79,7 @@ class World {
         return result;
       };
     const { rules, jobs } = stores;
-    return new StandingRules({
+    return new AutomaticRules({
       ...stores,
       rules: {
         ...rules,
@@ -128,7 +128,7 @@ class World {
     await feedback.replace("team/games", id, content, this.clock.now());
   }
 
-  async look(server?: StandingRules): Promise<void> {
+  async look(server?: AutomaticRules): Promise<void> {
     await (server ?? (await this.server())).look(new AbortController().signal);
   }
 
@@ -295,7 +295,7 @@ for (const seed of searchSeeds(5))
     const answers: string[] = [];
     for (let turn = 0; turn < 60; turn++) {
       world.clock.step(1000);
-      await happen(world, random, answers, () => `a${++answerCount}`);
+      await applyRandomEvent(world, random, answers, () => `a${++answerCount}`);
     }
     // No server dies any more, and the rule has seen the failure.
     await world.stores.rules.setPaused("r", false, world.clock.now());
@@ -318,7 +318,12 @@ for (const seed of searchSeeds(5))
   });
 
 /** Makes a random event: answers, feedback, a server that dies, or the end of jobs. */
-async function happen(world: World, random: Random, answers: string[], newId: () => string): Promise<void> {
+async function applyRandomEvent(
+  world: World,
+  random: Random,
+  answers: string[],
+  newId: () => string,
+): Promise<void> {
   const any = (): string => answers[random.index(answers.length)] ?? "";
   const chance = random.index(10);
   if (answers.length === 0 || chance === 0) {

@@ -6,9 +6,9 @@ import { isTerminal } from "../../../base/domain/job.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ModelStore } from "../../../base/domain/model.ts";
 import type {
-  StandingProgress,
+  AutomaticProgress,
   RuleStore,
-  StandingOrder,
+  AutomaticOrder,
   StoredRule,
 } from "../../../base/domain/rewards/stored-rule.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -17,11 +17,11 @@ import type { Logger } from "../../../base/telemetry/logger.ts";
 import { oldestStep } from "../gather-feedback.ts";
 import { ruleCondition } from "../rule-condition.ts";
 import type { RewardSettings } from "../settings.ts";
-import { readOn, type StandingTask } from "./read-on.ts";
-import { dayMs, standingState } from "./automatic-state.ts";
-import { trainOn, type TrainDependencies } from "./train-on.ts";
+import { readNewFeedback, type AutomaticTask } from "./read-new-feedback.ts";
+import { dayMs, automaticState } from "./automatic-state.ts";
+import { createAutomaticJob, type TrainDependencies } from "./create-automatic-job.ts";
 
-export interface StandingDependencies extends TrainDependencies {
+export interface AutomaticDependencies extends TrainDependencies {
   readonly rules: RuleStore;
   readonly jobs: Pick<JobStore, "find">;
   readonly models: Pick<ModelStore, "newestVersion">;
@@ -36,8 +36,8 @@ export interface StandingDependencies extends TrainDependencies {
 /** Number of feedback pages that one rule reads before the next one's turn. */
 const pagesMax = 10;
 
-export class StandingRules implements Service {
-  readonly #dependencies: StandingDependencies;
+export class AutomaticRules implements Service {
+  readonly #dependencies: AutomaticDependencies;
   #looking: Promise<void> = Promise.resolve();
   readonly #life = serviceOf("standing rules", {
     start: async (signal) => {
@@ -46,7 +46,7 @@ export class StandingRules implements Service {
     stop: () => this.#looking,
   });
 
-  constructor(dependencies: StandingDependencies) {
+  constructor(dependencies: AutomaticDependencies) {
     this.#dependencies = dependencies;
   }
 
@@ -79,7 +79,7 @@ export class StandingRules implements Service {
       if (rule.standing === null) continue;
       const hold = { ruleId: rule.id, owner: server, updatedAt: rule.updatedAt };
       try {
-        await this.#lookAt(rule, rule.standing, hold, signal);
+        await this.#runRule(rule, rule.standing, hold, signal);
       } catch (error) {
         const message =
           error instanceof ServiceError ? error.message : "An error of the server; its log says more.";
@@ -89,10 +89,10 @@ export class StandingRules implements Service {
     }
   }
 
-  async #lookAt(
+  async #runRule(
     stored: StoredRule,
-    order: StandingOrder,
-    hold: StandingTask["hold"],
+    order: AutomaticOrder,
+    hold: AutomaticTask["hold"],
     signal: AbortSignal,
   ): Promise<void> {
     const { rules, clock, models, conditionOf } = this.#dependencies;
@@ -106,7 +106,7 @@ export class StandingRules implements Service {
     if (newest === null || before === null) return;
     if (await this.#pausesFor(stored, hold, before)) return;
     const span = { since: order.since, until: null };
-    const task: StandingTask = {
+    const task: AutomaticTask = {
       hold,
       rule: stored.rule,
       model: { id: order.modelId, projectId: `${stored.entity}/${stored.project}` },
@@ -119,17 +119,17 @@ export class StandingRules implements Service {
     if (progress === null || signal.aborted) return;
     const isTraining = await this.#isTraining(progress);
     const now = clock.now();
-    const state = standingState({ order, isPaused: false, progress, isTraining, now });
+    const state = automaticState({ order, isPaused: false, progress, isTraining, now });
     if (state.kind !== "ready") return;
     const tokensMax = order.tokensPerDay === null ? Infinity : order.tokensPerDay - state.tokenCount;
     await this.#train({ ...task, cursor: progress.cursor }, order, tokensMax);
   }
 
   /** @returns null if the rule no longer belongs to this server */
-  async #read(task: StandingTask, signal: AbortSignal): Promise<true | null> {
+  async #read(task: AutomaticTask, signal: AbortSignal): Promise<true | null> {
     let { cursor } = task;
     for (let page = 0; page < pagesMax && !signal.aborted; page++) {
-      const read = await readOn(this.#dependencies, { ...task, cursor });
+      const read = await readNewFeedback(this.#dependencies, { ...task, cursor });
       if (read === null) return null;
       ({ cursor } = read);
       if (!read.hasMore) break;
@@ -137,9 +137,9 @@ export class StandingRules implements Service {
     return true;
   }
 
-  async #train(task: StandingTask, order: StandingOrder, tokensMax: number): Promise<void> {
+  async #train(task: AutomaticTask, order: AutomaticOrder, tokensMax: number): Promise<void> {
     try {
-      const jobId = await trainOn(this.#dependencies, task, order, { tokensMax });
+      const jobId = await createAutomaticJob(this.#dependencies, task, order, { tokensMax });
       if (jobId !== null)
         this.#dependencies.logger.info({ ruleId: task.hold.ruleId, jobId }, "a standing rule made a job");
     } catch (error) {
@@ -151,8 +151,8 @@ export class StandingRules implements Service {
   /** Pauses a rule whose last jobs all failed, since it would otherwise fail forever. */
   async #pausesFor(
     { updatedAt }: StoredRule,
-    hold: StandingTask["hold"],
-    { jobs }: StandingProgress,
+    hold: AutomaticTask["hold"],
+    { jobs }: AutomaticProgress,
   ): Promise<boolean> {
     const { failuresMax } = this.#dependencies.settings;
     const newest = jobs.filter(({ createdAt }) => createdAt >= updatedAt).slice(0, failuresMax);
@@ -164,7 +164,7 @@ export class StandingRules implements Service {
     return true;
   }
 
-  async #isTraining({ lastJob }: StandingProgress): Promise<boolean> {
+  async #isTraining({ lastJob }: AutomaticProgress): Promise<boolean> {
     const job = lastJob === null ? null : await this.#dependencies.jobs.find(lastJob.id);
     return job !== null && !isTerminal(job.state);
   }

@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type {
-  StandingJob,
-  StandingOrder,
-  StandingProgress,
+  AutomaticJob,
+  AutomaticOrder,
+  AutomaticProgress,
 } from "../../../base/domain/rewards/stored-rule.ts";
 import { resolveTrainingConfig } from "../../../base/domain/training-config.ts";
-import { type StandingFacts, standingState } from "./automatic-state.ts";
+import { type AutomaticFacts, automaticState } from "./automatic-state.ts";
 
 const now = new Date(Date.UTC(2026, 10, 21, 12));
 
 /** Returns a job created this many minutes ago. */
-function job(minutes: number, tokenCount = 100): StandingJob {
+function job(minutes: number, tokenCount = 100): AutomaticJob {
   return { id: `j${minutes}`, createdAt: new Date(now.getTime() - minutes * 60_000), tokenCount };
 }
 
 function check(
-  facts: Partial<Omit<StandingFacts, "order" | "progress">> & {
-    readonly order?: Partial<StandingOrder>;
-    readonly progress?: Partial<StandingProgress>;
+  facts: Partial<Omit<AutomaticFacts, "order" | "progress">> & {
+    readonly order?: Partial<AutomaticOrder>;
+    readonly progress?: Partial<AutomaticProgress>;
   },
   expected: readonly [kind: string, minutes: number | null, reason?: RegExp],
 ): void {
-  const order: StandingOrder = {
+  const order: AutomaticOrder = {
     modelId: "m",
     filter: null,
     since: null,
@@ -44,7 +44,7 @@ function check(
     fault: null,
     ...facts.progress,
   };
-  const state = standingState({ isPaused: false, isTraining: false, now, ...facts, order, progress });
+  const state = automaticState({ isPaused: false, isTraining: false, now, ...facts, order, progress });
   const minutes = state.nextJobAt === null ? null : (state.nextJobAt.getTime() - now.getTime()) / 60_000;
   assert.deepEqual([state.kind, minutes], expected.slice(0, 2));
   if (expected[2] !== undefined) assert.match(state.reason, expected[2]);

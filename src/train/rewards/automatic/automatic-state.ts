@@ -1,11 +1,11 @@
 // Status of an automatic rule and when its next job may start. Pure.
 import type {
-  StandingJob,
-  StandingOrder,
-  StandingProgress,
+  AutomaticJob,
+  AutomaticOrder,
+  AutomaticProgress,
 } from "../../../base/domain/rewards/stored-rule.ts";
 
-export interface StandingState {
+export interface AutomaticState {
   /** `ready` creates its next job at the next round of a server. */
   readonly kind: "paused" | "collecting" | "training" | "waiting" | "ready";
   /** Reason for people. */
@@ -19,22 +19,28 @@ export interface StandingState {
 
 export const dayMs = 24 * 3600 * 1000;
 
-export interface StandingFacts {
-  readonly order: StandingOrder;
+export interface AutomaticFacts {
+  readonly order: AutomaticOrder;
   readonly isPaused: boolean;
-  readonly progress: StandingProgress;
+  readonly progress: AutomaticProgress;
   /** True if its newest job has not ended. */
   readonly isTraining: boolean;
   readonly now: Date;
 }
 
-export function standingState({ order, isPaused, progress, isTraining, now }: StandingFacts): StandingState {
+export function automaticState({
+  order,
+  isPaused,
+  progress,
+  isTraining,
+  now,
+}: AutomaticFacts): AutomaticState {
   const { jobs, readyCount, fault } = progress;
   const tokenCount = jobs.reduce((sum, job) => sum + job.tokenCount, 0);
   const earliest = earliestJob(order, progress);
   const nextJobAt = earliest !== null && earliest > now ? earliest : null;
   const counted = { jobCount: jobs.length, tokenCount };
-  const stateOf = (kind: StandingState["kind"], reason: string): StandingState => {
+  const stateOf = (kind: AutomaticState["kind"], reason: string): AutomaticState => {
     const why = fault === null ? reason : `${reason} The last time something was in the way: ${fault}`;
     return { kind, reason: why, nextJobAt: kind === "paused" ? null : nextJobAt, ...counted };
   };
@@ -50,7 +56,7 @@ export function standingState({ order, isPaused, progress, isTraining, now }: St
 }
 
 /** Returns when all limits allow another job; null if they already do. */
-function earliestJob(order: StandingOrder, progress: StandingProgress): Date | null {
+function earliestJob(order: AutomaticOrder, progress: AutomaticProgress): Date | null {
   const times = [
     afterLast(order, progress),
     afterJobs(order, progress.jobs),
@@ -60,17 +66,17 @@ function earliestJob(order: StandingOrder, progress: StandingProgress): Date | n
   return known.length === 0 ? null : new Date(Math.max(...known));
 }
 
-function afterLast({ secondsBetween }: StandingOrder, { lastJob }: StandingProgress): number | null {
+function afterLast({ secondsBetween }: AutomaticOrder, { lastJob }: AutomaticProgress): number | null {
   return lastJob === null ? null : lastJob.createdAt.getTime() + secondsBetween * 1000;
 }
 
 /** @param jobs jobs of the last day, newest first */
-function afterJobs({ jobsPerDay }: StandingOrder, jobs: readonly StandingJob[]): number | null {
+function afterJobs({ jobsPerDay }: AutomaticOrder, jobs: readonly AutomaticJob[]): number | null {
   const job = jobs.length < jobsPerDay ? undefined : jobs[jobsPerDay - 1];
   return job === undefined ? null : job.createdAt.getTime() + dayMs;
 }
 
-function afterTokens({ tokensPerDay }: StandingOrder, jobs: readonly StandingJob[]): number | null {
+function afterTokens({ tokensPerDay }: AutomaticOrder, jobs: readonly AutomaticJob[]): number | null {
   let tokenCount = 0;
   for (const job of jobs) {
     tokenCount += job.tokenCount;
@@ -79,7 +85,7 @@ function afterTokens({ tokensPerDay }: StandingOrder, jobs: readonly StandingJob
   return null;
 }
 
-function waitReason(order: StandingOrder, progress: StandingProgress, next: Date): string {
+function waitReason(order: AutomaticOrder, progress: AutomaticProgress, next: Date): string {
   const at = next.getTime();
   if (at === afterTokens(order, progress.jobs))
     return `Its jobs of the last 24 hours have the ${order.tokensPerDay} tokens that they may (tokens_per_day).`;

@@ -9,7 +9,7 @@ import { type FeedbackJobDependencies, readFeedback } from "../feedback-jobs.ts"
 import { gather, type Gathered, oldestStep } from "../gather-feedback.ts";
 import type { LeftOut } from "../groups/judge-answers.ts";
 import { type FeedbackSpan, preferenceCondition } from "../rule-condition.ts";
-import type { SubmitJob } from "../automatic/train-on.ts";
+import type { SubmitJob } from "../automatic/create-automatic-job.ts";
 import { planPreferences, type PreferencePlan } from "./plan-preferences.ts";
 import { type PreferenceLines, writePreferences } from "./preference-lines.ts";
 

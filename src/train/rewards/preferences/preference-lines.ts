@@ -10,7 +10,7 @@ import type { AnswerMessages, PreferenceExample } from "../../../base/domain/pre
 import { answerId, feedbackMark, type TrainingSource } from "../../../base/domain/rewards/training-source.ts";
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
-import { beginningOf } from "../answer-texts.ts";
+import { previewText } from "../answer-texts.ts";
 import { type LeftOut, leftOutAnswer, type LeftOutReason, type PlanInput } from "../groups/judge-answers.ts";
 import { choiceRecord, messagesOf } from "../groups/recorded-trajectory.ts";
 import { personOf } from "../scoring/opinions.ts";
@@ -128,8 +128,8 @@ async function readPreference(
     },
     shown: {
       promptHash,
-      chosen: chosen && { ...chosen, text: beginningOf(sides.chosen?.text ?? "") },
-      rejected: rejected && { ...rejected, text: beginningOf(sides.rejected?.text ?? "") },
+      chosen: chosen && { ...chosen, text: previewText(sides.chosen?.text ?? "") },
+      rejected: rejected && { ...rejected, text: previewText(sides.rejected?.text ?? "") },
     },
   };
 }

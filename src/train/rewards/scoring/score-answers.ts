@@ -38,8 +38,8 @@ export function scoreAnswers(
 ): readonly AnswerScore[] {
   const byTerm = terms.map((term) =>
     term.kind === "preference"
-      ? preferred(term, answers, positionOf)
-      : answers.map((records) => valued(term, records)),
+      ? scoreByPreferences(term, answers, positionOf)
+      : answers.map((records) => scoreByValues(term, records)),
   );
   return answers.map((_, answer) =>
     combined(
@@ -50,7 +50,7 @@ export function scoreAnswers(
 }
 
 /** Returns the mean of people's values. */
-function valued(term: ValueTerm, records: readonly FeedbackRecord[]): TermResult | null {
+function scoreByValues(term: ValueTerm, records: readonly FeedbackRecord[]): TermResult | null {
   const opinions = records.flatMap((record): readonly Opinion<number>[] => {
     const said = termValue(term, record);
     return said === null ? [] : [{ record, said }];
@@ -70,7 +70,7 @@ interface Preference {
 }
 
 /** Returns, for each compared answer, the probability that it would be preferred to an average one. */
-function preferred(
+function scoreByPreferences(
   term: PreferenceTerm,
   answers: readonly (readonly FeedbackRecord[])[],
   positionOf: (reference: string) => number | null,

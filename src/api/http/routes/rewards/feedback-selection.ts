@@ -4,7 +4,7 @@ import type { FastifyRequest } from "fastify";
 import type { Caller } from "../../../../base/domain/access.ts";
 import type { JobDraft, JobTask } from "../../../../base/domain/job.ts";
 import type { RewardRule } from "../../../../base/domain/rewards/reward-rule.ts";
-import type { SubmitJob } from "../../../../train/rewards/automatic/train-on.ts";
+import type { SubmitJob } from "../../../../train/rewards/automatic/create-automatic-job.ts";
 import { locate } from "../../../wire/field-paths.ts";
 import type { FeedbackRequest, CreatedJob } from "../../../wire/rewards/feedback-job.ts";
 import { readFilter } from "../../../wire/rewards/feedback-filter.ts";

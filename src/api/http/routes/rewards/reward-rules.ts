@@ -1,6 +1,6 @@
 // Reward rules: create, list, change, delete, and pause automatic ones.
 import type { FastifyInstance } from "fastify";
-import type { StandingOrder, StoredRule } from "../../../../base/domain/rewards/stored-rule.ts";
+import type { AutomaticOrder, StoredRule } from "../../../../base/domain/rewards/stored-rule.ts";
 import { pageBody, pageRequest, pageSchema } from "../../../wire/page.ts";
 import { readFilter } from "../../../wire/rewards/feedback-filter.ts";
 import {
@@ -22,7 +22,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
   });
   const bodyOf = async (rule: StoredRule) =>
     rewardRuleAnswer.body({ ...rule, state: await rewards.stateOf(rule) });
-  const checkFilter = (standing: StandingOrder | null): void =>
+  const checkFilter = (standing: AutomaticOrder | null): void =>
     void readFilter(standing?.filter, feedback.queryLimits, ["standing", "filter"]);
   const one = { answer: "The rule.", json: rewardRuleAnswer.schema };
   on(

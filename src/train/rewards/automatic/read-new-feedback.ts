@@ -4,7 +4,7 @@ import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback-store.ts";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { readCallReference } from "../../../base/domain/recordings/call-reference.ts";
-import type { RuleNote, RuleStore, StandingHold } from "../../../base/domain/rewards/stored-rule.ts";
+import type { RuleNote, RuleStore, AutomaticHold } from "../../../base/domain/rewards/stored-rule.ts";
 import { gatherFeedback, type GatherDependencies, type Gathered } from "../gather-feedback.ts";
 import type { PlanInput } from "../groups/judge-answers.ts";
 import { readCalls } from "../groups/recorded-calls.ts";
@@ -16,8 +16,8 @@ export interface ReadDependencies extends GatherDependencies {
 }
 
 /** An automatic rule with everything needed to run it. */
-export interface StandingTask extends Pick<PlanInput, "rule" | "model" | "stepMin"> {
-  readonly hold: StandingHold;
+export interface AutomaticTask extends Pick<PlanInput, "rule" | "model" | "stepMin"> {
+  readonly hold: AutomaticHold;
   /** Condition on the feedback that it reads. */
   readonly condition: Condition;
   /** Position up to which it has read. */
@@ -32,9 +32,9 @@ const [recordsMax, recordsOfPromptMax] = [500, 1000];
  *
  * @returns whether more remain, and the new position; null if the rule was changed or now belongs to another server
  */
-export async function readOn(
+export async function readNewFeedback(
   dependencies: ReadDependencies,
-  task: StandingTask,
+  task: AutomaticTask,
 ): Promise<{ readonly hasMore: boolean; readonly cursor: number | null } | null> {
   const { feedback, rules } = dependencies;
   const { model, condition, cursor, hold } = task;
@@ -50,7 +50,7 @@ export async function readOn(
     page.items.map(({ id }) => id),
   );
   const touched = new Set([...earlier, ...notes.map(({ promptHash }) => promptHash)]);
-  const looked = await lookAt(dependencies, task, touched, (hash) =>
+  const looked = await examinePrompts(dependencies, task, touched, (hash) =>
     notes.filter(({ promptHash }) => promptHash === hash).map(({ feedbackId }) => feedbackId),
   );
   const ready = new Set(looked.plan.groups.map(({ promptHash }) => promptHash));
@@ -66,7 +66,7 @@ export async function readOn(
 /** Returns the prompt of each record whose answer is one of the model's; skips all other records. */
 async function notesOn(
   { completions }: ReadDependencies,
-  { rule, model }: StandingTask,
+  { rule, model }: AutomaticTask,
   records: readonly FeedbackRecord[],
 ): Promise<readonly RuleNote[]> {
   const calls = await readCalls(completions, rule, model.projectId, records);
@@ -82,9 +82,9 @@ async function notesOn(
  *
  * @param newIds feedback of a prompt that is not noted yet
  */
-export async function lookAt(
+export async function examinePrompts(
   dependencies: Pick<ReadDependencies, "feedback" | "rules" | keyof GatherDependencies>,
-  task: StandingTask,
+  task: AutomaticTask,
   promptHashes: Iterable<string>,
   newIds: (promptHash: string) => readonly string[] = () => [],
 ): Promise<Gathered> {
@@ -102,7 +102,7 @@ const findsMax = 50;
 /** Returns the records that exist, oldest first. */
 async function recordsOf(
   { feedback }: Pick<ReadDependencies, "feedback">,
-  { model }: StandingTask,
+  { model }: AutomaticTask,
   ids: readonly string[],
 ): Promise<readonly FeedbackRecord[]> {
   const records: FeedbackRecord[] = [];

@@ -4,7 +4,7 @@
 const requestsMax = 4;
 
 /** Runs the work on each item, a few at a time. After an error it starts no more, and throws once all have ended. */
-export async function eachAtOnce<Item>(
+export async function forEachConcurrently<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {

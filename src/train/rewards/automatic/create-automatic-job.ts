@@ -3,11 +3,11 @@
 import type { Clock } from "../../../base/domain/clock.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobCreation, JobDraft } from "../../../base/domain/job.ts";
-import type { RuleStore, StandingOrder } from "../../../base/domain/rewards/stored-rule.ts";
+import type { RuleStore, AutomaticOrder } from "../../../base/domain/rewards/stored-rule.ts";
 import { newJob } from "../../jobs/new-job.ts";
 import { cutToJob, writeGroups } from "../groups/group-lines.ts";
 import type { RewardSettings } from "../settings.ts";
-import { lookAt, type ReadDependencies, type StandingTask } from "./read-on.ts";
+import { examinePrompts, type ReadDependencies, type AutomaticTask } from "./read-new-feedback.ts";
 
 export interface TrainDependencies extends ReadDependencies {
   readonly rules: Pick<RuleStore, "advance" | "notesOf" | "notedPrompts" | "readyPrompts">;
@@ -31,16 +31,16 @@ const spareShare = 1.5;
  * @returns the job's id; null if there are too few groups after all
  * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile
  */
-export async function trainOn(
+export async function createAutomaticJob(
   dependencies: TrainDependencies,
-  task: StandingTask,
-  order: StandingOrder,
+  task: AutomaticTask,
+  order: AutomaticOrder,
   { tokensMax }: { readonly tokensMax: number },
 ): Promise<string | null> {
   const { rules, completions, submit, clock, settings } = dependencies;
   const { hold, model, cursor } = task;
   const hashes = await rules.readyPrompts(hold.ruleId, Math.ceil(order.groupsMax * spareShare));
-  const gathered = await lookAt(dependencies, task, hashes);
+  const gathered = await examinePrompts(dependencies, task, hashes);
   const found = new Set(gathered.plan.groups.map(({ promptHash }) => promptHash));
   const prompts = new Map(hashes.filter((hash) => !found.has(hash)).map((hash) => [hash, false]));
   if (prompts.size > 0) await rules.advance(hold, { from: cursor, to: cursor, notes: [], prompts });
