@@ -127,7 +127,7 @@ function checkedChoices<Choices extends Partial<KeyChoices>>(
   if (name !== null) refuseText("name", name);
   requireValidLimits(choices);
   if (expiresAt !== null && Number.isNaN(expiresAt.getTime()))
-    throw invalid("expiresAt", "`expiresAt` is a day or an hour that there is not.");
+    throw invalid("expiresAt", "`expiresAt` is not a valid date and time.");
   if (expiresAt !== null && expiresAt <= now)
     throw invalid(
       "expiresAt",

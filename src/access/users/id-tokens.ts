@@ -86,10 +86,10 @@ export function createIdTokens({
 async function findKeys(issuer: string): Promise<JWTVerifyGetKey> {
   const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const answer = await ask(place, { signal: AbortSignal.timeout(issuerWaitMs) });
-  if (!answer.ok) throw new Error(`${place} was answered with ${answer.status}`);
+  if (!answer.ok) throw new Error(`${place} answered with ${answer.status}`);
   const found = (await answer.json()) as { readonly issuer?: unknown; readonly jwks_uri?: unknown };
   // OpenID Connect Discovery 1.0, section 4.3: the document must name the same issuer.
-  if (found.issuer !== issuer) throw new Error(`${place} is of the issuer ${quoted(String(found.issuer))}`);
+  if (found.issuer !== issuer) throw new Error(`${place} names the issuer ${quoted(String(found.issuer))}`);
   if (typeof found.jwks_uri !== "string" || !URL.canParse(found.jwks_uri))
     throw new Error(`${place} names no jwks_uri`);
   return createRemoteJWKSet(new URL(found.jwks_uri), { timeoutDuration: issuerWaitMs, [customFetch]: ask });
@@ -110,7 +110,7 @@ async function ask(
 function refusalOf(error: unknown, issuer: string): ServiceError {
   if (error instanceof errors.JWTExpired) return new TokenExpired();
   if (error instanceof errors.JWTClaimValidationFailed)
-    return unauthorized(`The token does not hold here: ${error.message}`);
+    return unauthorized(`The token is not valid here: ${error.message}`);
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed)
     return unauthorized("The token is not signed by the issuer of this server's users");
   if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError))
@@ -121,7 +121,7 @@ function refusalOf(error: unknown, issuer: string): ServiceError {
 function cannotAsk(issuer: string, error: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
-    message: `The issuer ${issuer} cannot be asked for its keys (${error instanceof Error ? error.message : String(error)}), so that no token can be checked.`,
+    message: `The issuer ${issuer} cannot be reached for its keys (${error instanceof Error ? error.message : String(error)}), so no token can be verified.`,
     retryAfterSeconds: issuerPauseMs / 1000,
   });
 }

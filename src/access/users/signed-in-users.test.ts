@@ -173,7 +173,7 @@ test("makes users wait for an unreachable issuer, without contacting it for each
   for (const spoil of refusals) {
     spoil();
     const before = from.askedCount();
-    const refusal = { code: "unavailable", retryAfterSeconds: 10, message: /cannot be asked for its keys/ };
+    const refusal = { code: "unavailable", retryAfterSeconds: 10, message: /cannot be reached for its keys/ };
     await Promise.all([assert.rejects(ofToken(token), refusal), assert.rejects(ofToken(token), refusal)]);
     await assert.rejects(ofToken(token), refusal);
     assert.equal(from.askedCount(), before + 1);

@@ -44,7 +44,7 @@ function referenceFaults(reference: string, location: readonly string[]): readon
   const parsed = parseReference(reference);
   const wrong = parsed.isValid ? "it must be of an object" : parsed.reason;
   if (specName(reference) !== null) return textFaults(location, reference, 2048);
-  const message = `${quoted(reference)} is no reference of an annotation spec: ${wrong}`;
+  const message = `${quoted(reference)} is not a reference of an annotation spec: ${wrong}`;
   return [{ location, message, type: "value_error" }];
 }
 
@@ -74,7 +74,7 @@ function repeatedNames(scorerRefs: readonly string[], questions: readonly Questi
       seen.add(name);
       return [];
     }
-    const message = `another question of the queue has the name ${quoted(name)}; give each a name of its own`;
+    const message = `another question of the queue has the name ${quoted(name)}; give each a unique name`;
     return [{ location, message, type: "value_error" }];
   });
 }

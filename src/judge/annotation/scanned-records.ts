@@ -41,6 +41,6 @@ export async function* scannedRecords(
 }
 
 function tooSlow(timeMs: number): ServiceError {
-  const message = `The project's feedback was not gone through within ${timeMs / 1000} s, and the request was ended.`;
+  const message = `Reading the project's feedback took longer than ${timeMs / 1000} s, and the request was cancelled.`;
   return new ServiceError({ code: "too_slow", message });
 }

@@ -120,7 +120,7 @@ function readReference(
   }
   const parsed = parseReference(text);
   if (!parsed.isValid) {
-    const message = `${field} is ${quoted(text)}, which is no reference: ${parsed.reason}`;
+    const message = `${field} is ${quoted(text)}, which is not a reference: ${parsed.reason}`;
     faults.push(fault([field], message));
     return null;
   }

@@ -134,8 +134,7 @@ export function createSweeper(dependencies: SweeperDependencies): Sweeper {
         if (settings.auditDays > 0)
           await dependencies.trimAudit(new Date(clock.now().getTime() - settings.auditDays * dayMs));
       } catch (error) {
-        if (!signal.aborted)
-          logger.warn({ err: error }, "what does not stay could not be removed; trying again");
+        if (!signal.aborted) logger.warn({ err: error }, "expired data could not be removed; trying again");
       }
       // Rejects when the service stops.
       await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
@@ -181,7 +180,7 @@ function tell(
 ): void {
   counters.items.increase({ kind }, itemCount);
   counters.bytes.increase({ kind }, byteCount);
-  logger.info({ kind, entity, count: itemCount, bytes: byteCount }, "removed what does not stay");
+  logger.info({ kind, entity, count: itemCount, bytes: byteCount }, "removed expired data");
   audit.record({
     time: clock.now(),
     keyId: null,

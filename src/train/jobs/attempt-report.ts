@@ -171,10 +171,10 @@ export function createReport(
         return update({ gradientStepCount: stepCount, savedStepCount: stepCount }, isFurther);
       }
       case "warned":
-        logger.warn({ warning: event.warning }, "a job was warned of");
+        logger.warn({ warning: event.warning }, "a job reported a warning");
         return jobs.addWarning(jobId, event.warning);
       case "noted":
-        return logger.warn({ note: event.message }, "an attempt noted something");
+        return logger.warn({ note: event.message }, "an attempt reported a note");
       default:
         return unreachable(event);
     }
@@ -182,7 +182,7 @@ export function createReport(
 }
 
 function notOwned(jobId: string): ServiceError {
-  const message = `The job ${jobId} does not run for this server any more; another may have taken it up.`;
+  const message = `The job ${jobId} no longer runs for this server; another server may have taken it.`;
   return new ServiceError({ code: "conflict", message });
 }
 

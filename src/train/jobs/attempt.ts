@@ -96,7 +96,10 @@ export class Attempt {
         this.#logger.error({ err: error }, "an attempt could not be settled; the job will be queued again");
       } else {
         kind = "leave";
-        this.#logger.warn({ err: error }, "the job went with its model, or is another's; nothing is written");
+        this.#logger.warn(
+          { err: error },
+          "the job was deleted or belongs to another server; nothing is written",
+        );
       }
     }
     this.#trace?.end(ended);
@@ -124,7 +127,7 @@ export class Attempt {
       if (assignment !== null) await runner.discard(assignment);
       await runner.discardWork(this.#job.id);
     } catch (error) {
-      this.#logger.warn({ err: error }, "what attempts kept could not be removed");
+      this.#logger.warn({ err: error }, "data kept between attempts could not be removed");
     }
   }
 
@@ -155,7 +158,7 @@ export class Attempt {
       for (const state of states) await runner.discardState(state);
       await models.dropTrainerStates(modelId, states);
     } catch (error) {
-      this.#logger.warn({ err: error, modelId }, "what older versions keep could not be removed");
+      this.#logger.warn({ err: error, modelId }, "training states of older versions could not be removed");
     }
   }
 

@@ -46,8 +46,7 @@ test("fails a job after its last attempt, and says why", async (t) => {
   const queue = await bench.start([lost], { pollMs: 10_000 });
   await bench.submit(queue, "a");
   for (let minute = 0; minute < 20; minute++) await bench.clock.advance(60_000);
-  const message =
-    "The job was given up after 20 attempts that were lost, the last one so: The training process died.";
+  const message = "The job was given up after 20 lost attempts. The last error: The training process died.";
   assert.equal(await bench.state("a"), "failed");
   assert.equal(await bench.message("a"), message);
   assert.deepEqual(await bench.events("a"), [["training_failed", { error_message: message }]]);

@@ -193,7 +193,9 @@ export class JobQueue implements Service {
     const { runner, logger } = this.#dependencies;
     await runner
       .discardWork(id)
-      .catch((error: unknown) => logger.warn({ err: error, jobId: id }, "work could not be removed"));
+      .catch((error: unknown) =>
+        logger.warn({ err: error, jobId: id }, "data kept between attempts could not be removed"),
+      );
   }
 
   /**
@@ -249,7 +251,7 @@ export class JobQueue implements Service {
       announcements.listen("job-queued", () => this.#wake()),
       announcements.listen("job-cancelled", (id) => {
         look(id).catch((error: unknown) =>
-          logger.warn({ err: error }, "what was announced of a job could not be looked at; it is later"),
+          logger.warn({ err: error }, "an announced change of a job could not be read; polling will find it"),
         );
       }),
     ];
@@ -325,7 +327,7 @@ export class JobQueue implements Service {
         for (const { attempt } of this.#attempts.values()) await attempt.look();
         await this.#rescue();
       } catch (error) {
-        logger.error({ err: error }, "what others do to jobs could not be looked at; trying again");
+        logger.error({ err: error }, "changes of jobs by other servers could not be read; trying again");
       }
     }
   }
@@ -345,7 +347,7 @@ export class JobQueue implements Service {
     const rescuing = rescue();
     this.#rescuing = rescuing.catch(() => undefined);
     const jobIds = await rescuing;
-    if (jobIds.length > 0) logger.warn({ jobIds }, "jobs that nobody ran any more are queued again");
+    if (jobIds.length > 0) logger.warn({ jobIds }, "abandoned jobs are queued again");
     if (jobIds.length > 0) this.#wake();
   }
 

@@ -66,7 +66,7 @@ export function endingOf(
   // A job that saves more steps each time will complete, however often its process dies.
   if (hasAdvanced) return { kind: "retry", waitMs: backoffMs(0, settings) };
   if (lostCount + 1 >= settings.attemptsMax) {
-    const message = `The job was given up after ${lostCount + 1} attempts that were lost, the last one so: ${error.message}`;
+    const message = `The job was given up after ${lostCount + 1} lost attempts. The last error: ${error.message}`;
     return { kind: "end", state: "failed", message };
   }
   return { kind: "retry", waitMs: backoffMs(lostCount, settings) };
@@ -89,6 +89,6 @@ export const cancelled: Ending = { kind: "end", state: "cancelled", message: "Th
  */
 export function refusedStart(restartCount: number, settings: Pick<JobSettings, "startsMax">): Ending | null {
   if (restartCount < settings.startsMax) return null;
-  const message = `The job was started ${restartCount} times by servers that died while it ran, and kept no further step; it is not started again.`;
+  const message = `${restartCount} servers died in a row while the job ran, and no further step was saved; it is not started again.`;
   return { kind: "end", state: "failed", message };
 }

@@ -78,7 +78,7 @@ export class ServerLease implements Service {
     await servers
       .delete(this.id)
       .catch((error: unknown) =>
-        logger.warn({ err: error }, "the lease could not be given back; it runs out"),
+        logger.warn({ err: error }, "the lease could not be returned; it will expire"),
       );
   }
 

@@ -113,7 +113,7 @@ const pageMax = 500;
 function tooMuch(limit: number): ServiceError {
   const message =
     `More than ${limit} feedback records are asked for, the most that one request looks at. ` +
-    "Say since, until or a filter; or have a standing rule read them bit by bit.";
+    "Say since, until or a filter; or let an automatic rule read them gradually.";
   return new ServiceError({ code: "unsupported", message });
 }
 

@@ -72,7 +72,7 @@ export class RewardService {
     const { rules, clock, settings } = this.#dependencies;
     const projectId = `${place.entity}/${place.project}`;
     if (parseProjectId(projectId) === null) {
-      const message = `${quoted(projectId)} is no project; it must be <entity>/<project>.`;
+      const message = `${quoted(projectId)} is not a project; it must be <entity>/<project>.`;
       throw new ServiceError({
         code: "invalid",
         faults: [{ location: ["project"], message, type: "value_error" }],
@@ -128,7 +128,7 @@ export class RewardService {
   async setPaused(id: string, isPaused: boolean, caller: Caller): Promise<StoredRule> {
     const rule = await this.find(id, caller);
     if (rule.standing === null) {
-      const message = `The rule ${quoted(rule.name)} does not train by itself, so there is nothing to pause or resume.`;
+      const message = `The rule ${quoted(rule.name)} does not train automatically, so there is nothing to pause or resume.`;
       throw new ServiceError({ code: "conflict", message });
     }
     return found(

@@ -117,7 +117,7 @@ function* entryFaults(
       yield { place: [...place, String(index), "token"], message };
     }
     if (!isLogprob(entry["logprob"])) {
-      const message = `${cut(JSON.stringify(entry["logprob"]))} is no log-probability`;
+      const message = `${cut(JSON.stringify(entry["logprob"]))} is not a log-probability`;
       yield { place: [...place, String(index), "logprob"], message };
     }
   }
@@ -132,7 +132,7 @@ function isLogprob(value: Json | undefined): boolean {
 /** A prompt of exact tokens with an answer without any. */
 function promptWithoutAnswer(choice: JsonObject): readonly ChoiceFault[] {
   if ((idList(choice["prompt_token_ids"]) ?? []).length === 0) return [];
-  const message = "it has prompt_token_ids, and neither token_ids nor logprobs.content say what was answered";
+  const message = "it has prompt_token_ids, but neither token_ids nor logprobs.content gives the answer";
   return [{ place: ["token_ids"], message }];
 }
 

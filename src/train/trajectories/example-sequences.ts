@@ -72,7 +72,7 @@ export function exampleSequences(
     .map(({ sequence }) => sequence)
     .filter(({ mask }) => mask.includes(1));
   if (sequences.length > 0) return { sequences };
-  return { reason: "no_trainable_tokens", detail: "No assistant message of it trains." };
+  return { reason: "no_trainable_tokens", detail: "None of its assistant messages trains." };
 }
 
 /** True if a message is an answer to learn; clients give weight 0 to those that are only context. */

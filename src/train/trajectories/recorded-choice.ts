@@ -72,7 +72,7 @@ function tokenIdOf(entry: JsonObject, lookup: TokenLookup, vocabularySize: numbe
   if (id !== null && id < vocabularySize) return id;
   throw new ServiceError({
     code: "unsupported",
-    message: `The recorded token ${quoted(text)} is not one token of this model's vocabulary.`,
+    message: `The recorded token ${quoted(text)} is not a single token of this model's vocabulary.`,
   });
 }
 

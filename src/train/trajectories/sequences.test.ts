@@ -405,8 +405,8 @@ test("refuses records that contradict themselves or belong to another model", ()
     token_ids: [5],
     logprobs: { content: [{ token: "token_id:5", logprob }] },
   });
-  refused(withLogprob(3), /3 is no log-probability/);
-  refused(withLogprob(-1e308), /-1e\+308 is no log-probability/);
+  refused(withLogprob(3), /3 is not a log-probability/);
+  refused(withLogprob(-1e308), /-1e\+308 is not a log-probability/);
   checkRefused(
     trajectory([user("x")], {
       additionalHistories: [

@@ -10,7 +10,7 @@ import {
   type PooledClient,
   PostgresDriver,
 } from "../../../src/store/database/postgres/postgres-driver.ts";
-import { awayError, closedError } from "../../../src/store/database/postgres/postgres-errors.ts";
+import { unreachableError, closedError } from "../../../src/store/database/postgres/postgres-errors.ts";
 import { directSearches } from "../../../src/store/database/searches/searches.ts";
 import type { Schema } from "../../../src/store/database/schema.ts";
 import { SqliteSession } from "../../../src/store/database/sqlite/session.ts";
@@ -298,7 +298,7 @@ class SimulatedPool implements ClientPool {
   async take(untilMs: number): Promise<PooledClient> {
     const { scheduler } = this.#database;
     for (let pauseMs = 20; this.#database.isAwayFor(this.#process); pauseMs = Math.min(2 * pauseMs, 1000)) {
-      if (scheduler.nowMs >= untilMs) throw awayError("it does not answer");
+      if (scheduler.nowMs >= untilMs) throw unreachableError("it does not answer");
       await scheduler.pass(pauseMs, "database away", this.#process);
     }
     if (this.#isClosed) throw closedError();

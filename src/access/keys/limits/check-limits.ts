@@ -9,7 +9,7 @@ export function requireValidLimits(limits: Partial<KeyLimits>): void {
     const { maximum } = limitFields[limit];
     if (value === null) continue;
     if (Number.isInteger(value) && value >= 1 && value <= maximum) continue;
-    const message = `\`${limit}\` is ${value}; it must be a whole number from 1 to ${maximum}. For no limit take it away; to let nothing through, revoke the key.`;
+    const message = `\`${limit}\` is ${value}; it must be a whole number from 1 to ${maximum}. Remove it for no limit, or revoke the key to refuse all requests.`;
     const faults = [{ location: [limit], message, type: "value_error" }];
     throw new ServiceError({ code: "invalid", message, faults });
   }

@@ -70,7 +70,7 @@ const wrongChoices: readonly (readonly [string, object, string, RegExp])[] = [
     "a log-probability above 0",
     answered({ logprobs: { content: [entryOf("a", 3), entryOf("b", null)] } }),
     "logprobs.content.0.logprob",
-    /3 is no log-probability/,
+    /3 is not a log-probability/,
   ],
   [
     "an answer's token id outside the vocabulary",

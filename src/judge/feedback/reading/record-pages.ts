@@ -39,7 +39,7 @@ export async function* recordPages(
 }
 
 function unknownPlace(after: string): ServiceError {
-  const message = `after is ${quoted(after)}, which is not the id of a record of the project; use that of one that came before it`;
+  const message = `after is ${quoted(after)}, which is not the id of a record of the project; use the id of an earlier one`;
   return new ServiceError({
     code: "invalid",
     message: `${message}.`,

@@ -41,7 +41,9 @@ export const valueRules: { readonly [Name in Keyword]: Rule } = {
     const values = listOf(wanted);
     walk.spend(values.length);
     if (!values.some((one) => areEqual(one, value, walk))) {
-      walk.fault(`is none of ${values.slice(0, 20).map(shown).join(", ")}${values.length > 20 ? ", …" : ""}`);
+      walk.fault(
+        `is not one of ${values.slice(0, 20).map(shown).join(", ")}${values.length > 20 ? ", …" : ""}`,
+      );
     }
   },
   const: (wanted, value, walk) => {

@@ -177,7 +177,7 @@ test("rejects an artifact with a corrupt or missing piece", async (t) => {
     message: /pieces of "adapters\/m\/1" are missing in s3:/,
   });
   await bucket.write("index/adapters/m/1.json", Buffer.from("{}"));
-  await assert.rejects(seen(t, place), { code: "conflict", message: /is no manifest/ });
+  await assert.rejects(seen(t, place), { code: "conflict", message: /is not an artifact manifest/ });
 });
 
 test("rejects an artifact if the store answers with other bytes, too few or endlessly many", async (t) => {
@@ -196,8 +196,8 @@ test("rejects an artifact if the store answers with other bytes, too few or endl
     [piece, () => Buffer.alloc(0), "conflict", /other bytes/],
     [piece, "endless", "unavailable", /answered with more than 16777216 bytes/],
     [index, "endless", "unavailable", /answered with more than 16777216 bytes/],
-    [index, (stored: Buffer) => stored.subarray(0, 40), "conflict", /is no manifest/],
-    [index, () => Buffer.from("<html>"), "conflict", /is no manifest/],
+    [index, (stored: Buffer) => stored.subarray(0, 40), "conflict", /is not an artifact manifest/],
+    [index, () => Buffer.from("<html>"), "conflict", /is not an artifact manifest/],
     ...[
       () => null,
       () => [],
@@ -212,7 +212,7 @@ test("rejects an artifact if the store answers with other bytes, too few or endl
       (all: Record<string, unknown>) => ({ ...all, files: [{ name: "a", byteCount: -1, pieces: [] }] }),
       (all: Record<string, unknown>) => ({ ...all, files: [{ name: "a", byteCount: 1, pieces: [7] }] }),
       (all: Record<string, unknown>) => ({ ...all, content: "../../other" }),
-    ].map((change) => [index, manifestAs(change), "conflict", /is no manifest/] as const),
+    ].map((change) => [index, manifestAs(change), "conflict", /is not an artifact manifest/] as const),
   ] as const) {
     lies(ending, body);
     await assert.rejects(seen(t, place), { code, message }, String(body));
@@ -320,7 +320,7 @@ test("reports a bucket that returns replaced or removed objects once more in the
     });
     await assert.rejects(checkBucket(place), {
       code: "unavailable",
-      message: /does not show at once what was put there, replaced or removed; .*turn it off for this bucket/,
+      message: /does not show writes, replacements and removals immediately, .*turn it off for this bucket/,
     });
   }
 });

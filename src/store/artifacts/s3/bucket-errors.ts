@@ -50,7 +50,7 @@ export function bucketError(
     cause instanceof Error
       ? `${nameOf(cause)}${cause.message && cause.message !== nameOf(cause) ? `: ${cause.message}` : ""}`
       : String(cause);
-  const cure = cures[nameOf(cause)] ?? "It is tried again; nothing that was stored is lost.";
+  const cure = cures[nameOf(cause)] ?? "Hone tries again; nothing that was stored is lost.";
   return new ServiceError({
     code: "unavailable",
     message: `${JSON.stringify(key)} in ${bucketUrl(place)} cannot be ${what}: ${reason}. ${cure}`,

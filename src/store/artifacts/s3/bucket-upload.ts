@@ -47,7 +47,7 @@ export class BucketUpload {
     if (number > partsMax)
       throw new ServiceError({
         code: "too_large",
-        message: `${this.#key} has more than ${partsMax * this.#partBytes} bytes, which is what a bucket takes of one file. Write into a folder.`,
+        message: `${this.#key} has more than ${partsMax * this.#partBytes} bytes, the maximum size of one file in a bucket. Write into a folder.`,
       });
     this.#uploadId ??= await this.#bucket.beginUpload(this.#key);
     const part = { number, uploadId: this.#uploadId };

@@ -22,7 +22,7 @@ export async function checkBucket(place: BucketPlace): Promise<void> {
     }
     throw new ServiceError({
       code: "unavailable",
-      message: `${bucketUrl(place)} does not show at once what was put there, replaced or removed; artifacts need a store that does. If a cache is in front of the store, turn it off for this bucket.`,
+      message: `${bucketUrl(place)} does not show writes, replacements and removals immediately, which artifacts require. If a cache is in front of the store, turn it off for this bucket.`,
       obstacle: "blobs-away",
     });
   } finally {

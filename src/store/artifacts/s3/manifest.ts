@@ -39,7 +39,7 @@ export function readManifest(text: string, key: string): Manifest {
   if (manifest !== null) return manifest;
   throw new ServiceError({
     code: "conflict",
-    message: `${JSON.stringify(key)} in the bucket is no manifest of an artifact that this program knows. A newer program may have written it; put it back from a copy, or delete what it is of.`,
+    message: `${JSON.stringify(key)} in the bucket is not an artifact manifest that this program can read. A newer program may have written it. Restore it from a copy, or delete the artifact.`,
   });
 }
 

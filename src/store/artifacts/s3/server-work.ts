@@ -48,7 +48,7 @@ export class ServerWork {
     if ((await this.#index.find(noted.key))?.content === noted.content) await this.#index.remove(noted.key);
     throw new ServiceError({
       code: "cancelled",
-      message: "Other servers took this one for dead while it stored an artifact, and have removed that.",
+      message: "Another server took this one for dead while it stored an artifact, and removed the artifact.",
     });
   }
 
@@ -114,7 +114,7 @@ function noteIn(object: string, text: Buffer | null): Note | null {
   } catch {
     // The error below reports it.
   }
-  const message = `${JSON.stringify(object)} in the bucket is no note of a server's work. Delete it once that server has ended.`;
+  const message = `${JSON.stringify(object)} in the bucket is not a note of a server's work. Delete it once that server has ended.`;
   throw new ServiceError({ code: "conflict", message });
 }
 

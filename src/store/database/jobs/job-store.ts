@@ -371,7 +371,7 @@ async function refusedPin(database: Kysely<Schema>, id: string): Promise<Service
 function notRunning(id: string, state: JobState): ServiceError {
   return new ServiceError({
     code: "conflict",
-    message: `Training job ${id} is ${state}, and not running for whoever asked.`,
+    message: `Training job ${id} is ${state} and does not run for this server.`,
   });
 }
 

@@ -115,7 +115,7 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   streamQuery(): never {
-    throw new Error("Streams of rows are not made use of: lists are read in pages.");
+    throw new Error("Row streams are not supported; lists are read in pages.");
   }
 
   async #askAgain(statement: Statement): Promise<Answer> {

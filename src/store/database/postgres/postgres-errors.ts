@@ -73,7 +73,7 @@ export function serviceErrorOf(error: unknown): unknown {
 export function unreachableError(reason: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
-    message: `The database cannot be reached: ${reason}. It is tried again all the time; nothing that was stored is lost. Try again.`,
+    message: `The database cannot be reached: ${reason}. Hone keeps reconnecting; nothing that was stored is lost. Try again.`,
     retryAfterSeconds,
     obstacle: "database-away",
     cause,
@@ -100,7 +100,7 @@ function lostError(cause: unknown): ServiceError {
 export function busyError(cause: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
-    message: "The database could not do it in time, since it had other work. Nothing was stored. Try again.",
+    message: "The database was too busy to finish in time. Nothing was stored. Try again.",
     retryAfterSeconds,
     obstacle: "busy-database",
     cause,

@@ -164,7 +164,7 @@ async function setUpSession(client: ClientBase): Promise<void> {
 }
 
 function unusable(why: string): ServiceError {
-  return new ServiceError({ code: "unsupported", message: `The database is none to work on. ${why}` });
+  return new ServiceError({ code: "unsupported", message: `The database cannot be used. ${why}` });
 }
 
 async function probe(config: ClientConfig): Promise<void> {

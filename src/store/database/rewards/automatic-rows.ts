@@ -118,7 +118,7 @@ export async function holdForJob(
     .executeTakeFirst();
   if (held.numUpdatedRows === 0n) {
     const message =
-      "The standing rule was changed or paused, or is another server's by now; nothing was trained.";
+      "The automatic rule was changed or paused, or now belongs to another server; nothing was trained.";
     throw new ServiceError({ code: "conflict", message });
   }
   await transaction

@@ -28,7 +28,7 @@ export function directSearches(queries: Kysely<Schema>): Searches {
 }
 
 export function tooSlow({ timeMs }: SearchTurn): ServiceError {
-  const message = `The query took longer than ${timeMs / 1000} s, and was ended. Ask for less: by a reference, a type, an id or a number of the payload, for which there are indexes, or for what came after a time.`;
+  const message = `The query took longer than ${timeMs / 1000} s and was cancelled. Narrow it by a reference, a type, an id or a number of the payload, which are indexed, or by time.`;
   return new ServiceError({ code: "too_slow", message });
 }
 

@@ -212,7 +212,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   streamQuery(): never {
-    throw new Error("Streams of rows are not made use of: lists are read in pages.");
+    throw new Error("Row streams are not supported; lists are read in pages.");
   }
 
   /** Sends a request to the writing session in this connection's turn, and retries while another process is writing. */

@@ -56,7 +56,7 @@ test("cancels a search when its time runs out, names the cure, and frees the ses
   for (let count = 0; count < 3; count++)
     await assert.rejects(searches.run(endless, within("a", 150)), {
       code: "too_slow",
-      message: /longer than 0\.15 s, .*Ask for less/,
+      message: /longer than 0\.15 s .*Narrow it/,
     });
   assert.equal((await searches.run(quick, within("a", longMs))).length, 2);
 });

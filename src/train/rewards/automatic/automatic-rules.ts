@@ -39,7 +39,7 @@ const pagesMax = 10;
 export class AutomaticRules implements Service {
   readonly #dependencies: AutomaticDependencies;
   #looking: Promise<void> = Promise.resolve();
-  readonly #life = serviceOf("standing rules", {
+  readonly #life = serviceOf("automatic rules", {
     start: async (signal) => {
       this.#looking = this.#keepLooking(signal);
     },
@@ -63,7 +63,7 @@ export class AutomaticRules implements Service {
     const { clock, settings, logger } = this.#dependencies;
     while (!signal.aborted) {
       await this.look(signal).catch((error: unknown) =>
-        logger.warn({ err: error }, "standing rules could not be looked at; trying again"),
+        logger.warn({ err: error }, "automatic rules could not be processed; trying again"),
       );
       // A sleep rejects only when it is cut short, which a stop does.
       await clock.sleep(settings.lookSeconds * 1000, { signal }).catch(() => undefined);
@@ -82,8 +82,8 @@ export class AutomaticRules implements Service {
         await this.#runRule(rule, rule.standing, hold, signal);
       } catch (error) {
         const message =
-          error instanceof ServiceError ? error.message : "An error of the server; its log says more.";
-        logger.warn({ err: error, ruleId: rule.id }, "a standing rule could not go on; trying again");
+          error instanceof ServiceError ? error.message : "An internal error; see the server's log.";
+        logger.warn({ err: error, ruleId: rule.id }, "an automatic rule failed; trying again");
         await rules.setFault(hold, message);
       }
     }
@@ -141,7 +141,10 @@ export class AutomaticRules implements Service {
     try {
       const jobId = await createAutomaticJob(this.#dependencies, task, order, { tokensMax });
       if (jobId !== null)
-        this.#dependencies.logger.info({ ruleId: task.hold.ruleId, jobId }, "a standing rule made a job");
+        this.#dependencies.logger.info(
+          { ruleId: task.hold.ruleId, jobId },
+          "an automatic rule created a job",
+        );
     } catch (error) {
       // Another job took some of the feedback; the next round finds the rest.
       if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;

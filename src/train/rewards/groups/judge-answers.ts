@@ -25,7 +25,7 @@ export const leftOutReasons = {
   no_recording: "The call was not recorded, or its recording is gone.",
   no_tokens: "The recording holds no tokens: the answer was larger than recordings may be.",
   other_model: "The call was answered by another model.",
-  no_choice: "The answer has several choices and the reference names none, or one that there is not.",
+  no_choice: "The answer has several choices and the reference names none, or one that does not exist.",
   no_value: "The rule reads none of the feedback.",
   other_prompt: "It is said to be better than an answer that was not recorded, or is to another prompt.",
   too_old: "It was answered by a version that is older than asked for.",

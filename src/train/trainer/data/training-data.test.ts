@@ -239,7 +239,7 @@ test("an error names the group, the trajectory and the turn", async () => {
   ];
   await assert.rejects(prepare(groups), {
     code: "invalid",
-    message: `trajectory_groups.1.trajectories.1.messages_and_choices.${others.length}: A recorded choice contradicts itself: -1e+308 is no log-probability.`,
+    message: `trajectory_groups.1.trajectories.1.messages_and_choices.${others.length}: A recorded choice contradicts itself: -1e+308 is not a log-probability.`,
   });
 });
 
