@@ -29,7 +29,7 @@ test("waits for the machine without limit, and retries a lost attempt up to a li
     waitMs: 200,
   });
   const last = endingOf(threw(died), null, { ...none, lostCount: 2 }, settings);
-  assert.ok(last.kind === "end" && last.state === "failed" && /after 3 attempts/.test(last.message));
+  assert.ok(last.kind === "end" && last.state === "failed" && /after 3 lost attempts/.test(last.message));
 });
 
 test("does not count a lost attempt that saved further steps", () => {

@@ -341,7 +341,7 @@ test("serves cached artifacts while the store is away, and refuses others naming
     `"${place.prefix}index/adapters/m/2.json" in s3://of-tests/\\S+ at http://127\\S+ cannot be read`,
   );
   await assert.rejects(store.path("adapters/m/2", null), { ...away, message: named });
-  await assert.rejects(put(store, "new"), { ...away, message: /cannot be written: .*It is tried again/ });
+  await assert.rejects(put(store, "new"), { ...away, message: /cannot be written: .*Hone tries again/ });
   const refusals = {
     AccessDenied: /must be allowed to list/,
     InvalidAccessKeyId: /does not know AWS_ACCESS_KEY_ID/,
