@@ -94,7 +94,7 @@ const wrongChoices: readonly (readonly [string, object, string, RegExp])[] = [
     "a prompt without an answer",
     answered({ token_ids: null, logprobs: null }),
     "token_ids",
-    /prompt_token_ids, and neither/,
+    /prompt_token_ids, but neither/,
   ],
   ["a choice without its message", { finish_reason: "stop", token_ids: [5] }, "message", /required/],
 ];
