@@ -58,7 +58,7 @@ test("accepts rank and scale of a new model's adapters, and refuses others for a
   assert.equal((await create(server, { return_existing: true })).statusCode, 200);
   const other = await create(server, { return_existing: true, lora_rank: 8 });
   assert.equal(other.statusCode, 409);
-  assert.match(other.body, /"loc":\["body","lora_rank"\].*rank is 32, not 8/);
+  assert.match(other.body, /"loc":\["body","lora_rank"\].*exists with rank 32, not 8/);
   for (const lora_rank of [0, 257, 1.5])
     assert.equal((await create(server, { name: "n", lora_rank })).statusCode, 422);
   await server.close();
@@ -77,7 +77,7 @@ test("accepts and shows the target modules of a new model, and refuses others fo
   assert.equal(other.statusCode, 409);
   assert.match(
     other.body,
-    /"loc":\["body","target_modules"\].*targets is no down_proj: it has q_proj, v_proj/,
+    /"loc":\["body","target_modules"\].*exists with targets q_proj, v_proj, not down_proj/,
   );
   for (const target_modules of [[], ["lm_head"], "q_proj", ["q"]])
     assert.equal((await create(server, { name: "n", target_modules })).statusCode, 422);

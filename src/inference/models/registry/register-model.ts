@@ -144,8 +144,8 @@ function reuse(existing: TrainedModel, registration: Registration): TrainedModel
 function refuseOtherAdapter({ name, adapter: own }: TrainedModel, asked: AdapterWish): void {
   for (const field of ["rank", "alpha", "targets"] as const) {
     if (asked[field] === null || isDeepStrictEqual(asked[field], own[field])) continue;
-    const kept = own[field] === null ? "the server's choice" : shown(own[field]);
-    const message = `The model ${JSON.stringify(name)} exists, and its adapters' ${field} is ${kept}, not ${shown(asked[field])}; choose another name.`;
+    const kept = own[field] === null ? "chosen by the server" : shown(own[field]);
+    const message = `The model ${JSON.stringify(name)} exists with ${field} ${kept}, not ${shown(asked[field])}; choose another name.`;
     throw refusal("conflict", `adapter.${field}`, message);
   }
 }
