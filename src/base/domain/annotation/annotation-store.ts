@@ -1,4 +1,4 @@
-// Where annotation queues are kept, with their items and how far each annotator is.
+// Contract of the store of annotation queues, their items and each annotator's progress.
 import type {
   AnnotationItem,
   AnnotationQueue,
@@ -8,10 +8,10 @@ import type {
   QueueContent,
 } from "./queue.ts";
 
-/** A part of a list; bounded in bytes as a page is, with at least one item. */
+/** Slice of a list. Bounded in bytes like a page, but holds at least one item. */
 export interface ListSlice {
   readonly limit: number;
-  /** How many are passed over. */
+  /** Number of entries to skip. */
   readonly offset: number;
   readonly bytesMax?: number;
 }
@@ -22,16 +22,16 @@ export interface ListOrder<Field extends string> {
 }
 
 export interface QueueFilter {
-  /** A part of the name, whatever its case; null lets all through. */
+  /** Substring of the name, case-insensitive; null matches all. */
   readonly name: string | null;
 }
 
-/** What is null lets all through. */
+/** Filter of items; null fields match all. */
 export interface ItemFilter {
   readonly id: string | null;
   readonly callId: string | null;
   readonly addedBy: string | null;
-  /** Of the annotator, where one is named; else of whoever is furthest. */
+  /** States of the named annotator; without a name, the furthest state of any annotator. */
   readonly states: readonly AnnotationState[] | null;
   readonly annotator: string | null;
 }
@@ -44,9 +44,9 @@ export interface ItemKey {
 export interface QueueStats {
   readonly queueId: string;
   readonly totalItems: number;
-  /** Those that as many have completed as the queue asks for. */
+  /** Items that as many annotators have completed as the queue asks for. */
   readonly completedItems: number;
-  /** Everybody who has begun, by name. */
+  /** Annotators who have begun, by name. */
   readonly annotators: readonly AnnotatorCounts[];
 }
 
@@ -57,40 +57,40 @@ export interface AnnotatorCounts {
   readonly inProgress: number;
 }
 
-/** What an annotator has still to do in a queue. */
+/** Work left for an annotator in a queue. */
 export interface Remaining {
-  /** Items that the annotator has neither completed nor skipped, and that want further answers. */
+  /** Items that the annotator has neither completed nor skipped and that need more answers. */
   readonly open: number;
-  /** Those of them that others hold now, who may give them back. */
+  /** Open items that other annotators hold now and may release. */
   readonly held: number;
 }
 
 export interface AnnotationStore {
-  /** Durable when it resolves, as all that is written here. */
+  /** Durable when it resolves, like every write of this store. */
   createQueue(queue: AnnotationQueue): Promise<void>;
-  /** Also one that was deleted; null where the project has none of this id. */
+  /** Also finds deleted queues; null if the project has no queue with this id. */
   findQueue(projectId: string, id: string): Promise<AnnotationQueue | null>;
-  /** Whether the project has a queue that is not deleted. */
+  /** True if the project has a queue that is not deleted. */
   hasQueues(projectId: string): Promise<boolean>;
-  /** Those that are not deleted, by the order and then as they came. */
+  /** Returns queues that are not deleted, in the given order and then by age. */
   listQueues(
     projectId: string,
     filter: QueueFilter,
     slice: ListSlice & { readonly order: ListOrder<"name" | "createdAt" | "updatedAt"> | null },
   ): Promise<readonly AnnotationQueue[]>;
-  /** Null where there is no such queue, or it was deleted. */
+  /** Returns null if there is no such queue or it was deleted. */
   updateQueue(
     projectId: string,
     id: string,
     change: Partial<QueueContent> & { readonly updatedAt: Date; readonly deletedAt?: Date },
   ): Promise<AnnotationQueue | null>;
   /**
-   * Adds those whose references the queue does not have yet, in their order, in one transaction.
+   * Adds the items whose references are not in the queue yet, in order, in one transaction.
    *
-   * @param options.newId makes the id of each
-   * @param options.itemsMax that the queue may then have
-   * @returns how many were added; null where the queue is not there or deleted
-   * @throws ServiceError `too_large`, and nothing is added, where it would have more
+   * @param options.newId makes the id of each item
+   * @param options.itemsMax limit on the queue's items after the call
+   * @returns how many were added; null if the queue does not exist or is deleted
+   * @throws ServiceError `too_large` if the queue would exceed `itemsMax`; nothing is added
    */
   addItems(
     queueId: string,
@@ -103,9 +103,12 @@ export interface AnnotationStore {
       readonly itemsMax: number;
     },
   ): Promise<number | null>;
-  /** Null where the queue has no such item. @param at holds that ran out by then are left out, as everywhere below */
+  /**
+   * Returns null if the queue has no such item. @param at holds that have expired by then are left out, as in all
+   * methods below
+   */
   findItem(key: ItemKey, at: Date): Promise<AnnotationItem | null>;
-  /** In the order and then by position. */
+  /** Returns items in the given order and then by position. */
   listItems(
     queueId: string,
     filter: ItemFilter,
@@ -114,23 +117,23 @@ export interface AnnotationStore {
       readonly at: Date;
     },
   ): Promise<readonly AnnotationItem[]>;
-  /** Of those of the queues that the project has, deleted ones left out, in the order asked for. */
+  /** Returns statistics of the project's queues, in the order asked for; deleted queues are left out. */
   stats(projectId: string, queueIds: readonly string[], at: Date): Promise<readonly QueueStats[]>;
   remaining(queueId: string, annotator: string, at: Date): Promise<Remaining>;
   /**
-   * Gives the annotator an item and holds it: the one that the annotator holds already, or else the first that the annotator
-   * has not begun and that fewer have completed or hold than are to answer it. Those that more have completed come first.
-   * However many claim at once, no more hold an item than are to answer it. Null where there is none now.
+   * Gives the annotator an item and holds it: the item that the annotator already holds, or the first one that the
+   * annotator has not begun and that still needs answers. Items that more annotators have completed come first.
+   * Concurrent claims never give an item to more annotators than are to answer it; returns null if no item is free.
    */
   claim(
     queueId: string,
     claim: { readonly annotator: string; readonly at: Date; readonly until: Date },
   ): Promise<AnnotationItem | null>;
   /**
-   * Moves an annotator to a state, if the annotator is in one of `from`; whoever moves in the same queue waits meanwhile.
+   * Moves an annotator to a state if the current state is in `from`. Moves in one queue run one at a time.
    *
-   * @param move.until until when the item is held, of `in_progress`
-   * @returns the item, and whether the annotator was moved; null where the queue has no such item
+   * @param move.until end of the hold, for `in_progress`
+   * @returns the item, and whether the annotator was moved; null if the queue has no such item
    */
   move(
     key: ItemKey & { readonly annotator: string },

@@ -1,40 +1,43 @@
-// What annotators are asked of each item, and which answers are valid: a small part of JSON Schema, so that a person can give
-// every answer with a few keys.
+// Questions of an annotation queue and their valid answers: a small subset of JSON Schema, so that a person can answer
+// each question with a few keys.
 import type { Json, JsonObject } from "../text/json.ts";
 import { cut } from "../service-error.ts";
 
 export interface Question {
-  /** Unique in its queue; answers are kept under it. */
+  /** Unique in its queue; answers are stored under it. */
   readonly name: string;
-  /** For people. */
+  /** Text for people. */
   readonly text: string;
-  /** JSON Schema of an answer, of a kind that {@link answerFormOf} knows. */
+  /** JSON Schema of an answer, in a form that {@link answerFormOf} accepts. */
   readonly schema: JsonObject;
-  /** Whether an item may be completed without an answer to it. */
+  /** True if an item may be completed without an answer to this question. */
   readonly isOptional: boolean;
 }
 
-/** A value that a person can choose. */
+/** Value that a person can choose. */
 export type Choice = string | number | boolean | null;
 
-/** What an answer to a question is; bounds are inclusive, and null where there is none. */
+/** Form of the answers to a question. Bounds are inclusive; null means unbounded. */
 export type AnswerForm =
   | { readonly kind: "choice"; readonly choices: readonly Choice[] }
   | { readonly kind: "boolean" }
   | { readonly kind: "integer" | "number"; readonly minimum: number | null; readonly maximum: number | null }
-  /** `lengthMax` in characters. */
+  /** `lengthMax` counts characters. */
   | { readonly kind: "text"; readonly lengthMax: number | null };
 
-/** Of an `enum`. */
+/** Maximum number of values in an `enum`. */
 const choicesMax = 100;
 
-/** Keywords that say nothing of an answer. */
+/** Keywords without effect on the answer. */
 const annotations = ["title", "description", "default", "examples", "$schema"];
 
-/** What a schema lets answer, or why it is none that this server asks people by. */
+/** Form of a schema's answers, or why the schema is unsupported. */
 export type ReadForm = { readonly form: AnswerForm } | { readonly fault: string };
 
-/** Reads an `enum` of texts, numbers, booleans and null, or a type `boolean`, `integer`, `number` or `string`. */
+/**
+ * Reads a schema with an `enum` of texts, numbers, booleans and null, or with type `boolean`, `integer`, `number` or
+ * `string`.
+ */
 export function answerFormOf(schema: JsonObject): ReadForm {
   const keywords = Object.keys(schema).filter((name) => !annotations.includes(name));
   if (Object.hasOwn(schema, "enum")) return choiceForm(schema, keywords);
@@ -68,7 +71,7 @@ function choiceForm(schema: JsonObject, keywords: readonly string[]): ReadForm {
   if (choices.length < values.length)
     return { fault: "every value of enum must be a text, a number, a boolean or null" };
   if (new Set(choices).size < choices.length) return { fault: "enum has a value twice" };
-  // A type beside it adds nothing where the values are of it, as many tools write schemas.
+  // Many tools write a type next to `enum`. It adds nothing if the values have that type.
   return only(keywords, ["enum", "type"]) ?? { form: { kind: "choice", choices } };
 }
 
@@ -81,7 +84,7 @@ function rangeForm(kind: "integer" | "number", { minimum = null, maximum = null 
     if (bound !== null && typeof bound !== "number") return { fault: "minimum and maximum must be numbers" };
   if (typeof minimum === "number" && typeof maximum === "number" && minimum > maximum)
     return { fault: `minimum is ${minimum} and maximum ${maximum}: no number is between them` };
-  // Both were found to be numbers, or to be absent.
+  // Safe casts: both were checked to be numbers or absent.
   return { form: { kind, minimum: minimum as number | null, maximum: maximum as number | null } };
 }
 
@@ -91,7 +94,7 @@ function textForm({ maxLength = null }: JsonObject): ReadForm {
   return { form: { kind: "text", lengthMax: maxLength } };
 }
 
-/** What is wrong with an answer; null where it is one. */
+/** Returns what is wrong with an answer; null if it is valid. */
 export function answerFault(form: AnswerForm, value: Json): string | null {
   switch (form.kind) {
     case "choice":
@@ -123,7 +126,7 @@ function rangeFault(
   return `must be ${kind === "integer" ? "a whole number" : "a number"} ${bounds}`.trimEnd();
 }
 
-/** For people; the first ones of many. */
+/** Lists choices for people; a long list is cut. */
 function listed(choices: readonly Choice[]): string {
   const shown = choices.slice(0, 20).map((choice) => cut(JSON.stringify(choice)));
   return shown.join(", ") + (choices.length > shown.length ? ", …" : "");

@@ -1,10 +1,10 @@
-// Annotation queues: lists of calls that people are to judge, by the same questions. Also what an item is, and how far each
-// annotator is with it.
+// Annotation queues: lists of calls that people judge by the same questions. Also their items and each annotator's
+// progress.
 import { type FieldValues, integer, json, text, texts } from "../resources/fields.ts";
 import type { Json } from "../text/json.ts";
 import type { Question } from "./question.ts";
 
-/** What of a queue its owners may change. */
+/** Fields of a queue that its owners may change. */
 export const queueFields = {
   /** 1 to 256 characters. */
   name: text({ about: "Name for people." }),
@@ -18,7 +18,7 @@ export const queueFields = {
     default: [],
     about: "Questions of the queue itself, which need no published spec.",
   }),
-  /** The queue gives an item to no more people at a time. */
+  /** Also the most annotators that hold an item at the same time. */
   annotatorsPerItem: integer({
     minimum: 1,
     maximum: 20,
@@ -32,55 +32,55 @@ export interface AnnotationQueue extends QueueContent {
   readonly id: string;
   readonly projectId: string;
   readonly createdAt: Date;
-  /** The owner of the key that made it. */
+  /** Owner of the key that created the queue. */
   readonly createdBy: string;
   readonly updatedAt: Date;
-  /** What was deleted stays, so that feedback which names it still says what of. */
+  /** Deleted queues are kept, so feedback that names them can still say which queue it came from. */
   readonly deletedAt: Date | null;
 }
 
-/** A member of a call that whoever shows an item shows first. */
+/** Field of a call that clients show first. */
 export interface DisplayField {
   readonly jsonPath: string;
   readonly label: string;
 }
 
-/** Something to be judged, before it is in a queue. */
+/** Something to judge, before it is in a queue. */
 export interface ItemDraft {
-  /** What the feedback is on: a call, an object or an op. Unique in a queue. */
+  /** Reference to the judged call, object or op. Unique in a queue. */
   readonly vendorRef: string;
-  /** The call's id as clients know it; the last part of the reference of other things. */
+  /** The call's id as clients know it; for objects and ops, the last part of the reference. */
   readonly callId: string;
 }
 
 export interface AnnotationItem extends ItemDraft {
   readonly id: string;
   readonly queueId: string;
-  /** Counts from 1 in the order in which items were added. */
+  /** Counts from 1, in the order in which items were added. */
   readonly position: number;
   readonly displayFields: readonly DisplayField[];
-  /** The owner of the key that added it. */
+  /** Owner of the key that added the item. */
   readonly addedBy: string;
   readonly createdAt: Date;
-  /** How far each annotator is who has begun, in any order; whose hold ran out is not among them. */
+  /** State of each annotator who has begun, in any order. Annotators with an expired hold are left out. */
   readonly annotations: readonly ItemAnnotation[];
 }
 
 /**
- * How far one annotator is with one item. `in_progress` holds the item until a time, so that nobody else is given it; when
- * that has passed the annotator is at `unstarted` again.
+ * State of one annotator for one item. `in_progress` holds the item for the annotator until a time; after that the
+ * state is `unstarted` again.
  */
 export type AnnotationState = "unstarted" | "in_progress" | "completed" | "skipped";
 
 export interface ItemAnnotation {
   readonly annotator: string;
   readonly state: Exclude<AnnotationState, "unstarted">;
-  /** Until when the item is held; null unless it is in progress. */
+  /** End of the hold; null unless the item is in progress. */
   readonly heldUntil: Date | null;
   readonly updatedAt: Date;
 }
 
-/** From which states a client may move an annotator to one; to stay where one is changes nothing but the hold. */
+/** States from which a client may move an annotator to each state. Repeating a state only renews the hold. */
 export const movesTo: { readonly [State in AnnotationState]: readonly AnnotationState[] } = {
   unstarted: [],
   in_progress: ["unstarted"],
@@ -88,7 +88,7 @@ export const movesTo: { readonly [State in AnnotationState]: readonly Annotation
   skipped: ["unstarted", "in_progress"],
 };
 
-/** The annotator's state, from what is known of the item. */
+/** Returns an annotator's state for an item. */
 export function stateOf(
   { annotations }: Pick<AnnotationItem, "annotations">,
   annotator: string,
@@ -98,10 +98,10 @@ export function stateOf(
 
 const furthestFirst: readonly AnnotationState[] = ["completed", "in_progress", "skipped", "unstarted"];
 
-/** How far an item is whoever works at it: what the furthest of its annotators has. */
+/** Returns the furthest state of any annotator of the item. */
 export function overallStateOf({ annotations }: Pick<AnnotationItem, "annotations">): AnnotationState {
   return furthestFirst.find((state) => annotations.some((one) => one.state === state)) ?? "unstarted";
 }
 
-/** What somebody answers to the questions of an item, by their names. */
+/** Answers to an item's questions, by question name. */
 export type Answers = Readonly<Record<string, Json>>;

@@ -1,66 +1,70 @@
-// A database as tables of rows, whichever it is: what copies of it are made of. The contract of storage/, without the meaning
-// of any row.
+// A database as tables of rows, independent of its kind: the contract between backups and the database. Knows the
+// meaning of no row.
 
-/** A value of a row. Texts hold no NUL, numbers are finite. */
+/** Value of a row. Texts contain no NUL; numbers are finite. */
 export type Cell = string | number | null;
 
-/** A table of rows, and the order in which a row has its values. */
+/** A table and the order of the values in its rows. */
 export interface TableColumns {
   readonly table: string;
   readonly columns: readonly string[];
 }
 
-/** A database as it is at one moment, whoever writes to it meanwhile. */
+/** A consistent snapshot, unaffected by concurrent writers. */
 export interface TableSnapshot {
   /**
-   * The rows of a table in pages of about a megabyte, in any order; of one table at a time.
+   * Returns a table's rows in pages of about one megabyte, in any order. Not concurrent: iterate one table at a time.
    *
-   * @throws ServiceError `unavailable` when the database goes away
+   * @throws ServiceError `unavailable` if the connection to the database is lost
    */
   rows(of: TableColumns): AsyncIterable<readonly (readonly Cell[])[]>;
-  /** What the database itself finds wrong with what it keeps, a sentence each. Reads all of it where it can. */
+  /**
+   * Returns the faults that the database finds in its own data, one sentence each. Reads all data if the database can
+   * check itself.
+   */
   faults(): Promise<readonly string[]>;
-  /** Lets go of it. Idempotent. */
+  /** Releases the snapshot. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Fills tables, those that others refer to first. */
+/** Fills tables, parents before their children. */
 export interface TableFiller {
-  /** @throws ServiceError `invalid` for a row that comes twice, or refers to one that is not there */
+  /** @throws ServiceError `invalid` for a duplicate row, or one that refers to a missing row */
   readonly insert: (into: TableColumns, rows: readonly (readonly Cell[])[]) => Promise<void>;
 }
 
 /**
- * Compares the tables that a copy names with those that a database of its version has.
+ * Compares the tables in a backup with the tables of a database of the same version.
  *
- * @throws ServiceError `unsupported` for a version that no copy has, `invalid` where tables or columns are missing or unknown
+ * @throws ServiceError `unsupported` for a version that no backup has, `invalid` for missing or unknown tables or
+ * columns
  */
 export type RequireTables = (version: number, found: readonly TableColumns[]) => Promise<void>;
 
-/** A database that is copied from or to. Its version stays as it is unless it is filled. */
+/** A database that is copied from or to. Its version changes only when it is filled. */
 export interface DatabaseTables {
-  /** For people. */
+  /** Name for people. */
   readonly name: string;
-  /** Such as `sqlite`. */
+  /** Kind of database, such as `sqlite`. */
   readonly kind: string;
-  /** The version that this program works with. */
+  /** Schema version that this program works with. */
   readonly newestVersion: number;
-  /** Returns the tables that copies have, parents before their children. Leases of servers are not among them. */
+  /** Returns the tables in a backup, parents before their children. Leases of servers are not among them. */
   tables(): Promise<readonly TableColumns[]>;
-  /** Null where nothing of this program is in it. */
+  /** Returns the schema version; null if the database holds nothing of Hone. */
   version(): Promise<number | null>;
-  /** @throws ServiceError `unsupported` where its version is not the newest */
+  /** @throws ServiceError `unsupported` if the version is not the newest */
   snapshot(): Promise<TableSnapshot>;
   readonly requireTables: RequireTables;
-  /** @throws ServiceError as {@link DatabaseTables.fill}, before anything is copied */
+  /** @throws ServiceError as {@link DatabaseTables.fill} does, before anything is copied */
   requireEmpty(version: number): Promise<void>;
   /**
-   * Makes the tables of a version where there are none, fills them in one transaction, and brings them to the newest version.
-   * Nothing is left of it where `load` throws.
+   * Creates the tables of a version, fills them in one transaction, and migrates them to the newest version. Rolls
+   * everything back if `load` throws.
    *
-   * @throws ServiceError `conflict` where there are rows in it already, `unsupported` for a version that no copy has
+   * @throws ServiceError `conflict` if the database already holds rows, `unsupported` for a version that no backup has
    */
   fill(version: number, load: (filler: TableFiller) => Promise<void>): Promise<void>;
-  /** Idempotent. */
+  /** Closes the database. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,22 +1,22 @@
-// Which products of rounded weights a machine computes as promised: exact sums, and a row that is the same in any batch.
-// They are measured in runtime/; this file measures nothing.
+// Integer kernels that a machine computes as promised: exact sums, and rows that do not depend on the batch.
+// `inference/onnx` measures them; this module measures nothing.
 
-/** The kernels that a machine may use. */
+/** Kernels that a machine may use. */
 export interface IntegerKernels {
   /**
-   * How 8-bit codes of weights are stored: signed, or unsigned with a zero point of 128, which x86 processors without VNNI
-   * need for exact sums. Both give the same bits. Null if neither is exact: such weights are computed in float32.
+   * Storage of 8-bit codes of weights: signed, or unsigned with a zero point of 128, which x86 processors without VNNI
+   * need for exact sums. Both give the same bits. Null if neither is exact; the weights are then computed in float32.
    */
   readonly codes: "int8" | "uint8" | null;
-  /** True if products of 4-bit weights may be used; without them such weights are computed in 8 bits. */
+  /** True if the machine may multiply 4-bit weights; otherwise they are computed in 8 bits. */
   readonly fourBits: boolean;
 }
 
-/** How fast one thread multiplies rows with a weight in one form. */
+/** Speed at which one thread multiplies rows by a weight in one form. */
 export interface KernelRate {
   readonly form: "float32" | "int8" | "uint8" | "int4";
   readonly rows: number;
-  /** Billions of multiplications and additions a second. */
+  /** Billions of multiply-adds per second. */
   readonly gigaOps: number;
 }
 
@@ -26,10 +26,10 @@ export interface KernelMeasurement extends IntegerKernels {
   readonly rates: readonly KernelRate[];
 }
 
-/** The kernels of a processor that has them all, such as x86 with VNNI. */
+/** Kernels of a processor that supports all of them, such as x86 with VNNI. */
 export const everyKernel: IntegerKernels = { codes: "int8", fourBits: true };
 
-/** One line for people: the forms that are used for rounded weights, why, and how fast they are. */
+/** Returns one line for people: the forms used for rounded weights, the reason, and their speed. */
 export function kernelsText({ codes, fourBits, rates }: KernelMeasurement): string {
   const eight = {
     int8: "8-bit weights in signed codes",

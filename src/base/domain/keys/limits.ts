@@ -1,4 +1,4 @@
-// How much a key, or all keys of an entity together, may ask for, and how servers of one database count it together.
+// Limits of a key, and of all keys of an entity together, and how servers on one database count them together.
 import { type FieldValues, integer, orNull } from "../resources/fields.ts";
 import { ServiceError } from "../service-error.ts";
 
@@ -15,7 +15,7 @@ export const limitFields = {
   queuedJobs: limit(1_000_000, "Training jobs in the queue."),
 };
 
-/** Each is null if there is no limit. */
+/** Null if there is no limit. */
 export type KeyLimits = FieldValues<typeof limitFields>;
 
 // Safe cast: the fields are the limits.
@@ -24,31 +24,31 @@ export const limitNames = Object.keys(limitFields) as readonly (keyof KeyLimits)
 // Safe cast: null for each limit.
 export const noLimits = Object.fromEntries(limitNames.map((name) => [name, null])) as unknown as KeyLimits;
 
-/** Whom limits are of: `key:<id>` or `entity:<name>`. */
+/** Subject of limits: `key:<id>` or `entity:<name>`. */
 export type LimitSubject = `key:${string}` | `entity:${string}`;
 
-/** A key or an entity that has limits. */
+/** Key or entity with limits. */
 export interface Limited {
   readonly subject: LimitSubject;
-  /** For people: `This key`, `The entity "acme"`. */
+  /** Name for people: `This key`, `The entity "acme"`. */
   readonly name: string;
   readonly limits: KeyLimits;
 }
 
 export type RateKind = "requests" | "tokens";
 
-/** Where a request stands with a limit of a minute. */
+/** Usage of a per-minute limit. */
 export interface RateStanding {
   readonly limit: number;
   readonly remaining: number;
-  /** Seconds until nothing counts any more, if nothing else comes. */
+  /** Seconds until usage is zero if no other request arrives. */
   readonly resetSeconds: number;
 }
 
-/** By the limit that leaves least; null where there is none. */
+/** Usage of the limit that leaves least; null if there is no limit. */
 export type RateStandings = { readonly [Kind in RateKind]: RateStanding | null };
 
-/** A limit is reached. */
+/** Error for a reached limit. */
 export class LimitRefusal extends ServiceError {
   readonly standings: RateStandings;
 
@@ -62,31 +62,32 @@ export class LimitRefusal extends ServiceError {
   }
 }
 
-/** What their limits leave a request, from when it was let in to its end. */
+/** What a request may use, from its admission to its end. */
 export interface Allowance {
   readonly standings: RateStandings;
   /**
-   * Counts tokens before they are used: those of the prompt, and as many of the answer as it may have where the request says
-   * so. What is more than a limit alone fits as soon as nothing else counts.
+   * Reserves tokens before they are used: the tokens of the prompt, and the maximum of the answer if the request
+   * states one. A reservation above the limit itself is granted when no other usage counts.
    *
    * @throws LimitRefusal
    */
   reserve(tokens: number): TokenReservation;
   /**
-   * That the request waits for a model, for which so many may wait on this server; a request may do so several times at once.
+   * Counts the request among those that wait for a model on this server. A request may wait for several models at the
+   * same time.
    *
-   * @returns what is to be called when it waits no longer; calling it twice is harmless
-   * @throws LimitRefusal
+   * @returns ends the wait; idempotent
+   * @throws LimitRefusal if `waitingCountMax` requests wait already
    */
   wait(model: string, waitingCountMax: number): () => void;
-  /** To be called when the request is over; calling it twice is harmless. */
+  /** Ends the request. Idempotent. */
   leave(): void;
 }
 
 export interface TokenReservation {
-  /** That so many were used by now, in all: what is more than was reserved counts from now on. */
+  /** Reports the tokens used so far in total. Tokens above the reservation count from now on. */
   use(tokens: number): void;
-  /** Gives back what was reserved and not used; calling it twice is harmless. */
+  /** Releases the unused part of the reservation. Idempotent. */
   settle(): void;
 }
 
@@ -95,44 +96,45 @@ export interface RateCounts {
   readonly tokens: number;
 }
 
-/** What was counted of a subject in a slot of time, {@link slotSeconds} long; less than 0 where it was given back. */
+/** Counts of a subject in a slot of {@link slotSeconds} seconds; negative if tokens were released. */
 export interface SlotCounts extends RateCounts {
   readonly subject: LimitSubject;
-  /** Whole slots since 1970, UTC. */
+  /** Slots since 1970, UTC. */
   readonly slot: number;
 }
 
 export const slotSeconds = 10;
 
-/** How many requests of a subject run on a server. */
+/** Number of running requests of a subject on a server. */
 export interface RunningCount {
   readonly subject: LimitSubject;
   readonly count: number;
 }
 
 export interface LimitStore {
-  /** The entity's own; null for what it has no limit of its own of. */
+  /** Returns the entity's own limits; null for each limit that it does not set. */
   findEntityLimits(entity: string): Promise<KeyLimits>;
-  /** What is named changes; null takes a limit away. @returns those after */
+  /** Changes the named limits; null removes one. @returns the limits after the change */
   changeEntityLimits(entity: string, limits: Partial<KeyLimits>): Promise<KeyLimits>;
-  /** Whether other servers may count beside this one. */
+  /** True if other servers may count in the same database. */
   readonly isShared: boolean;
   /**
-   * Adds what a server counted and says how many requests run there, and reads what all servers have then, in one
-   * transaction. Of two that add to the same slot of a subject at once, one reads what the other added.
+   * Adds a server's counts and its number of running requests, and reads the totals of all servers, in one
+   * transaction. If two servers add to the same slot of a subject at the same time, one of them reads the other's
+   * counts.
    */
   exchange(asked: {
-    /** Its lease: what runs there counts as long as that lasts. */
+    /** The server's lease. Its running requests count until the lease expires. */
     readonly serverId: string;
-    /** What is added, of each subject and slot at most once. */
+    /** Counts to add; each pair of subject and slot at most once. */
     readonly slots: readonly SlotCounts[];
-    /** In place of what it said before. */
+    /** Replaces the numbers that the server reported before. */
     readonly running: readonly RunningCount[];
-    /** Whose counts are read, from a slot on, and their requests that run on the other servers. */
+    /** Subjects to read: their counts from `sinceSlot` on, and their requests running on other servers. */
     readonly subjects: readonly LimitSubject[];
     readonly sinceSlot: number;
     readonly now: Date;
   }): Promise<{ readonly slots: readonly SlotCounts[]; readonly othersRunning: readonly RunningCount[] }>;
-  /** Deletes what was counted before a slot. */
+  /** Deletes the counts of earlier slots. */
   sweepSlots(before: number): Promise<void>;
 }

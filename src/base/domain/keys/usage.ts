@@ -1,4 +1,4 @@
-// What keys have used: requests and tokens, by the day, the key and the model. Days are UTC's.
+// Usage of keys: requests and tokens by day, key and model. Days are in UTC.
 import type { PageRequest } from "../page.ts";
 import { type FieldValues, integer } from "../resources/fields.ts";
 
@@ -6,7 +6,7 @@ function count(about: string) {
   return integer({ minimum: 0, about });
 }
 
-/** What is counted. */
+/** Counted quantities. */
 export const usageFields = {
   requests: count("Answers begun by a model; each prompt of a text completion counts as one."),
   promptTokens: count("Prompt tokens, including those from the prefix cache."),
@@ -19,26 +19,26 @@ export type UsageCounts = FieldValues<typeof usageFields>;
 export const noUsage = countsOf(() => 0);
 
 function countsOf(valueOf: (name: keyof UsageCounts) => number): UsageCounts {
-  // Safe cast: a value for each field.
+  // Safe cast: one value for each field.
   const names = Object.keys(usageFields) as (keyof UsageCounts)[];
   return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as UsageCounts;
 }
 
-/** Whose use of what. */
+/** Key of a usage row. */
 export interface UsageKey {
   /** `YYYY-MM-DD`. */
   readonly day: string;
-  /** Empty for what no key asked for, such as a job of a standing rule; `none` where authentication is off. */
+  /** Empty for work without a key, such as a job of an automatic rule; `none` if authentication is off. */
   readonly keyId: string;
-  /** The key's; of a job without a key its model's. */
+  /** Entity of the key; for a job without a key, of its model. */
   readonly entity: string;
-  /** `<entity>/<project>/<name>`, or a base model's name. */
+  /** `<entity>/<project>/<name>`, or the name of a base model. */
   readonly model: string;
 }
 
 export interface UsageRow extends UsageKey, UsageCounts {}
 
-/** Each that is not null keeps to what is equal; days to those from the first to the last. */
+/** Filter; null fields match all. Days are an inclusive range. */
 export interface UsageFilter {
   readonly entity: string | null;
   readonly keyId: string | null;
@@ -53,28 +53,28 @@ export interface UsagePage {
 }
 
 export interface UsageStore {
-  /** Adds to what is there, all of it or nothing; of each day, key and model at most one row. */
+  /** Adds to the stored counts, all or nothing; at most one row for each day, key and model. */
   add(rows: readonly UsageRow[]): Promise<void>;
   /**
-   * By day, key and model.
+   * Returns rows by day, key and model.
    *
-   * @param page `after` as {@link usageId} makes it of a row
-   * @throws ServiceError `invalid` at `after` for what is none
+   * @param page `after` as {@link usageId} writes it
+   * @throws ServiceError `invalid` at `after` if it is malformed
    */
   list(filter: UsageFilter, page: PageRequest): Promise<UsagePage>;
 }
 
-/** Counts as work is done. Never throws and never waits. */
+/** Counts work as it is done. Never throws and never waits. */
 export interface UsageCounter {
   count(by: Omit<UsageKey, "day">, counts: Partial<UsageCounts>): void;
 }
 
-/** The id of a row in pages: none of its parts but the last has a colon. */
+/** Returns the id of a row in pages. Only its last part may contain a colon. */
 export function usageId({ day, keyId, model }: Pick<UsageKey, "day" | "keyId" | "model">): string {
   return `${day}:${keyId}:${model}`;
 }
 
-/** The parts of an id; null for what is none. */
+/** Returns the parts of an id; null if it is malformed. */
 export function parseUsageId(id: string): Pick<UsageKey, "day" | "keyId" | "model"> | null {
   const match = /^(\d{4}-\d{2}-\d{2}):([^:]*):(.+)$/s.exec(id);
   return match && { day: match[1], keyId: match[2], model: match[3] };
@@ -84,7 +84,7 @@ export function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
-/** The counts with others added. */
+/** Returns the sum of two counts. */
 export function addedUsage(counts: UsageCounts, more: Partial<UsageCounts>): UsageCounts {
   return countsOf((name) => counts[name] + (more[name] ?? 0));
 }
