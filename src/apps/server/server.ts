@@ -78,15 +78,15 @@ async function composeServer(
   settings: WholeSettings,
   { start, onOutdated }: { readonly start: Start; readonly onOutdated: (reason: ServiceError) => void },
 ) {
-  const ground = await buildContext(config, settings, { start, onOutdated });
-  const models = await buildModels(ground, start);
-  const training = await buildTraining(ground, models, start);
-  const access = await buildAccess(ground, start);
-  const serving = await buildServing(ground, models, access, start);
+  const context = await buildContext(config, settings, { start, onOutdated });
+  const models = await buildModels(context, start);
+  const training = await buildTraining(context, models, start);
+  const access = await buildAccess(context, start);
+  const serving = await buildServing(context, models, access, start);
   const { jobQueue } = training.http;
-  const records = await buildRecords(ground, access, training, start);
-  const { listener, progress, database, isServing, artifactPlace } = ground;
-  const { clock, metrics, logger } = ground.tools;
+  const records = await buildRecords(context, access, training, start);
+  const { listener, progress, database, isServing, artifactPlace } = context;
+  const { clock, metrics, logger } = context.tools;
   const { bases, failed, baseNames, weightsOf, memory } = models;
   const { chat, embeddings } = serving;
   const { slotCountMax } = settings.engine;
@@ -98,7 +98,7 @@ async function composeServer(
   const blobs = artifactPlace.kind === "folder" ? [artifactPlace.root] : [];
   const { models: versions, jobs, announcements, trajectories, completions } = database;
   const http: HttpDependencies = {
-    ...ground.tools,
+    ...context.tools,
     ...access.http,
     ...training.http,
     ...serving,
@@ -111,11 +111,11 @@ async function composeServer(
     page: isServing ? pageReader() : () => null,
     engineHealth: () => (isServing ? engineHealth : idleHealth)(bases, failed, progress),
     databaseFault: () => database.fault(),
-    databaseNote: ground.databaseNote,
+    databaseNote: context.databaseNote,
     checkDatabase: () => checkDatabase(database),
     checkJobs: createQueueCheck({ jobs, jobQueue, clock }),
     checks: {
-      disk: createDiskCheck([settings.server.data, ...blobs, ground.place.folder], clock),
+      disk: createDiskCheck([settings.server.data, ...blobs, context.place.folder], clock),
       ...(artifactPlace.kind === "bucket" ? { blobs: createBucketCheck(artifactPlace.bucket, clock) } : {}),
       ...training.checks,
       models: async () => {
@@ -128,16 +128,16 @@ async function composeServer(
     directory: models.directory,
     isServing,
     isDraining: () => progress.isDraining,
-    tracing: ground.telemetry.tracing,
-    recentLog: ground.recentLog,
-    audit: ground.audit,
+    tracing: context.telemetry.tracing,
+    recentLog: context.recentLog,
+    audit: context.audit,
     settings: { ...settings.http, connections },
-    version: ground.version,
+    version: context.version,
   };
   // From now on, health shows which models are loading, and routes that need none answer.
   await start(listener.handOverTo(await createHttpServer(http)));
   progress.address = { ...progress.address, port: Number(new URL(listener.url()).port || 80) };
-  if (isServing) await loadBases(ground, models, http, start);
+  if (isServing) await loadBases(context, models, http, start);
   progress.isUp = true;
   // The engines have just computed missing hashes of bases.
   await models.records.completeBases();
@@ -151,7 +151,7 @@ async function composeServer(
   };
   // Stops first: no new work is accepted, and running chats finish. Then running jobs are parked for the next start.
   await start(serviceOf("chats", { stop: finishChats }));
-  return { url: listener.url(), firstKey: ground.firstKey, baseModels: http.baseModels() };
+  return { url: listener.url(), firstKey: context.firstKey, baseModels: http.baseModels() };
 }
 
 /** Waits until nothing runs, or the time is up; remaining requests are then aborted with a specific error. */

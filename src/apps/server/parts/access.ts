@@ -15,8 +15,8 @@ import type { ServerContext, Start } from "./context.ts";
 
 export type Access = Awaited<ReturnType<typeof buildAccess>>;
 
-export async function buildAccess(ground: ServerContext, start: Start) {
-  const { settings, database, keys, server, audit, tools, warn } = ground;
+export async function buildAccess(context: ServerContext, start: Start) {
+  const { settings, database, keys, server, audit, tools, warn } = context;
   const { usage, limits, retention } = database;
   const { clock } = tools;
   const { auth, entity: defaultEntity } = settings.server;

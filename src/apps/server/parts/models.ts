@@ -19,8 +19,8 @@ import type { ServerContext, Start } from "./context.ts";
 
 export type Models = Awaited<ReturnType<typeof buildModels>>;
 
-export async function buildModels(ground: ServerContext, start: Start) {
-  const { settings, database, artifacts, folder, identity, server, log, build, tools, warn } = ground;
+export async function buildModels(context: ServerContext, start: Start) {
+  const { settings, database, artifacts, folder, identity, server, log, build, tools, warn } = context;
   const { clock, metrics, logger } = tools;
   const { data, model: named, defaultModel, quantize: quantization } = settings.server;
   const builtIn = settings.server.builtInModel === "on" ? builtInModel() : null;
@@ -69,7 +69,7 @@ export async function buildModels(ground: ServerContext, start: Start) {
   });
   /** Loads a version's adapter into its base's engine, if this server serves. */
   const prepareVersion = async (version: ModelVersion, baseModel: string): Promise<void> => {
-    if (!ground.isServing) return;
+    if (!context.isServing) return;
     const adapter = await adapterOf(version, artifacts);
     if (adapter !== null) await engineOf(baseModel)?.prepareAdapter(adapter);
   };

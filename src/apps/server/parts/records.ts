@@ -23,12 +23,12 @@ import type { ServerContext, Start } from "./context.ts";
 import type { Training } from "./training.ts";
 
 export async function buildRecords(
-  ground: ServerContext,
+  context: ServerContext,
   { room }: Pick<Access, "room">,
   training: Training,
   start: Start,
 ) {
-  const { settings, database, artifacts, server, audit, build, tools, warn } = ground;
+  const { settings, database, artifacts, server, audit, build, tools, warn } = context;
   const { clock, logger } = tools;
   const files = createFileService({
     store: database.files,

@@ -18,12 +18,12 @@ import type { ServerContext, Start } from "./context.ts";
 import type { Models } from "./models.ts";
 
 export async function buildServing(
-  ground: ServerContext,
+  context: ServerContext,
   models: Models,
   { usage, room }: Access,
   start: Start,
 ) {
-  const { settings, database, telemetry, progress, build, tools } = ground;
+  const { settings, database, telemetry, progress, build, tools } = context;
   const { bases, failed, directory, shelf, adapters } = models;
   // Engines load while HTTP is prepared. Each is awaited later, where its error is reported, and stopped in that
   // order. If a start fails before that, this service stops them and the texts, which wait for running prompts.
@@ -34,7 +34,7 @@ export async function buildServing(
     stop: async () =>
       void (await Promise.all(bases.flatMap(({ engine, texts }) => [engine.stop(), texts.stop()]))),
   });
-  if (ground.isServing) await start(beginning);
+  if (context.isServing) await start(beginning);
   const { checkSeconds: seconds } = settings.http;
   const checker = createConstraintChecker({ limits: settings.constraints, seconds });
   await start(checker);

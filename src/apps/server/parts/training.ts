@@ -19,9 +19,9 @@ import type { Models } from "./models.ts";
 
 export type Training = Awaited<ReturnType<typeof buildTraining>>;
 
-export async function buildTraining(ground: ServerContext, models: Models, start: Start) {
-  const { settings, place, artifacts, folder, identity, server, version, tools } = ground;
-  const { models: store, jobs, servers, completions, announcements } = ground.database;
+export async function buildTraining(context: ServerContext, models: Models, start: Start) {
+  const { settings, place, artifacts, folder, identity, server, version, tools } = context;
+  const { models: store, jobs, servers, completions, announcements } = context.database;
   const { clock, logger } = tools;
   const { bases, uses, adapters, baseNames, directory, weightsOf, prepareVersion } = models;
   const { data: root, roles } = settings.server;
@@ -91,7 +91,7 @@ export async function buildTraining(ground: ServerContext, models: Models, start
       prepareVersion,
       onNewVersion: (modelId) => olderVersions.deleteOf(modelId),
       metrics: createAttemptMetrics(tools.metrics),
-      tracing: ground.telemetry.tracing,
+      tracing: context.telemetry.tracing,
       lease: identity,
       announcements,
     },
