@@ -111,7 +111,7 @@ export interface RuleNote {
 }
 
 /** What a standing rule writes as it reads on. */
-export interface StandingAdvance {
+export interface AutomaticAdvance {
   /** Where it stood. */
   readonly from: number | null;
   readonly to: number | null;
@@ -165,7 +165,7 @@ export interface RuleStore {
   /** @param since of the jobs that are counted. Null where there is no such rule */
   progress(id: string, since: Date): Promise<AutomaticProgress | null>;
   /** Writes how far it has read. False, and nothing written, where the hold is lost or `from` is not where it stood. */
-  advance(hold: AutomaticHold, advance: StandingAdvance): Promise<boolean>;
+  advance(hold: AutomaticHold, advance: AutomaticAdvance): Promise<boolean>;
   /** The ids of the feedback that was noted on answers to these prompts, the newest so many. */
   notesOf(id: string, promptHash: string, limit: number): Promise<readonly string[]>;
   /** The prompts on whose answers any of this feedback was noted, of a page's ids. */

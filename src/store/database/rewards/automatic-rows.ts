@@ -2,7 +2,7 @@
 // and the jobs it created. Every write locks the rule's row first.
 import type { Kysely, Transaction } from "kysely";
 import type {
-  StandingAdvance,
+  AutomaticAdvance,
   AutomaticHold,
   AutomaticJob,
   AutomaticProgress,
@@ -18,7 +18,7 @@ const rowsMax = 500;
 export async function advanceRule(
   transaction: Transaction<Schema>,
   hold: AutomaticHold,
-  { from, to, notes, prompts }: StandingAdvance,
+  { from, to, notes, prompts }: AutomaticAdvance,
 ): Promise<boolean> {
   const held = await heldRule(transaction, hold)
     .set({ read_to: to })
