@@ -39,7 +39,7 @@ test("limits one client to half of the bytes, and leaves the rest to others", as
   assert.equal(all.used, 50);
 });
 
-test("lets a reader above the whole budget run by itself, before any smaller one", async () => {
+test("runs a reader above the whole budget without others, before any smaller one", async () => {
   const { granted, ask } = budget();
   const small = ask("a", 10, "small");
   const large = ask("b", 500, "large");

@@ -1,5 +1,5 @@
-// A recorded completion as the API spells it: its outline, the prompt as it was asked, how it was drawn, and each choice as
-// it was answered, so that a choice behind its messages is a trajectory that trains.
+// A recorded completion in the API: its summary, the prompt as sent, the sampling parameters, and each choice as
+// answered. A choice appended to its messages is a trajectory that can train.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Type } from "typebox";
 import type { CallFeedback, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -15,7 +15,7 @@ import { anyObject } from "../fields/any-object.ts";
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 import { promptFields } from "../trajectory.ts";
-import { outline, recordedMessage } from "./stored-chats.ts";
+import { summaryAnswer, recordedMessage } from "./stored-chats.ts";
 
 const feedbackAnswer = answerOf<CallFeedback>()("CallFeedback", {
   id: Type.String(),
@@ -46,7 +46,7 @@ const samplingAnswer = answerOf<RecordedSampling>()("RecordedSampling", {
 
 export const recordedSchema = Type.Object(
   {
-    ...outline.schema.properties,
+    ...summaryAnswer.schema.properties,
     messages: orNull(Type.Array(anyObject), {
       description: "The messages as sent; null for a text completion, and if the recording is not whole.",
     }),
@@ -65,14 +65,14 @@ export const recordedSchema = Type.Object(
   { title: "RecordedCompletion" },
 );
 
-/** As JSON, in pieces, with turns for others in between: a token is a hundred characters of it. */
+/** Yields the JSON in pieces, with turns for others in between: a token takes a hundred characters. */
 export async function* recordedText(
   stored: StoredCompletion,
   feedback: readonly CallFeedback[],
 ): AsyncGenerator<string, void> {
   const { content } = stored;
   const head = {
-    ...outline.body(stored),
+    ...summaryAnswer.body(stored),
     ...promptBody(content?.prompt ?? null),
     prompt_token_ids: content?.promptTokenIds ?? null,
     sampling: content && samplingAnswer.body(content.sampling),
@@ -87,7 +87,7 @@ export async function* recordedText(
   yield "]}";
 }
 
-/** Of one piece. */
+/** Maximum number of entries in one piece. */
 const entriesMax = 500;
 
 function* choiceText(choice: RecordedChoice, index: number): Generator<string, void> {
@@ -111,7 +111,7 @@ function* logprobsText(
   for (let start = 0; start < logprobs.length; start += entriesMax) {
     const entries = logprobs.slice(start, start + entriesMax).map(({ logprob, bytes }, place) =>
       JSON.stringify(
-        // By its id, as trained models answer: no two texts are one token's.
+        // Written by id, as trained models answer: two tokens may have the same text.
         tokenEntry({ tokenId: ids[start + place] ?? 0, text: "", logprob, bytes, alternatives: [] }, true),
       ),
     );
@@ -120,7 +120,7 @@ function* logprobsText(
   yield "]}}";
 }
 
-/** What the request said of its prompt. */
+/** Returns the prompt options of the request. */
 function promptBody(prompt: RecordedPrompt | null): object {
   const conversation = prompt?.kind === "conversation" ? prompt : null;
   return {

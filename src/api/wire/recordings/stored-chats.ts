@@ -1,4 +1,4 @@
-// Recorded completions as lists have them: OpenAI's stored chat completions, with what this server records of each.
+// Recorded completions in lists: OpenAI's stored chat completions, with the data that this server records of each.
 import { Type, type Static } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
@@ -53,7 +53,7 @@ export const storedQuerySchema = Type.Object({
   ),
 });
 
-/** The query of a path that names a request: the project, if several have an answer of its id. */
+/** Query of a path that names a request: the project, if several have an answer with its id. */
 export const callQuerySchema = Type.Object({ project: Type.Optional(projectField) });
 
 export const messageQuerySchema = Type.Object({ ...pageQueryFields, project: Type.Optional(projectField) });
@@ -61,7 +61,7 @@ export const messageQuerySchema = Type.Object({ ...pageQueryFields, project: Typ
 /**
  * Collects `metadata[name]=text` of a query in its field `metadata`.
  *
- * @throws ServiceError `invalid` for metadata that is written in another way
+ * @throws ServiceError `invalid` for metadata in any other form
  */
 export function withMetadata(query: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const metadata: [name: string, text: string][] = [];
@@ -70,7 +70,7 @@ export function withMetadata(query: Readonly<Record<string, unknown>>): Readonly
     const name = /^metadata\[(.*)\]$/s.exec(field)?.[1];
     if (name === undefined && field !== "metadata") others.push([field, value]);
     else if (name !== undefined && typeof value === "string") metadata.push([name, value]);
-    // Nothing is what clients send of a filter that is null.
+    // Clients send an empty value for a filter that is null.
     else if (value !== "") throw otherMetadata(field);
   }
   return { ...Object.fromEntries(others), metadata: Object.fromEntries(metadata) };
@@ -84,7 +84,7 @@ function otherMetadata(field: string): ServiceError {
   });
 }
 
-/** Returns the filters of a query that name no model and no entity. */
+/** Returns the filters of a query, except model and entity. */
 export function storedFilter(
   query: Static<typeof storedQuerySchema>,
 ): Omit<CompletionFilter, "entity" | "projectId" | "modelId"> {
@@ -105,8 +105,8 @@ function feedbackIn(text: string): CompletionFilter["feedback"] {
   return text === "any" || text === "none" ? { kind: text } : { kind: "type", type: text };
 }
 
-/** What each answer about a recorded completion has. */
-export const outline = answerOf<ListedCompletion>()(null, {
+/** Fields of every answer about a recorded completion. */
+export const summaryAnswer = answerOf<ListedCompletion>()(null, {
   id: [
     Type.String({ description: "Id of the answer: `chatcmpl-` and the request's id." }),
     ({ requestId }) => `chatcmpl-${requestId}`,
@@ -155,7 +155,7 @@ export const outline = answerOf<ListedCompletion>()(null, {
 export const storedPageSchema = pageSchema(
   Type.Object(
     {
-      ...outline.schema.properties,
+      ...summaryAnswer.schema.properties,
       choices: Type.Array(choiceSchema, {
         description:
           "The choices without log-probabilities; empty if the completion was too large to be recorded whole.",
@@ -165,7 +165,7 @@ export const storedPageSchema = pageSchema(
   ),
 );
 
-/** Writes one of a list. */
+/** Writes one entry of a list. */
 export function storedBody(stored: StoredCompletion): object {
   const choices = (stored.content?.choices ?? []).map((choice, index) => ({
     index,
@@ -174,10 +174,10 @@ export function storedBody(stored: StoredCompletion): object {
     ...finishBody(choice.finish),
     token_ids: choice.tokenIds,
   }));
-  return { ...outline.body(stored), choices };
+  return { ...summaryAnswer.body(stored), choices };
 }
 
-/** The message of a choice as it was answered. */
+/** Writes the message of a choice as answered. */
 export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice): object {
   const calls = toolCalls.map(({ isText, ...call }, index) => ({
     index,
@@ -187,8 +187,8 @@ export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice):
   return messageBody("assistant", { text, reasoning, toolCalls: calls });
 }
 
-/** The refusal of a cursor that names nothing in its list. */
-export function noPlace(after: string): ServiceError {
+/** Returns the refusal of an unknown cursor. */
+export function unknownCursor(after: string): ServiceError {
   const message = `after is ${quoted(after)}, which is not a cursor of this list. Use last_id of the previous page`;
   const faults = [{ location: ["query", "after"], message, type: "value_error" }];
   return new ServiceError({ code: "invalid", message: `${message}.`, faults });
@@ -204,7 +204,7 @@ const storedMessageSchema = Type.Object(
 
 export const messagePageSchema = pageSchema(storedMessageSchema);
 
-/** The messages that were sent, each with an id; a text completion has none. */
+/** Returns the messages that were sent, each with an id; empty for a text completion. */
 export function storedMessages({ requestId, content }: StoredCompletion): readonly { readonly id: string }[] {
   const { prompt } = content ?? {};
   const messages = prompt?.kind === "conversation" ? prompt.messages : [];
@@ -212,9 +212,9 @@ export function storedMessages({ requestId, content }: StoredCompletion): readon
 }
 
 /**
- * A slice of a list that is in memory, as a page.
+ * Returns a slice of an in-memory list as a page.
  *
- * @throws ServiceError `invalid` where `after` names none of its items
+ * @throws ServiceError `invalid` if `after` names none of its items
  */
 export function sliceOf<Item extends { readonly id: string }>(
   items: readonly Item[],
@@ -222,6 +222,6 @@ export function sliceOf<Item extends { readonly id: string }>(
 ): Page<Item> {
   const inOrder = order === "asc" ? items : items.toReversed();
   const start = after === "" ? 0 : inOrder.findIndex(({ id }) => id === after) + 1;
-  if (after !== "" && start === 0) throw noPlace(after);
+  if (after !== "" && start === 0) throw unknownCursor(after);
   return { items: inOrder.slice(start, start + limit), hasMore: inOrder.length > start + limit };
 }

@@ -1,5 +1,5 @@
-// Recorded completions, which OpenAI's clients know as stored chat completions: lists of them, each whole with its messages
-// and what was said of it, and deleting one. Another entity's are answered like what does not exist.
+// Recorded completions, OpenAI's stored chat completions: lists, each whole completion with its messages and feedback,
+// and deletion. Another entity's completions are answered like unknown ones.
 import type { FastifyInstance } from "fastify";
 import { type Caller, mayReach, reachOf, refuseOtherOwner } from "../../../../base/domain/access.ts";
 import {
@@ -23,7 +23,7 @@ import {
   callQuerySchema,
   messagePageSchema,
   messageQuerySchema,
-  noPlace,
+  unknownCursor,
   sliceOf,
   storedBody,
   storedFilter,
@@ -37,10 +37,10 @@ import { endpoints } from "../../endpoints/endpoint.ts";
 import { sendPieces } from "../../paced-answer.ts";
 import { readsPage } from "../../memory-budget/stored-reads.ts";
 
-/** Records that are named with a completion. */
+/** Maximum number of feedback records shown with a completion. */
 const feedbackMax = 1000;
 
-/** Outlines that are looked at for a page, where few have the metadata that is asked for. */
+/** Maximum number of summaries examined for a page if few have the requested metadata. */
 const lookedAtMax = 10_000;
 
 export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
@@ -126,7 +126,7 @@ const everything: CompletionFilter = {
   feedback: null,
 };
 
-/** @throws ServiceError `forbidden` for another entity's project or model, `not_found` for a model that there is not */
+/** @throws ServiceError `forbidden` for another entity's project or model, `not_found` for an unknown model */
 async function filterOf(
   directory: HttpDependencies["directory"],
   query: ValueOf<typeof storedQuerySchema>,
@@ -136,18 +136,22 @@ async function filterOf(
   const { project = null, model = null } = query;
   if (project !== null) reachProject(caller, project);
   const { modelId, step } = await versionIn(directory, model, caller);
-  // A model is its entity's and its project's.
+  // A model determines its entity and project.
   const { entity, ...own } = (modelId ?? project) === null ? seenBy(caller) : everything;
   return { ...filter, step: filter.step ?? step, entity, projectId: project ?? own.projectId, modelId };
 }
 
-/** The part of a filter that keeps to the recordings that a caller may see. */
+/** Returns the part of a filter that limits it to recordings that the caller may see. */
 function seenBy(caller: Caller): Pick<CompletionFilter, "entity" | "projectId"> {
   const { entity, project } = reachOf(caller) ?? { entity: null, project: null };
   return project === null ? { entity, projectId: null } : { entity: null, projectId: `${entity}/${project}` };
 }
 
-/** Returns the model, and the version if the name has one. @throws ServiceError `invalid` for a base model */
+/**
+ * Returns the model, and the version if the name has one.
+ *
+ * @throws ServiceError `invalid` for a base model
+ */
 async function versionIn(
   directory: HttpDependencies["directory"],
   name: string | null,
@@ -162,7 +166,7 @@ async function versionIn(
   );
 }
 
-/** @throws ServiceError `invalid` for what names no project, `forbidden` for another entity's */
+/** @throws ServiceError `invalid` for an invalid project name, `forbidden` for another entity's */
 function reachProject(caller: Caller, project: string): void {
   const parsed = parseProjectId(project);
   if (parsed === null)
@@ -170,28 +174,28 @@ function reachProject(caller: Caller, project: string): void {
   refuseOtherOwner(caller, parsed, `The project ${quoted(project)}`, "project");
 }
 
-/** @throws ServiceError `invalid` for the id of no answer that the filter's owner has, or of several */
+/** @throws ServiceError `invalid` for an id of no completion that the filter admits, or of several */
 async function placeOf(
   completions: CompletionStore,
   after: string,
   { entity, projectId, modelId }: CompletionFilter,
 ): Promise<number | null> {
-  // An empty cursor is what clients send back from an empty page.
+  // Clients send an empty cursor back from an empty page.
   if (after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;
   const filter = { ...everything, entity, projectId, modelId, requestId: idIn(after) };
   const { items } = await completions.list(filter, { after: null, limit: 2, order: "desc" });
   const [last, other] = items;
-  if (last === undefined) throw noPlace(after);
+  if (last === undefined) throw unknownCursor(after);
   if (other !== undefined) throw ambiguous(after, [last, other]);
   return last.number;
 }
 
 /**
- * Returns the outlines of a page.
+ * Returns the summaries of a page.
  *
- * @throws ServiceError `too_slow` where none of the first ten thousand has the metadata
+ * @throws ServiceError `too_slow` if none of the first ten thousand has the metadata
  */
 async function matching(
   completions: CompletionStore,
@@ -210,7 +214,7 @@ async function matching(
       const kept = found.slice(0, page.limit);
       return { items: kept, last: kept.at(-1)?.number ?? 0, hasMore: true };
     }
-    // The store cuts a page short where it has passed over many.
+    // The store cuts a page short after it has skipped many.
     count += items.length === 100 ? 100 : 1000;
     if (!hasMore || (count >= lookedAtMax && found.length > 0)) return { items: found, last, hasMore };
     if (count >= lookedAtMax) throw tooFew();
@@ -225,7 +229,7 @@ function tooFew(): ServiceError {
   });
 }
 
-/** As many of them whole as fit in a page; those that went meanwhile are passed over. */
+/** Returns as many whole completions as fit in a page; skips those deleted meanwhile. */
 async function wholePage(
   completions: CompletionStore,
   page: NumberedPage<ListedCompletion>,
@@ -257,9 +261,10 @@ async function read(
 }
 
 /**
- * The request's one that the caller may reach.
+ * Returns the completion of the request that the caller may access.
  *
- * @throws ServiceError `not_found`, also for another entity's; `invalid` where several projects have one and none is named
+ * @throws ServiceError `not_found`, also for another entity's; `invalid` if several projects have one and none is
+ * named
  */
 async function reach(
   completions: CompletionStore,
@@ -274,7 +279,7 @@ async function reach(
     const owned = parseProjectId(projectId);
     return owned !== null && mayReach(caller, owned);
   });
-  // What an administrator calls by its id is its own entity's where there is one.
+  // For an administrator's id, the own entity's completion takes precedence.
   const own = reached.filter(({ projectId }) => projectId.startsWith(`${caller.entity}/`));
   const [found, other] = own.length > 0 ? own : reached;
   if (found === undefined) throw missing(id);
