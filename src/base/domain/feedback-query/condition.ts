@@ -1,23 +1,20 @@
-// What a query asks of a record, with a type for every part: nothing here compares a text with a number, so that whoever
-// carries it out, in SQL or in memory, has no rule of conversion to know. Conditions are made by `make-condition`. They
-// have three values, as SQL's have: what compares something that is not there is unknown, and so is its opposite.
+// Conditions of a feedback query, fully typed: nothing compares a text with a number, so SQL and in-memory evaluation
+// need no conversion rules. `make-condition` makes conditions. They have three values, like SQL's: a comparison with a
+// missing value is unknown, and so is its negation.
 import type { FeedbackField } from "./feedback-field.ts";
 
-/** What is compared. */
+/** Operand of a comparison. */
 export type Expression =
   | Condition
   | FieldExpression
   | Constant
-  /**
-   * The text that a value is; a value of the payload that is not there, or null, is the empty text, a number or a list is
-   * its JSON.
-   */
+  /** A value as text. A missing or null value of the payload is the empty text; a number or a list is its JSON. */
   | { readonly kind: "text of"; readonly input: FieldExpression }
-  /** The number that a text, or the text of a value, is written as; see `numberOfText`. Unknown where it is none. */
+  /** The number that a text, or the text of a value, spells; see `numberOfText`. Unknown if it spells none. */
   | { readonly kind: "number of"; readonly input: FieldExpression }
-  /** Without its fraction. */
+  /** The number without its fraction. */
   | { readonly kind: "whole"; readonly input: Expression }
-  /** How many items a list has; unknown of anything else. */
+  /** Number of items in a list; unknown for any other value. */
   | { readonly kind: "item count"; readonly input: FieldExpression };
 
 export interface FieldExpression {
@@ -25,42 +22,42 @@ export interface FieldExpression {
   readonly field: FeedbackField;
 }
 
-/** Milliseconds since 1970 in UTC where the type is `time`. */
+/** Milliseconds since 1970 in UTC if the type is `time`. */
 export type Constant =
   | { readonly kind: "constant"; readonly type: "text"; readonly value: string }
   | { readonly kind: "constant"; readonly type: "number" | "time"; readonly value: number }
   | { readonly kind: "constant"; readonly type: "boolean"; readonly value: boolean }
-  /** Nothing that is there. As a condition: unknown. */
+  /** A missing value. As a condition: unknown. */
   | { readonly kind: "constant"; readonly type: "null"; readonly value: null };
 
-/** What is true of a record, false, or unknown. */
+/** True, false or unknown for a record. */
 export type Condition =
   | { readonly kind: "constant"; readonly type: "boolean"; readonly value: boolean }
   | { readonly kind: "constant"; readonly type: "null"; readonly value: null }
   | { readonly kind: "and" | "or"; readonly conditions: readonly Condition[] }
   | { readonly kind: "not"; readonly condition: Condition }
-  /** Both sides have one type, and neither is a constant null. */
+  /** Both sides have the same type, and neither is a constant null. */
   | {
       readonly kind: "compare";
       readonly operator: Comparison;
       readonly left: Expression;
       readonly right: Expression;
     }
-  /** Never unknown. A value of the payload that is null is missing too. */
+  /** Never unknown. A null value of the payload also counts as missing. */
   | { readonly kind: "missing"; readonly input: Expression }
-  /** `ignoresCase` of the letters A to Z. */
+  /** `ignoresCase` affects only the letters A to Z. */
   | {
       readonly kind: "contains";
       readonly text: Expression;
       readonly part: Expression;
       readonly ignoresCase: boolean;
     }
-  /** Whether a text, or the text of a value, is `true`; unknown where it is not `false` either. */
+  /** True if a text, or the text of a value, is `true`; unknown if it is neither `true` nor `false`. */
   | { readonly kind: "truth of"; readonly input: FieldExpression };
 
 export type Comparison = "eq" | "gt" | "gte" | "lt" | "lte";
 
-/** `value` is what the payload holds, of whatever type. */
+/** `value` is a value of the payload of any type. */
 export type ExpressionType = "text" | "number" | "boolean" | "time" | "null" | "value";
 
 export function typeOf(expression: Expression): ExpressionType {
@@ -82,7 +79,7 @@ export function typeOf(expression: Expression): ExpressionType {
 
 const fieldTypes = { text: "text", createdAt: "time", payload: "value" } as const;
 
-/** True of every record. */
+/** True for every record. */
 export const always: Condition = { kind: "constant", type: "boolean", value: true };
 const unknown: Condition = { kind: "constant", type: "null", value: null };
 

@@ -1,4 +1,4 @@
-// What was packed comes out again, however it is packed.
+// Unpacking returns what was packed, in every form.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CheckedFeedback, FeedbackPacker, recordsIn } from "./feedback-batch.ts";

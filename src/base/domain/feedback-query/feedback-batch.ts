@@ -1,25 +1,25 @@
-// A batch of checked records on its way from who reads it to who stores it: packed, so that it passes from thread to thread,
-// and that nobody in between takes it apart. A database takes it as it reads it fastest: each record as a list of JSON, in the
-// order of `packedFields`, or a column of texts for each of these.
+// A batch of checked records, packed so that it passes between threads without being parsed in between. Its form is
+// the one that the database reads fastest: each record as a JSON list in the order of `packedFields`, or one column of
+// texts per field.
 import type { FeedbackContent } from "../feedback.ts";
 import type { Json } from "../text/json.ts";
 import { numbersIn } from "./payload-numbers.ts";
 import { ColumnWriter, textsIn } from "./packed-columns.ts";
 import { exactParts, type StoredForm, storedForm } from "./stored-form.ts";
 
-/** A record that was checked: what it is but for its time and its author. */
+/** A checked record without its time and author. */
 export interface CheckedFeedback {
   readonly id: string;
-  /** As it is stored. */
+  /** Content as stored. */
   readonly content: FeedbackContent;
-  /** Of the content as it was sent: what distinguishes a retry from a conflict. */
+  /** Hash of the content as sent; distinguishes a retry from a conflict. */
   readonly contentHash: string;
 }
 
 type PackedRecord = Omit<FeedbackContent, "payload"> &
   Omit<StoredForm, "hasMoreNumbers"> & { readonly hasMoreNumbers: 0 | 1 } & Omit<CheckedFeedback, "content">;
 
-/** The payload comes last: its text stands in a list of JSON as the JSON that it is. */
+/** The payload is last: in a JSON list its text stands as JSON. */
 export const packedFields = [
   "projectId",
   "id",
@@ -45,9 +45,9 @@ export interface FeedbackBatch {
   readonly packs: readonly FeedbackPack[];
   readonly numbers: PackedNumbers;
   readonly projects: readonly BatchProject[];
-  /** Whether a record has an annotation_ref. */
+  /** True if a record has an `annotation_ref`. */
   readonly hasAnnotations: boolean;
-  /** The records that name an annotation queue. */
+  /** Records that name an annotation queue. */
   readonly queued: readonly {
     readonly projectId: string;
     readonly queueId: string;
@@ -55,42 +55,42 @@ export interface FeedbackBatch {
   }[];
 }
 
-/** A project of a batch. */
+/** A project in a batch. */
 export interface BatchProject {
   readonly projectId: string;
-  /** The first record that names it. */
+  /** Index of the first record that names the project. */
   readonly index: number;
-  /** Of its payloads, as they are stored. */
+  /** Total bytes of its payloads as stored. */
   readonly payloadBytes: number;
 }
 
 export type PackForm = "rows" | "columns";
 
-/** Some hundred kilobytes, unless a single record has more. */
+/** A few hundred kilobytes, unless a single record is larger. */
 export type FeedbackPack = PackOfRows | PackOfColumns;
 
 export interface PackOfRows {
   readonly form: "rows";
   readonly count: number;
-  /** A list of lists, as UTF-8. */
+  /** List of lists, as UTF-8. */
   readonly json: Uint8Array<ArrayBuffer>;
 }
 
 export interface PackOfColumns {
   readonly form: "columns";
   readonly count: number;
-  /** As {@link ColumnWriter} writes them, in the order of `packedFields`. */
+  /** Columns as {@link ColumnWriter} writes them, in the order of `packedFields`. */
   readonly columns: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** The numbers of all payloads, for the index. */
+/** Numbers in all payloads, for the index. */
 export interface PackedNumbers {
   readonly fields: readonly { readonly projectId: string; readonly path: string }[];
-  /** Three for each number: the index of its field, that of its record in the batch, and the number itself. */
+  /** Three entries per number: index of its field, index of its record in the batch, the number itself. */
   readonly triples: Float64Array<ArrayBuffer>;
 }
 
-/** Characters after which a pack is closed. */
+/** A pack is closed once it has this many characters. */
 const packLengthMin = 1 << 18;
 
 export class FeedbackPacker {
@@ -148,9 +148,9 @@ export class FeedbackPacker {
   }
 }
 
-/** The pack that records are added to. */
+/** Pack to which records are being added. */
 interface OpenPack {
-  /** Characters of what was added since it was taken last. */
+  /** Characters added since the last `take`. */
   readonly length: number;
   add(record: CheckedFeedback, form: StoredForm): void;
   take(): FeedbackPack;
@@ -199,7 +199,7 @@ function packedText(record: CheckedFeedback, form: StoredForm): string {
   return `${JSON.stringify(packedValues(record, form).slice(0, -1)).slice(0, -1)},${form.payload}]`;
 }
 
-/** In the order of `packedFields`. */
+/** Returns the values of a record in the order of `packedFields`. */
 export function packedValues(
   { id, content, contentHash }: CheckedFeedback,
   form: StoredForm,
@@ -224,14 +224,14 @@ export function packedValues(
   ];
 }
 
-/** The records of a batch, a pack in memory at a time. */
+/** Yields the records of a batch, with one pack in memory at a time. */
 export function* recordsIn({ packs }: FeedbackBatch): Generator<CheckedFeedback, void> {
   for (const pack of packs)
     for (const values of pack.form === "rows" ? rowsOf(pack) : rowsOfColumns(pack)) yield recordOf(values);
 }
 
 function rowsOf({ json }: PackOfRows): readonly (readonly Json[])[] {
-  // What the packer wrote.
+  // Safe cast: written by the packer.
   return JSON.parse(new TextDecoder().decode(json)) as Json[][];
 }
 
@@ -239,16 +239,16 @@ function* rowsOfColumns({ count, columns }: PackOfColumns): Generator<readonly J
   const texts = columns.map(textsIn);
   for (let index = 0; index < count; index++) {
     const values = texts.map((column) => column.next().value ?? null);
-    // What the packer wrote, of which the payload is JSON.
+    // Safe cast: written by the packer, with the payload as JSON.
     yield [...values.slice(0, -1), JSON.parse(values.at(-1) ?? "{}") as Json];
   }
 }
 
-/** A record as JSON has it: what is stored as text is the payload itself here. */
+/** A record parsed from JSON: its payload is the value itself, not text. */
 type ReadRecord = Omit<PackedRecord, "payload"> & Pick<FeedbackContent, "payload">;
 
 function recordOf(values: readonly Json[]): CheckedFeedback {
-  // In the order in which the packer wrote them.
+  // Safe cast: the packer wrote the values in this order.
   const read = Object.fromEntries(packedFields.map((field, index) => [field, values[index]])) as ReadRecord;
   const { projectId, vendorRef, feedbackType, annotationRef, runnableRef, callRef, triggerRef } = read;
   const { payload, creator, queueId } = exactParts(read.exact) ?? read;

@@ -1,4 +1,4 @@
-// What of a feedback record a query may name: its texts, its time, and what is in its payload.
+// Fields of a feedback record that a query may name: its texts, its time, and values in its payload.
 
 /** Text fields, named as in {@link FeedbackRecord}; `callId` is computed from the record's reference (`recordText`). */
 export type TextField =
@@ -15,21 +15,21 @@ export type TextField =
   | "queueId"
   | "callId";
 
-/** A step into a payload: the name of a member of an object, or the index of an item of a list. */
+/** A step into a payload: a member name of an object, or an index of a list. */
 export type PathStep = string | number;
 
 export type FeedbackField =
   | { readonly kind: "text"; readonly name: TextField }
   | { readonly kind: "createdAt" }
-  /** No steps for the payload as a whole. */
+  /** An empty path is the whole payload. */
   | { readonly kind: "payload"; readonly path: readonly PathStep[] };
 
-/** A payload of a mebibyte has no more items than this in a list. */
+/** A payload of one mebibyte holds no longer list. */
 const indexMax = 1 << 20;
 
 /**
- * The steps of a path as it is written: parts between dots, `\.` for a dot in a name. A part of digits alone is an index,
- * and the name of a member where a backslash stands before it (`by_step.\3`). Null where an index is larger than any list.
+ * Parses a path: parts between dots, with `\.` for a dot in a name. A part of only digits is an index; with a leading
+ * backslash it is a member name (`by_step.\3`). Returns null if an index exceeds any list.
  */
 export function pathSteps(path: string): readonly PathStep[] | null {
   const parts = path.split(/(?<!\\)\./);
@@ -40,7 +40,7 @@ export function pathSteps(path: string): readonly PathStep[] | null {
   return steps.some((step) => typeof step === "number" && step > indexMax) ? null : steps;
 }
 
-/** The path as {@link pathSteps} reads it. */
+/** Writes a path so that {@link pathSteps} parses it. */
 export function pathText(steps: readonly PathStep[]): string {
   return steps
     .map((step) => {

@@ -1,11 +1,11 @@
-// Questions about a project's feedback, free of how they are written and of how they are answered.
+// Queries over a project's feedback, independent of their syntax and of the database.
 import type { FeedbackRecord } from "../feedback.ts";
 import type { Condition } from "./condition.ts";
 import type { FeedbackField } from "./feedback-field.ts";
 
 /**
- * Records that have the value come first, whatever the direction. Of a value of the payload numbers, and texts that are
- * written as one, come next, in their order, and then all others by their texts; texts go by code points.
+ * Sort key. Records with a value come first in either direction. Values of the payload are ordered as numbers first,
+ * including texts that spell numbers, and then by their texts in code point order.
  */
 export interface SortKey {
   readonly field: FeedbackField;
@@ -15,63 +15,66 @@ export interface SortKey {
 export interface FeedbackQuery {
   readonly projectId: string;
   readonly condition: Condition;
-  /** Records that are equal by all keys come in the order in which they were stored, the oldest first. */
+  /** Ties are broken by storage order, oldest first. */
   readonly sortBy: readonly SortKey[];
   readonly limit: number;
-  /** How many are passed over. */
+  /** Number of records to skip. */
   readonly offset: number;
-  /** Most bytes of records, as stored; at least one comes, if there is any. A page's bound unless given. */
+  /**
+   * Maximum total size of the returned records as stored, in bytes; at least one record is returned. Defaults to the
+   * bound of a page.
+   */
   readonly bytesMax?: number;
 }
 
 export interface FeedbackResult {
   readonly items: readonly FeedbackRecord[];
-  /** Of those that the condition holds for. */
+  /** Number of records that match the condition. */
   readonly totalCount: number;
 }
 
-/** Who asks, and how long the answer may take: what one entity asks holds up no other. */
+/** The asking entity and its deadline. Queries of one entity do not delay those of others. */
 export interface QueryTurn {
   readonly entity: string;
   readonly timeMs: number;
 }
 
-/** A page of the records that a condition holds for. */
+/** Request for a page of matching records. */
 export interface FeedbackScan {
   readonly projectId: string;
   readonly condition: Condition;
   /**
-   * In the order in which they were stored, unless given; or in that of what they say now, where one that is replaced comes
-   * last again, for who comes back for what changed.
+   * Storage order by default. `changed` orders by the last change, so a replaced record comes last again and a client
+   * can fetch only changes.
    */
   readonly order?: "stored" | "changed";
-  /** How large a part of the records is looked at: see `isSampled`. All unless given. */
+  /** Share of the records to read, see `isSampled`; all by default. */
   readonly share?: number;
-  /** The number to go on behind; null for the first page. */
+  /** Number of the record after which to continue; null for the first page. */
   readonly after: number | null;
   readonly limit: number;
-  /** As a query has it. */
+  /** As in a query. */
   readonly bytesMax?: number;
 }
 
 export interface FeedbackScanPage {
   readonly items: readonly FeedbackRecord[];
   /**
-   * What `after` takes for the next page; null where nothing was looked at. Many may have been looked at and few found: a
-   * page without items is not the end while `hasMore` holds.
+   * Value of `after` for the next page; null if no record was read. A page may be empty although more follow, so
+   * `hasMore` decides.
    */
   readonly last: number | null;
   readonly hasMore: boolean;
 }
 
-/** Which records are counted by their types. */
+/** Condition on the records to count by type. */
 export interface TypeQuestion extends Pick<FeedbackQuery, "projectId" | "condition"> {
   readonly typesMax: number;
 }
 
 export interface TypeCounts {
-  /** Of all types. */
+  /** Total of all types. */
   readonly totalCount: number;
-  /** The most frequent first, and those that are as frequent by their names; as queries see these. */
+  /** Types by descending count, then by name; as queries see the names. */
   readonly types: readonly { readonly feedbackType: string; readonly count: number }[];
 }

@@ -1,4 +1,4 @@
-// Where feedback is kept: the contract of every store.
+// Contract of every feedback store.
 import type { FeedbackRecord, FeedbackRevision } from "../feedback.ts";
 import type { Page, PageRequest } from "../page.ts";
 import type { FeedbackBatch, PackForm } from "./feedback-batch.ts";
@@ -12,31 +12,33 @@ import type {
   TypeQuestion,
 } from "./feedback-query.ts";
 
-/** Who wrote records, and when. */
+/** Author of records and time of writing. */
 export type FeedbackAuthor = Pick<FeedbackRecord, "createdAt" | "vendorUserId">;
 
 export interface FeedbackStore {
   /**
-   * Writes all or nothing, in one transaction, and returns the records in order. A record whose id exists in its project
-   * with the same content hash is returned as stored and not written again, and so is what it was created as, though it
-   * was replaced since: a client that tries again late is answered as the first time. With another hash the whole call
-   * throws `conflict` and names every such index in its faults (location `<index>, id`). The same id twice in one call
-   * follows the same rule.
+   * Writes all records or none, in one transaction, and returns them in order.
+   *
+   * * A record whose id exists in its project with the same content hash is a retry: it is not written again, and the
+   *   stored record is returned. The hash of the record's first content also counts, so a late retry succeeds after a
+   *   replacement.
+   * * A record whose id exists with another hash fails the call with `conflict`, whose faults name every such index
+   *   (location `<index>, id`).
+   * * The same rules apply to an id that occurs twice in one call.
    */
   create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;
-  /** How the batches are packed that it takes. */
+  /** Form of the batches that the store takes. */
   readonly packForm: PackForm;
   /**
-   * Writes the records of a batch in order, in one transaction, where no id of them is taken and none stands twice; nothing
-   * else.
+   * Writes the records of a batch in order, in one transaction. Writes nothing if an id exists already or occurs
+   * twice.
    *
-   * @returns whether they were written
+   * @returns true if the records were written
    */
   createBatch(batch: FeedbackBatch, author: FeedbackAuthor): Promise<boolean>;
   find(projectId: string, id: string): Promise<FeedbackRecord | null>;
   /**
-   * Those of these ids that there are, in the order in which they were stored: at most so many bytes of them, as a page is
-   * bounded.
+   * Returns the existing records among these ids in storage order, bounded in bytes like a page.
    *
    * @param ids up to a thousand
    */
@@ -46,8 +48,8 @@ export interface FeedbackStore {
     bounds?: { readonly bytesMax?: number },
   ): Promise<readonly FeedbackRecord[]>;
   /**
-   * Replaces the content, keeps `id` and `createdAt`, and puts what was replaced in the history; atomic.
-   * Null, and nothing written, when the project has no such record.
+   * Atomically replaces the content, keeps `id` and `createdAt`, and adds the old content to the history. Returns null
+   * and writes nothing if the project has no such record.
    */
   replace(
     projectId: string,
@@ -56,19 +58,22 @@ export interface FeedbackStore {
     at: Date,
   ): Promise<FeedbackRecord | null>;
   /**
-   * The records that a query is about, sorted, a slice of them; bounded in bytes too, as a page is.
+   * Returns a sorted slice of the matching records, bounded in bytes like a page.
    *
-   * @throws ServiceError `too_slow` when it takes longer than its turn has, `overloaded` when its turn does not come
+   * @throws ServiceError `too_slow` if the query exceeds its turn, `overloaded` if its turn does not come
    */
   query(query: FeedbackQuery, turn: QueryTurn): Promise<FeedbackResult>;
-  /** A page of the records that a condition holds for, in the order of a scan. @throws as `query` */
+  /** Returns a page of matching records in scan order. @throws as `query` */
   scan(scan: FeedbackScan, turn: QueryTurn): Promise<FeedbackScanPage>;
-  /** The number of a record for `scan` to go on behind, in the order of storing; null where the project has no such record. */
+  /**
+   * Returns a record's number, from which `scan` can continue in storage order; null if the project has no such
+   * record.
+   */
   placeOf(projectId: string, id: string): Promise<number | null>;
-  /** How many records of each type a condition holds for. @throws as `query` */
+  /** Counts matching records by type. @throws as `query` */
   countTypes(question: TypeQuestion, turn: QueryTurn): Promise<TypeCounts>;
-  /** Removes records with their histories, at once; ids that the project does not have are passed over. */
+  /** Deletes records with their histories in one transaction; unknown ids are ignored. */
   delete(projectId: string, ids: readonly string[]): Promise<void>;
-  /** In the order they were replaced. */
+  /** Returns earlier revisions in the order of replacement. */
   history(projectId: string, id: string, page: PageRequest): Promise<Page<FeedbackRevision>>;
 }

@@ -1,5 +1,5 @@
-// Conditions out of what was asked: the type of one side says what the other is read as, and what cannot be compared is
-// refused. Comparisons of constants are carried out here, once.
+// Makes conditions from a query: the type of one side decides how the other is read, and incomparable types are
+// refused. Comparisons of constants are evaluated here, once.
 import { ServiceError } from "../service-error.ts";
 import {
   constantCondition,
@@ -14,7 +14,7 @@ import {
 import { timeOf } from "./time-literals.ts";
 import { compareTexts, lowerLatin, numberOfText, searchableText } from "./values.ts";
 
-/** A constant of a query; a text as records are searched for it. */
+/** Returns a constant of a query; a text in the form in which records are searched. */
 export function constant(value: string | number | boolean | null): Constant {
   if (value === null) return { kind: "constant", type: "null", value };
   if (typeof value === "string") return { kind: "constant", type: "text", value: searchableText(value) };
@@ -23,10 +23,10 @@ export function constant(value: string | number | boolean | null): Constant {
 }
 
 /**
- * Compares two expressions. Beside a number, a truth value or a text, a value of the payload is read as one; two values
- * are compared as texts. Equal to null means missing; any other comparison with null is unknown.
+ * Compares two expressions. A value of the payload is converted to the type of the other side; two values are compared
+ * as texts. Equality with null means missing; any other comparison with null is unknown.
  *
- * @throws ServiceError `unsupported` where the types cannot be compared
+ * @throws ServiceError `unsupported` if the types cannot be compared
  */
 export function compare(operator: Comparison, a: Expression, b: Expression): Condition {
   if (typeOf(a) === "null" || typeOf(b) === "null") {
@@ -51,7 +51,7 @@ const mirrored: Readonly<Record<Comparison, Comparison>> = {
   lte: "gte",
 };
 
-/** Times are stored in whole milliseconds: beside a finer one, the comparison is with the one before. */
+/** Times are stored in whole milliseconds, so a finer constant is compared as the millisecond before it. */
 function atMilliseconds(operator: Comparison, left: Expression, right: Constant): Condition {
   if (right.type !== "time" || Number.isInteger(right.value))
     return { kind: "compare", operator, left, right };
@@ -66,12 +66,12 @@ function compareConstants(operator: Comparison, a: Constant, b: Constant): boole
   return holdsOf(operator, orderOf(a.value, b.value));
 }
 
-/** Negative where `a` comes before `b`, which is of the same type; false comes before true. */
+/** Negative if `a` comes before `b`, which has the same type; false comes before true. */
 export function orderOf(a: string | number | boolean, b: string | number | boolean): number {
   return typeof a === "string" ? compareTexts(a, String(b)) : Number(a) - Number(b);
 }
 
-/** Whether a comparison holds of two values in this order. */
+/** True if a comparison holds for two values in this order. */
 export function holdsOf(operator: Comparison, order: number): boolean {
   switch (operator) {
     case "eq":
@@ -131,9 +131,9 @@ function readAs(expression: Expression, type: ExpressionType): Expression {
 export type ConvertedTo = "double" | "string" | "int" | "bool" | "exists";
 
 /**
- * Reads an expression as another type.
+ * Converts an expression to another type.
  *
- * @throws ServiceError `unsupported` where no value of its type is one
+ * @throws ServiceError `unsupported` if the conversion is impossible
  */
 export function convert(input: Expression, to: ConvertedTo): Expression {
   const type = typeOf(input);
@@ -165,7 +165,7 @@ function convertedConstant(input: Constant, to: Exclude<ConvertedTo, "exists">):
   }
 }
 
-/** Whether there is no value; never unknown. */
+/** Condition that a value is missing; never unknown. */
 export function missing(input: Expression): Condition {
   if (input.kind === "constant") return constantCondition(input.value === null);
   return { kind: "missing", input };
@@ -180,7 +180,7 @@ export function all(kind: "and" | "or", conditions: readonly Condition[]): Condi
   return conditions.length === 1 ? conditions[0] : { kind, conditions };
 }
 
-/** Whether a value is equal to one of several. @throws ServiceError as {@link compare} */
+/** Condition that a value equals one of several. @throws ServiceError as {@link compare} */
 export function isOneOf(value: Expression, options: readonly Expression[]): Condition {
   if (options.length === 0) return constantCondition(false);
   return all(
@@ -190,9 +190,9 @@ export function isOneOf(value: Expression, options: readonly Expression[]): Cond
 }
 
 /**
- * Whether a text holds another, letter by letter: nothing in it is a pattern.
+ * Condition that a text contains another literally; no character is a wildcard.
  *
- * @throws ServiceError `unsupported` for what is neither a text nor a value of the payload
+ * @throws ServiceError `unsupported` unless the input is a text or a value of the payload
  */
 export function contains(input: Expression, substring: Expression, ignoresCase: boolean): Condition {
   const [text, part] = [textToSearch(input, "input"), textToSearch(substring, "substr")];
@@ -213,14 +213,14 @@ function textToSearch(expression: Expression, name: string): Expression | null {
   );
 }
 
-/** How many items a list has. @throws ServiceError `unsupported` for what cannot hold a list */
+/** Returns the number of items in a list. @throws ServiceError `unsupported` if the input cannot be a list */
 export function itemCount(input: Expression): Expression {
   if (input.kind === "field" && typeOf(input) === "value") return { kind: "item count", input };
   if (typeOf(input) === "null") return input;
   throw refusal(`$size of ${typeNames[typeOf(input)]}; only a value of the payload can be a list`);
 }
 
-/** An expression as a condition of its own. @throws ServiceError `unsupported` for a text, a number or a time */
+/** Converts an expression to a condition. @throws ServiceError `unsupported` for a text, a number or a time */
 export function asCondition(expression: Expression): Condition {
   if (isCondition(expression)) return expression;
   if (isValueField(expression)) return { kind: "truth of", input: expression };

@@ -1,8 +1,8 @@
-// Records of a batch column by column: for each field the texts of all records, one behind the other. A text is its length in
-// bytes as four bytes, big-endian, and then UTF-8; -1 alone stands for null.
+// Records of a batch in columns: for each field the texts of all records, concatenated. A text is its length in bytes
+// as four big-endian bytes, followed by its UTF-8; length -1 means null.
 
 const lengthBytes = 4;
-/** UTF-8 has at most so many bytes for each unit of UTF-16. */
+/** Maximum UTF-8 bytes per UTF-16 unit. */
 const bytesPerUnit = 3;
 const firstBytes = 1 << 12;
 
@@ -20,7 +20,7 @@ export class ColumnWriter {
     this.#end = start + Math.max(length, 0);
   }
 
-  /** What was added since it was asked last. */
+  /** Returns the bytes added since the last call. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.slice(0, this.#end);
     this.#end = 0;
@@ -36,7 +36,7 @@ export class ColumnWriter {
   }
 }
 
-/** The texts of a column, in order. */
+/** Yields the texts of a column in order. */
 export function* textsIn(column: Uint8Array): Generator<string | null, void> {
   const decoder = new TextDecoder();
   const view = new DataView(column.buffer, column.byteOffset, column.length);

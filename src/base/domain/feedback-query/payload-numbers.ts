@@ -1,24 +1,24 @@
-// The numbers that stand in a payload, by path: those that an index is worth. Of records with more, longer paths, or numbers
-// deeper within, it says that there are more.
+// Numbers of a payload by path, for the index. Records with more numbers, longer paths or deeper nesting are marked as
+// incomplete.
 import type { Json, JsonObject } from "../text/json.ts";
 import type { PathStep } from "./feedback-field.ts";
 import { numberOfText, numberTextLengthMax, searchableText } from "./values.ts";
 
-/** Of one record. */
+/** Maximum number of indexed numbers per record. */
 const numbersMax = 32;
 const depthMax = 8;
-/** Values of a payload that are looked at for numbers. */
+/** Maximum number of payload values that are searched for numbers. */
 const valuesMax = 500;
 const pathLengthMax = 200;
 export interface PlacedNumber {
-  /** The steps as JSON. */
+  /** Steps as JSON. */
   readonly path: string;
   readonly number: number;
 }
 
 export interface PayloadNumbers {
   readonly numbers: readonly PlacedNumber[];
-  /** Whether it has more than these. */
+  /** True if the payload holds more numbers than these. */
   readonly hasMore: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Found {
   hasMore: boolean;
 }
 
-/** Of payloads that are being written, which are asked for twice. */
+/** Cache for payloads that are being written, whose numbers are needed twice. */
 const foundIn = new WeakMap<object, PayloadNumbers>();
 
 export function numbersIn(payload: JsonObject): PayloadNumbers {
@@ -40,7 +40,7 @@ export function numbersIn(payload: JsonObject): PayloadNumbers {
   return found;
 }
 
-/** The steps as JSON, without the brackets around them. */
+/** Steps as JSON, without the enclosing brackets. */
 interface Place {
   readonly steps: string;
   readonly depth: number;
@@ -72,7 +72,7 @@ function inside({ steps, depth }: Place, step: PathStep): Place {
 }
 
 function numberOf(value: Json): number | null {
-  // Never -0, which some databases tell from 0.
+  // Adding 0 turns -0 into 0; some databases distinguish them.
   if (typeof value === "number") return value + 0;
   return typeof value === "string" && value.length <= numberTextLengthMax ? numberOfText(value) : null;
 }

@@ -1,12 +1,12 @@
-// How much one query may ask, and how long it may take.
+// Limits of one feedback query.
 
 export interface QueryLimits {
-  /** How deep its operations are nested. */
+  /** Maximum nesting of operations. */
   readonly depthMax: number;
-  /** Operations and operands together. */
+  /** Maximum number of operations and operands together. */
   readonly operandsMax: number;
-  /** Of all literals together, as JSON. */
+  /** Maximum size of all literals together, as JSON. */
   readonly literalBytesMax: number;
-  /** Waiting for its turn included. */
+  /** Deadline, including the wait for a turn. */
   readonly timeMs: number;
 }

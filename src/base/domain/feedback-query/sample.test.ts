@@ -4,7 +4,7 @@ import { isSampled } from "./sample.ts";
 
 const numbers = Array.from({ length: 100_000 }, (_, index) => index + 1);
 
-test("a sample has its share of all numbers, and of those that come in turns", () => {
+test("a sample takes its share of all numbers and of every arithmetic sequence of them", () => {
   for (const share of [0.5, 0.1, 0.01])
     for (const period of [1, 2, 3, 7, 10, 64])
       for (const offset of new Set([0, period - 1])) {
@@ -15,7 +15,7 @@ test("a sample has its share of all numbers, and of those that come in turns", (
       }
 });
 
-test("a smaller sample is part of a larger one, and a whole one has all", () => {
+test("a smaller sample is a subset of a larger one, and a share of 1 takes all", () => {
   assert.ok(numbers.every((number) => isSampled(number, 1)));
   assert.ok(numbers.every((number) => !isSampled(number, 0.1) || isSampled(number, 0.4)));
 });

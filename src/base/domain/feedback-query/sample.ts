@@ -1,14 +1,14 @@
-// Which records stand for all where there are too many to read: pure, for every kind of store.
+// Sampling of records when there are too many to read. Pure, so every kind of store samples the same records.
 
-/** Records are told apart by their numbers modulo this. */
+/** Record numbers are sampled modulo this cycle. */
 export const sampleCycle = 1 << 20;
-/** The odd number next to the golden section of the cycle. */
+/** The odd number closest to the golden section of the cycle. */
 export const sampleFactor = 648_055;
 
 /**
- * Whether a record is in the sample, by its number in the order of storing. Multiples of the golden section are spread
- * evenly however numbers are picked out of a row (Knuth, The Art of Computer Programming 3, 6.4), so that what comes in
- * turns, such as every other record, is sampled as all else is.
+ * True if a record is in the sample, by its number in storage order. Multiples of the golden section are spread evenly
+ * over any arithmetic sequence (Knuth, The Art of Computer Programming 3, 6.4), so a periodic pattern, such as every
+ * other record, is sampled fairly.
  *
  * @param share of all records, above 0; 1 for all
  */
@@ -16,7 +16,7 @@ export function isSampled(number: number, share: number): boolean {
   return ((number % sampleCycle) * sampleFactor) % sampleCycle < sampleBound(share);
 }
 
-/** What the numbers of sampled records are below, once multiplied. */
+/** Returns the upper bound of the multiplied numbers of sampled records. */
 export function sampleBound(share: number): number {
   return Math.ceil(share * sampleCycle);
 }

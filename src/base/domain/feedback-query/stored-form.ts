@@ -1,6 +1,6 @@
-// What a store keeps of a record's content so that queries find it. Texts are kept as queries see them; where that is not what
-// they are, since NUL and half surrogate pairs stay in no text of a database, what they are is kept beside it as JSON, which
-// escapes them. Computed from the record alone, in whichever thread reads it.
+// Stored form of a record's content, in which queries find it. Texts are stored as queries see them; if that loses NUL
+// or unpaired surrogates, the exact texts are stored next to them as JSON, which escapes both. Depends only on the
+// record, so any thread can compute it.
 import type { FeedbackContent, FeedbackRecord } from "../feedback.ts";
 import { callIdOf, readCallReference } from "../recordings/call-reference.ts";
 import type { JsonObject } from "../text/json.ts";
@@ -13,11 +13,11 @@ export interface StoredForm {
   readonly payload: string;
   readonly creator: string | null;
   readonly queueId: string | null;
-  /** The {@link ExactParts} as JSON, where they are not what queries see; null else. */
+  /** The {@link ExactParts} as JSON; null if queries see the exact texts. */
   readonly exact: string | null;
-  /** What the index of emoji goes by. */
+  /** Key of the emoji index. */
   readonly emoji: string | null;
-  /** Whether the index of numbers lacks some of the payload's. */
+  /** True if the index of numbers lacks some of the payload's numbers. */
   readonly hasMoreNumbers: boolean;
   /** The call of its project that it is on. */
   readonly callId: string | null;
@@ -25,7 +25,7 @@ export interface StoredForm {
 
 export type ExactParts = Pick<FeedbackContent, "payload" | "creator" | "queueId">;
 
-/** @param payloadText the payload as JSON, where it was written already */
+/** @param payloadText the payload as JSON, if it was written already */
 export function storedForm(
   content: FeedbackContent,
   payloadText: string = JSON.stringify(content.payload),
@@ -44,12 +44,12 @@ export function storedForm(
   };
 }
 
-/** What `storedForm` wrote; null where queries see the record as it is. */
+/** Safe cast: written by `storedForm`. Null if queries see the record exactly. */
 export function exactParts(exact: StoredForm["exact"]): ExactParts | null {
   return exact === null ? null : (JSON.parse(exact) as ExactParts);
 }
 
-/** Whether JSON holds what it escapes of NUL and of half surrogate pairs, or a text that looks so. */
+/** True if JSON contains an escape of NUL or of an unpaired surrogate, or a text that looks like one. */
 function mayBeOther(json: string): boolean {
   return json.includes("\\u") && /\\u(?:0000|d[89a-f])/i.test(json);
 }
@@ -58,7 +58,7 @@ function searchable(text: string | null): string | null {
   return text === null ? null : searchableText(text);
 }
 
-/** What is longer is not found by the index, nor is what is no text. */
+/** The index holds only texts of up to this length. */
 export const emojiLengthMax = 64;
 
 function emojiOf({ emoji }: JsonObject): string | null {
@@ -72,7 +72,7 @@ export function recordText(record: FeedbackRecord, field: TextField): string | n
   return field === "callId" ? calledBy(record) : record[field];
 }
 
-/** The call that a record is on; null for what is on something else, or in another project. */
+/** Returns the call that a record refers to; null if it refers to something else or to another project. */
 export function calledBy({
   projectId,
   vendorRef,

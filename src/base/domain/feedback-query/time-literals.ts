@@ -1,20 +1,22 @@
-// Times as queries write them: seconds since 1970, or a date or a time in ISO 8601, in UTC where no zone is given.
+// Times in queries: seconds since 1970, or a date or time in ISO 8601, in UTC unless a zone is given.
 
-/** The times of the years 0 to 9999, whose texts have the order of the times. */
+/** Times of the years 0 to 9999, in which texts and times have the same order. */
 const firstMs = Date.UTC(2000, 0) - 730_485 * 86_400_000;
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 const isoTime =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})([.,]\d{1,12})?)?\s?(?:(Z|z)|([+-])(\d{2}):?(\d{2}))?)?$/;
 
-/** Milliseconds since 1970, perhaps with a fraction; null where it is no time of the years 0 to 9999. */
+/**
+ * Returns milliseconds since 1970, possibly with a fraction; null unless the literal is a time of the years 0 to 9999.
+ */
 export function timeOf(literal: string | number | boolean): number | null {
   if (typeof literal === "boolean") return null;
   const ms = typeof literal === "number" ? secondsMs(literal) : isoMs(literal);
   return ms !== null && ms >= firstMs && ms <= lastMs ? ms : null;
 }
 
-/** As written: the product with a thousand would not be 0.1 s from 1.1 to 1.2. */
+/** Rounds as the literal is written: multiplied by a thousand, 1.1 s and 1.2 s would not be 0.1 s apart. */
 function secondsMs(seconds: number): number | null {
   const ms = Math.round(seconds * 1e6) / 1e3;
   return Number.isFinite(ms) ? ms : null;
@@ -28,7 +30,7 @@ function isoMs(text: string): number | null {
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   date.setUTCHours(Number(hour), Number(minute), Number(second));
   const isDate = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
-  // Hour 24, minute 60 or second 60 would make the date another one, or the time of day.
+  // `Date` would carry hour 24, minute 60 or second 60 over into the next unit.
   const isTimeOfDay = Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60;
   if (!isDate || !isTimeOfDay) return null;
   const [, , , , , , , , , sign, zoneHours = "0", zoneMinutes = "0"] = match;

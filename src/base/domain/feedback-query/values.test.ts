@@ -1,4 +1,4 @@
-// The texts, numbers, paths and orders that queries go by.
+// Texts, numbers, paths and orders as queries see them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -7,12 +7,12 @@ import { pathSteps, pathText } from "./feedback-field.ts";
 import { timeOf } from "./time-literals.ts";
 import { compareTexts, numberOfText, searchableText } from "./values.ts";
 
-/** Any code units, halves of pairs among them. */
+/** Any code units, including unpaired surrogates. */
 const anyText = fc.string({
   unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
 });
 
-test("texts have the order of their UTF-8 bytes", () => {
+test("orders texts by their UTF-8 bytes", () => {
   const texts = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom("\u{1f44d}", "\uffff", "\ud7ff", "é", ""),
@@ -27,7 +27,7 @@ test("texts have the order of their UTF-8 bytes", () => {
   );
 });
 
-test("a searchable text is one that UTF-8 holds", () => {
+test("makes every text representable in UTF-8", () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const searchable = searchableText(text);
@@ -38,7 +38,7 @@ test("a searchable text is one that UTF-8 holds", () => {
   );
 });
 
-test("every number is the number of its JSON, and other texts are none", () => {
+test("reads back the JSON of every number, and no other text as a number", () => {
   const longest = -0.0000010978034039405431;
   assert.equal(numberOfText(JSON.stringify(longest)), longest);
   fc.assert(
@@ -66,7 +66,7 @@ test("every number is the number of its JSON, and other texts are none", () => {
     assert.equal(numberOfText(text), null, text);
 });
 
-test("steps of a path come back from how they are written", () => {
+test("reads back the steps of a written path", () => {
   const step = fc.oneof(
     fc.nat({ max: 1 << 20 }),
     fc.string().filter((name) => !name.includes("\\")),
@@ -81,7 +81,7 @@ test("steps of a path come back from how they are written", () => {
   assert.equal(pathSteps("a.1048577"), null);
 });
 
-test("times are read as UTC in whatever way they are written", () => {
+test("reads times in every notation as UTC", () => {
   const at = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
   for (const [literal, expected] of [
     ["2026-01-02T03:04:05.678Z", at],

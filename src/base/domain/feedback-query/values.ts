@@ -1,18 +1,18 @@
-// How a query sees the values of a payload: as texts, and as the numbers that these are written as. Both sides of a
-// comparison, and the SQL of storage, go by these rules.
+// Values of a payload as queries see them: texts, and the numbers that texts spell. Both sides of a comparison and the
+// SQL of `store/database` follow these rules.
 import type { Json } from "../text/json.ts";
 import type { PathStep } from "./feedback-field.ts";
 
 /**
- * A text as queries see it: NUL and half surrogate pairs, which databases do not keep in texts, are U+FFFD. They stay as
- * they are in what is read back.
+ * Returns a text as queries see it: NUL and unpaired surrogates, which databases cannot store, become U+FFFD. Reads
+ * still return the original.
  */
 export function searchableText(text: string): string {
-  // Most texts have neither, which is found much faster than whether surrogates come in pairs.
+  // Most texts contain neither, and this test is much faster than checking the pairing of surrogates.
   return /[\0\ud800-\udfff]/.test(text) ? text.replaceAll(/[\0\p{Surrogate}]/gu, "\ufffd") : text;
 }
 
-/** The same of every text and every name in a value. */
+/** Applies {@link searchableText} to every text and member name of a value. */
 export function searchableJson(value: Json): Json {
   if (typeof value === "string") return searchableText(value);
   if (value === null || typeof value !== "object") return value;
@@ -21,11 +21,11 @@ export function searchableJson(value: Json): Json {
     searchableText(name),
     searchableJson(member),
   ]);
-  // Not by assignment, which `__proto__` would not survive.
+  // Assignment would lose a member named `__proto__`.
   return Object.fromEntries(members) as Json;
 }
 
-/** What lies at a path; undefined where nothing does. */
+/** Returns the value at a path; undefined if there is none. */
 export function valueAt(payload: Json, path: readonly PathStep[]): Json | undefined {
   let value: Json | undefined = payload;
   for (const step of path) {
@@ -37,30 +37,33 @@ export function valueAt(payload: Json, path: readonly PathStep[]): Json | undefi
 }
 
 function memberOf(value: object, name: string): Json {
-  // A member of what was parsed from JSON.
+  // Safe cast: parsed from JSON.
   return (value as { readonly [key: string]: Json })[name];
 }
 
-/** The text of a value of the payload; null where it is null or not there. */
+/** Returns the text of a payload value; null if the value is null or missing. */
 export function textOf(value: Json | undefined): string | null {
   if (value === undefined || value === null) return null;
   return typeof value === "string" ? searchableText(value) : JSON.stringify(searchableJson(value));
 }
 
-/** No longer text is a number: every number has a text of so many characters, as -0.0000012345678901234567 does. */
+/** Every number has a text of at most this length, such as -0.0000012345678901234567. */
 export const numberTextLengthMax = 25;
-/** JSON's numbers. */
+/** Numbers in JSON's notation. */
 export const numberPattern = "-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?";
 const numberText = new RegExp(`^${numberPattern}$`);
 
-/** The number that a text is written as, in JSON's way and in at most 25 characters; null where it is none, or too large. */
+/**
+ * Returns the number that a text spells in JSON's notation in at most 25 characters; null if it spells none or
+ * overflows.
+ */
 export function numberOfText(text: string): number | null {
   if (text.length > numberTextLengthMax || !numberText.test(text)) return null;
   const number = Number(text);
   return Number.isFinite(number) ? number + 0 : null;
 }
 
-/** The order of texts by their code points, which is that of their UTF-8 bytes; negative where `a` comes first. */
+/** Compares texts by code points, which is the order of their UTF-8 bytes; negative if `a` comes first. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   let at = 0;
@@ -69,12 +72,12 @@ export function compareTexts(a: string, b: string): number {
   return rank(a.charCodeAt(at)) - rank(b.charCodeAt(at));
 }
 
-/** Halves of surrogate pairs, which stand for code points beyond all others, come last. */
+/** Surrogates encode code points above all others, so they sort last. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** The letters A to Z in lower case, and nothing else. */
+/** Converts the letters A to Z to lower case, and no others. */
 export function lowerLatin(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

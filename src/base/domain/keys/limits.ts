@@ -62,7 +62,7 @@ export class LimitRefusal extends ServiceError {
   }
 }
 
-/** What a request may use, from its admission to its end. */
+/** Allowance of a request, from its admission to its end. */
 export interface Allowance {
   readonly standings: RateStandings;
   /**

@@ -1,24 +1,26 @@
-// What holds parameters between tags to a schema, as formats of a structural tag: each parameter is a tag of its own, in the
-// schema's order. A text stands as it is, and whatever more than a type or a list of values is asked of it is written as
-// JSON, which the reader of calls takes as well.
+// Structural-tag formats that constrain parameters between tags to a schema: one tag per parameter, in the schema's
+// order. Texts are written verbatim. Values with constraints beyond a type or a list are written as JSON, which the
+// reader of calls accepts too.
 import { isJsonObject, type Json, type JsonObject } from "../text/json.ts";
 import { referred, valueFormOf } from "./value-form.ts";
 
-/** How one parameter is written. */
+/** Marks around one parameter. */
 export interface ParameterMarks {
-  /** Before its name. */
+  /** Before the name. */
   readonly open: string;
-  /** Between its name and its value, or whether that is a text. */
+  /** Between the name and the value, or between the name and the flag that says if the value is a text. */
   readonly middle: string;
-  /** Behind whether the value is a text, which is `true` or `false`; null where that is not said. */
+  /** After that flag, which is `true` or `false`; null if the format has no flag. */
   readonly behindKind: string | null;
-  /** Behind its value. */
+  /** After the value. */
   readonly close: string;
-  /** A pattern for what may stand before parameters, behind the last, and around values that are not just any text. */
+  /**
+   * Pattern of the whitespace allowed before parameters, after the last one, and around values that are not free text.
+   */
   readonly blanks?: string;
 }
 
-/** Keywords of an object that say no more than its properties do, or nothing. */
+/** Keywords of an object that constrain nothing beyond its properties. */
 const readKeywords: readonly string[] = [
   "type",
   "properties",
@@ -39,7 +41,7 @@ const readKeywords: readonly string[] = [
   "strict",
 ];
 
-/** Why arguments as parameters cannot be held to the schema; null where they can. */
+/** Returns why parameters cannot be constrained to the schema; null if they can. */
 export function parametersRefusal(schema: JsonObject): { keyword: string; message: string } | null {
   const isOpenMap = isJsonObject(schema["additionalProperties"]) && !("properties" in schema);
   const keyword = isOpenMap
@@ -50,7 +52,7 @@ export function parametersRefusal(schema: JsonObject): { keyword: string; messag
   return { keyword, message };
 }
 
-/** @param schema of all parameters together, which `parametersRefusal` refuses nothing of */
+/** @param schema of all parameters together; `parametersRefusal` accepts it */
 export function parametersTag(marks: ParameterMarks, schema: JsonObject): Json {
   const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   const listed: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
@@ -69,7 +71,7 @@ export function parametersTag(marks: ParameterMarks, schema: JsonObject): Json {
   return spaced(marks, { type: "sequence", elements }, "behind");
 }
 
-/** A format with the blanks that may stand beside it. */
+/** Adds the allowed whitespace to a format. */
 function spaced({ blanks }: ParameterMarks, format: Json, where: "before" | "behind" | "around"): Json {
   if (blanks === undefined) return format;
   const space = { type: "regex", pattern: blanks };
@@ -96,7 +98,7 @@ function parameterTag(marks: ParameterMarks, { name, value, root }: Parameter): 
   const asJson = (content: Json): Json =>
     wholeParameter(marks, { name, isText: false, content: spaced(marks, content, "around") });
   if (form === "text") return asText(textOnly(value));
-  // Where the layout says of a text that it is one, all else is JSON.
+  // If the layout flags texts, every other value is JSON.
   if (form === "text-or-null" && behindKind === null)
     return asText({ type: "or", elements: [spaced(marks, text("null"), "around"), textOnly(value)] });
   if (form === "text-or-null")
@@ -104,7 +106,7 @@ function parameterTag(marks: ParameterMarks, { name, value, root }: Parameter): 
   return asJson(json);
 }
 
-/** One parameter with what it holds. */
+/** Returns the format of one parameter, given the format of its value. */
 export function wholeParameter(
   { open, middle, behindKind, close }: ParameterMarks,
   { name, isText, content }: { readonly name: string; readonly isText: boolean; readonly content: Json },
@@ -113,7 +115,7 @@ export function wholeParameter(
   return { type: "tag", begin: open + name + middle + kind, content, end: close };
 }
 
-/** The texts of a schema whose values are texts, or null besides: those it lists, or any. */
+/** Returns the texts that a schema of texts, or of texts and null, allows: its listed values, or any text. */
 function plainText(schema: Json, root: Json, free: Json): Json {
   if (!isJsonObject(schema)) return free;
   if (isText(schema["const"])) return text(schema["const"]);
@@ -141,12 +143,12 @@ function text(value: string): Json {
   return { type: "const_string", value };
 }
 
-/** Any text that does not hold what ends it. */
+/** Any text that does not contain the closing mark. */
 function freeText(close: string): Json {
   return { type: "any_text", excludes: [firstWord(close)] };
 }
 
-/** A parameter of any name, and any value. */
+/** A parameter with any name and any value. */
 function anyParameter({ open, middle, behindKind, close }: ParameterMarks): Json {
   const word = firstWord(middle);
   const kind: readonly Json[] = behindKind === null ? [] : [text("true"), text(behindKind)];
@@ -163,7 +165,7 @@ function escapedInClass(character: string): string {
   return /[\\\]^-]/.test(character) ? `\\${character}` : character;
 }
 
-/** A part of a schema with the definitions that it may refer to. */
+/** Returns a part of a schema together with the definitions that it may refer to. */
 export function withDefinitions(value: Json, root: JsonObject): Json {
   if (!isJsonObject(value)) return value;
   const { $defs, definitions } = root;

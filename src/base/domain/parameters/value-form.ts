@@ -1,15 +1,15 @@
-// How the value of one parameter is written where parameters stand between tags: texts as they are, all else as JSON, told
-// apart by the parameter's schema. Both the reader and the constraint go by it, so that what one lets be written the other
-// reads as it was meant.
+// Notation of a parameter's value between tags: texts verbatim, everything else as JSON, decided by the parameter's
+// schema. The reader and the constraint share this rule, so the reader understands every value that the constraint
+// allows.
 import { isJsonObject, type Json } from "../text/json.ts";
 
 /**
- * `text`: the value is the text itself. `text-or-null`: the same, but for `null`. `json`: it is JSON. `any`: it is what it
- * says as JSON, and a text where it is none.
+ * `text`: the value is the text itself. `text-or-null`: the text itself, or `null`. `json`: the value is JSON. `any`:
+ * JSON if it parses, otherwise a text.
  */
 export type ValueForm = "text" | "text-or-null" | "json" | "any";
 
-/** @param root the schema of all arguments, for references into it; null where nothing is known of the parameter */
+/** @param root the schema of all arguments, for references into it; null if the parameter is unknown */
 export function valueFormOf(schema: Json | undefined, root: Json): ValueForm {
   const values = valuesOf(schema ?? true, root, 0);
   if (values === "any") return "any";
@@ -18,7 +18,7 @@ export function valueFormOf(schema: Json | undefined, root: Json): ValueForm {
   return values.size === 2 && values.has("null") ? "text-or-null" : "any";
 }
 
-/** Bounded texts are those that more than a list of values is asked of, such as a pattern: they are written as JSON. */
+/** Bounded texts have constraints beyond a list of values, such as a pattern; they are written as JSON. */
 type ValueKind = "text" | "bounded-text" | "null" | "other";
 
 const referencesMax = 16;
@@ -56,11 +56,11 @@ function united(all: readonly (ReadonlySet<ValueKind> | "any")[]): ReadonlySet<V
     if (one === "any") return "any";
     for (const kind of one) kinds.add(kind);
   }
-  // Two kinds of texts in one place cannot be told apart by how they are written.
+  // The notation cannot distinguish two kinds of texts in one place.
   return kinds.has("text") && kinds.has("bounded-text") ? "any" : kinds;
 }
 
-/** What a reference within the schema points to; true, which says nothing, where it points nowhere. */
+/** Returns the target of a reference within the schema; true, which allows everything, if there is no target. */
 export function referred(reference: string, root: Json): Json {
   if (!reference.startsWith("#")) return true;
   let value: Json = root;

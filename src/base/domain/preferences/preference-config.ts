@@ -1,55 +1,55 @@
-// The options of preference training, with their defaults. Formulas are in train/trainer/losses.
+// Options of preference training, with defaults. Formulas are in train/trainer/losses.
 import type { BasePrecision } from "../trainer/base-precision.ts";
 
 export const preferenceLosses = ["dpo", "ipo", "simpo", "kto"] as const;
 export type PreferenceLossName = (typeof preferenceLosses)[number];
 
 export const preferenceReferences = ["start", "base"] as const;
-/** Whose log-probabilities answers are compared with: the version's that the job starts from, or the base model's. */
+/** Reference policy of the loss: the version that the job starts from, or the base model. */
 export type PreferenceReference = (typeof preferenceReferences)[number];
 
-/** The configuration as it takes effect; nulls were replaced by defaults. */
+/** Effective configuration; nulls are replaced by defaults. */
 export interface PreferenceConfig {
   readonly loss: PreferenceLossName;
   /**
-   * Above 0: how much a log ratio counts, the β of DPO, SimPO and KTO and the τ of IPO. The greater, the nearer the model
-   * stays to the reference.
+   * Above 0: weight of the log ratio, β in DPO, SimPO and KTO and τ in IPO. Larger values keep the model closer to the
+   * reference.
    */
   readonly beta: number;
-  /** [0, 0.5]: how often a preference is taken to be the wrong way round (cDPO), with `dpo` and `simpo`. */
+  /** [0, 0.5]: probability that a preference label is flipped (cDPO), for `dpo` and `simpo`. */
   readonly labelSmoothing: number;
-  /** At least 0: the γ of SimPO, by how much a chosen answer's reward is to exceed a rejected one's. */
+  /** At least 0: target reward margin γ of SimPO between a chosen and a rejected answer. */
   readonly gamma: number;
-  /** Whether the mean over an answer's tokens counts, and not their sum. */
+  /** True if the loss uses the mean over an answer's tokens, false if it uses the sum. */
   readonly lengthNormalized: boolean;
-  /** Above 0: what answers that people wanted count for, with `kto`. */
+  /** Above 0: weight of desirable answers, for `kto`. */
   readonly desirableWeight: number;
-  /** Above 0: what the others count for, with `kto`. */
+  /** Above 0: weight of undesirable answers, for `kto`. */
   readonly undesirableWeight: number;
-  /** Null where the loss compares with none. */
+  /** Null if the loss has no reference. */
   readonly reference: PreferenceReference | null;
-  /** Of the products with the base model's weights; null leaves it to the server. */
+  /** Precision of products with the base model's weights; null lets the server choose. */
   readonly basePrecision: BasePrecision | null;
-  /** Pairs of one optimizer step, or judged answers with `kto`; at least 1. */
+  /** Pairs in one optimizer step, or judged answers with `kto`; at least 1. */
   readonly batchSize: number;
   /** Above 0. */
   readonly learningRate: number;
-  /** How often the job trains on each of them; at least 1. */
+  /** Number of epochs; at least 1. */
   readonly epochCount: number;
-  /** Whether the job's seed decides the order, another one for each epoch; else it is that in which they were sent. */
+  /** True if each epoch has its own order, drawn from the job's seed; false for the order in which examples were sent. */
   readonly isShuffled: boolean;
-  /** At least 0, of AdamW. */
+  /** At least 0: weight decay of AdamW. */
   readonly weightDecay: number;
-  /** At least 0: gradients are scaled down to this norm; 0 never scales. */
+  /** At least 0: gradients are clipped to this norm; 0 disables clipping. */
   readonly gradientNormMax: number;
 }
 
-/** What a request may give; null and absent mean the default. */
+/** Options of a request; null or absent means the default. */
 export type PreferenceConfigInput = {
   readonly [Field in keyof PreferenceConfig]?: PreferenceConfig[Field] | null;
 };
 
-/** What each loss takes where nothing is said: as TRL has them, and SimPO's β as its paper advises (arXiv:2405.14734). */
+/** Defaults of each loss: those of TRL, and SimPO's β as its paper advises (arXiv:2405.14734). */
 const defaultsOfLoss: {
   readonly [Loss in PreferenceLossName]: Pick<
     PreferenceConfig,

@@ -1,47 +1,50 @@
-// The fields of a resource that a client chooses, one row each: what values it takes, its default, and what documents say of
-// it. The type of the resource, its API and its columns are made of the rows. Knows neither schemas nor SQL.
+// Fields of a resource that clients set, one row each: allowed values, default, and description. The resource's type,
+// API and columns derive from these rows. Knows neither JSON Schema nor SQL.
 import type { Json } from "../text/json.ts";
 
-/** The values of a field, apart from null. */
+/** Values of a field, apart from null. */
 export type FieldForm =
   | { readonly kind: "text"; readonly lengthMin?: number; readonly lengthMax?: number }
   | { readonly kind: "integer"; readonly minimum?: number; readonly maximum?: number }
   | { readonly kind: "number"; readonly minimum?: number; readonly maximum?: number }
   | { readonly kind: "flag" }
   | { readonly kind: "time" }
-  /** A list of distinct texts; a request may have up to `countMax` with repetitions, otherwise one of each. */
+  /**
+   * List of distinct texts. A request may list up to `countMax` with repetitions; by default it may list each value
+   * once.
+   */
   | { readonly kind: "set"; readonly values: readonly string[]; readonly countMax?: number }
   | { readonly kind: "list"; readonly countMax: number; readonly of: { readonly kind: "text" } }
-  /** A value with a schema of its own. */
+  /** Value with a schema of its own. */
   | { readonly kind: "json" };
 
 interface FieldWords {
-  /** What it means, in requests. */
+  /** Description in requests. */
   readonly about: string;
-  /** The same where a request changes it, if that differs. */
+  /** Description in requests that change the resource, if different. */
   readonly aboutChange?: string;
-  /** What it means in answers, if they say so. */
+  /** Description in responses, if different. */
   readonly aboutShown?: string;
   readonly example?: Json;
-  /** The default in words, of a field that has no value for it. */
+  /** Description of the default, for a field without a default value. */
   readonly usually?: string;
 }
 
 export interface Field<Value = unknown> extends FieldWords {
   readonly form: FieldForm;
   readonly isNullable: boolean;
-  /** Value of a field that the request leaves out; without one, the field is required or null. */
+  /** Value if the request omits the field; without one, the field is required or null. */
   readonly default?: Value;
-  /** True if the column holds JSON: a text may have characters that PostgreSQL takes only there. */
+  /** True if the column holds JSON, because PostgreSQL stores some characters of a text only in JSON. */
   readonly isStoredAsJson: boolean;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** The type of a field's values. */
+/** Type of a field's values. */
 export type ValueOf<Of> = Of extends Field<infer Value> ? Value : never;
 
-/** A value of every field. */
+/** A value for each field. */
 export type FieldValues<Rows extends Fields> = { readonly [Name in keyof Rows]: ValueOf<Rows[Name]> };
 
 interface Row<Value> extends FieldWords {
@@ -95,12 +98,12 @@ export function texts(row: Row<readonly string[]> & { readonly countMax: number 
   return field({ kind: "list", countMax, of: { kind: "text" } }, rest);
 }
 
-/** A field whose API is written by hand; its column holds JSON. */
+/** Field with a hand-written API; its column holds JSON. */
 export function json<Value>(row: Row<Value>): Field<Value> {
   return field({ kind: "json" }, row);
 }
 
-/** The field with null, which is what a request that leaves it out means. */
+/** The field or null, which is also the default. */
 export function orNull<Value>(of: Field<Value>): Field<Value | null> {
   return { ...of, isNullable: true };
 }

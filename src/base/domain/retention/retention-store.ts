@@ -1,28 +1,33 @@
-// What is let go of what is stored, and of whom: by age, by an entity's bytes, by a model's number. What is still needed stays
-// whatever the limits say, and each kind says what that is.
+// Contract of data retention: limits by age, by bytes of an entity, and by number for each model. Data that is still
+// needed is kept whatever the limits are; each kind defines which data that is.
 
 /**
- * `trajectories` are those that were logged, but for a model's newest log, which its running sums go on from. `jobs` are what
- * jobs that have ended trained on, with their events but the last; not for jobs that another one repeats or tries again, or
- * whose version is pinned. `recordings` are recorded completions, but those that an annotation queue has to do or a standing
- * rule is about to train on. `revisions` is the history of feedback.
+ * * `trajectories`: logged trajectories, except those of a model's newest log, from which its running sums continue.
+ * * `jobs`: training data of jobs that have ended, and their events except the last. Jobs that another job repeats or
+ *   retries, and jobs with a pinned version, are kept.
+ * * `recordings`: recorded completions, except those waiting in an annotation queue or about to train by an automatic
+ *   rule.
+ * * `revisions`: the history of feedback.
  */
 export const keptKinds = ["trajectories", "jobs", "recordings", "revisions"] as const;
 
 export type KeptKind = (typeof keptKinds)[number];
 
-/** What counts of an entity: those, the payloads of its feedback, its uploaded files, and those of its traces. */
+/**
+ * Kinds that count towards an entity's quota: the kinds above, payloads of feedback, uploaded files, and files of
+ * traces.
+ */
 export const storedKinds = [...keptKinds, "feedback", "files", "traces"] as const;
 
 export type StoredKind = (typeof storedKinds)[number];
 
-/** How much of a kind stays; what is null sets no limit. */
+/** Limits of one kind; null fields set no limit. */
 export interface KeepLimits {
-  /** What is from before goes. */
+  /** Older data is removed. */
   readonly before: Date | null;
-  /** Of an entity the newest so many bytes stay. */
+  /** The newest data of an entity up to this many bytes is kept. */
   readonly entityBytes: number | null;
-  /** Of a model the newest so many stay; of recordings alone. */
+  /** The newest items of a model up to this number are kept; only for recordings. */
   readonly modelCount: number | null;
 }
 
@@ -30,57 +35,60 @@ export interface RemovedData {
   readonly entity: string;
   /** Logs, jobs, completions or revisions. */
   readonly itemCount: number;
-  /** Of what is theirs alone; what completions share with others comes on top where nobody is left to share it. */
+  /** Bytes that only the removed items used. Shared content of completions is added once its last user is removed. */
   readonly byteCount: number;
 }
 
-/** Where a sweep goes on. */
+/** Position at which a sweep continues. */
 export interface SweepPlace {
   readonly scope: "age" | "entity" | "model";
-  /** The entity or the model; empty for what goes by age. */
+  /** Entity or model; empty while sweeping by age. */
   readonly of: string;
-  /** Behind what was looked at; null at the beginning. */
+  /** Last item that was visited; null at the beginning. */
   readonly after: readonly (string | number)[] | null;
-  /** Of a sweep that removes nothing: what it would have removed, bytes by entity and numbers by model. */
+  /** For a dry run: what it would have removed so far, in bytes by entity and numbers by model. */
   readonly gone: ReadonlyMap<string, number>;
 }
 
 export interface SweepStep {
-  /** At most one for each entity. */
+  /** At most one entry for each entity. */
   readonly removed: readonly RemovedData[];
   /** Null at the end. */
   readonly next: SweepPlace | null;
 }
 
-/** What was removed of an entity on a day. */
+/** Data of an entity that was removed on one day. */
 export interface RemovedOfDay extends RemovedData {
-  /** `YYYY-MM-DD`, UTC's. */
+  /** `YYYY-MM-DD`, UTC. */
   readonly day: string;
   readonly kind: KeptKind;
   readonly lastAt: Date;
 }
 
 export interface RetentionStore {
-  /** Whether this server is the one that sweeps until then: nobody else is, or their time is over. */
+  /**
+   * Makes this server the sweeper until the given time; false if another server is the sweeper and its lease has not
+   * expired.
+   */
   claim(owner: string, at: Date, until: Date): Promise<boolean>;
-  /** Lets others sweep; that it was not the one is no error. */
+  /** Gives the role of sweeper back. No error if this server does not have it. */
   release(owner: string): Promise<void>;
   /**
-   * Looks at some of what is stored, the oldest first, and removes what does not stay, in a short transaction. What is large
-   * is no longer there from then on, and its room is free after {@link RetentionStore.clear}.
+   * Visits some stored items, oldest first, and removes those beyond the limits in a short transaction. Large content
+   * is unreachable from then on; {@link RetentionStore.clear} frees its space.
    *
-   * @param options.from `next` of the step before; null for the first
-   * @param options.isDry nothing is removed
+   * @param options.from `next` of the previous step; null for the first
+   * @param options.isDry removes nothing
    */
   sweep(
     kind: KeptKind,
     limits: KeepLimits,
     options: { readonly from: SweepPlace | null; readonly isDry: boolean; readonly at: Date },
   ): Promise<SweepStep>;
-  /** Deletes some rows of what was removed; false where there are none left. */
+  /** Deletes some rows of removed items; false if none are left. */
   clear(): Promise<boolean>;
-  /** The newest days first, then by kind and entity. @param limit at most 1000 */
+  /** Returns removals, newest day first, then by kind and entity. @param limit at most 1000 */
   removed(entity: string | null, limit: number): Promise<readonly RemovedOfDay[]>;
-  /** The bytes that are stored of an entity, or of all, by kind. */
+  /** Returns the stored bytes of an entity, or of all entities, by kind. */
   stored(entity: string | null): Promise<Readonly<Record<StoredKind, number>>>;
 }

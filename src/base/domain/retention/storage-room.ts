@@ -1,10 +1,10 @@
-// How much may be stored of an entity in all.
+// Storage quota of an entity.
 import { sizeText } from "../text/size-text.ts";
 import { quoted, ServiceError } from "../service-error.ts";
 
-/** Asked before something is stored for an entity. */
+/** Check before something is stored for an entity. */
 export interface StorageRoom {
-  /** @throws ServiceError `full` where the entity has as much as it may have */
+  /** @throws ServiceError `full` if the entity has reached its quota */
   require(entity: string): Promise<void>;
 }
 

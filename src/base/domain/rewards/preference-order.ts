@@ -1,26 +1,26 @@
-// What of feedback becomes preferences: answers by what a rule makes of them, and answers as people corrected them.
+// Request for preferences from feedback: answers compared by the rewards of a rule, and answers that people corrected.
 import type { PathStep } from "../feedback-query/feedback-field.ts";
 import type { RewardRule } from "./reward-rule.ts";
 
 export interface PreferenceOrder {
-  /** By whose rewards answers to one prompt are compared; null where corrections alone count. */
+  /** Rule whose rewards compare the answers to one prompt; null if only corrections count. */
   readonly rule: RewardRule | null;
-  /** Null where none are read. */
+  /** Null if no corrections are read. */
   readonly corrections: CorrectionTerm | null;
-  /** How answers are told apart by their rewards. */
+  /** How rewards become preferences. */
   readonly comparison: RewardComparison;
 }
 
-/** Feedback on an answer whose payload has the text that should have been answered. */
+/** Feedback whose payload contains the text that the answer should have had. */
 export interface CorrectionTerm {
   /** Null for feedback of any type. */
   readonly feedbackType: string | null;
-  /** In the payload. */
+  /** Path in the payload. */
   readonly path: readonly PathStep[];
 }
 
 export type RewardComparison =
-  /** Two answers to a prompt are a pair where their rewards differ, by so much at least. */
+  /** Two answers to a prompt are a pair if their rewards differ by at least this much. */
   | { readonly kind: "pairs"; readonly marginMin: number }
-  /** Each answer by itself: people wanted those of greater rewards, and did not want those of smaller ones. */
+  /** Each answer is judged separately: rewards above the threshold are desirable, those below undesirable. */
   | { readonly kind: "verdicts"; readonly threshold: number };

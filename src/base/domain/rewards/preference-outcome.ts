@@ -1,21 +1,21 @@
-// What comes of feedback for a preference job, as it is shown: which answers are preferred to which, and which are in no pair.
+// Result of a preference job's feedback, for display: the preferences between answers, and the answers without one.
 import type { FeedbackOutcome } from "./feedback-outcome.ts";
 
 export interface PreferenceOutcome extends Pick<FeedbackOutcome, "reasons" | "leftOut"> {
   readonly counts: {
-    /** Records that may be read. */
+    /** Records that the rule may read. */
     readonly feedback: number;
     readonly prompts: number;
-    /** Pairs, or answers that are judged by themselves. */
+    /** Pairs, or answers judged separately. */
     readonly preferences: number;
-    /** Preferences that have a correction. */
+    /** Preferences with a correction. */
     readonly corrections: number;
     readonly people: number;
-    /** By reason. */
+    /** Counts by reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };
   readonly preferences: readonly {
-    /** How it begins. */
+    /** Beginning of the prompt. */
     readonly prompt: string;
     readonly chosen: ComparedAnswer | null;
     readonly rejected: ComparedAnswer | null;
@@ -23,13 +23,13 @@ export interface PreferenceOutcome extends Pick<FeedbackOutcome, "reasons" | "le
 }
 
 export interface ComparedAnswer {
-  /** Its reference, or that of the answer that it corrects. */
+  /** Reference of the answer, or of the answer that it corrects. */
   readonly call: string;
-  /** How it begins. */
+  /** Beginning of the answer. */
   readonly text: string;
   readonly isCorrection: boolean;
   readonly step: number;
-  /** Null where people did not rate it. */
+  /** Null if nobody rated the answer. */
   readonly reward: number | null;
   readonly peopleCount: number;
   readonly feedbackIds: readonly string[];

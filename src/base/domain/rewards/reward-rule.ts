@@ -1,12 +1,12 @@
-// A reward rule: how the feedback on a recorded answer becomes the number that training goes by.
+// Reward rules: how feedback on a recorded answer becomes a reward for training.
 import type { PathStep } from "../feedback-query/feedback-field.ts";
 
 /**
- * Terms that each read one kind of feedback. An answer's reward is the mean of what its terms give, by their weights; a term
- * that found nothing to read is left out of it.
+ * Terms, each of which reads one kind of feedback. An answer's reward is the weighted mean of its terms; a term
+ * without feedback to read is left out.
  */
 export interface RewardRule {
-  /** One at least. */
+  /** At least one. */
   readonly terms: readonly RewardTerm[];
 }
 
@@ -17,47 +17,50 @@ export type RewardTerm = { readonly weight: number } & (
   | PreferenceTerm
 );
 
-/** Reactions, by a table. */
+/** Reads reactions by a table. */
 export interface ReactionTerm {
   readonly kind: "reaction";
-  /** By an emoji, or its name between colons; what is not in it is not read. */
+  /** Rewards by emoji, or by its name between colons; other reactions are ignored. */
   readonly rewards: RewardTable;
 }
 
-/** A number in the payload of feedback of one type; true is 1 and false 0. */
+/** Reads a number in the payload of one type of feedback; true is 1 and false is 0. */
 export interface NumberTerm {
   readonly kind: "number";
   readonly feedbackType: string;
-  /** In the payload. */
+  /** Path in the payload. */
   readonly path: readonly PathStep[];
   readonly scale: RewardScale;
 }
 
-/** The value of an annotation. */
+/** Reads the value of an annotation. */
 export interface AnnotationTerm {
   readonly kind: "annotation";
   readonly name: string;
-  /** Of values that are texts; null where there are none. */
+  /** Rewards of text values; null if none are read. */
   readonly rewards: RewardTable | null;
-  /** Of values that are numbers, or true and false, which are 1 and 0. */
+  /** Scale for numbers and for true and false, which are 1 and 0. */
   readonly scale: RewardScale;
 }
 
-/** Which of two answers to a prompt somebody prefers: feedback on one, whose payload has `better_than`, the other's reference. */
+/**
+ * Reads preferences between two answers to a prompt: feedback on one answer whose payload names the other in
+ * `better_than`.
+ */
 export interface PreferenceTerm {
   readonly kind: "preference";
   /** Null for feedback of any type. */
   readonly feedbackType: string | null;
   /**
-   * Above 0: in how many comparisons with a middling answer, half of them won, every answer is taken to have been. The more,
-   * the nearer rewards stay to 0.5.
+   * Above 0: number of virtual comparisons of each answer with an average one, half of them won. Larger values keep
+   * rewards closer to 0.5.
    */
   readonly prior: number;
 }
 
 export type RewardTable = Readonly<Record<string, number>>;
 
-/** A number as a reward: times `factor`, plus `offset`, and then the nearest within `least` and `most`. */
+/** Linear scale from a number to a reward: multiplied by `factor`, plus `offset`, clamped to `least` and `most`. */
 export interface RewardScale {
   readonly factor: number;
   readonly offset: number;
@@ -65,10 +68,10 @@ export interface RewardScale {
   readonly most: number;
 }
 
-/** The numbers of [0, 1] as they are. */
+/** Keeps numbers in [0, 1]. */
 export const unitScale: RewardScale = { factor: 1, offset: 0, least: 0, most: 1 };
 
-/** Takes `from` to 0 and `to` to 1; a scale that falls takes the smaller to 1. The two differ. */
+/** Maps `from` to 0 and `to` to 1, also if `from` is the larger one. The two must differ. */
 export function scaleBetween(from: number, to: number): RewardScale {
   const factor = 1 / (to - from);
   return { factor, offset: -from * factor, least: 0, most: 1 };

@@ -1,4 +1,4 @@
-// Reward rules that are kept in a project, and what one needs that trains by itself.
+// Reward rules stored in a project, and the settings of a rule that trains automatically.
 import type { Page, PageRequest } from "../page.ts";
 import { type FieldValues, integer, number, orNull, time } from "../resources/fields.ts";
 import type { TrainingConfig } from "../training-config.ts";
@@ -9,18 +9,18 @@ export interface StoredRule {
   readonly id: string;
   readonly entity: string;
   readonly project: string;
-  /** Of one project's rules no two have the same. */
+  /** Unique in the project. */
   readonly name: string;
   readonly rule: RewardRule;
-  /** Null of one that trains only when somebody asks. */
+  /** Null for a rule that trains only on request. */
   readonly standing: AutomaticOrder | null;
-  /** Whether a standing one does nothing until it is resumed. */
+  /** True if an automatic rule is paused until it is resumed. */
   readonly isPaused: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-/** Which recorded answers feedback trains. */
+/** Selection of recorded answers to train on. */
 export const feedbackSelection = {
   since: orNull(time({ about: "Only feedback from this time on." })),
   versionAgeMax: orNull(
@@ -36,7 +36,7 @@ export const feedbackSelection = {
 /** More groups in a job would be a mistake. */
 export const jobGroupsMax = 10_000;
 
-/** How often a rule trains a model by itself. */
+/** Limits on how often a rule trains a model automatically. */
 export const standingLimits = {
   groupsMin: integer({
     minimum: 1,
@@ -63,7 +63,7 @@ export const standingLimits = {
     default: 24,
     about: "Maximum number of jobs within 24 hours.",
   }),
-  // A job that goes beyond it is cut.
+  // A job above this number is cut.
   tokensPerDay: orNull(
     integer({
       minimum: 1,
@@ -74,53 +74,53 @@ export const standingLimits = {
   ),
 };
 
-/** How a rule trains a model by itself. */
+/** How a rule trains a model automatically. */
 export interface AutomaticOrder
   extends FieldValues<typeof feedbackSelection>, FieldValues<typeof standingLimits> {
   readonly modelId: string;
-  /** Which feedback, as the request's query has it; null for all of the project. */
+  /** Filter of the feedback, as in the request's query; null for all feedback of the project. */
   readonly filter: JsonObject | null;
   readonly config: TrainingConfig;
 }
 
-/** A job that a standing rule made. */
+/** Job created by an automatic rule. */
 export interface AutomaticJob {
   readonly id: string;
   readonly createdAt: Date;
   readonly tokenCount: number;
 }
 
-/** How far a standing rule has come. */
+/** Progress of an automatic rule. */
 export interface AutomaticProgress {
-  /** The number of the last feedback that it read; null before the first. */
+  /** Number of the last feedback that was read; null before the first. */
   readonly cursor: number | null;
-  /** Prompts whose answers can train. */
+  /** Prompts whose answers are ready to train. */
   readonly readyCount: number;
-  /** Those of the last 24 hours, the newest first. */
+  /** Jobs of the last 24 hours, newest first. */
   readonly jobs: readonly AutomaticJob[];
-  /** The newest of all. */
+  /** The newest job ever. */
   readonly lastJob: AutomaticJob | null;
-  /** Why it could not go on the last time, for people; null where it could. */
+  /** Why the last attempt failed, for people; null if it succeeded. */
   readonly fault: string | null;
 }
 
-/** Feedback that a rule reads, by the prompt of the answer that it is on. */
+/** Feedback that a rule reads, keyed by the prompt of its answer. */
 export interface RuleNote {
   readonly promptHash: string;
   readonly feedbackId: string;
 }
 
-/** What a standing rule writes as it reads on. */
+/** Progress to write after an automatic rule has read more feedback. */
 export interface AutomaticAdvance {
-  /** Where it stood. */
+  /** Cursor before the step. */
   readonly from: number | null;
   readonly to: number | null;
   readonly notes: readonly RuleNote[];
-  /** Prompts that were looked at, and whether their answers can train. */
+  /** Visited prompts, and whether their answers are ready to train. */
   readonly prompts: ReadonlyMap<string, boolean>;
 }
 
-/** As whom somebody writes for a standing rule: nothing is written for one that is another server's by then, or was changed. */
+/** Ownership of an automatic rule. Writes fail if another server owns the rule by then, or the rule was changed. */
 export interface AutomaticHold {
   readonly ruleId: string;
   /** A server with a lease. */
@@ -131,49 +131,53 @@ export interface AutomaticHold {
 export interface RuleFilter {
   readonly entity: string | null;
   readonly project: string | null;
-  /** Of standing ones. */
+  /** Model of automatic rules. */
   readonly modelId: string | null;
 }
 
 export interface RuleStore {
-  /** @throws ServiceError `conflict` where the project has one of the name, or `countMax`; `not_found` for no such model */
+  /**
+   * @throws ServiceError `conflict` if the project already has a rule of this name, or `countMax` rules; `not_found`
+   * if the model does not exist
+   */
   create(rule: StoredRule, limits: { readonly countMax: number }): Promise<void>;
   find(id: string): Promise<StoredRule | null>;
-  /** In the order they came. */
+  /** Returns rules in the order of creation. */
   list(filter: RuleFilter, page: PageRequest): Promise<Page<StoredRule>>;
   /**
-   * Has it say something else. A standing one then reads its feedback anew; what was trained stays known.
+   * Replaces a rule's content. An automatic rule then reads its feedback again, but remembers what was trained.
    *
-   * @returns null where there is none
-   * @throws ServiceError `conflict`, `not_found` as `create`
+   * @returns null if there is no such rule
+   * @throws ServiceError `conflict`, `not_found` as `create` does
    */
   replace(
     id: string,
     rule: Pick<StoredRule, "name" | "rule" | "standing" | "updatedAt">,
   ): Promise<StoredRule | null>;
-  /** One that is resumed begins without the fault it had. Null where there is none. */
+  /** Pauses or resumes a rule. Resuming clears its fault. Returns null if there is no such rule. */
   setPaused(id: string, isPaused: boolean, at: Date): Promise<StoredRule | null>;
-  /** False where there is none. */
+  /** Returns false if there is no such rule. */
   delete(id: string): Promise<boolean>;
 
   /**
-   * Takes standing rules that are not paused and that no server with a lease has, and lists all that are this one's.
+   * Claims automatic rules that are not paused and that no server with a lease owns, and returns all rules that this
+   * server owns.
    *
-   * @param owner without a lease it gets none
+   * @param owner gets none without a lease
    */
   claim(owner: string): Promise<readonly StoredRule[]>;
-  /** @param since of the jobs that are counted. Null where there is no such rule */
+  /** @param since start of the period in which jobs are counted. Returns null if there is no such rule */
   progress(id: string, since: Date): Promise<AutomaticProgress | null>;
-  /** Writes how far it has read. False, and nothing written, where the hold is lost or `from` is not where it stood. */
+  /** Writes progress. Returns false and writes nothing if the hold is lost or `from` is not the current cursor. */
   advance(hold: AutomaticHold, advance: AutomaticAdvance): Promise<boolean>;
-  /** The ids of the feedback that was noted on answers to these prompts, the newest so many. */
+  /** Returns ids of feedback on answers to a prompt, newest first. */
   notesOf(id: string, promptHash: string, limit: number): Promise<readonly string[]>;
-  /** The prompts on whose answers any of this feedback was noted, of a page's ids. */
+  /** Returns the prompts whose answers this feedback is about. */
   notedPrompts(id: string, feedbackIds: readonly string[]): Promise<readonly string[]>;
-  /** Prompts whose answers can train, those first that could first. */
+  /** Returns prompts whose answers are ready to train, in the order in which they became ready. */
   readyPrompts(id: string, limit: number): Promise<readonly string[]>;
-  /** Has prompts train again whose jobs failed or were cancelled: nothing was learned of them. */
+  /** Makes the prompts of failed and cancelled jobs ready again, because nothing was learned from them. */
   releaseFailed(hold: AutomaticHold): Promise<void>;
-  /** Says why it could not go on, and pauses it where somebody has to look. */
+  /** Records why the rule failed, and pauses it if a person has to act. */
   setFault(hold: AutomaticHold, fault: string, options?: { readonly pauses?: boolean }): Promise<void>;
 }

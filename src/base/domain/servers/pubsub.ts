@@ -1,19 +1,19 @@
-// What one server on a database changed and others want to know at once, instead of when they look the next time. It only
-// says that there is something to look for: what holds is in the database, and whoever listens looks there by itself too,
-// since an announcement may be lost with its server, or with a connection.
+// Announcements between servers on one database, so that a change is noticed immediately and not at the next poll. An
+// announcement only says that there is something to look for; the database holds the truth. Listeners also poll, since
+// an announcement may be lost with its server or connection.
 
 export const announcedKinds = ["job-cancelled", "job-queued", "key-changed", "version-published"] as const;
 
-/** What happened: to a job, a job, a key, and a model. */
+/** Changed things: a job, a job, a key, and a model. */
 export type AnnouncedKind = (typeof announcedKinds)[number];
 
 export interface Announcements {
   /**
-   * Calls `hear` after each change of this kind, also after this server's own, until the function that it returns is called;
-   * calling that twice is harmless.
+   * Calls `hear` after each change of this kind, including this server's own, until the returned function is called.
+   * That function is idempotent.
    *
-   * @param hear gets the id of what it happened to; null where some may have been missed, so that all has to be looked at.
-   *   Must not throw
+   * @param hear gets the id of the changed thing; null if announcements may have been missed, so that everything must
+   * be checked. Must not throw
    */
   listen(kind: AnnouncedKind, hear: (id: string | null) => void): () => void;
 }

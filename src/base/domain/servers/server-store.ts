@@ -1,27 +1,30 @@
-// The servers that work on one database: each start of a process is one, with an id of its own, for as long as its lease
-// runs. What a server owns is free for others once it has no lease. Knows nothing of what they own.
+// Leases of the servers on one database. Each start of a process is a server with its own id. Things that a server
+// owns are free once its lease has expired; this store does not know them.
 
 export interface ServerLease {
   readonly until: Date;
-  /** What it can run jobs over. */
+  /** Base models for which the server can run jobs. */
   readonly baseModels: readonly string[];
-  /** The id of the place where it keeps its artifacts. */
+  /** Id of the place where the server keeps its artifacts. */
   readonly artifacts: string;
 }
 
 export interface ServerStore {
-  /** Gives a server that is new a lease. */
+  /** Gives a new server a lease. */
   create(id: string, lease: ServerLease): Promise<void>;
-  /** Extends a lease; false where the server has none any more: what it owned may be another's. */
+  /** Extends a lease; false if the lease has expired, so that others may own what the server had. */
   renew(id: string, until: Date): Promise<boolean>;
-  /** Whether a server has a lease. */
+  /** True if a server has a lease. */
   has(id: string): Promise<boolean>;
-  /** Whether a server whose lease runs at that time can run jobs over a base model. */
+  /** True if a server with a valid lease can run jobs over a base model. */
   serves(baseModel: string, at: Date): Promise<boolean>;
-  /** Whether a server whose lease runs at that time keeps its artifacts in another place than this. */
+  /** True if a server with a valid lease keeps its artifacts in another place. */
   keepsElsewhere(artifacts: string, at: Date): Promise<boolean>;
-  /** Gives a lease back; that there is none is no error. */
+  /** Returns a lease. No error if there is none. */
   delete(id: string): Promise<void>;
-  /** Ends the leases that ran out before a time, and those that end so late that a clock must have stepped back since. */
+  /**
+   * Ends leases that expired before a time, and leases so far in the future that the clock must have stepped back
+   * since.
+   */
   deleteExpired(expired: { readonly before: Date; readonly after: Date }): Promise<void>;
 }

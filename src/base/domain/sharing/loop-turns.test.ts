@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LoopTurns } from "./loop-turns.ts";
 
-/** Turns in an event loop that is moved on by hand, in which each turn takes so long. */
+/** Turns in a simulated event loop, in which each turn takes `turnMs`. */
 function handLoop(turnMs: number) {
   let nowMs = 0;
   let scheduled: (() => void)[] = [];
@@ -13,7 +13,7 @@ function handLoop(turnMs: number) {
     order.push(name);
     nowMs += turnMs;
   };
-  /** One round of the loop; what ran in it. */
+  /** Runs one round of the loop and returns what ran in it. */
   const round = async (): Promise<readonly string[]> => {
     const calls = scheduled;
     scheduled = [];
@@ -27,7 +27,7 @@ function handLoop(turnMs: number) {
   return { work, round, skipRound: () => turns.skipRound() };
 }
 
-test("tenants take turns, however much one of them has to do", async () => {
+test("lets tenants take turns, however much work one of them has", async () => {
   const { work, round } = handLoop(5);
   for (let index = 0; index < 100; index++) void work("a", `a${index}`);
   void work("b", "b");
@@ -36,7 +36,7 @@ test("tenants take turns, however much one of them has to do", async () => {
   assert.deepEqual(rounds, [["a0"], ["b"], ["c"], ["a1"]]);
 });
 
-test("short turns share a round, until they have taken long together", async () => {
+test("lets short turns share a round until their total time is long", async () => {
   const { work, round } = handLoop(1);
   for (const name of ["1", "2", "3", "4", "5", "6"]) void work("a", name);
   assert.deepEqual(await round(), ["1", "2"]);
@@ -49,7 +49,7 @@ test("short turns share a round, until they have taken long together", async () 
   assert.deepEqual(await tiny.round(), ["4", "5"]);
 });
 
-test("rounds are left out for connections, but not all of them", async () => {
+test("skips rounds to serve connections, but not all rounds", async () => {
   const { work, round, skipRound } = handLoop(5);
   void work("a", "a");
   void work("a", "b");
@@ -64,7 +64,7 @@ test("rounds are left out for connections, but not all of them", async () => {
   assert.equal(skipped, 32);
 });
 
-test("in this thread a turn comes by itself", async () => {
+test("runs a turn in this thread automatically", async () => {
   const turns = new LoopTurns();
   const order: string[] = [];
   await Promise.all(
