@@ -1,5 +1,5 @@
 // Contract of data retention: limits by age, by bytes of an entity, and by number for each model. Data that is still
-// needed is kept whatever the limits are; each kind defines which data that is.
+// needed is kept regardless of limits; each kind defines which data that is.
 
 /**
  * * `trajectories`: logged trajectories, except those of a model's newest log, from which its running sums continue.

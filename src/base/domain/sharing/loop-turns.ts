@@ -1,12 +1,13 @@
-// Turns that clients take: a line in which they wait for a worker, and turns of the event loop, by tenant. Work that comes in
-// many pieces, or for many requests at once, takes one turn of the loop for each: one tenant's hundred requests hold up another's
-// one by a turn of each tenant, and timers, connections and /health come in between. A turn bounds nothing: whoever takes one
-// keeps it short.
+// Turns by client: a line for a worker, and turns of the event loop by tenant. Work in many pieces takes one turn of
+// the loop for each, so a tenant with a hundred requests delays another tenant's request by one turn of each, and
+// timers, connections and /health run in between. A turn is not preempted: its work must be short.
 import { type Clock, systemClock } from "../clock.ts";
 
-/** Clients take turns, and each client's own go in the order they came: one client's many wait for each other. */
+/**
+ * Clients take turns; each client's own items run in order of arrival, so a client's many items delay only each other.
+ */
 export class WaitingLine<Item> {
-  /** Whose turn is next comes first; no list is empty. */
+  /** The client whose turn is next comes first; no list is empty. */
   readonly #itemsOf = new Map<string, Item[]>();
   #length = 0;
 
@@ -21,7 +22,7 @@ export class WaitingLine<Item> {
     this.#length += 1;
   }
 
-  /** Takes out the next; its client's turn comes again after everybody else's. */
+  /** Removes and returns the next item. Its client's next turn comes after every other client's. */
   takeNext(): Item | undefined {
     for (const [client, items] of this.#itemsOf) {
       this.#itemsOf.delete(client);
@@ -33,7 +34,7 @@ export class WaitingLine<Item> {
     return undefined;
   }
 
-  /** Takes out one that no longer waits for its turn; nothing where it is not there. */
+  /** Removes an item that no longer waits; does nothing if it is not in the line. */
   remove(client: string, item: Item): void {
     const items = this.#itemsOf.get(client) ?? [];
     const index = items.indexOf(item);
@@ -44,18 +45,18 @@ export class WaitingLine<Item> {
   }
 }
 
-/** Once turns have taken so long in one round of the event loop, what else there is comes first. */
+/** After turns of this total duration in one round, other work of the event loop runs. */
 const roundMs = 2;
-/** Turns of a round that take next to nothing. */
+/** Maximum number of very short turns in a round. */
 const roundTurnsMax = 4;
-/** Rounds in a row without a turn. */
+/** Maximum number of consecutive rounds without a turn. */
 const skippedRoundsMax = 32;
 
 /** One round of the event loop. */
 interface Round {
-  /** Calls that are to come in it. */
+  /** Number of scheduled calls that have not run yet. */
   pendingCount: number;
-  /** When the first of them came; null before. */
+  /** Time of the first call; null before it. */
   startMs: number | null;
   isSkipped: boolean;
 }
@@ -68,12 +69,12 @@ export class LoopTurns {
   readonly #line = new WaitingLine<() => void>();
   readonly #schedule: (call: () => void) => void;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** The one that has not begun. */
+  /** The round that has not begun. */
   #next: Round = newRound();
   #skipsNext = false;
   #skippedCount = 0;
 
-  /** @param schedule calls back in the next round of the event loop, with microtasks between two calls */
+  /** @param schedule calls back in the next round of the event loop, and runs microtasks between two calls */
   constructor(
     schedule: (call: () => void) => void = setImmediate,
     clock: Pick<Clock, "monotonicMs"> = systemClock,
@@ -82,26 +83,26 @@ export class LoopTurns {
     this.#clock = clock;
   }
 
-  /** Resolves when it is the tenant's turn; at the earliest in the next round. */
+  /** Resolves at the tenant's turn; in the next round at the earliest. */
   next(tenant: string): Promise<void> {
     return new Promise((resolve) => this.call(tenant, resolve));
   }
 
-  /** Calls back when it is the tenant's turn. */
+  /** Calls back at the tenant's turn. */
   call(tenant: string, turn: () => void): void {
     this.#line.add(tenant, turn);
     this.#fill();
   }
 
   /**
-   * Skips the turns of the next round, so that it is short, unless many rounds in a row were skipped. The event loop accepts
-   * one connection in each round.
+   * Skips the turns of the next round to keep it short, unless many consecutive rounds were skipped. The event loop
+   * accepts one connection in each round.
    */
   skipRound(): void {
     this.#skipsNext = true;
   }
 
-  /** One call for each turn: what a turn's promise leads to has run before the next call looks at the clock. */
+  /** One call for each turn, so microtasks of a turn run before the next call reads the clock. */
   #fill(): void {
     const round = this.#next;
     for (; round.pendingCount < Math.min(this.#line.length, roundTurnsMax); round.pendingCount++)
@@ -123,5 +124,5 @@ export class LoopTurns {
   }
 }
 
-/** Those of this thread's event loop, of which there is one. */
+/** Turns of this thread's event loop. */
 export const loopTurns = new LoopTurns();

@@ -4,13 +4,13 @@ import { seededRandom } from "../random.ts";
 import { searchSeeds } from "../testing/search.ts";
 import { keyless, TenantShares } from "./tenant-shares.ts";
 
-/** Has the tenant take as much as it can. */
+/** Lets the tenant take as much as it can. */
 function fill(shares: TenantShares, tenant: string): number {
   while (shares.take(tenant, Math.max(1, shares.roomFor(tenant)))) continue;
   return shares.usedBy(tenant);
 }
 
-test("no tenant takes more than half of what the others leave", () => {
+test("limits a tenant to half of what the others leave", () => {
   const shares = new TenantShares(1024);
   assert.deepEqual(
     [keyless, "a", "b"].map((tenant) => fill(shares, tenant)),
@@ -21,7 +21,7 @@ test("no tenant takes more than half of what the others leave", () => {
   assert.equal(shares.used, 640);
 });
 
-test("64 tenants have their guaranteed share, whatever a thousand greedy ones took", () => {
+test("keeps the guaranteed share of 64 tenants available while a thousand greedy ones take all they can", () => {
   const shares = new TenantShares(1 << 20);
   for (let index = 0; index < 1000; index++)
     shares.take(`greedy ${index}`, shares.roomFor(`greedy ${index}`) - 1024);
@@ -30,7 +30,7 @@ test("64 tenants have their guaranteed share, whatever a thousand greedy ones to
   for (let index = 0; index < 64; index++) assert.ok(shares.take(`late ${index}`, guaranteed), String(index));
 });
 
-test("where there are few, each may have one while any is left", () => {
+test("lets each tenant take one of a small whole while any is left", () => {
   const one = new TenantShares(1);
   assert.ok(one.take("a", 1));
   assert.equal(one.roomFor("b"), 0);
@@ -38,7 +38,7 @@ test("where there are few, each may have one while any is left", () => {
   assert.deepEqual([fill(three, "a"), fill(three, "b")], [2, 1]);
 });
 
-test("whoever takes and gives back, the whole is never exceeded, and is free at the end", () => {
+test("never exceeds the whole, and frees all of it at the end, for any sequence of takes and returns", () => {
   for (const seed of searchSeeds(20)) {
     const random = seededRandom("tenant shares", seed);
     const max = 1 + random.index(5000);

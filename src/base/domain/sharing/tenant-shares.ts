@@ -1,15 +1,15 @@
-// Divides something bounded (bytes, connections, waiting places) among tenants, so that none can take it all. Counts only:
-// what to do when there is no room (refuse, wait, close something) is up to the caller.
+// Divides a bounded resource (bytes, connections, places in a queue) among tenants, so that none can take it all. Only
+// counts; the caller decides what to do without room (refuse, wait, close something).
 
-/** The tenant of everybody who has shown no key. No entity has this name. */
+/** Tenant of requests without a valid key. No entity has this name. */
 export const keyless = "";
 
-/** The part of the whole that only guaranteed shares may use. */
+/** Part of the whole that only guaranteed shares may use. */
 const reservedPart = 1 / 16;
-/** So many tenants find their guaranteed share in the reserve, whatever all others hold. */
+/** Number of tenants whose guaranteed share fits into the reserve, regardless of the others. */
 const guaranteedTenants = 64;
 
-/** How much more a tenant that holds `own` of what is `used` may take; 0 if it has its share. */
+/** Returns how much more a tenant that holds `own` of the `used` amount may take; 0 if it has reached its share. */
 export function roomInShare({
   max,
   used,
@@ -35,21 +35,21 @@ function reserveOf(max: number): number {
 }
 
 /**
- * Shares of one bounded whole. A tenant may hold at most half of what the others leave, so that even many greedy tenants
- * leave room for one more. Below its guaranteed share a tenant may always take, as long as anything is left; a reserve that
- * nothing else may use keeps that share for 64 tenants at once.
+ * Shares of one bounded whole. A tenant may hold at most half of what the others leave, so many greedy tenants still
+ * leave room for one more. Below its guaranteed share a tenant may always take; a reserve keeps that share for 64
+ * tenants at the same time.
  */
 export class TenantShares {
   readonly #max: number;
   readonly #usedBy = new Map<string, number>();
   #used = 0;
 
-  /** @param max of all tenants together; at least 1 */
+  /** @param max amount for all tenants together; at least 1 */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Held by all tenants together. */
+  /** Amount held by all tenants together. */
   get used(): number {
     return this.#used;
   }
@@ -67,19 +67,19 @@ export class TenantShares {
     return this.#usedBy.get(tenant) ?? 0;
   }
 
-  /** How much more the tenant may take now; 0 if it has its share. */
+  /** Returns how much more the tenant may take now; 0 if it has reached its share. */
   roomFor(tenant: string): number {
     return roomInShare({ max: this.#max, used: this.#used, own: this.usedBy(tenant) });
   }
 
-  /** Takes so much, or nothing if the tenant has no room for all of it. */
+  /** Takes `count`, or nothing if the tenant lacks room for all of it. */
   take(tenant: string, count: number): boolean {
     if (count > this.roomFor(tenant)) return false;
     this.change(tenant, count);
     return true;
   }
 
-  /** Takes one; returns the function that gives it back, which is idempotent, or null if the tenant has its share. */
+  /** Takes one. Returns an idempotent function that gives it back, or null if the tenant has reached its share. */
   enter(tenant: string): (() => void) | null {
     if (!this.take(tenant, 1)) return null;
     let isHeld = true;
@@ -89,7 +89,7 @@ export class TenantShares {
     };
   }
 
-  /** Takes so much even beyond the tenant's share, or gives back where `count` is negative. */
+  /** Takes `count` even beyond the tenant's share; gives back if `count` is negative. */
   change(tenant: string, count: number): void {
     const held = this.usedBy(tenant) + count;
     this.#used += count;

@@ -15,19 +15,19 @@ function takeAll(line: WaitingLine<string>): string {
   return taken.join(" ");
 }
 
-test("clients take turns, and each client's own go in the order they came", () => {
+test("lets clients take turns and keeps the order of each client's items", () => {
   assert.equal(takeAll(lineOf("a1", "a2", "a3", "b1", "c1", "b2")), "a1 b1 c1 a2 b2 a3");
   assert.equal(takeAll(lineOf()), "");
 });
 
-test("one who comes back waits behind those who have not had a turn", () => {
+test("puts a returning client behind those that have not had a turn", () => {
   const line = lineOf("a1", "b1");
   assert.equal(line.takeNext(), "a1");
   line.add("a", "a2");
   assert.equal(takeAll(line), "b1 a2");
 });
 
-test("what is taken out leaves its client's place to the next, and is missed once", () => {
+test("gives a removed item's place to the client's next, and ignores a second removal", () => {
   const line = lineOf("a1", "a2", "b1");
   line.remove("a", "a1");
   line.remove("a", "a1");

@@ -1,4 +1,4 @@
-// From a group of trajectories to what lists say of them, and the bound of numbers that are summed up of them.
+// Summaries of a group of trajectories for lists, and the bound of summed numbers.
 import type { TrajectoryOutline } from "./trajectory-outline.ts";
 import type { Json } from "../text/json.ts";
 import {
@@ -9,7 +9,7 @@ import {
   type TrajectoryGroup,
 } from "../trajectory.ts";
 
-/** Those of a group, in order. */
+/** Returns the summaries of a group's trajectories, in order. */
 export function outlinesOf(
   group: Pick<TrajectoryGroup, "trajectories">,
   { part, groupIndex }: Pick<TrajectoryOutline, "part" | "groupIndex">,
@@ -22,7 +22,7 @@ export function outlinesOf(
   }));
 }
 
-/** Of a list's row; what more there is, the trajectory itself says. */
+/** Metrics in a list's row. The trajectory itself has all of them. */
 const metricsMax = 12;
 const metricNameLengthMax = 64;
 const textLengthMax = 160;
@@ -56,12 +56,12 @@ function logprobsOf({ logprobs }: ChoiceRecord): readonly Json[] {
   return Array.isArray(content) ? content : [];
 }
 
-/** How the text of a message or reply begins; of one without text, the call that it makes. */
+/** Returns the beginning of a message's text; without text, of its first tool call. */
 function beginningOf(item: HistoryItem): string {
   const message = asChoice(item)?.message ?? item;
   const text = textOf(message["content"]).trimStart();
   const words = text === "" ? callIn(message["tool_calls"]) : text;
-  // Not between the two halves of a character.
+  // Avoids a cut between the two halves of a surrogate pair.
   return words.slice(0, textLengthMax).replace(/[\uD800-\uDBFF]$/, "");
 }
 
@@ -87,7 +87,7 @@ function memberOf(value: Json | undefined, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** Returns the number itself, or the greatest of its sign where a sum overflowed. */
+/** Returns the number, or the largest finite number of its sign if a sum overflowed. */
 export function clamped(value: number): number {
   return Math.min(Math.max(value, -Number.MAX_VALUE), Number.MAX_VALUE);
 }

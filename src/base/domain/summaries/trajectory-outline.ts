@@ -1,57 +1,57 @@
-// What a list says of stored trajectories without reading them: small, and made once, as they are stored (`outline-group`).
+// Summary of a stored trajectory for lists: small, and computed once when the trajectory is stored (`outline-group`).
 
 export interface TrajectoryOutline {
-  /** How many parts of stored lines come before its group's. */
+  /** Index of the stored part that holds its group. */
   readonly part: number;
-  /** Of its group among those it was sent with. */
+  /** Index of its group in the upload. */
   readonly groupIndex: number;
-  /** In its group. */
+  /** Index in its group. */
   readonly index: number;
   readonly reward: number;
-  /** The first few. */
+  /** The first few metrics. */
   readonly metrics: Readonly<Record<string, number | boolean>>;
-  /** Replies of the model, those of additional histories included. */
+  /** Replies of the model, including those in additional histories. */
   readonly replyCount: number;
-  /** Of the replies that carry tokens or their log-probabilities. */
+  /** Tokens of the replies that carry tokens or log-probabilities. */
   readonly tokenCount: number;
   readonly hasLogprobs: boolean;
-  /** How the first message of a user begins; empty where there is none. */
+  /** Beginning of the first user message; empty if there is none. */
   readonly prompt: string;
-  /** How the last reply begins. */
+  /** Beginning of the last reply. */
   readonly answer: string;
 }
 
-/** What trajectories were stored with: logged under a split, or sent to a training job. */
+/** Source of trajectories: a log under a split, or a training job. */
 export type OutlineSource = "log" | "job";
 
-/** An outline as it is listed. */
+/** Summary as listed. */
 export interface ListedOutline extends TrajectoryOutline {
-  /** Its number among the trajectories of its model, from 1 on, in the order they were stored. */
+  /** Number among the trajectories of its model, from 1, in storage order. */
   readonly number: number;
   readonly source: OutlineSource;
-  /** Of the log, or of the job. */
+  /** Id of the log or the job. */
   readonly sourceId: string;
-  /** Those of jobs count as `train`. */
+  /** Split of the log; `train` for jobs. */
   readonly split: string;
-  /** The newest version when it was logged; null for a job's. */
+  /** Newest version at the time of the log; null for a job. */
   readonly step: number | null;
   readonly recordedAt: Date;
 }
 
-/** Which trajectories of a model; what is null lets all through. */
+/** Filter of a model's trajectories; null fields match all. */
 export interface OutlineFilter {
   readonly source: OutlineSource | null;
   readonly split: string | null;
   readonly step: number | null;
   readonly rewardMin: number | null;
   readonly rewardMax: number | null;
-  /** Recorded then or later. */
+  /** Earliest recording time, inclusive. */
   readonly recordedFrom: Date | null;
-  /** Recorded before. */
+  /** Latest recording time, exclusive. */
   readonly recordedBefore: Date | null;
 }
 
-/** How many trajectories a model has of a source under a split, kept as they are stored. */
+/** Number of a model's trajectories by source and split, maintained on each write. */
 export interface OutlineCount {
   readonly source: OutlineSource;
   readonly split: string;

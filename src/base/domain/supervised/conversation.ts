@@ -1,12 +1,12 @@
-// What supervised fine-tuning shows a model: conversations with the answers that it should give.
+// An example of supervised fine-tuning: a conversation with the answers to learn.
 import type { JsonObject } from "../text/json.ts";
 import type { MessageRecord } from "../trajectory.ts";
 
-/** One conversation; its assistant messages train, but for those whose `weight` is 0. */
+/** One conversation. Its assistant messages train, except those with `weight` 0. */
 export interface ExampleConversation {
-  /** As they were sent, in the API's own spelling. */
+  /** Messages as sent, with the API's field names. */
   readonly messages: readonly MessageRecord[];
   readonly tools: readonly JsonObject[] | null;
-  /** Everything else that was sent with it, such as what the chat template is given. */
+  /** Other fields sent with it, such as arguments of the chat template. */
   readonly extra: JsonObject;
 }

@@ -1,35 +1,38 @@
-// The options of supervised fine-tuning, with their defaults.
+// Options of supervised fine-tuning, with defaults.
 
 import type { BasePrecision } from "../trainer/base-precision.ts";
 
-/** The configuration as it takes effect; nulls were replaced by defaults. */
+/** Effective configuration; nulls are replaced by defaults. */
 export interface SupervisedConfig {
-  /** Of the products with the base model's weights; null leaves it to the server. */
+  /** Precision of products with the base model's weights; null lets the server choose. */
   readonly basePrecision: BasePrecision | null;
-  /** Conversations of one optimizer step; at least 1. */
+  /** Conversations in one optimizer step; at least 1. */
   readonly batchSize: number;
-  /** Above 0. A list has one for every batch of the job, in the order in which they train. */
+  /** Above 0. A list has one rate for each batch of the job, in training order. */
   readonly learningRate: number | readonly number[];
-  /** How often the job trains on each conversation; at least 1. */
+  /** Number of epochs; at least 1. */
   readonly epochCount: number;
-  /** Whether the job's seed decides the order of the conversations, another one for each epoch; else it is theirs. */
+  /**
+   * True if each epoch has its own order, drawn from the job's seed; false for the order in which conversations were
+   * sent.
+   */
   readonly isShuffled: boolean;
-  /** At least 0, of AdamW. */
+  /** At least 0: weight decay of AdamW. */
   readonly weightDecay: number;
-  /** At least 0: gradients are scaled down to this norm; 0 never scales. */
+  /** At least 0: gradients are clipped to this norm; 0 disables clipping. */
   readonly gradientNormMax: number;
-  /** Which of the assistant's messages train: all of them, or the last message alone, which then must be the assistant's. */
+  /** Assistant messages that train: all, or only the last message, which then must be the assistant's. */
   readonly assistantTurns: AssistantTurns;
 }
 
 export type AssistantTurns = "all" | "last";
 
-/** What a request may give; null and absent mean the default. */
+/** Options of a request; null or absent means the default. */
 export type SupervisedConfigInput = {
   readonly [Field in keyof SupervisedConfig]?: SupervisedConfig[Field] | null;
 };
 
-/** The defaults are those of the clients that send such jobs. */
+/** Returns the effective configuration. Defaults are those of the clients that send such jobs. */
 export function resolveSupervisedConfig(input: SupervisedConfigInput): SupervisedConfig {
   return {
     basePrecision: input.basePrecision ?? null,
@@ -43,7 +46,7 @@ export function resolveSupervisedConfig(input: SupervisedConfigInput): Supervise
   };
 }
 
-/** How many batches a job cuts from its conversations: each epoch begins a batch of its own. */
+/** Returns the number of batches of a job. Batches do not span epochs. */
 export function batchCountOf(
   { batchSize, epochCount }: Pick<SupervisedConfig, "batchSize" | "epochCount">,
   conversationCount: number,
