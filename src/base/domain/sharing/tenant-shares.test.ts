@@ -10,7 +10,7 @@ function fill(shares: TenantShares, tenant: string): number {
   return shares.usedBy(tenant);
 }
 
-test("limits a tenant to half of what the others leave", () => {
+test("limits a tenant to half of the amount that others leave", () => {
   const shares = new TenantShares(1024);
   assert.deepEqual(
     [keyless, "a", "b"].map((tenant) => fill(shares, tenant)),

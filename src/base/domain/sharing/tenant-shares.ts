@@ -35,9 +35,9 @@ function reserveOf(max: number): number {
 }
 
 /**
- * Shares of one bounded whole. A tenant may hold at most half of what the others leave, so many greedy tenants still
- * leave room for one more. Below its guaranteed share a tenant may always take; a reserve keeps that share for 64
- * tenants at the same time.
+ * Shares of one bounded whole. A tenant may hold at most half of the amount that others leave, so many greedy tenants
+ * still leave room for one more. Below its guaranteed share a tenant may always take; a reserve keeps that share for
+ * 64 tenants at the same time.
  */
 export class TenantShares {
   readonly #max: number;

@@ -1,4 +1,4 @@
-// The contract of long-lived things as a suite: whatever implements `Service` passes it.
+// Contract of long-lived components as a test suite: every implementation of `Service` passes it.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Service } from "../lifecycle.ts";
@@ -6,16 +6,16 @@ import { ServiceError } from "../service-error.ts";
 
 export interface ServiceUnderTest {
   readonly service: Service;
-  /** How many times it is up: 1 after a start, 0 after a stop. */
+  /** Number of running instances: 1 after a start, 0 after a stop. */
   readonly upCount: () => number | Promise<number>;
 }
 
 export interface ServiceSuite {
-  /** What the tests call it. */
+  /** Name in the tests. */
   readonly name: string;
-  /** A new one, not started. */
+  /** Returns a new, stopped service. */
   readonly make: (t: TestContext) => ServiceUnderTest | Promise<ServiceUnderTest>;
-  /** A new one whose start fails with this code; null for what cannot fail. */
+  /** Returns a new service whose start fails with this code; null if a start cannot fail. */
   readonly failing: {
     readonly code: string;
     readonly make: (t: TestContext) => ServiceUnderTest | Promise<ServiceUnderTest>;

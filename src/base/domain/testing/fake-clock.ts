@@ -1,4 +1,4 @@
-// A clock for tests: time stands still until a test moves it. Lives here so that every folder's tests share one.
+// A clock for tests: time stands still until a test advances it. All folders share this one.
 import type { SharedClock } from "../clock.ts";
 
 interface Sleeper {
@@ -19,12 +19,12 @@ export class FakeClock implements SharedClock {
     return new Date(this.#startMs + this.#elapsedMs);
   }
 
-  /** Sets the wall clock forward or back, as an administrator or a time server may; nobody's sleep changes. */
+  /** Steps the wall clock forward or back, as an administrator or a time server may. Sleeps do not change. */
   step(durationMs: number): void {
     this.#startMs += durationMs;
   }
 
-  /** It is always right. */
+  /** This clock is always synchronized. */
   async synchronize(): Promise<void> {}
 
   aheadMs(): number {
@@ -58,12 +58,12 @@ export class FakeClock implements SharedClock {
     });
   }
 
-  /** How many sleeps are under way. */
+  /** Number of pending sleeps. */
   get sleepingCount(): number {
     return this.#sleepers.length;
   }
 
-  /** Moves time on, waking sleepers in the order of their times; each may act before the next one wakes. */
+  /** Advances time and wakes sleepers in order; each may act before the next one wakes. */
   async advance(durationMs: number): Promise<void> {
     const endMs = this.#elapsedMs + durationMs;
     await settle();
@@ -82,7 +82,7 @@ export class FakeClock implements SharedClock {
   }
 }
 
-/** Lets everything that can go on without time go on. */
+/** Runs everything that needs no time to pass. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,11 +1,11 @@
-// For tests: requests that each ask for one feature. A new feature without an entry does not compile.
+// For tests: requests that each use one feature. A new feature without an entry does not compile.
 import type { ConstraintOptions, ConstraintRule } from "../constraint.ts";
 import type { EngineFeature, GenerationRequest } from "../generation.ts";
 import type { SamplingParameters } from "../sampling.ts";
 
 /**
- * For each feature the ways to ask for it, and for nothing else beyond the plain request given; how JSON is written is
- * asked for beside the JSON.
+ * Returns, for each feature, the requests that use it and nothing else. The notation of JSON can only be requested
+ * together with JSON.
  */
 export function featureRequests(
   plain: GenerationRequest,
@@ -57,7 +57,7 @@ export function featureRequests(
   };
 }
 
-/** The embedding of a request's prompt, in place of its answer. */
+/** Returns a request for the embedding of the prompt instead of an answer. */
 export function embeddingOf(request: GenerationRequest): GenerationRequest {
   return {
     ...request,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { closestName } from "./closest-name.ts";
 
-test("finds the name that was meant, and none where nothing is near", () => {
+test("finds the intended name, and none if no name is near", () => {
   const names = ["hone-tiny", "SmolLM2-135M-Instruct", "qwen3", "games/spelling"];
   const check = (typed: string, expected: string | null): void => {
     assert.equal(closestName(typed, names), expected, typed);

@@ -1,10 +1,10 @@
-// Which of several names somebody may have meant who misspelled one.
+// Finds the name that a misspelled one was meant to be.
 
-/** The name nearest to `typed`, by letters that are wrong, missing or too many; null if none is near enough to be meant. */
+/** Returns the name nearest to `typed`, by wrong, missing, extra or swapped letters; null if none is near enough. */
 export function closestName(typed: string, names: Iterable<string>): string | null {
   const wanted = typed.slice(0, lengthMax).toLowerCase();
   let best: string | null = null;
-  // A short name has room for fewer slips.
+  // Short names allow fewer mistakes.
   let bestDistance = Math.min(3, Math.floor(wanted.length / 3)) + 1;
   for (const name of names) {
     const distance = distanceBetween(wanted, name.slice(0, lengthMax).toLowerCase());
@@ -13,7 +13,7 @@ export function closestName(typed: string, names: Iterable<string>): string | nu
   return best;
 }
 
-/** Longer names are compared by their beginnings. */
+/** Longer names are compared by their first characters. */
 const lengthMax = 64;
 
 /** Damerau-Levenshtein distance with adjacent transpositions. */

@@ -1,4 +1,4 @@
-// Embeddings in the domain's words: what is asked, and what comes back.
+// Requests for embeddings and their results.
 
 /** A text, or its tokens. */
 export type EmbeddedInput =
@@ -6,19 +6,19 @@ export type EmbeddedInput =
   | { readonly kind: "tokens"; readonly tokenIds: readonly number[] };
 
 export interface EmbeddingRequest {
-  /** Null is the default model. */
+  /** Null for the default model. */
   readonly model: string | null;
   /** At least one. */
   readonly inputs: readonly EmbeddedInput[];
-  /** How many of each embedding's first numbers are kept, at least 1; null keeps all. */
+  /** Number of leading values to keep of each embedding, at least 1; null keeps all. */
   readonly dimensions: number | null;
 }
 
 export interface Embeddings {
-  /** The name asked for, or the default model's. */
+  /** The requested name, or the default model's. */
   readonly model: string;
-  /** One for each input, each of length 1. */
+  /** One vector of length 1 (norm) for each input. */
   readonly embeddings: readonly Float32Array[];
-  /** Of all inputs together. */
+  /** Total tokens of all inputs. */
   readonly tokenCount: number;
 }

@@ -1,11 +1,11 @@
-// JSON whose numbers keep their digits, for JSON that is text to a model: tool arguments, tool schemas, constants and
-// bounds of a schema. Such JSON travels between threads, processes and stores as a text, since a clone keeps neither
-// digits nor classes, and is parsed here where it is used. Elsewhere a number is a double, and JSON.parse is right.
+// JSON whose numbers keep their digits, for JSON that a model reads as text: tool arguments, tool schemas, constants
+// and bounds of a schema. It travels between threads, processes and stores as text, because a structured clone loses
+// digits and classes, and is parsed where it is used. Everywhere else a number is a double, and JSON.parse is right.
 import type { Json } from "./json.ts";
 
-/** A number that a double would not write as it was written, such as 12345678901234567890 or 1.0. */
+/** A number that a double would be written differently from, such as 12345678901234567890 or 1.0. */
 export class ExactNumber {
-  /** As in the JSON: an optional minus, digits, an optional fraction, an optional exponent. */
+  /** As in the JSON: optional minus, digits, optional fraction, optional exponent. */
   readonly text: string;
 
   constructor(text: string) {
@@ -17,7 +17,7 @@ export class ExactNumber {
   }
 }
 
-/** JSON in which a number is an {@link ExactNumber} where `String(Number(text))` would not be its text. */
+/** JSON in which a number is an {@link ExactNumber} if `String(Number(text))` differs from its text. */
 export type ExactJson =
   | null
   | boolean
@@ -28,18 +28,21 @@ export type ExactJson =
   | ExactJsonObject;
 export type ExactJsonObject = { readonly [key: string]: ExactJson };
 
-/** Parses as JSON.parse does, but for the digits of numbers; throws SyntaxError as it does. */
+/** Parses like JSON.parse, but keeps the digits of numbers. @throws SyntaxError as JSON.parse does */
 export function parseExactJson(text: string): ExactJson {
-  // What JSON.parse gives is Json, and has no exact numbers.
+  // Safe cast: JSON.parse returns Json, without exact numbers.
   return withExactNumbers(text, JSON.parse(text) as Json);
 }
 
-/** The same with the digits of `text`, of which JSON.parse has made `value`; the value itself where no digits are lost. */
+/**
+ * Restores the digits of `text` in `value`, which JSON.parse made from it. Returns `value` itself if no digits were
+ * lost.
+ */
 export function withExactNumbers(text: string, value: Json): ExactJson {
   return hasInexactNumbers(text) ? readExactly(text) : value;
 }
 
-/** The text of a value, without blanks, every number in its own digits; nothing recurses, however deep it is nested. */
+/** Writes a value without whitespace, with every number in its own digits. Not recursive, so nesting is unbounded. */
 export function exactJsonText(value: ExactJson): string {
   let text = "";
   const waiting: Piece[] = [{ sign: "", value }];
@@ -50,13 +53,16 @@ export function exactJsonText(value: ExactJson): string {
   return text;
 }
 
-/** What comes next in a text: a sign, and behind it a value. */
+/** Next piece of the text: punctuation, followed by a value. */
 interface Piece {
   readonly sign: string;
   readonly value?: ExactJson;
 }
 
-/** A scalar's text, or what a list or an object begins with; then what is in it waits, the first last. */
+/**
+ * Returns a scalar's text, or the opening bracket of a list or object, whose content is pushed to `waiting` in
+ * reverse.
+ */
 function openingText(value: ExactJson, waiting: Piece[]): string {
   if (value instanceof ExactNumber) return value.text;
   if (!isExactList(value) && !isExactObject(value)) return JSON.stringify(value);
@@ -72,7 +78,7 @@ function openingText(value: ExactJson, waiting: Piece[]): string {
   return open;
 }
 
-/** The same with doubles, where numbers are only computed with. */
+/** Converts exact numbers to doubles, for computing. */
 export function plainJson(value: ExactJson): Json {
   if (value instanceof ExactNumber) return Number(value.text);
   if (isExactList(value)) return value.map(plainJson);
@@ -86,14 +92,14 @@ export function isExactList(value: ExactJson): value is readonly ExactJson[] {
   return Array.isArray(value);
 }
 
-/** True of what has members: neither a list, nor a number that keeps its digits. */
+/** True for an object: neither a list nor an {@link ExactNumber}. */
 export function isExactObject(value: ExactJson): value is ExactJsonObject {
   return (
     typeof value === "object" && value !== null && !isExactList(value) && !(value instanceof ExactNumber)
   );
 }
 
-/** What a number that loses digits has at least; found in most texts that have none, which are then read word by word. */
+/** Matches every number that loses digits. It also matches some texts without one, which are then read token by token. */
 const perhapsInexact = /\d[.eE]|\d{16}|-0/;
 
 function hasInexactNumbers(text: string): boolean {
@@ -105,8 +111,8 @@ function hasInexactNumbers(text: string): boolean {
 }
 
 /**
- * The tokens of a text that is JSON, without blanks, commas and colons. A string is found by its end, since a pattern that
- * repeats runs out of stack.
+ * Yields the tokens of a JSON text without whitespace, commas and colons. Strings are skipped by searching their end,
+ * because a repeating pattern overflows the stack.
  */
 export function* jsonWords(text: string): Generator<string, void> {
   const start = /["[\]{}]|-?\d[\d.eE+-]*|true|false|null/g;
@@ -116,7 +122,7 @@ export function* jsonWords(text: string): Generator<string, void> {
   }
 }
 
-/** The index behind the quotation mark that ends the text whose first stands at `start`. */
+/** Returns the index after the closing quote of the string that starts at `start`. */
 function endOfText(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -129,12 +135,12 @@ function isEscaped(text: string, index: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** An open list or object; `key` is the name whose value comes next. */
+/** An open list or object; `key` is the name of the next value. */
 type Open =
   | { readonly items: ExactJson[] }
   | { readonly members: Record<string, ExactJson>; key: string | null };
 
-/** Reads a text that is known to be JSON; nothing recurses, however deep it is nested. */
+/** Parses a text that is known to be JSON. Not recursive, so nesting is unbounded. */
 function readExactly(text: string): ExactJson {
   const root: Open = { items: [] };
   const open: Open[] = [root];
@@ -168,7 +174,7 @@ function scalar(word: string): ExactJson {
   return typeof value === "number" && String(value) !== word ? new ExactNumber(word) : value;
 }
 
-/** As JSON.parse sets it: a member of the name `__proto__` is one as any other. */
+/** Sets a member as JSON.parse does: `__proto__` is an ordinary name. */
 function setMember<Value>(object: Record<string, Value>, key: string, value: Value): void {
   if (key === "__proto__")
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });

@@ -28,12 +28,12 @@ async function check(lines: readonly string[], partCounts: readonly number[]): P
 
 const ofLength = (length: number): string => JSON.stringify("x".repeat(length - 2));
 
-test("a line that is not long is its only part", () => check(["{}", ofLength(1 << 20)], [1, 1]));
+test("leaves a short line whole", () => check(["{}", ofLength(1 << 20)], [1, 1]));
 
-test("a long line is cut, and goes together again between others", () =>
+test("cuts a long line and restores it among others", () =>
   check(["[1]", ofLength((1 << 20) + 1), ofLength(3 << 20), "[2]"], [1, 2, 3, 1]));
 
-test("a cut in a row of backslashes, or beside a character of two halves, loses nothing", async () => {
+test("loses nothing at a cut in a row of backslashes or next to a surrogate pair", async () => {
   for (const filler of ["\\".repeat(4), "😀"]) {
     for (let shift = 0; shift < 4; shift++)
       await check([JSON.stringify("x".repeat(shift) + filler.repeat(1 << 18))], [filler === "😀" ? 1 : 3]);

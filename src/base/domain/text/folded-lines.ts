@@ -1,15 +1,15 @@
-// Lines of JSON without blanks, cut where they are long, so that no text of hundreds of megabytes passes through the
-// event loop at once. As in a shell, a part that ends in a backslash goes on in the next one: JSON itself ends in none.
+// JSON lines without whitespace, folded if long, so that no text of hundreds of megabytes blocks the event loop. As in
+// a shell, a part that ends in a backslash continues in the next part. JSON never ends in a backslash.
 
 /** In characters, without the backslash. */
 const partLengthMax = 1 << 20;
 
-/** The parts of a line, in order; a line that is not long is its only part. */
+/** Yields the parts of a line, in order; a short line is its only part. */
 export function* foldedLine(line: string): Generator<string, void> {
   let start = 0;
   while (line.length - start > partLengthMax) {
     const end = start + partLengthMax;
-    // Not between the two halves of a character.
+    // Avoids a cut between the two halves of a surrogate pair.
     const isWithin = (line.charCodeAt(end) & 0xfc00) === 0xdc00;
     const next = isWithin ? end - 1 : end;
     yield `${line.slice(start, next)}\\`;
@@ -18,15 +18,15 @@ export function* foldedLine(line: string): Generator<string, void> {
   yield line.slice(start);
 }
 
-/** What a part says in a text of whole lines, each of which ends in a line feed. */
+/** Returns a part's contribution to a text in which each whole line ends in a line feed. */
 export function unfolded(part: string): string {
   return part.endsWith("\\") ? part.slice(0, -1) : `${part}\n`;
 }
 
 /**
- * The lines one by one: the pieces of each, unfolded, which make the line and its line feed.
+ * Yields, for each line, its unfolded pieces, which together are the line and its line feed.
  *
- * @param pieceOf what becomes of a text, done as it comes: a long line's together would take long
+ * @param pieceOf converts a piece as soon as it arrives, since converting a long line in one step would block
  */
 export async function* unfoldedLines<Piece>(
   parts: AsyncIterable<string>,

@@ -1,4 +1,4 @@
-// JSON as a value, of numbers that are doubles; exact-json has those that keep their digits.
+// JSON values whose numbers are doubles; `exact-json` keeps digits.
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
 

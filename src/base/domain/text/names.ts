@@ -1,4 +1,4 @@
-// Names in the spelling of TypeScript (`recordsMax`) and in that of SQL and the API (`records_max`).
+// Converts names between the spelling of TypeScript (`recordsMax`) and that of SQL and the API (`records_max`).
 
 /** `recordsMax` as `records_max`. */
 export type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`

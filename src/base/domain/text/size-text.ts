@@ -1,8 +1,8 @@
-// Sizes of files as people write them: in thousands, as disks are sold.
+// Formats and parses file sizes in decimal units, in which disks are sold.
 
 const units = ["kB", "MB", "GB", "TB"];
 
-/** In the largest unit that leaves a digit before the point, with three digits in all. */
+/** Formats a size with three digits, in the largest unit with a value ≥ 1. */
 export function sizeText(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
   const index = Math.min(Math.floor(Math.log10(bytes) / 3), units.length) - 1;
@@ -10,7 +10,7 @@ export function sizeText(bytes: number): string {
   return `${value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ${units[index]}`;
 }
 
-/** Bytes of a text such as `20GB` or `5000000`; null for any other text. */
+/** Returns the bytes of a text such as `20GB` or `5000000`; null for any other text. */
 export function readSize(text: string): number | null {
   const [, amount = "", unit = ""] = /^(\d{1,15})(|kB|MB|GB|TB)$/.exec(text) ?? [];
   const bytes = Number(amount) * 1000 ** (units.indexOf(unit) + 1);

@@ -1,7 +1,7 @@
-// Which texts come back from every database as they went in.
+// Texts that every database returns unchanged.
 
-/** False for a text with a NUL or half a surrogate pair; as JSON, which escapes both, it can be stored all the same. */
+/** False for a text with NUL or an unpaired surrogate. Such a text can still be stored as JSON, which escapes both. */
 export function isStorable(text: string): boolean {
-  // Most texts have neither, which is found much faster than whether surrogates come in pairs.
+  // Most texts contain neither, and this test is much faster than checking the pairing of surrogates.
   return !/[\0\ud800-\udfff]/.test(text) || !/[\0\p{Surrogate}]/u.test(text);
 }

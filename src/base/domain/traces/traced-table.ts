@@ -1,16 +1,16 @@
-// Tables of rows that clients of traces publish, such as the examples of a dataset. A table is named by the digests of its
-// rows, and a project has each row once, however many of its tables have it.
+// Tables of rows published by clients of traces, such as the examples of a dataset. A table is named by the digests of
+// its rows. A project stores each row once, also if several tables contain it.
 import type { Slice } from "./published-object.ts";
 
 export interface TableRow {
-  /** Of the value; equal for equal rows. */
+  /** Digest of the value; equal for equal rows. */
   readonly digest: string;
-  /** JSON, in the form that the digest is taken of. */
+  /** JSON, in the form that is digested. */
   readonly value: string;
 }
 
 export interface IndexedRow extends TableRow {
-  /** Its place in the table, from 0. */
+  /** Index in the table, from 0. */
   readonly index: number;
 }
 
@@ -21,16 +21,16 @@ export interface TableName {
 }
 
 export interface TableStore {
-  /** Durable when it resolves, all rows or none; a table that is there already adds nothing. */
+  /** Durable when it resolves. Stores all rows or none; an existing table stays unchanged. */
   create(table: TableName, rows: Iterable<TableRow>): Promise<void>;
-  /** The same of rows that the project has already. @throws ServiceError `not_found` for one that it has not */
+  /** Creates a table from rows that the project has. @throws ServiceError `not_found` for a row that it lacks */
   createOf(table: TableName, rowDigests: Iterable<string>): Promise<void>;
-  /** How many rows it has; null where there is none. */
+  /** Returns the number of rows; null if there is no such table. */
   count(projectId: string, digest: string): Promise<number | null>;
   /**
-   * Rows in their order, bounded in items and in bytes; none where there is no such table.
+   * Returns rows in order, bounded in items and bytes; none if there is no such table.
    *
-   * @param rowDigests those of these digests alone; null for all
+   * @param rowDigests only rows with these digests; null for all
    */
   rows(
     projectId: string,

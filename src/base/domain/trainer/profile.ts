@@ -1,5 +1,5 @@
-// What the server knows of a trainer: its name and what it can, before it gets a job, and how its saved states are named.
-// Jobs that ask for more are refused as they come. The contract of trainers is train/trainer/trainer.ts.
+// Profile of a trainer: its name, its capabilities, and the names of its saved states. Jobs that need more are refused
+// on submission. The contract of trainers is train/trainer/trainer.ts.
 import type { ModelVersion } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 import type { PreferenceReference } from "../preferences/preference-config.ts";
@@ -8,29 +8,29 @@ import type { BasePrecision } from "./base-precision.ts";
 type LossKind = "policy" | "cross-entropy" | "preference";
 
 export interface TrainerProfile {
-  /** Is stored with each of its states, so that no other trainer loads them: lowercase letters, digits, hyphens. */
+  /** Stored with each state, so that no other trainer loads it: lowercase letters, digits, hyphens. */
   readonly name: string;
   readonly losses: readonly LossKind[];
-  /** Whether a model under training also gives what its base alone would: what a KL penalty compares with, and a metric. */
+  /** True if it can also compute the base model's log-probabilities, which a KL penalty and a metric need. */
   readonly hasBasePass: boolean;
-  /** Whether the same calls give the same bytes again, which a replay asks. */
+  /** True if the same calls give the same bytes again, which a replay needs. */
   readonly isRepeatable: boolean;
-  /** In which it computes products with the base model's weights: float32 at least. */
+  /** Supported precisions of products with the base model's weights; at least float32. */
   readonly basePrecisions: readonly BasePrecision[];
-  /** Whether it starts from an adapter's files. One that does not goes on from states alone, which it kept itself. */
+  /** True if it can start from an adapter's files. Otherwise it continues only from states that it kept itself. */
   readonly takesAdapters: boolean;
-  /** What of an optimizer step it has its own configuration for, or none at all, whatever it is told; nothing where absent. */
+  /** Options of an optimizer step that it sets itself, ignoring the job's; absent if none. */
   readonly fixedInStep?: readonly string[];
 }
 
-/** What each kind of job makes smaller. */
+/** Loss of each kind of job. */
 const lossOfKind: { readonly [Kind in TrainerTask["kind"]]: LossKind } = {
   rl: "policy",
   sft: "cross-entropy",
   preference: "preference",
 };
 
-/** What of a job decides who can train it. */
+/** Parts of a job that decide which trainer can run it. */
 export type TrainerTask =
   | {
       readonly kind: "rl";
@@ -49,11 +49,11 @@ export type TrainerTask =
     };
 
 /**
- * Refuses a job that this trainer cannot do.
+ * Refuses a job that this trainer cannot run.
  *
- * @param from the version that it would start from
- * @throws ServiceError `invalid` at `model`, `klPenaltyCoefficient`, `reference` or `basePrecision`, with what the trainer
- *   lacks and the cure
+ * @param from version that the job starts from
+ * @throws ServiceError `invalid` at `model`, `klPenaltyCoefficient`, `reference` or `basePrecision`, with the missing
+ * capability and the cure
  */
 export function requireTrainerFor(
   trainer: TrainerProfile,
@@ -98,21 +98,21 @@ function refusal(field: string, message: string): ServiceError {
   return new ServiceError({ code: "invalid", faults: [{ location: [field], message, type: "value_error" }] });
 }
 
-/** Whoever kept states before their names stood with them. */
+/** Trainer of states that were stored without a name. */
 const firstTrainer = "embedded";
 
-/** A trainer's state as it is stored: the trainer's name, a colon, and its own word for the state. */
+/** Returns the stored form of a state: the trainer's name, a colon, and the trainer's own name of the state. */
 export function storedState(trainer: string, state: string): string {
   return `${trainer}:${state}`;
 }
 
-/** What {@link storedState} stored; what older programs stored has no name. */
+/** Parses a {@link storedState}. States from older versions have no trainer's name. */
 export function stateOf(stored: string): { readonly trainer: string; readonly state: string } {
   const [, trainer = firstTrainer, state = stored] = /^([a-z][a-z0-9-]*):(.*)$/s.exec(stored) ?? [];
   return { trainer, state };
 }
 
-/** The trainer's own word for a stored state; null where there is none, or it is another trainer's. */
+/** Returns the trainer's own name of a stored state; null if there is none or it belongs to another trainer. */
 export function ownState({ name }: { readonly name: string }, stored: string | null): string | null {
   const kept = stored === null ? null : stateOf(stored);
   return kept?.trainer === name ? kept.state : null;

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ownState, stateOf, storedState } from "./profile.ts";
 
-test("a stored state has its trainer's name, whatever it holds itself", () => {
+test("keeps the trainer's name with a state that contains colons", () => {
   for (const state of ["remote://model/1", "a:b", "adapters/m/1/optimizer.safetensors", ""])
     assert.deepEqual(stateOf(storedState("remote-2", state)), { trainer: "remote-2", state });
 });
 
-test("what was stored before names stood there is the embedded trainer's", () => {
+test("attributes a state without a name to the embedded trainer", () => {
   for (const state of ["adapters/0190/1/optimizer.safetensors", "adapters/m:n/1/x", "/data/a:b"])
     assert.deepEqual(stateOf(state), { trainer: "embedded", state });
 });
 
-test("a trainer sees its own states alone", () => {
+test("hides the states of other trainers", () => {
   assert.equal(ownState({ name: "remote" }, "remote:a"), "a");
   assert.equal(ownState({ name: "remote" }, "embedded:a"), null);
   assert.equal(ownState({ name: "remote" }, "adapters/m/1/x"), null);

@@ -1,14 +1,14 @@
-// The errors of SQLite and PostgreSQL that say that the database's files are damaged. Pure: it only reads errors.
+// Recognises errors of SQLite and PostgreSQL that report damaged database files. Pure: only reads errors.
 import { ServiceError } from "../service-error.ts";
 
-/** SQLite's results, extended ones included, and PostgreSQL's `data_corrupted` and `index_corrupted`. */
+/** SQLite's codes, including extended ones, and PostgreSQL's `data_corrupted` and `index_corrupted`. */
 const codes = /^(SQLITE_CORRUPT(_\w+)?|SQLITE_NOTADB|XX001|XX002)$/;
 
-/** Tells operators what to do. */
+/** Cure for operators. */
 export const damageCure =
   "Stop the server, keep a copy of the data folder as it is, and restore the newest backup (`hone restore`).";
 
-/** Returns the error for callers if this one, or a cause of it, says that the database is damaged; null otherwise. */
+/** Returns the error for callers if this error, or a cause of it, reports a damaged database; null otherwise. */
 export function damagedDatabaseError(error: unknown, name: string): ServiceError | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (!("code" in cause) || !codes.test(String(cause.code))) continue;

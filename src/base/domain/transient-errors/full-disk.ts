@@ -1,9 +1,9 @@
-// What the operating system, SQLite or PostgreSQL says when there is no room to write. Pure: it only reads errors.
+// Recognises errors of the operating system, SQLite and PostgreSQL that report a full disk. Pure: only reads errors.
 import { ServiceError } from "../service-error.ts";
 
 const codes = ["ENOSPC", "EDQUOT", "SQLITE_FULL", "53100"];
 
-/** The error for callers when this one, or a cause of it, says that the disk is full; null otherwise. */
+/** Returns the error for callers if this error, or a cause of it, reports a full disk; null otherwise. */
 export function fullDiskError(error: unknown): ServiceError | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (!("code" in cause) || !codes.includes(String(cause.code))) continue;

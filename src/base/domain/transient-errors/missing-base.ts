@@ -1,23 +1,23 @@
-// What is said where a base model is missing, or has other weights than those that a version was trained over: the same name
-// for another base would be another answer.
+// Errors for a missing base model, and for one whose weights differ from those that a version was trained over.
+// Serving the version over other weights would change its answers.
 import { type ModelVersion, type RecordedBase, shownBase } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 
-/** What a job waits for where no server was started with its base. */
+/** Error while a job waits for a server with its base model. */
 export function missingBaseError(baseModel: string): ServiceError {
   return missing(
     `The base model ${JSON.stringify(baseModel)} is not served now; start a server with --model, and the job goes on.`,
   );
 }
 
-/** Where its folder is empty or gone, as that of a disk that is not mounted. */
+/** Error if the model's folder is missing or empty, such as that of an unmounted disk. */
 export function missingFilesError(baseModel: string): ServiceError {
   return missing(
     `The files of the base model ${JSON.stringify(baseModel)} are not where they were; put them back, and the job goes on.`,
   );
 }
 
-/** What is wrong with such a version; goes on behind its name. */
+/** Returns what is wrong with such a version; follows its name. */
 export function otherWeights(recorded: RecordedBase, weights: string): string {
   return (
     `was trained over other weights of its base model (${shownBase(recorded)}) than this server has under that name ` +
@@ -26,12 +26,12 @@ export function otherWeights(recorded: RecordedBase, weights: string): string {
   );
 }
 
-/** What an engine says of an adapter that is such a version's. */
+/** Error of an engine for an adapter of such a version. */
 export function overOtherWeights(recorded: RecordedBase, weights: string): ServiceError {
   return new ServiceError({ code: "conflict", message: `It ${otherWeights(recorded, weights)}` });
 }
 
-/** What a job waits for that starts from such a version. */
+/** Error while a job that starts from such a version waits. */
 export function waitsForWeights(
   { step, base }: Pick<ModelVersion, "step" | "base">,
   weights: string,

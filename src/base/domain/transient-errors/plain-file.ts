@@ -1,8 +1,8 @@
-// Which paths may be opened: plain files only. A named pipe blocks its reader until somebody writes, and a device may have no
-// end. Pure: callers look at the path themselves.
+// Allows only plain files to be opened. A named pipe blocks its reader until something is written, and a device may be
+// endless. Pure: callers stat the path themselves.
 import { invalid } from "../service-error.ts";
 
-/** The kind of a path, as `Stats` of Node has it. */
+/** Kind of a path, as Node's `Stats` reports it. */
 export interface PathKind {
   isFile(): boolean;
   isDirectory(): boolean;

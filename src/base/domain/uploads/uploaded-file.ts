@@ -1,43 +1,42 @@
-// Files that clients upload for later requests to name: what is known of each, and the store of it. Their bytes lie in the
-// data folder.
+// Files that clients upload and later requests name: metadata and its store. Their bytes are artifacts.
 import type { Page, PageRequest } from "../page.ts";
 
 export interface UploadedFile {
   readonly id: string;
   readonly entity: string;
-  /** As the client called it; for people. */
+  /** Name given by the client; for people. */
   readonly name: string;
-  /** What it was uploaded for, in the client's word. */
+  /** Purpose, in the client's words. */
   readonly purpose: string;
   readonly byteCount: number;
   readonly createdAt: Date;
-  /** When a request last named it; at first its creation. */
+  /** Time of the last request that named it; initially the creation time. */
   readonly usedAt: Date;
 }
 
 export interface FileFilter {
   readonly entity: string | null;
   readonly purpose: string | null;
-  /** Only those that nobody has used since. */
+  /** Matches only files not used since then. */
   readonly unusedSince: Date | null;
 }
 
 export interface FileStore {
   /**
-   * Durable when it resolves. Throws `too_large` where the files of its entity then had more than `entityBytesMax` bytes
-   * together.
+   * Durable when it resolves. @throws ServiceError `too_large` if the entity's files would exceed `entityBytesMax`
+   * bytes together
    */
   create(file: UploadedFile, entityBytesMax: number): Promise<void>;
   find(id: string): Promise<UploadedFile | null>;
-  /** In the order they came; what is null in the filter lets all through. */
+  /** Returns files in the order of creation; null fields of the filter match all. */
   list(filter: FileFilter, page: PageRequest): Promise<Page<UploadedFile>>;
-  /** False when there is no such file. */
+  /** Returns false if there is no such file. */
   delete(id: string): Promise<boolean>;
-  /** Notes that a request named it; one that is gone is no error. */
+  /** Records that a request named the file; no error if it is gone. */
   use(id: string, at: Date): Promise<void>;
 }
 
-/** The refusal of a file that an entity has no room for. */
+/** Refusal of a file for which the entity has no room. */
 export function entityFullMessage(usedBytes: number, byteCount: number, entityBytesMax: number): string {
   return (
     `The files of this entity have ${usedBytes} bytes, and this one has ${byteCount}; together they may have ` +

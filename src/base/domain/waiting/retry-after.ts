@@ -1,11 +1,10 @@
-// How long another server asks to wait before it is asked again: the field Retry-After (RFC 9110, section 10.2.3).
+// Parses the header Retry-After (RFC 9110, section 10.2.3): how long another server asks to wait.
 
 /**
- * Reads the field. How much of that wait is kept is its callers' affair, who each have a patience of their own.
+ * Parses the header. Callers limit the wait themselves.
  *
- * @param field as it came; absent as null or undefined
- * @returns whole seconds, 0 to 999,999,999; null without one, for a date, which only a clock that both share could
- *   answer, and for what is no wait
+ * @param field the header's value; null or undefined if absent
+ * @returns whole seconds, 0 to 999,999,999; null if absent, malformed, or a date, which would need synchronized clocks
  */
 export function retryAfterSeconds(field: string | null | undefined): number | null {
   const text = field?.trim() ?? "";

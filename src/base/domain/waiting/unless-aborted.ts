@@ -1,6 +1,6 @@
-// Waiting for work that goes on by itself, for as long as a signal lets one.
+// Waits for work that continues independently, until a signal aborts the wait.
 
-/** @throws the signal's reason where it aborts first; the work goes on. What the work throws */
+/** @throws the signal's reason if it aborts first, while the work continues; otherwise any error of the work */
 export async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   return await new Promise<Value>((resolve, reject) => {

@@ -1,7 +1,4 @@
-// Why a wait ends that nobody needs any more, since what was waited for has come.
+// Abort reason for a wait that is no longer needed.
 
-/**
- * The reason to abort such a wait with. Made once: an abort without a reason makes an error each time, with its stack, which
- * costs more than most of what is waited for.
- */
+/** Created once: an abort without a reason creates an error with a stack each time, which costs more than most waits. */
 export const waitOver = new Error("what was waited for has come");

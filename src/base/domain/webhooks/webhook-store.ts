@@ -1,5 +1,5 @@
-// What is kept of webhooks and their deliveries. Events come in by the stores of what they tell, in the transaction in
-// which it happens: who was answered that a record is stored knows that its event is, too.
+// Contract of the store of webhooks and deliveries. Other stores add an event in the same transaction as the change it
+// reports, so an acknowledged record always has its event.
 import type { Page, PageRequest } from "../page.ts";
 import type {
   Delivery,
@@ -10,30 +10,30 @@ import type {
   WebhookChoice,
 } from "./webhook.ts";
 
-/** What became of an attempt. */
+/** Outcome of an attempt. */
 export type DeliveryOutcome =
   | { readonly state: "delivered"; readonly at: Date }
   | { readonly state: "failed"; readonly at: Date }
   | { readonly state: "pending"; readonly dueAt: Date };
 
 export interface WebhookStore {
-  /** @throws ServiceError `conflict` where the entity has `countMax` of them */
+  /** @throws ServiceError `conflict` if the entity already has `countMax` webhooks */
   create(webhook: NewWebhook, limits: { readonly countMax: number }): Promise<void>;
   find(id: string): Promise<Webhook | null>;
   list(filter: { readonly entity: string | null }, page: PageRequest): Promise<Page<Webhook>>;
-  /** Null where there is none. */
+  /** Returns null if there is no such webhook. */
   change(id: string, choice: Partial<WebhookChoice>): Promise<Webhook | null>;
   /**
-   * Events are sent again from now on; those that came meanwhile are lost, and those that failed may be replayed. Null
-   * where there is none.
+   * Resumes deliveries. Events from the pause are lost; failed deliveries may be replayed. Returns null if there is no
+   * such webhook.
    */
   enable(id: string): Promise<Webhook | null>;
-  /** No more events; what is on its way fails. Nothing happens to one that is disabled. */
+  /** Stops events and fails pending deliveries. Does nothing if the webhook is disabled. */
   disable(id: string, reason: string, at: Date): Promise<void>;
-  /** With its deliveries. False where there is none. */
+  /** Deletes the webhook and its deliveries. Returns false if there is no such webhook. */
   delete(id: string): Promise<boolean>;
 
-  /** @throws ServiceError `invalid` when `after` names none of the webhook's */
+  /** @throws ServiceError `invalid` if `after` names no delivery of the webhook */
   listDeliveries(
     webhookId: string,
     filter: { readonly state: DeliveryState | null },
@@ -41,7 +41,7 @@ export interface WebhookStore {
   ): Promise<Page<Delivery>>;
   findDelivery(webhookId: string, id: string): Promise<Delivery | null>;
   /**
-   * Has what is over sent again: one delivery, or all that failed then or later, up to `countMax`.
+   * Replays finished deliveries: one, or all that failed since a time, up to `countMax`.
    *
    * @returns how many
    */
@@ -51,16 +51,16 @@ export interface WebhookStore {
     options: { readonly at: Date; readonly countMax: number },
   ): Promise<number>;
 
-  /** The enabled webhooks that have a delivery due, in no order. */
+  /** Returns enabled webhooks with a due delivery, in any order. */
   withDue(at: Date): Promise<readonly Pick<Webhook, "id" | "entity">[]>;
-  /** Takes deliveries that are due, the first due first: nobody else does before `until`. */
+  /** Claims due deliveries, earliest first; no other server gets them before `until`. */
   claim(
     webhookId: string,
     claim: { readonly owner: string; readonly at: Date; readonly until: Date; readonly limit: number },
   ): Promise<readonly Delivery[]>;
   /**
-   * Writes down an attempt, beside the latest {@link attemptsKept}. Nothing is written where the delivery is not this
-   * owner's any more.
+   * Records an attempt and keeps the latest {@link attemptsKept}. Writes nothing if another owner has the delivery by
+   * then.
    */
   settle(
     delivery: Pick<Delivery, "id" | "webhookId">,
@@ -69,19 +69,19 @@ export interface WebhookStore {
     outcome: DeliveryOutcome,
   ): Promise<void>;
   /**
-   * Removes deliveries that are over: those that ended before a time, and those that have `countMax` newer ones beside
-   * them. A few thousand at most.
+   * Removes finished deliveries: those that ended before a time, and those beyond the `countMax` newest. A few
+   * thousand at most in a call.
    *
    * @returns how many
    */
   deleteEnded(kept: { readonly endedBefore: Date; readonly countMax: number }): Promise<number>;
 }
 
-/** The latest attempts of a delivery that are kept. */
+/** Number of latest attempts kept for each delivery. */
 export const attemptsKept = 20;
 
-/** A webhook with more deliveries on their way than this is disabled: nobody takes what it is sent. */
+/** A webhook with more pending deliveries is disabled, since its receiver does not take them. */
 export const pendingMax = 100_000;
 
-/** Bytes of records, as stored, in one event; a record that has more comes alone. */
+/** Maximum bytes of records, as stored, in one event; a larger record gets its own event. */
 export const eventBytesMax = 1 << 20;

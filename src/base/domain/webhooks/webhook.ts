@@ -1,4 +1,4 @@
-// Webhooks: where events of an entity are sent to by the server itself, and what came of each sending.
+// Webhooks: receivers to which the server sends an entity's events, and the outcomes of deliveries.
 import { type FieldValues, integer, orNull, setOf, text } from "../resources/fields.ts";
 
 export const webhookEventTypes = [
@@ -12,7 +12,7 @@ export type WebhookEventType = (typeof webhookEventTypes)[number];
 export type FeedbackEventType = Extract<WebhookEventType, `feedback.${string}`>;
 export type JobWebhookEventType = Exclude<WebhookEventType, FeedbackEventType>;
 
-/** What of a webhook may be changed. */
+/** Fields of a webhook that may be changed. */
 export const webhookFields = {
   url: text({
     about: "URL that receives events by POST; the operator must allow it.",
@@ -42,32 +42,32 @@ export const webhookFields = {
 };
 export type WebhookChoice = FieldValues<typeof webhookFields>;
 
-/** What a webhook is made of. */
+/** Fields of a new webhook. */
 export interface WebhookRequest extends WebhookChoice {
-  /** Null for the caller's. */
+  /** Null for the caller's entity. */
   readonly entity: string | null;
-  /** Null for a fresh one. */
+  /** Null to generate one. */
   readonly secret: string | null;
 }
 
 export interface NewWebhook extends WebhookChoice {
   readonly id: string;
   readonly entity: string;
-  /** What requests are signed with: `whsec_` and base64. */
+  /** Secret that signs requests: `whsec_` and base64. */
   readonly secret: string;
   readonly createdAt: Date;
 }
 
 export interface Webhook extends NewWebhook {
-  /** Null while events are sent. */
+  /** Null while enabled. */
   readonly disabled: { readonly at: Date; readonly reason: string } | null;
-  /** The first attempt that failed behind the last one that did not; null where that was the last. */
+  /** First failed attempt since the last success; null if the last attempt succeeded. */
   readonly failingSince: Date | null;
-  /** Deliveries that are not over. */
+  /** Number of unfinished deliveries. */
   readonly pendingCount: number;
 }
 
-/** What an event is about, by its ids: the content is read when it is sent. */
+/** Ids of an event's subject. Its content is read when the event is sent. */
 export type WebhookSubject =
   | { readonly kind: "feedback"; readonly projectId: string; readonly ids: readonly string[] }
   | { readonly kind: "job"; readonly jobId: string };
@@ -75,32 +75,32 @@ export type WebhookSubject =
 export interface DeliveryAttempt {
   readonly at: Date;
   readonly durationMs: number;
-  /** Null where nothing was answered. */
+  /** Null if there was no response. */
   readonly status: number | null;
-  /** Why it did not count as delivered; null where it did. */
+  /** Why the attempt failed; null if it succeeded. */
   readonly error: string | null;
-  /** The first bytes of the answer, as text. */
+  /** Beginning of the response, as text. */
   readonly answer: string;
 }
 
 export type DeliveryState = "pending" | "delivered" | "failed";
 
-/** An event on its way to one webhook. */
+/** Delivery of an event to one webhook. */
 export interface Delivery {
-  /** The event's, the same at each attempt: by it a receiver knows what it has already. */
+  /** Id of the event, the same for each attempt, by which receivers recognise duplicates. */
   readonly id: string;
   readonly webhookId: string;
   readonly type: WebhookEventType;
   readonly subject: WebhookSubject;
   readonly createdAt: Date;
   readonly state: DeliveryState;
-  /** The latest, the oldest of them first. */
+  /** Latest attempts, oldest first. */
   readonly attempts: readonly DeliveryAttempt[];
-  /** All that there were. */
+  /** Total number of attempts. */
   readonly attemptCount: number;
-  /** When it began to be tried: at first when it was made, and then when it was last replayed. */
+  /** Start of the attempts: creation, or the last replay. */
   readonly triedSince: Date;
-  /** Null once it is over; while it is being sent, when another server may send it. */
+  /** Null once finished; during an attempt, the time after which another server may send it. */
   readonly dueAt: Date | null;
   readonly endedAt: Date | null;
 }

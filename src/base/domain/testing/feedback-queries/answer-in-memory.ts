@@ -1,16 +1,16 @@
-// A query answered over records in memory, in the order in which they were stored.
+// Answers a query over records in memory, given in storage order.
 import type { FeedbackRecord } from "../../feedback.ts";
 import { fieldText, holds } from "./evaluate.ts";
 import type { FeedbackQuery, SortKey } from "../../feedback-query/feedback-query.ts";
 import { compareTexts, numberOfText } from "../../feedback-query/values.ts";
 
-/** Those of the records that the query is about, sorted; neither its slice nor its bytes are looked at. */
+/** Returns the matching records, sorted; ignores the query's slice and byte limit. */
 export function selected(
   records: readonly FeedbackRecord[],
   { projectId, condition, sortBy }: Pick<FeedbackQuery, "projectId" | "condition" | "sortBy">,
 ): readonly FeedbackRecord[] {
   const found = records.filter((record) => record.projectId === projectId && holds(condition, record));
-  // Sorting is stable: what is equal stays in the order of storage.
+  // Sorting is stable, so ties keep storage order.
   return found.sort((a, b) => {
     for (const key of sortBy) {
       const order = orderBy(key, a, b);

@@ -1,4 +1,4 @@
-// Whether a condition holds of a record, in memory: the plain rule that SQL is held against.
+// Evaluates a condition in memory: the reference that SQL is tested against.
 import type { FeedbackRecord } from "../../feedback.ts";
 import type { Condition, Expression, FieldExpression } from "../../feedback-query/condition.ts";
 import type { FeedbackField } from "../../feedback-query/feedback-field.ts";
@@ -6,7 +6,7 @@ import { holdsOf, orderOf } from "../../feedback-query/make-condition.ts";
 import { recordText } from "../../feedback-query/stored-form.ts";
 import { lowerLatin, numberOfText, searchableText, textOf, valueAt } from "../../feedback-query/values.ts";
 
-/** Whether it is true of the record: neither false nor unknown. */
+/** True if the condition is true for the record, neither false nor unknown. */
 export function holds(condition: Condition, record: FeedbackRecord): boolean {
   return truthOf(condition, record) === true;
 }
@@ -45,7 +45,7 @@ function truthOf(condition: Condition, record: FeedbackRecord): boolean | null {
   }
 }
 
-/** One that decides does, whatever is unknown beside it. */
+/** A decisive operand decides, even if others are unknown. */
 function joined(conditions: readonly Condition[], record: FeedbackRecord, decisive: boolean): boolean | null {
   let isUnknown = false;
   for (const condition of conditions) {
@@ -83,7 +83,7 @@ function valueOf(expression: Expression, record: FeedbackRecord): Value {
   }
 }
 
-/** The text of a field; null where there is none. */
+/** Returns the text of a field; null if there is none. */
 export function fieldText(field: FeedbackField, record: FeedbackRecord): string | null {
   if (field.kind === "payload") return textOf(valueAt(record.payload, field.path));
   if (field.kind === "createdAt") return record.createdAt.toISOString();
