@@ -1,4 +1,4 @@
-// Who may reach what: entities, their keys, and the store of both. A key is kept as its SHA-256 only.
+// Access: entities, their keys, and the contract of the store. Of a key only its SHA-256 is stored.
 
 import { hash } from "node:crypto";
 import { type KeyScope, keyScopes, type Owned } from "./keys/key-scope.ts";
@@ -9,27 +9,27 @@ import { ServiceError } from "./service-error.ts";
 
 export type KeyRole = "member" | "admin";
 
-/** A key as it is stored; the secret itself is shown once and never kept. */
+/** A key as stored. The secret is shown once and never stored. */
 export interface AccessKey extends KeyChoices {
   readonly id: string;
   readonly entity: string;
   readonly role: KeyRole;
-  /** A name for people; feedback records carry it as the author. */
+  /** Name for people; feedback records carry it as the author. */
   readonly owner: string;
   /** Lower-case hex SHA-256 of the secret. */
   readonly secretHash: string;
-  /** The secret before the latest rotation, which holds until then; null where there was none. */
+  /** Secret before the latest rotation, valid until a time; null if there was none. */
   readonly previous: PreviousSecret | null;
   readonly createdAt: Date;
-  /** When a request last came with it, to the minute; null where none did. */
+  /** Time of the last request with this key, to the minute; null if there was none. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
 }
 
-/** Characters of a key's name, and of its owner's. */
+/** Maximum length of a key's name and of its owner's, in characters. */
 export const keyTextMax = 128;
 
-/** What of a key may be changed; its limits are next to those that all keys of its entity have together. */
+/** Fields of a key that may be changed. Its limits apply in addition to those of its entity. */
 export const keyFields = {
   name: orNull(
     text({
@@ -68,7 +68,7 @@ export const keyFields = {
 };
 export type KeyChoices = FieldValues<typeof keyFields>;
 
-/** How long a secret holds after its key was given another one: long enough to change it in every program that has it. */
+/** Validity of the old secret after a rotation: long enough to update every program that uses it. */
 export const graceSecondsDefault = 86_400;
 export const graceSecondsMax = 90 * 86_400;
 
@@ -77,12 +77,12 @@ export interface PreviousSecret {
   readonly until: Date;
 }
 
-/** A key that opens, with what limits its entity has of its own. */
+/** A key with the limits of its entity. */
 export interface OpeningKey extends AccessKey {
   readonly entityLimits: KeyLimits;
 }
 
-/** What a key has that nobody has limited, used or changed yet. */
+/** Initial fields of a key without limits, usage or changes. */
 export const freshKey = {
   name: null,
   expiresAt: null,
@@ -94,32 +94,32 @@ export const freshKey = {
   revokedAt: null,
 } as const satisfies Partial<AccessKey>;
 
-/** The sender of a request, after authentication. */
+/** Sender of a request, after authentication. */
 export interface Caller {
   readonly keyId: string;
   readonly entity: string;
   readonly role: KeyRole;
   readonly owner: string;
-  /** As of its key. */
+  /** Scopes of its key. */
   readonly scopes: readonly KeyScope[] | null;
   readonly project: string | null;
 }
 
-/** True when the caller may use what belongs to the entity, or to the project of it. */
+/** True if the caller may use things of the entity, or of its project. */
 export function mayReach(caller: Caller, { entity, project }: Owned): boolean {
   if (caller.role === "admin") return true;
   return caller.entity === entity && (caller.project === null || caller.project === project);
 }
 
-/** What lists show the caller; null for everything. */
+/** Returns the scope of lists for the caller; null for everything. */
 export function reachOf({ role, entity, project }: Caller): Owned | null {
   return role === "admin" ? null : { entity, project };
 }
 
 /**
  * @param what names the thing in the message
- * @param field the domain's name of the field that named it, where one did
- * @throws ServiceError `forbidden` when what is owned so is not the caller's
+ * @param field the domain's name of the field with the reference, if any
+ * @throws ServiceError `forbidden` if the caller may not use things of this owner
  */
 export function refuseOtherOwner(caller: Caller, owned: Owned, what: string, field?: string): void {
   if (mayReach(caller, owned)) return;
@@ -128,7 +128,7 @@ export function refuseOtherOwner(caller: Caller, owned: Owned, what: string, fie
   throw new ServiceError({ code: "forbidden", message, faults });
 }
 
-/** Why the caller cannot have what is owned so. @param what names it */
+/** Returns why the caller may not use things of this owner. @param what names the thing */
 export function foreignMessage(caller: Caller, { entity }: Owned, what: string): string {
   return caller.entity === entity && caller.project !== null
     ? `${what} is outside the project ${JSON.stringify(caller.project)}, the only one that your key reaches.`
@@ -140,40 +140,40 @@ export interface KeyFilter {
 }
 
 export interface KeyStore {
-  /** @throws ServiceError `conflict` when there is or was a key with this id or this secret */
+  /** @throws ServiceError `conflict` if a key with this id or secret exists or existed */
   create(key: AccessKey): Promise<void>;
-  /** Whether it is revoked or not; null when there is none. */
+  /** Also finds revoked keys; null if there is none. */
   find(id: string): Promise<AccessKey | null>;
   /**
-   * The key that is not revoked with this hash, of its secret or of the one before that; null when there is none.
-   * {@link endOf} says whether its time is over.
+   * Finds the active key with this hash of its current or previous secret; null if there is none. {@link endOf} checks
+   * its expiry.
    */
   findByHash(secretHash: string): Promise<OpeningKey | null>;
-  /** Those of the ids whose keys are revoked, or have expired by then, in any order. */
+  /** Returns the ids whose keys are revoked or expired by then, in any order. */
   findEnded(ids: readonly string[], at: Date): Promise<readonly string[]>;
-  /** Of everybody unless filtered, in the order they came, revoked ones included. */
+  /** Returns all keys unless filtered, in order of creation, including revoked ones. */
   list(page: PageRequest, filter?: KeyFilter): Promise<Page<AccessKey>>;
-  /** What is named changes. Null when there is no such live key. */
+  /** Changes the named fields. Returns null if there is no such active key. */
   change(id: string, choices: Partial<KeyChoices>): Promise<AccessKey | null>;
   /**
-   * Gives it another secret; the present one holds until `previousUntil`, and the one before that no longer. Null when
-   * there is no such live key.
+   * Replaces the secret. The current one stays valid until `previousUntil`; the one before it ends now. Returns null
+   * if there is no such active key.
    */
   rotate(id: string, secretHash: string, previousUntil: Date): Promise<AccessKey | null>;
-  /** Returns false when there is no such live key. */
+  /** Returns false if there is no such active key. */
   revoke(id: string, at: Date): Promise<boolean>;
-  /** That requests came with the keys; a later time stays. */
+  /** Records requests with the keys; never moves the time back. */
   markUsed(ids: readonly string[], at: Date): Promise<void>;
 }
 
-/** Why a secret does not open the key that was found by its hash: null where it does. */
+/** Returns why a secret does not open the key found by its hash; null if it does. */
 export function endOf(key: AccessKey, secretHash: string, now: Date): "expired" | "rotated" | null {
   if (key.expiresAt !== null && key.expiresAt <= now) return "expired";
   if (key.secretHash === secretHash) return null;
   return key.previous !== null && key.previous.until > now ? null : "rotated";
 }
 
-/** What is kept of a key's secret, and what a presented one is compared by: its SHA-256 in lower-case hex. */
+/** Hashes a secret for storage and comparison: SHA-256 in lower-case hex. */
 export function hashSecret(secret: string): string {
   return hash("sha256", secret);
 }

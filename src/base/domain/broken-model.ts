@@ -1,13 +1,13 @@
-// The error of a model whose scores cannot be used, such as NaN: an overflow in its weights or its adapter. Engines throw it
-// without a name, since they know none; services that resolved one add it.
+// Error of a model whose scores are unusable, such as NaN after an overflow in its weights or adapter. Engines throw
+// it without a model name, which they do not know; services that resolved a name add it.
 import { quoted, ServiceError } from "./service-error.ts";
 
 const type = "broken_model";
 
 /**
- * Builds the `unsupported` error, at the field `model`.
+ * Returns the `unsupported` error, at the field `model`.
  *
- * @param name as the request has it; null in an engine
+ * @param name as in the request; null in an engine
  */
 export function brokenModel(name: string | null = null, cause?: unknown): ServiceError {
   const model = name === null ? "The model" : `The model ${quoted(name)}`;
@@ -19,7 +19,7 @@ export function brokenModel(name: string | null = null, cause?: unknown): Servic
   });
 }
 
-/** True if an engine threw {@link brokenModel}; kept when errors pass between processes. */
+/** True if an engine threw {@link brokenModel}; preserved when errors pass between processes. */
 export function isBrokenModel(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.faults.some((fault) => fault.type === type);
 }

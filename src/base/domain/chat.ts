@@ -1,4 +1,4 @@
-// One chat completion in the domain's words: what is asked, what comes back. How a wire spells either is not said here.
+// A chat completion in the domain's terms: request and response, independent of any wire format.
 import type { Constraint, ConstraintRule } from "./constraint.ts";
 import type { ChoiceRequest, FinishReason } from "./generation.ts";
 import type { HeldPlace, PassedParameters, PromptPassing } from "./prompt-transfer.ts";
@@ -8,26 +8,26 @@ import type { Fault } from "./service-error.ts";
 import type { JsonObject } from "./text/json.ts";
 import type { MessageRecord } from "./trajectory.ts";
 
-/** What a chat template renders; messages, tools and documents in the API's own spelling. */
+/** Input of a chat template; messages, tools and documents in the API's spelling. */
 export interface Conversation {
-  /** As they were sent: parts of content are not joined, null members are there. */
+  /** Messages as sent: parts of content are not joined, and null members are kept. */
   readonly messages: readonly MessageRecord[];
   readonly tools: readonly JsonObject[] | null;
   readonly documents: readonly JsonObject[] | null;
-  /** Further variables for the template; they hide the standard ones, but not the messages. */
+  /** Extra variables for the template. They override the standard variables, but not the messages. */
   readonly templateArguments: JsonObject;
-  /** Shown to the template, which says whether it means anything; `none` also turns thinking off. */
+  /** Passed to the template, which may ignore it; `none` also disables thinking. */
   readonly reasoningEffort: string | null;
-  /** Ends the prompt with what opens the assistant's turn. */
+  /** Ends the prompt with the opening of the assistant's turn. */
   readonly addGenerationPrompt: boolean;
   /**
-   * Cuts the prompt right after the final message's content, so that the model goes on writing it; excludes
+   * Ends the prompt right after the final message's content, so that the model continues it; excludes
    * `addGenerationPrompt`.
    */
   readonly continueFinalMessage: boolean;
 }
 
-/** How a conversation is rendered that asks for nothing else, in serving and in training. */
+/** Default rendering of a conversation, in serving and in training. */
 export const plainConversation: Omit<Conversation, "messages"> = {
   tools: null,
   documents: null,
@@ -37,24 +37,24 @@ export const plainConversation: Omit<Conversation, "messages"> = {
   continueFinalMessage: false,
 };
 
-/** What may be said of every prompt. */
+/** Options of every kind of prompt. */
 interface PromptOptions {
-  /** Keeps the last so many tokens; -1 as many as fit. */
+  /** Keeps the last tokens, up to this number; -1 keeps as many as fit. */
   readonly truncation: number | null;
-  /** Puts the last message's text, or the prompt's, before the answer's. */
+  /** Puts the text of the last message, or of the prompt, before the answer's text. */
   readonly echo: boolean;
 }
 
-/** A conversation to be rendered by a chat template. */
+/** A conversation to render with a chat template. */
 export interface ConversationPrompt extends PromptOptions, Conversation {
   readonly kind: "conversation";
-  /** A Jinja template instead of the model's own. */
+  /** Jinja template that replaces the model's own. */
   readonly template: string | null;
   /** Adds the tokenizer's special tokens to those of the template. */
   readonly addSpecialTokens: boolean;
 }
 
-/** A text that the model goes on writing as it stands. */
+/** A text for the model to continue. */
 export interface TextPrompt extends PromptOptions {
   readonly kind: "text";
   readonly text: string;
@@ -62,10 +62,10 @@ export interface TextPrompt extends PromptOptions {
   readonly addSpecialTokens: boolean;
 }
 
-/** The very tokens. */
+/** A prompt as token ids. */
 export interface TokenPrompt extends PromptOptions {
   readonly kind: "tokens";
-  /** Whole numbers of at least 0. */
+  /** Integers of at least 0. */
   readonly tokenIds: readonly number[];
 }
 
@@ -75,63 +75,63 @@ export type ChatPrompt = ConversationPrompt | TextPrompt | TokenPrompt;
 export type ChatSampling = {
   readonly [Parameter in Exclude<keyof SamplingParameters, "badWords">]: SamplingParameters[Parameter] | null;
 } & {
-  /** As texts; no one is empty. */
+  /** Texts, none of them empty. */
   readonly badWords: readonly string[] | null;
 };
 
-/** What an answer may do with the tools of its prompt: `auto` leaves it to the model, the last two ask for calls alone. */
+/** Tool use of an answer: `auto` lets the model decide; the last two require a call. */
 export type ToolChoice =
   | { readonly kind: "none" }
-  /** `allowed` names the tools that may be called, where not all may. */
+  /** `allowed` names the tools that may be called; absent if all may. */
   | { readonly kind: "auto" | "required"; readonly allowed?: readonly string[] }
-  /** Calls of this tool, which the prompt has. */
+  /** Requires calls of this tool of the prompt. */
   | { readonly kind: "named"; readonly name: string };
 
 export interface ChatCalls {
-  /** Undefined: the request did not say, so the model's kind decides. */
+  /** Undefined if the request does not set it; the default then depends on the model. */
   readonly choice: ToolChoice | undefined;
-  /** Whether an answer may hold more than one call. */
+  /** True if an answer may hold several calls. */
   readonly areParallel: boolean;
-  /** Whether an answer that calls tools need not keep the constraint. */
+  /** True if an answer that calls tools is exempt from the constraint. */
   readonly areExempt: boolean;
-  /** Tools that take a text, in their prompt functions with that one argument. */
+  /** Tools that take a text; the prompt shows them as functions with that one argument. */
   readonly texts: readonly TextTool[];
 }
 
-/** A tool that takes one text rather than arguments. */
+/** A tool that takes one text instead of arguments. */
 export interface TextTool {
   readonly name: string;
-  /** What the text must match; null for any. */
+  /** Constraint on the text; null if unconstrained. */
   readonly rule: ConstraintRule | null;
 }
 
-/** The argument of a function that stands for a tool which takes a text. */
+/** Argument of the function that represents a tool with a text. */
 export const textArgument = "input";
 
 export interface ChatStopping {
-  /** At least 1; Infinity fills the context, null too unless the model has a default of its own. */
+  /** At least 1; Infinity fills the context. Null is the model's default, or Infinity if it has none. */
   readonly maxTokens: number | null;
   readonly minTokens: number;
   /** Texts that end a choice; none is empty. */
   readonly stop: readonly string[];
   readonly stopTokenIds: readonly number[];
-  /** The model's own end tokens do not end a choice. */
+  /** True if the model's own end tokens do not end a choice. */
   readonly ignoreEndTokens: boolean;
-  /** Shows what ended a choice in its text. */
+  /** True if a choice's text includes the text or token that ended it. */
   readonly includeStopText: boolean;
 }
 
-/** Log-probabilities of a reply. */
+/** Requested log-probabilities of a reply. */
 export interface LogprobRequest {
-  /** 0 to 20 alternatives per token. */
+  /** Alternatives per token, 0 to 20. */
   readonly topCount: number;
 }
 
 export interface ChatOutput {
   readonly choices: ChoiceRequest;
-  /** Undefined: the request did not say, so the model's kind decides. Null: explicitly off. */
+  /** Undefined if the request does not set it; the default then depends on the model. Null if explicitly off. */
   readonly logprobs: LogprobRequest | null | undefined;
-  /** How many alternatives each token of the prompt carries; null where none of it is wanted. */
+  /** Alternatives for each token of the prompt; null if log-probabilities of the prompt are not requested. */
   readonly promptLogprobCount: number | null;
   readonly returnTokenIds: boolean | undefined;
   readonly skipSpecialTokens: boolean;
@@ -141,18 +141,18 @@ export interface ChatOutput {
 export interface ChatIdentity {
   /** Without the `chatcmpl-` prefix. */
   readonly requestId: string;
-  /** As asked for; null means the server's default model. */
+  /** Requested name; null for the server's default model. */
   readonly model: string | null;
-  /** Whom the client asks for, in its own words. */
+  /** User id given by the client. */
   readonly user: string | null;
-  /** Lower is earlier. */
+  /** Lower runs earlier. */
   readonly priority: number;
   readonly cacheSalt: string | null;
 }
 
 /**
- * A validated request; every default is resolved, except those that depend on the model. What an engine cannot do chat
- * refuses; what chat cannot do comes here at its default.
+ * A validated request. Every default is resolved, except those that depend on the model. Chat refuses what an engine
+ * lacks; features that chat lacks have their default here.
  */
 export interface ChatRequest {
   readonly identity: ChatIdentity;
@@ -163,19 +163,19 @@ export interface ChatRequest {
   readonly stopping: ChatStopping;
   readonly output: ChatOutput;
   readonly recording: RecordingWish;
-  /** Null where its prompt is computed and used here alone. */
+  /** Passing of the prompt between servers; null if it is computed and used here. */
   readonly passing: PromptPassing | null;
-  /** Options that were asked for and that chat has not, where they were sent: refused together with what the engine lacks. */
+  /** Requested options that chat lacks, refused together with those that the engine lacks. */
   readonly unserved: readonly Fault[];
 }
 
 type FieldsOf<Group extends Exclude<keyof ChatRequest, "unserved" | "passing">> =
   `${Group}.${string & Exclude<KeysOf<ChatRequest[Group]>, "kind">}`;
 
-/** Of a union the keys of every member. */
+/** Keys of every member of a union. */
 type KeysOf<Value> = Value extends unknown ? keyof Value : never;
 
-/** A field of a request by its name, such as `sampling.minP`. */
+/** A field of a request by its path, such as `sampling.minP`. */
 export type ChatField =
   | FieldsOf<"identity">
   | FieldsOf<"prompt">
@@ -188,8 +188,8 @@ export type ChatField =
   | "passing";
 
 /**
- * A fault in a field, or below it. Texts name fields in backquotes (`` `sampling.minP` ``), so that a wire can put its own
- * names there.
+ * Returns a fault at or below a field. Texts name fields in backquotes (`` `sampling.minP` ``), so that a wire format
+ * can substitute its own names.
  */
 export function chatFault(
   field: ChatField,
@@ -206,140 +206,151 @@ export interface ChatUsage {
 
 export interface ChatLogprob {
   readonly tokenId: number;
-  /** The token's own text; empty while a character is incomplete, whole on the token that completes it. */
+  /** Text of the token; empty while a character is incomplete, and whole on the token that completes it. */
   readonly text: string;
   readonly bytes: readonly number[];
   readonly logprob: number;
   readonly alternatives: readonly Omit<ChatLogprob, "alternatives">[];
 }
 
-/** A token with its place among all tokens; see `RankedToken`. */
+/** A token with its rank among all tokens; see `RankedToken`. */
 export interface ChatRankedToken {
   readonly tokenId: number;
-  /** The token's own text. */
+  /** Text of the token. */
   readonly text: string;
   readonly logprob: number;
   readonly rank: number;
 }
 
-/** A token of the prompt, judged after all before it. */
+/** A token of the prompt with its log-probability, given all tokens before it. */
 export interface ChatPromptLogprob extends ChatRankedToken {
-  /** The true top k in order, which may hold the token itself. */
+  /** The true top k in order, which may include the token itself. */
   readonly alternatives: readonly ChatRankedToken[];
 }
 
 export interface ChatHeader {
-  /** The name asked for, or the default model's name. */
+  /** Requested name, or the default model's. */
   readonly model: string;
-  /** Names base, version and engine build. */
+  /** Identifies base, version and engine build. */
   readonly fingerprint: string;
   readonly createdAt: Date;
   readonly role: string;
-  /** As many as were asked for; beam search may have found fewer. */
+  /** Number of requested choices; beam search may return fewer. */
   readonly choiceCount: number;
-  /** Put before each choice's text, in no delta of which it is; empty where nothing is. */
+  /** Text before each choice's text, in none of its deltas; empty if `echo` is off. */
   readonly echo: string;
   readonly promptTokenIds: readonly number[];
-  /** One for each token of the prompt, null for the first; null where the request wanted none. */
+  /** One entry per token of the prompt, null for the first; null if not requested. */
   readonly promptLogprobs: readonly (ChatPromptLogprob | null)[] | null;
-  /** The prompt's tokens with what each adds to its text, where that is put before answers and they are judged; else null. */
+  /**
+   * Tokens of the echoed prompt with the text that each adds, if their log-probabilities are requested; otherwise
+   * null.
+   */
   readonly echoedTokens: readonly Pick<ChatLogprob, "tokenId" | "text" | "bytes">[] | null;
-  /** How answers spell tokens' log-probabilities; `off` shows none, though recorded answers have them in their deltas. */
+  /** Notation of tokens in log-probabilities. `off` shows none, although recorded answers have them in their deltas. */
   readonly logprobs: "off" | "text" | "token-id";
-  /** Whether ids were asked for at the top (`return_token_ids`), and whether choices carry them too (trained models). */
+  /** `top`: ids were requested (`return_token_ids`). `inChoices`: choices carry them too, for trained models. */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
-  /** Where another server finds the prompt, where it is held for one. */
+  /** Address at which another server can fetch the prompt, if it is held for one. */
   readonly heldAt:
     | (HeldPlace & { readonly tokenCount: number })
     | { readonly parameters: PassedParameters }
     | null;
-  /** What the client should know of how its request was understood, in a sentence; null where there is nothing. */
+  /** One sentence about how the request was understood; null if there is nothing to say. */
   readonly notice: string | null;
 }
 
-/** What one step added to a tool call; a call's deltas are joined by its index. */
+/** Part of a tool call added by one step; `index` joins the deltas of a call. */
 export interface ToolCallDelta {
-  /** Of the call, in its choice. */
+  /** Index of the call in its choice. */
   readonly index: number;
-  /** With the call's first delta. */
+  /** Present in the call's first delta. */
   readonly id?: string;
   readonly name?: string;
-  /** A piece of the arguments' JSON text, or of the text that the tool takes. */
+  /** Part of the arguments' JSON, or of the text that the tool takes. */
   readonly argumentsText: string;
-  /** Of a call of a {@link TextTool}. */
+  /** True for a {@link TextTool}. */
   readonly isText?: true;
 }
 
-/** What one step added to a choice. */
+/** Part of a choice added by one step. */
 export interface ChatDelta {
   readonly choice: number;
   readonly text: string;
-  /** What the model thought, which is not part of its answer's text. */
+  /** The model's reasoning, which is not part of the answer's text. */
   readonly reasoning: string;
   readonly toolCalls: readonly ToolCallDelta[];
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly ChatLogprob[];
   /** Set on the last delta of the choice. */
   readonly finish: ChatFinish | null;
-  /** So far, over all choices; `completionTokens` of this choice alone is `choiceTokens`. */
+  /** Usage so far, over all choices; `choiceTokens` counts the completion tokens of this choice. */
   readonly usage: ChatUsage;
   readonly choiceTokens: number;
 }
 
-/** An answer that has begun. Whoever has it reads its deltas to their end, or leaves it. */
+/** A completion in progress. Its reader must read the deltas to the end or call `leave`. */
 export interface ChatCompletion<Step = readonly ChatDelta[]> {
   readonly header: ChatHeader;
-  /** What came at once is one step; each choice ends with a delta that has its finish. To be read once. */
+  /**
+   * Deltas that arrived together are one step; each choice ends with a delta that has `finish`. Can be read only once.
+   */
   readonly deltas: AsyncIterable<Step>;
-  /** So far; the whole once the deltas have ended. */
+  /** Usage so far; final once the deltas have ended. */
   readonly usage: ChatUsage;
   /**
-   * As what it is recorded, or is going to be; null where it is not. Once the deltas have ended it is on disk: null then where
-   * it could not wait for that.
+   * Key of the recording; null if the completion is not recorded. Once the deltas have ended, the recording is on
+   * disk; the key is then null if writing took too long.
    */
   readonly recordedAs: CompletionKey | null;
-  /** Ends it and frees what it holds, as leaving the loop over its deltas does; without effect once it has ended. */
+  /**
+   * Ends the completion and frees its resources, as breaking out of the loop over its deltas does. No effect after the
+   * end.
+   */
   leave(): Promise<void>;
 }
 
-/** What came at once for one of several requests that are answered together. */
+/** Deltas of one step, for one of several requests that are answered together. */
 export interface RequestDeltas {
-  /** Its index. */
+  /** Index of the request. */
   readonly request: number;
   readonly header: ChatHeader;
   readonly deltas: readonly ChatDelta[];
 }
 
 export interface ChatFinish {
-  /** `tool_calls` where the choice asks for tools to be called. */
+  /** `tool_calls` if the choice calls tools. */
   readonly reason: FinishReason | "tool_calls";
-  /** The stop token that ended it, where the request or the generation config named it; null for the end-of-text token. */
+  /**
+   * Stop token that ended the choice, if the request or the generation config names it; null for the end-of-text
+   * token.
+   */
   readonly stopReason: number | null;
-  /** The stop string that ended it. */
+  /** Stop string that ended the choice. */
   readonly matchedStop: string | null;
 }
 
-/** A prompt whose tokens are wanted, and no answer. */
+/** Request for the tokens of a prompt, without an answer. */
 export interface TokenizeRequest {
-  /** As asked for; null means the server's default model. */
+  /** Requested name; null for the server's default model. */
   readonly model: string | null;
   readonly prompt: ConversationPrompt | TextPrompt;
-  /** Whether each token is wanted as the tokenizer spells it, too. */
+  /** True to return each token also as the tokenizer spells it. */
   readonly wantsTexts: boolean;
 }
 
-/** What a prompt is as tokens. */
+/** A prompt as tokens. */
 export interface Tokenized {
   readonly tokenIds: readonly number[];
-  /** Each token as the tokenizer spells it; null where they were not wanted. */
+  /** Each token as the tokenizer spells it; null if not requested. */
   readonly texts: readonly string[] | null;
-  /** Of the model: tokens that prompt and answer may have together. */
+  /** Maximum number of tokens of prompt and answer together, for this model. */
   readonly contextLength: number;
 }
 
-/** Tokens whose text is wanted. */
+/** Tokens to convert to text. */
 export interface DetokenizeRequest {
   readonly model: string | null;
-  /** Whole numbers of at least 0. */
+  /** Integers of at least 0. */
   readonly tokenIds: readonly number[];
 }

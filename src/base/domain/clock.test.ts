@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "./clock.ts";
 
-test("sleeps until the time has passed, or the signal aborts, with its reason", async () => {
+test("sleeps until the time has passed, or rejects with the signal's reason", async () => {
   const start = systemClock.monotonicMs();
   await systemClock.sleep(5);
   // Timers count whole milliseconds.
@@ -17,6 +17,6 @@ test("sleeps until the time has passed, or the signal aborts, with its reason", 
   await systemClock.sleep(0, { signal: new AbortController().signal });
 });
 
-test("says the time of the system", () => {
+test("returns the time of the system", () => {
   assert.ok(Math.abs(systemClock.now().getTime() - Date.now()) < 60_000);
 });

@@ -1,14 +1,14 @@
-// The only place that reads the time: this machine's, and the time by which all servers on a database go.
-// Everything that waits takes a Clock, so that tests need no sleeps.
-// `performance` is imported: Node loads the global at its first use, and a script that is interrupted meanwhile loses it.
+// The only module that reads the time: this machine's clock, and the shared clock of all servers on a database.
+// Everything that waits takes a `Clock`, so tests need no sleeps. `performance` is imported because Node loads the
+// global lazily, and a script that is interrupted meanwhile loses it.
 import { performance } from "node:perf_hooks";
 
 export interface Clock {
   /** Wall-clock time, UTC. */
   now(): Date;
-  /** Milliseconds from an arbitrary start; never goes back. */
+  /** Milliseconds from an arbitrary start; never decreases. */
   monotonicMs(): number;
-  /** Resolves after `durationMs`, or rejects with the signal's reason when it aborts first. */
+  /** Resolves after `durationMs`, or rejects with the signal's reason if it aborts first. */
   sleep(durationMs: number, options?: { readonly signal?: AbortSignal }): Promise<void>;
 }
 
@@ -35,13 +35,16 @@ export const systemClock: Clock = {
 };
 
 export interface SharedClock extends Clock {
-  /** Sets it right; until then it goes on from where it was set the last time. Rejects where nothing says what time it is. */
+  /**
+   * Synchronizes the clock; until then it continues from its last setting. Rejects if the source of time is
+   * unavailable.
+   */
   synchronize(): Promise<void>;
-  /** How far ahead of it this machine's own clock is, in milliseconds; negative is behind. */
+  /** Milliseconds by which this machine's own clock is ahead; negative if it is behind. */
   aheadMs(): number;
 }
 
-/** This machine's own clock, where nobody is to share its time. */
+/** Returns this machine's own clock as a shared one, for a server that shares its time with no other. */
 export function ownClock(clock: Clock): SharedClock {
   return {
     now: () => clock.now(),

@@ -1,31 +1,35 @@
-// The one contract of everything that lives long, written once: who follows it says how it begins and ends, and gets
-// the rest from here (calls that are repeated, come in the wrong order, or meet each other).
+// Contract of long-lived components. An implementation defines how it starts and stops; this module handles repeated,
+// premature and concurrent calls.
 import { ServiceError } from "./service-error.ts";
 
 export interface Service {
   /**
-   * Resolves when it is up. Every call waits for the one start.
+   * Resolves when the service is up. All calls share one start.
    *
-   * @throws what went wrong; what a failed start left behind is ended by `stop`. ServiceError `unavailable` when it is,
-   *   or meanwhile was, stopped: what has been stopped does not start again
+   * @throws any error of the start; `stop` cleans up after a failed start
+   * @throws ServiceError `unavailable` if the service is stopped, or is stopped meanwhile; a stopped service does not
+   * start again
    */
   start(): Promise<void>;
   /**
-   * Resolves when nothing of it runs any more. Every call waits for the one end; one that comes before the start
-   * prevents it, one that comes during the start breaks it off.
+   * Resolves when the service has stopped. All calls share one stop. A stop before the start prevents it; a stop
+   * during the start aborts it.
    */
   stop(): Promise<void>;
 }
 
-/** How a service begins and ends. */
+/** How a service starts and stops. */
 export interface Life {
-  /** Called at most once. The signal aborts when it is to stop; until then it may go on by itself. */
+  /**
+   * Called at most once. The signal aborts when the service is to stop; until then the service may continue in the
+   * background.
+   */
   start?(signal: AbortSignal): Promise<void>;
-  /** Called once, when no start is under way; also after one that failed or never was. */
+  /** Called once, when no start is in progress; also after a failed start, or without any start. */
   stop?(): Promise<void>;
 }
 
-/** A service of this life. `name` is for messages: `The <name> was stopped while it started.` */
+/** Returns a service. `name` is used in messages: `The <name> was stopped while it started.` */
 export function serviceOf(name: string, life: Life): Service {
   const stopping = new AbortController();
   let started: Promise<void> | null = null;
@@ -52,8 +56,8 @@ export function serviceOf(name: string, life: Life): Service {
 }
 
 /**
- * A service made of others. `build` starts them one after the other, each by the function it gets; they are stopped in
- * the reverse order, whether or not all had started, and even where one of them cannot be stopped.
+ * Returns a service made of parts. `build` starts them in order through the given function. They are stopped in
+ * reverse order, also if some never started or one fails to stop.
  */
 export function serviceOfParts(
   name: string,
@@ -63,10 +67,10 @@ export function serviceOfParts(
   return serviceOf(name, {
     start: (signal) =>
       build(async (part) => {
-        // Also when it is too late to start: it may hold what was opened for it.
+        // Kept even if it is too late to start, because the part may hold opened resources.
         parts.push(part);
         signal.throwIfAborted();
-        // A long start must not hold up the end; what goes wrong here comes again at the end.
+        // A slow start must not delay the stop. An error here is reported again at the end.
         const breakOff = (): void => void part.stop().catch(() => undefined);
         signal.addEventListener("abort", breakOff, { once: true });
         try {

@@ -1,20 +1,20 @@
-// What comes of feedback for a job, as it is shown: which answers train with which rewards, and which do not.
+// Result of feedback for a job, for display: which answers train with which rewards, and which do not.
 
 export interface FeedbackOutcome {
   readonly counts: {
     /** Records that the rule may read. */
     readonly feedback: number;
     readonly groups: number;
-    /** That train. */
+    /** Answers that train. */
     readonly answers: number;
     readonly compared: number;
     readonly people: number;
-    /** Of the prompts and answers that train. */
+    /** Tokens of the prompts and answers that train. */
     readonly tokens: number;
-    /** By reason. */
+    /** Counts by reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };
-  /** What the reasons mean that there are. */
+  /** Explanations of the reasons that occur. */
   readonly reasons: Readonly<Record<string, string>>;
   readonly groups: readonly { readonly prompt: string; readonly answers: readonly RewardedAnswer[] }[];
   readonly leftOut: readonly {
@@ -27,14 +27,14 @@ export interface FeedbackOutcome {
 }
 
 export interface RewardedAnswer {
-  /** Its reference. */
+  /** Reference of the answer. */
   readonly call: string;
-  /** How it begins. */
+  /** Beginning of the answer. */
   readonly text: string;
   readonly step: number;
   readonly reward: number;
   readonly peopleCount: number;
-  /** Of each term of the rule. */
+  /** Value of each term of the rule. */
   readonly terms: readonly ({ readonly value: number; readonly peopleCount: number } | null)[];
   readonly feedbackIds: readonly string[];
   readonly use: "trained" | "compared";

@@ -1,40 +1,40 @@
-// Objects and ops that clients of traces publish under a name: every different content is a version, named by its digest.
-// Also the contract of whoever stores them.
+// Objects and ops that clients of traces publish under a name: each distinct content is a version, named by its
+// digest. Also the contract of their store.
 
 export type ObjectKind = "object" | "op";
 
-/** A version of an object, as it is published. */
+/** A version of an object, as published. */
 export interface ObjectDraft {
   readonly projectId: string;
   readonly kind: ObjectKind;
   readonly name: string;
-  /** Of the value; what makes two versions of one name different. */
+  /** Digest of the value; distinguishes the versions of a name. */
   readonly digest: string;
-  /** JSON, in the form that the digest is taken of. */
+  /** JSON, in the form that is digested. */
   readonly value: string;
-  /** The class that the object's own class goes back to, such as `AnnotationSpec`; null for what has no class. */
+  /** Root of the object's class hierarchy, such as `AnnotationSpec`; null if the object has no class. */
   readonly baseClass: string | null;
   readonly leafClass: string | null;
   readonly createdAt: Date;
-  /** The owner of the key that published it. */
+  /** Owner of the key that published it. */
   readonly createdBy: string;
 }
 
 export interface PublishedObject extends ObjectDraft {
   /** Counts from 0 among the versions of the name. */
   readonly version: number;
-  /** Whether no version of the name is newer. */
+  /** True for the newest version of the name. */
   readonly isLatest: boolean;
 }
 
-/** Which version of a name is meant. */
+/** Selector of a version. */
 export type VersionName =
   | { readonly digest: string }
   | { readonly version: number }
-  /** The newest. */
+  /** The newest version. */
   | "latest";
 
-/** What clients write behind the colon of a reference: a digest, `v` and a version's number, or `latest`. */
+/** Parses the part of a reference after the colon: a digest, `v` and a version number, or `latest`. */
 export function versionNamed(text: string): VersionName {
   if (text === "latest") return "latest";
   const match = /^v(\d{1,9})$/.exec(text);
@@ -42,21 +42,21 @@ export function versionNamed(text: string): VersionName {
 }
 
 export interface ObjectFilter {
-  /** Null lets both through. */
+  /** Null matches both kinds. */
   readonly kind: ObjectKind | null;
-  /** Those of these names alone; null lets all through. */
+  /** Only these names; null matches all. */
   readonly names: readonly string[] | null;
   readonly baseClasses: readonly string[] | null;
   readonly leafClasses: readonly string[] | null;
   readonly latestOnly: boolean;
 }
 
-/** A part of a list in its order. */
+/** Slice of a list in its order. */
 export interface Slice {
   readonly limit: number;
-  /** How many are passed over. */
+  /** Number of items to skip. */
   readonly offset: number;
-  /** Most bytes of content; at least one item comes, whatever its size. */
+  /** Maximum bytes of content; at least one item is returned. */
   readonly bytesMax?: number;
 }
 
@@ -66,19 +66,22 @@ export interface ObjectOrder {
 }
 
 export interface ObjectStore {
-  /** Durable when it resolves; the same content under the same name again adds nothing. Returns the version as it is stored. */
+  /**
+   * Durable when it resolves. Publishing the same content under the same name again adds nothing. Returns the stored
+   * version.
+   */
   create(draft: ObjectDraft): Promise<PublishedObject>;
-  /** @param wanted.kind null for either; the newest where both have it */
+  /** @param wanted.kind null for either; if both match, the newest */
   find(
     projectId: string,
     wanted: { readonly kind: ObjectKind | null; readonly name: string; readonly version: VersionName },
   ): Promise<PublishedObject | null>;
-  /** By name and version, or by time; bounded in items and in bytes. */
+  /** Returns objects by name and version, or by time; bounded in items and bytes. */
   list(
     projectId: string,
     filter: ObjectFilter,
     slice: Slice & { readonly order?: ObjectOrder },
   ): Promise<readonly PublishedObject[]>;
-  /** Removes versions of a name, all of them where `digests` is null; returns how many there were. */
+  /** Deletes versions of a name, all if `digests` is null; returns how many. */
   delete(projectId: string, name: string, digests: readonly string[] | null): Promise<number>;
 }

@@ -1,4 +1,4 @@
-// What is stored of traces, project by project.
+// Contract of the store of traces, by project.
 import type { CallStore } from "./traced-call.ts";
 import type { TracedFileStore } from "./traced-file.ts";
 import type { TableStore } from "./traced-table.ts";
@@ -8,10 +8,10 @@ export interface TraceStore {
   readonly files: TracedFileStore;
   readonly calls: CallStore;
   /**
-   * Removes all that a project has published and recorded, also its objects; what comes meanwhile may stay. Goes portion by
-   * portion, so that others can write in between: who dies on the way begins again.
+   * Deletes everything that a project has published and recorded, including objects; concurrent writes may survive.
+   * Works in small transactions so that others can write in between; an interrupted deletion has to be repeated.
    *
-   * @returns the artifacts of its files, which nobody knows any more
+   * @returns the artifacts of its files, which nothing refers to any more
    */
   deleteProject(projectId: string): Promise<readonly string[]>;
 }

@@ -1,8 +1,8 @@
-// Calls of ops that clients of traces record: what began, what it was given, and what came of it. Their beginnings and ends
-// come apart and in any order.
+// Calls of ops that clients of traces record: start, inputs and result. Starts and ends arrive separately and in any
+// order.
 import type { Slice } from "./published-object.ts";
 
-/** JSON texts come back as they were sent, digits included. */
+/** JSON texts are returned as sent, digits included. */
 export interface CallStart {
   readonly projectId: string;
   readonly id: string;
@@ -10,13 +10,13 @@ export interface CallStart {
   /** Null for the root of a trace. */
   readonly parentId: string | null;
   readonly opName: string;
-  /** ISO 8601 in UTC with microseconds, which sorts as text. */
+  /** ISO 8601 in UTC with microseconds, so texts sort by time. */
   readonly startedAt: string;
-  /** JSON of what else it says of itself: its display name, its thread, the run that it belongs to. */
+  /** JSON of other fields of the start: display name, thread, run. */
   readonly about: string;
   readonly attributes: string;
   readonly inputs: string;
-  /** The owner of the key that recorded it. */
+  /** Owner of the key that recorded it. */
   readonly createdBy: string;
 }
 
@@ -24,27 +24,27 @@ export interface CallEnd {
   readonly projectId: string;
   readonly id: string;
   readonly endedAt: string;
-  /** JSON of what else its end says: an exception, the step of its run. */
+  /** JSON of other fields of the end: exception, step of the run. */
   readonly ending: string;
   readonly output: string;
   readonly summary: string;
   readonly createdBy: string;
 }
 
-/** One of the two, or both. */
+/** At least one of the two is present. */
 interface CallPart {
   readonly start: CallStart | null;
   readonly end: CallEnd | null;
 }
 
-/** A call that has begun; what its end says is null until it has ended. */
+/** A call whose start has arrived; fields of its end are null until that arrives. */
 export interface TracedCall extends CallStart {
   readonly end: CallEnd | null;
 }
 
-/** What is null lets all through. */
+/** Filter; null fields match all. */
 export interface CallFilter {
-  /** Names of ops; one that ends in `:*` stands for all versions. */
+  /** Names of ops; a name that ends in `:*` matches all versions. */
   readonly opNames: readonly string[] | null;
   readonly ids: readonly string[] | null;
   readonly traceIds: readonly string[] | null;
@@ -52,19 +52,19 @@ export interface CallFilter {
   readonly rootsOnly: boolean;
 }
 
-/** A part of the calls in the order in which they began. */
+/** Slice of the calls, ordered by start. */
 export interface CallSlice extends Slice {
   readonly isDescending: boolean;
-  /** The call that the part comes behind, which `offset` counts from; the first ones unless given. */
+  /** Call after which `offset` starts counting; absent for the beginning. */
   readonly after?: Pick<CallStart, "startedAt" | "id"> | null;
 }
 
 export interface CallStore {
-  /** Durable when it resolves, all or nothing. A part that is there already is replaced, so that parts may be sent again. */
+  /** Durable when it resolves, all or nothing. Replaces parts that exist, so clients may resend them. */
   write(parts: readonly CallPart[]): Promise<void>;
-  /** In the order in which they began, bounded in items and in bytes; those alone whose beginning has come. */
+  /** Returns calls ordered by start, bounded in items and bytes; calls without a start are left out. */
   list(projectId: string, filter: CallFilter, slice: CallSlice): Promise<readonly TracedCall[]>;
   count(projectId: string, filter: CallFilter): Promise<number>;
-  /** Returns how many there were. */
+  /** Returns how many were deleted. */
   delete(projectId: string, ids: readonly string[]): Promise<number>;
 }

@@ -1,10 +1,10 @@
-// Files that clients of traces publish, such as the code of an op: what is known of each. Their bytes are artifacts.
+// Metadata of files that clients of traces publish, such as the code of an op. Their bytes are artifacts.
 
 export interface TracedFile {
   readonly projectId: string;
-  /** Of the bytes. */
+  /** Digest of the bytes. */
   readonly digest: string;
-  /** What its artifact is named by. */
+  /** Name of the artifact. */
   readonly fileId: string;
   readonly entity: string;
   readonly byteCount: number;
@@ -13,16 +13,16 @@ export interface TracedFile {
 
 export interface TracedFileStore {
   /**
-   * Durable when it resolves; returns what is stored, which is an earlier one where the project has the same bytes already.
-   * Throws `too_large` where the files of its entity then had more than `entityBytesMax` bytes together.
+   * Durable when it resolves. Returns the stored file, which is an earlier one if the project already has the same
+   * bytes. @throws ServiceError `too_large` if the entity's files would exceed `entityBytesMax` bytes together
    */
   create(file: TracedFile, entityBytesMax: number): Promise<TracedFile>;
   find(projectId: string, digest: string): Promise<TracedFile | null>;
-  /** Whether some project has the artifact. */
+  /** True if any project has the artifact. */
   isKnown(fileId: string): Promise<boolean>;
 }
 
-/** The refusal of a file that an entity has no room for. */
+/** Refusal of a file for which the entity has no room. */
 export function noRoomMessage(byteCount: number, usedBytes: number, entityBytesMax: number): string {
   return (
     `The traced files of this entity have ${usedBytes} bytes, and this one has ${byteCount}; together they may have ` +
