@@ -1,73 +1,76 @@
-// What an answer must look like, as data: an engine compiles it, in this process or on another machine. Nothing here
-// reads a grammar or a schema; the engine that compiles one says whether it can be served.
+// Constraints on an answer, as data: an engine compiles them, in this process or on another machine. Nothing here
+// parses a grammar or schema; the compiling engine decides if it can enforce one.
 
 /**
- * What the answer's text must match, from its first character to its last. JSON in it is a text, since it crosses threads
- * and processes, and its numbers must keep their digits.
+ * Constraint on the whole text of an answer. JSON in it is kept as text, because it crosses threads and processes and
+ * its numbers must keep their digits.
  */
 export type ConstraintRule =
-  /** A JSON document that is valid under the schema, whose JSON this is, its properties in the schema's order. */
+  /** A JSON document that is valid under the schema, given as JSON, with properties in the schema's order. */
   | { readonly kind: "json-schema"; readonly schema: string }
   | { readonly kind: "json-object" }
   /** A regular expression, anchored at both ends. */
   | { readonly kind: "regex"; readonly pattern: string }
   /** One of these texts; at least one. */
   | { readonly kind: "choice"; readonly choices: readonly string[] }
-  /** A context-free grammar in the notation that the interface takes. */
+  /** A context-free grammar in one of the interface's notations. */
   | {
       readonly kind: "grammar";
       readonly text: string;
-      /** Whether its texts stand within a JSON string, as what is between the quotation marks. */
+      /** True if the grammar's texts are inside a JSON string, without its quotes. */
       readonly isInJson?: boolean;
     }
-  /** Free text with constrained parts between tags: the JSON of either of the forms that the interface takes. */
+  /** Free text with constrained parts between tags: the JSON of either form that the interface accepts. */
   | { readonly kind: "structural-tag"; readonly tag: string };
 
-/** How JSON is written; without effect on the other kinds. */
+/** Notation of JSON; no effect on the other kinds. */
 export interface ConstraintOptions {
-  /** False: separators are compact, without blanks. */
+  /** False for compact separators without whitespace. */
   readonly allowsAnyWhitespace: boolean;
-  /** A regular expression for the blanks between JSON tokens; null leaves them to `allowsAnyWhitespace`. */
+  /** Regular expression for the whitespace between JSON tokens; null to follow `allowsAnyWhitespace`. */
   readonly whitespacePattern: string | null;
-  /** False: an object has no properties beside those its schema names, whatever the schema says. */
+  /** False to forbid properties that the schema does not name, even if the schema allows them. */
   readonly allowsAdditionalProperties: boolean;
 }
 
 export type Constraint = ConstraintRule & ConstraintOptions;
 
 /**
- * Why a constraint is not served: it is malformed, it asks for what is not expressed exactly, it costs too much, nothing
- * satisfies it, or the model's engine has nothing of its kind.
+ * Why a constraint is refused: malformed, not enforceable exactly, too costly, unsatisfiable, or of a kind that the
+ * model's engine lacks.
  */
 export type RefusalKind = "malformed" | "not-exact" | "limit" | "unsatisfiable" | "not-offered";
 
-/** What of a constraint is refused, and why. */
+/** Refused part of a constraint, and the reason. */
 export interface Refusal {
   readonly kind: RefusalKind;
-  /** The keyword, construct or limit that is to blame. */
+  /** Keyword, construct or limit at fault. */
   readonly subject: string;
-  /** A JSON pointer into a schema, or a position in a text; empty where there is none. */
+  /** JSON pointer into a schema, or position in a text; empty if there is none. */
   readonly place: string;
   readonly message: string;
 }
 
-/** Whether a constraint is served, and what of the instances it was checked with an answer could be. */
+/** Result of checking a constraint and instances against it. */
 export interface ConstraintCheck {
-  /** Null where it is served exactly: it is read, and so are the tokens that may come first, and next along every instance. */
+  /**
+   * Null if the constraint is enforced exactly: it compiles, and the possible next tokens are known at the start and
+   * along every instance.
+   */
   readonly refusal: Refusal | null;
-  /** One for each instance, in order; none where no answer under the constraint can even begin. */
+  /** One result per instance, in order; empty if no answer under the constraint can even begin. */
   readonly instances: readonly InstanceCheck[];
-  /** Notices for the caller about one that is served, a sentence each. */
+  /** Notices for the caller about an accepted constraint, one sentence each. */
   readonly notices: readonly string[];
-  /** How long it took to find out whether it can begin. */
+  /** Time until the first token mask was known. */
   readonly compileMs: number;
 }
 
 export interface InstanceCheck {
-  /** Whether an answer under the constraint could say the instance. */
+  /** True if an answer under the constraint could be the instance. */
   readonly isAccepted: boolean;
-  /** The limit at which checking it was given up; it is then not accepted. Null where there was none. */
+  /** Limit that stopped the check, in which case the instance is not accepted; null if none was reached. */
   readonly limit: string | null;
-  /** How much of the instance's text stood there by then, for people; empty where no limit was reached along it. */
+  /** Prefix of the instance's text at which the limit was reached, for people; empty if none was reached. */
   readonly place: string;
 }

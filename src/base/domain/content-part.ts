@@ -1,8 +1,8 @@
-// The parts of a message's content: which kinds hold text, and where. The wire checks parts with it and the prompt
-// renderer reads them with it; nothing here knows what a template does with the text.
+// Parts of a message's content: which types hold text, and in which member. The wire format validates parts by these
+// rules and the prompt renderer reads them; templates decide how to use the text.
 import type { Json } from "./text/json.ts";
 
-/** Where the parts of each kind keep their text. */
+/** Member that holds the text of each type of part. */
 const textMembers: Readonly<Record<string, string>> = {
   text: "text",
   input_text: "text",
@@ -11,12 +11,12 @@ const textMembers: Readonly<Record<string, string>> = {
   thinking: "thinking",
 };
 
-/** The member of a part of this type that holds its text; null for types that hold none, such as media. */
+/** Returns the member that holds a part's text; null for types without text, such as media. */
 export function textMemberOf(type: unknown): string | null {
   return typeof type === "string" && Object.hasOwn(textMembers, type) ? textMembers[type] : null;
 }
 
-/** The text of a part, which may be a bare string; null where it holds none. */
+/** Returns the text of a part, which may be a plain string; null if it has none. */
 export function textOfPart(part: Json): string | null {
   if (typeof part === "string") return part;
   if (part === null || typeof part !== "object" || !("type" in part)) return null;
@@ -26,8 +26,8 @@ export function textOfPart(part: Json): string | null {
 }
 
 /**
- * The text of a message's content: its parts stand in lines of their own, as a template sees them that shows a text.
- * Null where there is no content, or a part that holds no text.
+ * Joins the texts of a message's parts with line breaks, as templates see content that they show as text. Returns null
+ * if there is no content, or a part without text.
  */
 export function joinedText(content: Json): string | null {
   if (content === null || typeof content === "string") return content;

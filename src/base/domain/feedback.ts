@@ -1,10 +1,10 @@
-// Feedback records: what people and programs said of an object, an op or a call.
+// Feedback records: judgements by people and programs on an object, an op or a call.
 import type { JsonObject } from "./text/json.ts";
 
-/** The content of a record, as a caller gives it; unset references are null. */
+/** Content of a record as given by the caller; absent references are null. */
 export interface FeedbackContent {
   readonly projectId: string;
-  /** What the feedback is on: an object, an op or a call. */
+  /** Reference to the judged object, op or call. */
   readonly vendorRef: string;
   readonly feedbackType: string;
   readonly payload: JsonObject;
@@ -18,11 +18,11 @@ export interface FeedbackContent {
 
 export interface FeedbackRecord extends FeedbackContent {
   readonly id: string;
-  /** UTC, milliseconds. */
+  /** UTC, in milliseconds. */
   readonly createdAt: Date;
-  /** The owner of the key that wrote it. */
+  /** Owner of the key that wrote it. */
   readonly vendorUserId: string;
-  /** Hex SHA-256 of the content as sent: what distinguishes a retry from a conflict. */
+  /** Hex SHA-256 of the content as sent; distinguishes a retry from a conflict. */
   readonly contentHash: string;
 }
 

@@ -17,21 +17,21 @@ const plain: GenerationRequest = {
   cacheSalt: null,
 };
 
-test("a plain request asks for no feature", () => {
+test("a plain request needs no feature", () => {
   assert.deepEqual(featuresOf(plain), []);
 });
 
-test("each feature is asked for by its own fields alone", () => {
+test("only its own fields request a feature", () => {
   for (const [feature, requests] of Object.entries(featureRequests(plain))) {
     for (const request of requests) {
-      // How JSON is written is asked for beside the JSON.
+      // The notation of JSON is requested together with JSON.
       const isOfJson = request.constraint?.kind === "json-object" && feature !== "constraint-json-object";
       assert.deepEqual(featuresOf(request), isOfJson ? ["constraint-json-object", feature] : [feature]);
     }
   }
 });
 
-test("how JSON would be written is nothing to ask of a constraint without any", () => {
+test("the notation of JSON requests nothing without a JSON constraint", () => {
   const options = { allowsAnyWhitespace: false, whitespacePattern: " ", allowsAdditionalProperties: false };
   const constraint = { kind: "regex", pattern: "a", ...options } as const;
   assert.deepEqual(featuresOf({ ...plain, constraint }), ["constraint-regex"]);
@@ -39,13 +39,13 @@ test("how JSON would be written is nothing to ask of a constraint without any", 
   assert.deepEqual(constraintFeaturesOf(null), []);
 });
 
-test("a request that asks for several names them all", () => {
+test("lists all features of a request that needs several", () => {
   const sampling = { ...plain.sampling, minP: 0.1, logitBias: [[1, 1]] as const };
   const request = { ...plain, sampling, priority: 2 };
   assert.deepEqual(new Set(featuresOf(request)), new Set(["min-p", "logit-bias", "priority"]));
 });
 
-test("parameters that are not chosen, or chosen as they are anyway, ask for nothing; a list of no tokens does", () => {
+test("default and absent parameters request nothing; an empty list of allowed tokens does", () => {
   const none = { ...plainSampling, minP: null, logitBias: null, badWords: null, processors: null };
   assert.deepEqual(askingParameters(none), []);
   assert.deepEqual(askingParameters(plainSampling), []);

@@ -1,5 +1,5 @@
-// The contract between those who want tokens and the engines that compute them: token ids in, token ids out.
-// The embedded engine and remote engines implement it. Text never passes here.
+// Contract of engines: token ids in, token ids out. The embedded engine and remote engines implement it. No text
+// passes here.
 import type { Constraint, ConstraintOptions, ConstraintRule } from "./constraint.ts";
 import type { Service } from "./lifecycle.ts";
 import type { RecordedBase } from "./model.ts";
@@ -11,93 +11,101 @@ import {
   type SamplingParameters,
 } from "./sampling.ts";
 
-/** A LoRA adapter of one trained version: loaded from its folder at first use, immutable under its id. */
+/** LoRA adapter of one trained version: loaded from its folder at first use, immutable under its id. */
 export interface AdapterReference {
   /**
-   * `<model id>:<version>`. Requests never come with other weights under it; one that was prepared and never became a
-   * version may be followed by another of the same id, whose hash then differs.
+   * `<model id>:<version>`. Requests with one id always have the same weights. An adapter that was prepared but never
+   * became a version may be followed by another with the same id and a different hash.
    */
   readonly id: string;
-  /** A PEFT folder. */
+  /** Folder in PEFT format. */
   readonly folder: string;
-  /** What it was trained over: an engine of other weights refuses it with `conflict`. Absent where nothing is known of it. */
+  /** Base model it was trained over. An engine with other weights refuses it with `conflict`. Absent if unknown. */
   readonly base?: RecordedBase;
-  /** Hex SHA-256 of its files: one that is another now is refused with `conflict`. Absent where it was not recorded. */
+  /** Hex SHA-256 of its files; a mismatch is refused with `conflict`. Absent if it was not recorded. */
   readonly hash?: string;
 }
 
-/** Data throughout, so that it can be sent to another process or machine. */
+/** Plain data, so it can be sent to another process or machine. */
 export interface GenerationRequest {
   /** Unique among the running requests. */
   readonly id: string;
   readonly prompt: {
     /** At least one id, each in [0, vocabulary). */
     readonly tokenIds: readonly number[];
-    /** Null serves the base model itself. */
+    /** Null for the base model itself. */
     readonly adapter: AdapterReference | null;
-    /** Asks to hold what is computed of it for another engine; only where the engine has {@link Engine.transfers}. */
+    /** Asks the engine to hold the computed prompt for another engine; requires {@link Engine.transfers}. */
     readonly hold?: PromptHold;
-    /** The id under which the engine received what another one computed of it, or of a prompt that begins alike. */
+    /** Id under which the engine received the computed cache of this prompt, or of a prompt with a common prefix. */
     readonly received?: string;
-    /** Goes to the servers behind the engine as it is; only where it {@link EngineCapabilities.passesPrompts}. */
+    /** Forwarded unchanged to the servers behind the engine; requires {@link EngineCapabilities.passesPrompts}. */
     readonly passed?: PassedParameters;
   };
   readonly sampling: SamplingParameters;
-  /** Null leaves the answer free. */
+  /** Null for an unconstrained answer. */
   readonly constraint: Constraint | null;
   readonly stopping: {
-    /** At least 1, and 0 where the embedding is wanted; prompt and answer together fit the context length. */
+    /** At least 1, or 0 for an embedding; prompt and answer together fit the context length. */
     readonly maxTokens: number;
     /**
-     * No stop token is drawn before the answer has this many, unless nothing else may come: an answer that is complete
-     * under its constraint ends. 0 is off, at most `maxTokens`.
+     * Minimum number of tokens before a stop token may be drawn; 0 is off, at most `maxTokens`. An answer that its
+     * constraint has completed ends anyway.
      */
     readonly minTokens: number;
-    /** Any of these ends a choice, and is its last token. */
+    /** Any of these ends a choice, as its last token. */
     readonly stopTokenIds: readonly number[];
   };
   readonly outputs: {
-    /** How many alternatives each token carries; null where log-probabilities are not wanted. */
+    /** Alternatives for each token; null for no log-probabilities. */
     readonly topLogprobCount: number | null;
-    /** As `topLogprobCount`, for the tokens of the prompt. */
+    /** Like `topLogprobCount`, for the tokens of the prompt. */
     readonly promptLogprobCount: number | null;
-    /** Wants the prompt's embedding in place of an answer: `choices` is one draw, and nothing is drawn. */
+    /** Requests the prompt's embedding instead of an answer: `choices` is one draw, and no token is drawn. */
     readonly embedding?: true;
   };
   readonly choices: ChoiceRequest;
   /**
-   * Lower is earlier; 0 unless the engine schedules by priority. A request may take room from those of higher priority,
-   * whose answers stay the same; as long as lower ones come, they may wait.
+   * Lower runs earlier; 0 unless the engine schedules by priority. A request may preempt requests of higher value,
+   * which resume later with the same answers.
    */
   readonly priority: number;
-  /** Whose prompt it is: nobody else's shares cached work with it, since how much was there is told. */
+  /**
+   * Owner of the prompt's cache. Cached work is never shared between owners, because the number of cached tokens is
+   * reported.
+   */
   readonly cacheOwner: string;
-  /** Prompts share cached work only with prompts of the same salt; null shares with all of the owner's that have none. */
+  /**
+   * Cached work is shared only between prompts with the same salt; null shares with the owner's other prompts without
+   * one.
+   */
   readonly cacheSalt: string | null;
 }
 
-/** The most answers that a request may ask for. */
+/** Maximum number of answers per request. */
 export const choiceCountMax = 128;
 
-/** How many answers, and how they are found. */
+/** Number of answers, and how they are found. */
 export type ChoiceRequest =
   /** `count` (1 to {@link choiceCountMax}) independent draws; the prompt is computed once for all. */
   | { readonly kind: "sample"; readonly count: number }
   /**
-   * The `width` best answers that beam search of that width finds, the best first. Nothing is drawn: each step goes on with
-   * the `width` most probable of all beginnings, by the sum of raw log-probabilities, each beam bringing its best
-   * `2 * width` tokens; those that end an answer complete it. Answers are compared by their sum divided by
-   * `length ** lengthPenalty`, where `length` counts prompt and answer without the token that ended it. Of `sampling` only
-   * what forbids tokens counts: `allowedTokenIds` and `badWords`.
+   * The `width` best answers of a beam search, best first.
+   *
+   * * Each step extends every beam by its best `2 * width` tokens and keeps the `width` most probable beginnings, by
+   *   the sum of raw log-probabilities. A token that ends an answer completes it.
+   * * Answers are ranked by their sum divided by `length ** lengthPenalty`, where `length` counts prompt and answer
+   *   without the final stop token.
+   * * No token is drawn. Only `allowedTokenIds` and `badWords` of `sampling` apply.
    */
   | { readonly kind: "beam"; readonly width: number; readonly lengthPenalty: number };
 
-/** How many choices a request is answered with; beam search may find fewer. */
+/** Returns the number of requested choices; beam search may find fewer. */
 export function choiceCountOf({ choices }: Pick<GenerationRequest, "choices">): number {
   return choices.kind === "sample" ? choices.count : choices.width;
 }
 
-/** Stands for the log-probability of what is impossible: JSON has no infinity. */
+/** Log-probability of an impossible token, since JSON has no infinity. */
 export const logprobMin = -9999;
 
 export interface TokenAlternative {
@@ -108,19 +116,19 @@ export interface TokenAlternative {
 
 export interface GeneratedToken {
   readonly id: number;
-  /** As in {@link TokenAlternative}; NaN where the request wanted none. */
+  /** As in {@link TokenAlternative}; NaN if not requested. */
   readonly logprob: number;
-  /** The true top k in order; empty where the request wanted none. */
+  /** The true top k in order; empty if not requested. */
   readonly alternatives: readonly TokenAlternative[];
 }
 
-/** A token with its place among all tokens. */
+/** A token with its rank among all tokens. */
 export interface RankedToken extends TokenAlternative {
-  /** How many tokens are at least as probable, itself included: 1 is the most probable alone. */
+  /** Number of tokens that are at least as probable, including itself; 1 is the most probable. */
   readonly rank: number;
 }
 
-/** A token of the prompt, judged after all before it. */
+/** A token of the prompt with its log-probability, given all tokens before it. */
 export interface PromptLogprob extends RankedToken {
   /** The true top k in order. */
   readonly alternatives: readonly RankedToken[];
@@ -128,44 +136,44 @@ export interface PromptLogprob extends RankedToken {
 
 export type FinishReason = "stop" | "length";
 
-/** What a generation emits, in order; `choice` is the index in [0, choice count). */
+/** Events of a generation, in order; `choice` is the index in [0, choice count). */
 export type GenerationEvent =
-  /** Before all others, and only where there are notices about the constraint: a sentence each. */
+  /** First, and only if there are notices about the constraint: one sentence each. */
   | { readonly kind: "constraint-noted"; readonly notices: readonly string[] }
   /**
-   * Only where the request wanted them, and before all that follow: the next tokens of the prompt, whenever a part of it is
-   * computed. All parts together hold every token of the prompt once, null for the first.
+   * Only if requested, and before all that follow: the next tokens of the prompt, after each computed part. Together
+   * these events hold every token of the prompt once, with null for the first.
    */
   | { readonly kind: "prompt-logprobs"; readonly tokens: readonly (PromptLogprob | null)[] }
-  /** Once, before all that is of a choice. */
+  /** Once, before all events of a choice. */
   | {
       readonly kind: "prompt-computed";
-      /** Tokens of the prompt that an earlier request had computed; 0 where the request wanted their log-probabilities. */
+      /** Tokens of the prompt that were cached; 0 if their log-probabilities were requested. */
       readonly cachedTokenCount: number;
-      /** Of a request that asked for it, whether the prompt is held: there may be no room for it. */
+      /** True if the prompt is held, as requested; there may be no room for it. */
       readonly isHeld?: boolean;
-      /** What the servers behind the engine answered to what was passed to them. */
+      /** Response of the servers behind the engine to the passed parameters. */
       readonly passed?: PassedParameters;
       /**
-       * How long it waited in the engine until its prompt was begun: for a slot, its adapter, its constraint. Absent where an
-       * engine cannot say.
+       * Time from admission until the prompt was begun: waiting for a slot, an adapter, a constraint. Absent if the
+       * engine cannot measure it.
        */
       readonly waitedMs?: number;
     }
   /**
-   * At most once, before the end of the last choice, where an engine learns no sooner how much of the prompt was there: in
-   * place of what `prompt-computed` said.
+   * At most once, before the end of the last choice, if the engine learns the cached part late; replaces the number in
+   * `prompt-computed`.
    */
   | { readonly kind: "prompt-cached"; readonly cachedTokenCount: number }
   /**
-   * Before all tokens, and only where a beam search found fewer answers than it was asked for: there are no choices from
-   * `count` on.
+   * Before all tokens, and only if a beam search found fewer answers than requested: choices from `count` on do not
+   * exist.
    */
   | { readonly kind: "choices-found"; readonly count: number }
   | { readonly kind: "tokens"; readonly choice: number; readonly tokens: readonly GeneratedToken[] }
   /**
-   * The last of a request that wants it, and all that comes behind `prompt-computed`: what the model's output projection
-   * takes of the prompt's last token, [D]. Its length is as the model made it.
+   * Last event of an embedding request, and the only one after `prompt-computed`: input of the model's output
+   * projection at the prompt's last token, [D]. Not normalized.
    */
   | { readonly kind: "embedding"; readonly values: Float32Array }
   /** Once for each choice that was not stopped, after its tokens. */
@@ -180,30 +188,31 @@ export type GenerationEvent =
 /** A running request. */
 export interface Generation {
   /**
-   * For one reader. What came since it last read comes in batches, in each choice's order and none of them empty; tokens of
-   * several steps may come as one event, and a finish comes with its choice's last tokens where both came since. Ends after
-   * every choice has finished or been stopped; throws a ServiceError when the engine fails, when `abort` was called, and
-   * `unsupported` where the constraint cannot be served, or no token may come before the answer may end.
+   * Batches of events since the last read, never empty, in each choice's order; for one reader. Tokens of several
+   * steps may be one event, and a finish comes in the same batch as its choice's last tokens if both are ready. Ends
+   * after every choice has finished or been stopped.
+   *
+   * @throws ServiceError if the engine fails; `cancelled` after `abort`; `unsupported` if the constraint cannot be
+   * enforced, or no token may follow before the answer may end
    */
   readonly events: AsyncIterable<readonly GenerationEvent[]>;
   /**
-   * Ends one choice early; the embedded engine frees its slot within one step, and no later batch holds anything of it. A
-   * remote engine may take this as advice and emit a few more tokens. The reader drops these, and what the batch at hand
-   * still holds. Idempotent.
+   * Ends one choice early. The embedded engine frees its slot within one step and emits nothing more of it; a remote
+   * engine may emit a few more tokens, which the reader drops together with the rest of the current batch. Idempotent.
    */
   stopChoice(choice: number): void;
   /** Ends the whole request; `events` throws `cancelled`. Idempotent. */
   abort(): void;
 }
 
-/** An answer that is held to a constraint of one kind, and how JSON in it is written. */
+/** A kind of constraint, or a notation of JSON in it. */
 export type ConstraintFeature =
   | `constraint-${ConstraintRule["kind"]}`
   | "constraint-compact-json"
   | "constraint-whitespace-pattern"
   | "constraint-closed-objects";
 
-/** What a request can ask of an engine beyond plain sampling with temperature, top-k, top-p, a seed and stop tokens. */
+/** Features of an engine beyond plain sampling with temperature, top-k, top-p, a seed and stop tokens. */
 export type EngineFeature =
   | ConstraintFeature
   | SamplingFeature
@@ -214,7 +223,7 @@ export type EngineFeature =
   | "cache-salt"
   | "embeddings";
 
-/** What of a request asks for features, whether it is on its way to an engine or still a chat's. */
+/** Parts of a request that determine its features, of an engine's request or a chat request. */
 export type FeatureRequest = Pick<GenerationRequest, "constraint" | "choices" | "priority" | "cacheSalt"> & {
   readonly sampling: Parameters<typeof askingParameters>[0];
   readonly stopping: Pick<GenerationRequest["stopping"], "minTokens">;
@@ -228,7 +237,7 @@ const holdsTo =
   ({ constraint }: Constrained): boolean =>
     constraint?.kind === kind;
 
-/** How JSON is written is asked for where some is. */
+/** The notation of JSON matters only if JSON is requested. */
 const writesJson =
   (isAsked: (options: ConstraintOptions) => boolean) =>
   ({ constraint }: Constrained): boolean =>
@@ -259,7 +268,7 @@ const otherRules: Readonly<
   embeddings: ({ outputs }) => outputs.embedding === true,
 };
 
-/** Which features a request asks for, each once. */
+/** Returns the features that a request needs, each once. */
 export function featuresOf(request: FeatureRequest): readonly EngineFeature[] {
   return [
     ...constraintFeaturesOf(request.constraint),
@@ -268,10 +277,10 @@ export function featuresOf(request: FeatureRequest): readonly EngineFeature[] {
   ];
 }
 
-/** Every way to hold an answer to a constraint. */
+/** All kinds of constraints. */
 export const constraintFeatures = Object.keys(constraintRules) as readonly ConstraintFeature[];
 
-/** Which features a constraint asks for; none where the answer is free. */
+/** Returns the features that a constraint needs; none for an unconstrained answer. */
 export function constraintFeaturesOf(constraint: Constraint | null): readonly ConstraintFeature[] {
   return askedFor(constraintRules, { constraint });
 }
@@ -280,41 +289,41 @@ function askedFor<Feature extends string, Request>(
   rules: Readonly<Record<Feature, (request: Request) => boolean>>,
   request: Request,
 ): readonly Feature[] {
-  // The record's keys are the features.
+  // Safe cast: the record's keys are the features.
   return (Object.keys(rules) as Feature[]).filter((feature) => rules[feature](request));
 }
 
-/** What an engine can do; constant, known before it starts. */
+/** Capabilities of an engine; constant, and known before it starts. */
 export interface EngineCapabilities {
   readonly features: ReadonlySet<EngineFeature>;
   /**
-   * Whether a request is answered by the same tokens with the same log-probabilities each time, to the last bit, whatever
-   * runs beside it; and choice `i` is drawn from the stream of its seed and `i`, however many choices there are. Where it
-   * is false log-probabilities may differ in their last digits, and a draw that is decided by these.
+   * True if a request always gets the same tokens with the same log-probabilities, to the last bit, regardless of
+   * concurrent requests, and choice `i` depends only on its seed and `i`. If false, the last digits of
+   * log-probabilities may differ, and so may draws that depend on them.
    */
   readonly isExact: boolean;
-  /** Whether servers behind it pass prompts from one to another by themselves; absent where they do not. */
+  /** Present if the servers behind the engine pass prompts between each other. */
   readonly passesPrompts?: true;
-  /** The names of the logits processors that it has; absent where it has none. */
+  /** Names of its logits processors; absent if it has none. */
   readonly processors?: readonly string[];
 }
 
-/** What the model of an engine that is up allows. */
+/** Limits of the model of a running engine. */
 export interface EngineLimits {
-  /** Tokens in prompt and answer together that the model takes. */
+  /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;
-  /** How many ids the logits cover. */
+  /** Number of ids that the logits cover. */
   readonly vocabularySize: number;
-  /** How many numbers an embedding has; absent where the engine offers none. */
+  /** Length of an embedding; absent if the engine offers none. */
   readonly embeddingSize?: number;
-  /** How many alternatives a token may carry, of the prompt or the answer; absent where that is the whole vocabulary. */
+  /** Maximum number of alternatives per token of prompt or answer; absent if the whole vocabulary is available. */
   readonly logprobCountMax?: number;
 }
 
 export type EngineState =
   /**
-   * `reason` is for people. An engine that is `unloaded` gives its memory to others until a request comes, and is `loading`
-   * from then on until it is ready.
+   * `reason` is for people. An `unloaded` engine uses no memory; a request changes it to `loading` and then to
+   * `ready`.
    */
   | {
       readonly kind: "unloaded" | "loading" | "starting" | "restarting" | "stopped" | "failed";
@@ -323,59 +332,64 @@ export type EngineState =
   | {
       readonly kind: "ready";
       readonly limits: EngineLimits;
-      /** Hex SHA-256 of the weights that it computes with; absent where an engine cannot say. */
+      /** Hex SHA-256 of its weights; absent if the engine cannot say. */
       readonly weights?: string;
     };
 
-/** A number that an engine shows of itself. */
+/** A measured quantity of an engine. */
 export interface EngineGauge {
-  /** Lower case with underscores, a unit last, as a metric is named. */
+  /** Lower case with underscores and a unit at the end, like the name of a metric. */
   readonly name: string;
   readonly value: number;
-  /** Null where nothing bounds it. */
+  /** Null if unbounded. */
   readonly limit: number | null;
   /** One sentence for people. */
   readonly about: string;
-  /** Of which part of the engine it is, where it has several; all gauges of a name have the same labels. */
+  /** Part of the engine that the gauge describes, if it has several; all gauges of a name have the same labels. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Whether it only grows, until the engine is another one. */
+  /** True if the value only increases until the engine is replaced. */
   readonly isTotal?: boolean;
 }
 
-/** What an engine holds and does at this moment. */
+/** Momentary state of an engine. */
 export interface EngineStatus {
   readonly state: EngineState;
   readonly runningCount: number;
   readonly waitingCount: number;
   readonly waitingCountMax: number;
-  /** What this kind of engine shows beside; the same names in every state. Made when called: every request asks for a status. */
+  /**
+   * Gauges of this kind of engine, with the same names in every state. Computed on demand, because every request reads
+   * the status.
+   */
   readonly gauges: () => readonly EngineGauge[];
 }
 
 export interface Engine extends Service {
   readonly capabilities: EngineCapabilities;
-  /** Absent where it neither holds prompts for other engines nor takes theirs. */
+  /** Absent if the engine neither holds prompts for other engines nor receives theirs. */
   readonly transfers?: PromptTransfers;
   /**
-   * Starts a generation. Throws `unavailable` when the engine is not up, `unsupported` for a feature it lacks, for features
-   * that it has and does not offer together, for more than its limits and for more positions than can ever run, `conflict`
-   * when the id is running, `overloaded` when the queue is full.
+   * Starts a generation.
+   *
+   * @throws ServiceError `unavailable` if the engine is not running; `unsupported` for a missing feature, an
+   * unavailable combination, or more positions than can ever run; `conflict` if the id is running; `overloaded` if the
+   * queue is full
    */
   submit(request: GenerationRequest): Generation;
   /**
-   * The most tokens in prompt and answer together that can ever run for a request of such choices, all of which fit beside
-   * each other where they must: at most the context length, less where memory is small. 0 where as many can never run, and
-   * while the engine is not up.
+   * Returns the most tokens in prompt and answer together that can ever run for these choices, which must fit next to
+   * each other if they run together. At most the context length, less if memory is small; 0 if so many choices can
+   * never run, or the engine is not running.
    */
   roomFor(choices: ChoiceRequest): number;
   /**
-   * Resolves when requests with the adapter can be answered, at every replica. To be awaited before a version becomes the
-   * newest. It holds up nothing for long, and is no condition of `submit`, which takes adapters that were never prepared.
+   * Resolves when every replica can answer requests with the adapter. Await it before a version becomes the newest. It
+   * delays nothing for long, and `submit` also accepts adapters that were never prepared.
    *
-   * @throws ServiceError `conflict` as requests with the adapter would, `unavailable` where the engine is not up
+   * @throws ServiceError `conflict` as requests with the adapter would, `unavailable` if the engine is not running
    */
   prepareAdapter(reference: AdapterReference): Promise<void>;
-  /** Forgets an adapter once nothing uses it; requests already running go on. */
+  /** Unloads an adapter once nothing uses it; running requests continue. */
   dropAdapter(id: string): void;
   status(): EngineStatus;
 }
