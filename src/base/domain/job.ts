@@ -1,4 +1,4 @@
-// A training job: its states, its events, and the store that makes both durable.
+// Training jobs: states, events, and the contract of the store that makes them durable.
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
 import { ServiceError } from "./service-error.ts";
@@ -12,7 +12,7 @@ import type { JsonObject } from "./text/json.ts";
 
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
 
-/** Which states may follow which. `running -> queued` is a rescue: the attempt was lost, the job was not. */
+/** Allowed transitions. `running -> queued` is a rescue: the attempt was lost, but not the job. */
 export const jobTransitions: { readonly [State in JobState]: readonly JobState[] } = {
   queued: ["running", "cancelled", "failed"],
   running: ["succeeded", "failed", "cancelled", "queued"],
@@ -25,32 +25,32 @@ export function isTerminal(state: JobState): boolean {
   return jobTransitions[state].length === 0;
 }
 
-/** What a job is asked to do; what it trains on are stored lines of its kind. */
+/** Task of a job; its training data is stored as lines. */
 export type JobTask =
   /** Reinforcement learning; each line is a trajectory group. */
   | { readonly kind: "rl"; readonly config: TrainingConfig }
   /** Supervised fine-tuning; each line is an example conversation. */
   | { readonly kind: "sft"; readonly config: SupervisedConfig }
-  /** Preference training; each line is a prompt with a chosen and a rejected answer, or one of them. */
+  /** Preference training; each line is a prompt with a chosen answer, a rejected answer, or both. */
   | { readonly kind: "preference"; readonly config: PreferenceConfig };
 
 export type JobKind = JobTask["kind"];
 
 export const jobKinds = ["rl", "sft", "preference"] as const satisfies readonly JobKind[];
 
-/** What a running job is about: making sequences of its data, taking its steps, or making a version of the result. */
+/** Phase of a running job: turning data into sequences, taking steps, or publishing the result as a version. */
 export type JobPhase = "preparing" | "training" | "publishing";
 
 export interface JobProgress {
   readonly phase: JobPhase;
-  /** Of what it trains on, how much is made into tokens; null in jobs from before. */
+  /** Progress of tokenizing the training data; null in jobs of older versions. */
   readonly prepared: PreparedProgress | null;
   readonly gradientStepCount: number;
-  /** Null until all is prepared: only then its steps are cut. */
+  /** Null until all data is prepared, because the steps are cut then. */
   readonly gradientStepCountTotal: number | null;
-  /** Of the steps taken, how many are kept: an attempt after a loss goes on behind them. */
+  /** Number of steps in the latest snapshot; an attempt after a loss resumes there. */
   readonly savedStepCount: number;
-  /** When preparing ends, or its steps, by the speed so far; null while none was measured. */
+  /** Estimated end of the phase, from the speed so far; null before a measurement. */
   readonly endsAt: Date | null;
 }
 
@@ -61,8 +61,8 @@ export interface PreparedProgress {
 }
 
 /**
- * Why trajectories did not train, and how many; and what did. The conversations of supervised jobs, and the pairs or judged
- * answers of preference jobs, count as trajectories, in no group.
+ * Trained and skipped trajectories, with reasons. The conversations of supervised jobs, and the pairs or judged
+ * answers of preference jobs, count as trajectories without a group.
  */
 export interface JobCounts {
   readonly groupsSubmitted: number;
@@ -70,50 +70,53 @@ export interface JobCounts {
   readonly trajectories: number;
   readonly sequences: number;
   readonly trainableTokens: number;
-  /** Reason to trajectories of which something did not train for it; one may have several, and train with the rest. */
+  /**
+   * Reason to the number of trajectories of which a part was skipped for it. A trajectory may have several reasons,
+   * and still train in part.
+   */
   readonly skipped: Readonly<Record<string, number>>;
-  /** Reason to groups that have such trajectories. */
+  /** Reason to the number of groups with such trajectories. */
   readonly skippedGroups: Readonly<Record<string, number>>;
-  /** Absent in jobs from before. */
+  /** Absent in jobs of older versions. */
   readonly steps?: StepCounts;
 }
 
-/** Tokens that a job learned from, each as often as it did. */
+/** Returns the tokens that a job trained on, counted once for each pass. */
 export function trainedTokens({ trainableTokens, steps }: JobCounts): number {
   return trainableTokens * (steps?.passCount ?? 1);
 }
 
-/** The optimizer steps of a job. */
+/** Optimizer steps of a job. */
 export interface StepCounts {
   readonly count: number;
-  /** How often each sequence trains. */
+  /** Passes over each sequence. */
   readonly passCount: number;
-  /** Of the step that has most. */
+  /** Sequences in the largest step. */
   readonly sequencesMax: number;
 }
 
-/** What the first attempt at a job fixes for all later ones, so that each trains the same model. */
+/** Choices that the first attempt at a job fixes for all later ones, so that each trains the same model. */
 export interface JobPins {
-  /** The version training starts from. */
+  /** Version from which training starts. */
   readonly startStep: number;
   readonly resultStep: number;
-  /** The effective training settings. */
+  /** Effective training settings. */
   readonly settings: JsonObject;
   /** Hex SHA-256 of the base model's files. */
   readonly baseHash: string;
   readonly trainerBuild: string;
-  /** Hex SHA-256 of what the job is: configuration, trajectories, start step; never of ids or times. */
+  /** Hex SHA-256 of configuration, trajectories and start step; independent of ids and times. */
   readonly seed: string;
-  /** Whether that version had its optimizer's state. */
+  /** True if the start version had its optimizer state. */
   readonly hasTrainerState: boolean;
 }
 
-/** How what a replay made compares with the version that the job made. */
+/** Comparison of a replay's result with the version that the job made. */
 export interface ReplayComparison {
   /** Names in the version's folder. */
   readonly files: readonly string[];
   readonly matrixCount: number;
-  /** Matrices, and files without any, that are not the same byte for byte. */
+  /** Number of matrices, and of files without matrices, that differ in any byte. */
   readonly differentCount: number;
   /** The first 100 of them. */
   readonly different: readonly ReplayDifference[];
@@ -121,18 +124,18 @@ export interface ReplayComparison {
 
 export interface ReplayDifference {
   readonly file: string;
-  /** Null for a file that holds none. */
+  /** Null for a file without matrices. */
   readonly matrix: string | null;
-  /** Values that differ; null where they cannot be compared one by one. */
+  /** Number of differing values; null if they cannot be compared one by one. */
   readonly valueCount: number | null;
-  /** The greatest difference of two values; null where they cannot be compared one by one, or it is not finite. */
+  /** Largest absolute difference of two values; null if not comparable or not finite. */
   readonly greatest: number | null;
 }
 
-/** The request that a job came by, for the log and for traces. */
+/** Request that created the job, for logs and traces. */
 export interface MadeBy {
   readonly requestId: string;
-  /** Where it was traced, by what a W3C `traceparent` names it. */
+  /** The request's W3C `traceparent`. */
   readonly traceparent: string | null;
 }
 
@@ -141,78 +144,82 @@ export interface TrainingJob {
   readonly modelId: string;
   readonly state: JobState;
   readonly task: JobTask;
-  /** Keys of the configuration that were sent and are not applied. */
+  /** Configuration keys that were sent but not applied. */
   readonly configNotApplied: readonly string[];
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
   /** For people; null unless failed or cancelled. */
   readonly errorMessage: string | null;
-  /** Attempts begun, but for those that were given back. */
+  /** Attempts begun, except those that were returned. */
   readonly attemptCount: number;
-  /** Of them, how many were lost with their training process since one kept further steps; limited by itself. */
+  /** Attempts lost with their training process since the last snapshot; has its own limit. */
   readonly lostCount: number;
-  /** Of them, how many were lost with their server since one kept further steps; limited by itself. */
+  /** Attempts lost with their server since the last snapshot; has its own limit. */
   readonly restartCount: number;
   /**
-   * What a queued job waits for, for people: a base model that no server has, or what the machine lacks that tried it last;
-   * a running one waited for the latter, until it has got further. Null when it waits for its turn only, or has ended.
+   * Why a queued job waits, for people: no server has its base model, or the last server that tried it lacked a
+   * resource. Null if it only waits for its turn, or has ended. A running job keeps the reason until it has made
+   * progress.
    */
   readonly waitingFor: string | null;
-  /** Warnings for the job's sender, about a job that works; for people. */
+  /** Warnings for the sender about a job that works; for people. */
   readonly warnings: readonly string[];
   readonly progress: JobProgress | null;
   readonly counts: JobCounts | null;
-  /** The step it published. */
+  /** Step of the published version. */
   readonly resultStep: number | null;
-  /** Set when somebody asked to cancel a running job. */
+  /** True once cancellation of a running job was requested. */
   readonly cancelRequested: boolean;
-  /** Hex SHA-256 over the configuration and the trajectories as stored. */
+  /** Hex SHA-256 of the configuration and the trajectories as stored. */
   readonly contentHash: string;
-  /** Null until the first attempt, and of a replay, which uses the pins of the job that it repeats. */
+  /** Null until the first attempt. Always null for a replay, which uses the pins of the job it repeats. */
   readonly pins: JobPins | null;
-  /** The job that this one repeats, to compare with its version; a replay makes no version. */
+  /** Job that this replay repeats and compares with; a replay publishes no version. */
   readonly replayOf: string | null;
-  /** The job that failed or was cancelled and that this one tries again: it trains on the lines stored with that one. */
+  /** Failed or cancelled job that this job retries, training on that job's stored lines. */
   readonly retryOf: string | null;
-  /** Of a replay that succeeded. */
+  /** Set for a successful replay. */
   readonly comparison: ReplayComparison | null;
-  /** When what it trained on and its events but the last were removed, as retention says; null while they are there. */
+  /** Time when retention removed its data and its events except the last; null while they are kept. */
   readonly dataRemovedAt: Date | null;
-  /** Absent where no request made it, such as for a job of a standing rule. */
+  /** Absent if no request created the job, such as for an automatic rule. */
   readonly madeBy?: MadeBy;
 }
 
-/** A job that is not stored yet: the store hashes its content as it writes it. */
+/** A job before it is stored; the store hashes its content while writing. */
 export type JobDraft = Omit<TrainingJob, "contentHash" | "dataRemovedAt">;
 
-/** The refusal of what needs data that is no longer kept. */
+/** Refusal of an operation that needs removed data. */
 export function dataRemoved(id: string, at: Date): ServiceError {
   const message = `What training job ${id} trained on was removed at ${at.toISOString()}, as the server's settings of retention say. Send a new job with the data.`;
   return new ServiceError({ code: "conflict", message });
 }
 
-/** How a job goes back to the queue. */
+/** How a job returns to the queue. */
 export interface JobRelease {
-  /** Now. A clock that shows an earlier time later on has stepped back, and ends the wait. */
+  /** Current time. If a clock later shows an earlier time, it has stepped back, and the wait ends. */
   readonly at: Date;
-  /** Not claimed before. */
+  /** Earliest time of the next claim. */
   readonly notBefore: Date;
-  /** `lost` with its process, or `returned`, which takes it off the count: its end says nothing of the job. */
+  /**
+   * `lost` with its process, or `returned`, which does not count as an attempt because its end says nothing about the
+   * job.
+   */
   readonly attempt: "lost" | "returned";
   readonly waitingFor: string | null;
 }
 
-/** How an attempt of `owner` ended well. */
+/** Success of an attempt by `owner`. */
 export interface JobSuccess {
   readonly owner: string;
-  /** Null of a replay. */
+  /** Null for a replay. */
   readonly version: ModelVersion | null;
-  /** Of a replay. */
+  /** Set for a replay. */
   readonly comparison?: ReplayComparison;
   readonly counts: JobCounts;
   readonly at: Date;
-  /** Of the event `training_ended`. */
+  /** Data of the event `training_ended`. */
   readonly data: JsonObject;
 }
 
@@ -227,7 +234,7 @@ export interface JobEvent {
   /** Stable and unique: the page cursor. */
   readonly id: string;
   readonly type: JobEventType;
-  /** Numbers only, but for `error_message` of `training_failed`. */
+  /** Only numbers, except `error_message` of `training_failed`. */
   readonly data: JsonObject;
 }
 
@@ -239,9 +246,9 @@ export interface IdempotencyKey {
 }
 
 export interface JobFilter {
-  /** The entity of the job's model. */
+  /** Entity of the job's model. */
   readonly entity: string | null;
-  /** The project of that entity; any unless given. */
+  /** Project of that entity; absent for any. */
   readonly project?: string | null;
   readonly modelId: string | null;
   readonly kind: JobKind | null;
@@ -249,26 +256,28 @@ export interface JobFilter {
 }
 
 export interface JobCreation {
-  /** How many jobs may be queued; absent is any number. */
+  /** Maximum number of queued jobs; absent for no limit. */
   readonly queuedMax?: number;
-  /** Of the models of one entity; a limit of the entity's own goes before it. */
+  /** Maximum number of queued jobs of an entity's models; the entity's own limit takes precedence. */
   readonly queuedPerEntityMax?: number;
-  /** Of the trajectories in the lines, in order, where there are some; read once. */
+  /** Summaries of the trajectories in the lines, in order, if there are any; read once. */
   readonly outlines?: Iterable<TrajectoryOutline>;
-  /** Of a job that comes from feedback. */
+  /** Set for a job from feedback. */
   readonly feedback?: FeedbackOrigin;
-  /** The key that asked for it, whose use its tokens are; that of the job which it repeats or tries again unless given. */
+  /** Key to which the job's tokens are charged; by default the key of the job that it repeats or retries. */
   readonly keyId?: string;
 }
 
 export interface JobStore {
   /**
-   * Stores the job with what it trains on, a folded line of JSON for each group or conversation, durable when it resolves; one
-   * that tries another again has that one's lines and content hash. That one, or one that it repeats, throws `conflict` where
-   * its data was removed. With an idempotency key seen before: the same body hash returns the earlier job's id, another one
-   * throws `conflict`. A new job where `queuedMax` are queued, or as many of its entity's or its key's as may be, throws
-   * `overloaded`. What of feedback another job took meanwhile, or a standing rule that is another server's by now, throws
-   * `conflict`. One that tries another again takes that one's feedback.
+   * Stores a job with its training data, one folded JSON line for each group, conversation or preference; durable when
+   * it resolves. A retry shares the lines, the content hash and the feedback of the job that it retries.
+   *
+   * With an idempotency key that was used before, the same body hash returns the earlier job's id.
+   *
+   * @throws ServiceError `conflict` if the idempotency key was used with another body hash, the data of the repeated
+   * or retried job was removed, another job has taken the feedback, or another server now owns the automatic rule
+   * @throws ServiceError `overloaded` if as many jobs are queued as the server, the entity or the key may have
    */
   create(
     job: JobDraft,
@@ -277,40 +286,41 @@ export interface JobStore {
     options?: JobCreation,
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;
   /**
-   * The id of the job that was created with the key; null when there is none. Throws `conflict` as `create` does.
+   * Returns the id of the job that was created with the key; null if there is none. @throws ServiceError `conflict` as
+   * `create` does
    */
   findCreated(idempotency: IdempotencyKey): Promise<string | null>;
   find(id: string): Promise<TrainingJob | null>;
   /**
-   * What the job trains on: each group or conversation as the folded line of JSON it is stored as, one part in memory
-   * at a time; null when there is no such job. Reading throws `not_found` when the job goes meanwhile, rather than end
-   * early, and `conflict` when its data was removed.
+   * Returns the training data as stored: one folded JSON line per group or conversation, with one part in memory at a
+   * time; null if there is no such job. Reading throws `not_found` if the job is deleted meanwhile and `conflict` if
+   * its data was removed.
    *
-   * @param from how many parts of the stored lines are left out; 0 unless given
+   * @param from number of stored parts to skip; 0 by default
    */
   trajectoryLines(id: string, from?: number): Promise<AsyncIterable<string> | null>;
-  /** In the order they came; what is null in the filter lets all through. */
+  /** Returns jobs in order of creation; null fields of the filter match all. */
   list(filter: JobFilter, page: PageRequest): Promise<Page<TrainingJob>>;
   /**
-   * Takes the oldest queued job of a model that has no running job, marks it running for `owner`, and counts the attempt.
-   * What it waited for stays, since it may find the same again.
-   * Entities take turns, and so do the models of each. Only jobs over base models of the owner's lease are taken. Null when
-   * there is none, as for an owner without a lease.
+   * Claims the oldest queued job of a model without a running job, marks it running for `owner`, and counts the
+   * attempt. Entities take turns, and so do the models of each; only jobs over base models of the owner's lease are
+   * claimed. The reason for waiting is kept because it may recur; returns null if there is no such job, or the owner
+   * has no lease.
    */
   claim(owner: string, at: Date): Promise<TrainingJob | null>;
-  /** The job as long as it runs for this owner, else null. */
+  /** Returns the job while it runs for this owner, otherwise null. */
   findRunning(id: string, owner: string): Promise<TrainingJob | null>;
   /**
-   * Stores the pins if the job has none, and returns those in force: a result step that another version got meanwhile is
-   * then the next. Throws `conflict` when the job is not running for this owner.
+   * Stores the pins if the job has none, and returns the pins in force; a result step that is taken by then becomes
+   * the next one. @throws ServiceError `conflict` if the job is not running for this owner
    */
   pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
   /**
-   * Puts running jobs back in the queue whose owner has no lease, and those of an owner that says it runs others; counts a
-   * restart for each whose attempt has not advanced, and returns their ids. What owners without a lease had jobs wait for
-   * on their machines is waited for no more; what was lost waits on, since it may be what ends servers.
+   * Returns running jobs to the queue whose owner has no lease or says that it runs others, and counts a restart for
+   * each attempt without progress. Returns their ids. Reasons for waiting that owners without a lease recorded are
+   * cleared, except those of lost attempts, which may have killed the server.
    *
-   * @param options.notBefore until when a job is not claimed that was restarted so often, this time included
+   * @param options.notBefore earliest next claim of a job with this many restarts, this one included
    */
   rescue(options: {
     readonly at: Date;
@@ -318,44 +328,45 @@ export interface JobStore {
     readonly runs?: { readonly owner: string; readonly ids: readonly string[] };
   }): Promise<readonly string[]>;
   /**
-   * Puts a job this owner runs back in the queue, and counts a lost attempt unless it has advanced; false when it is not
-   * this owner's.
+   * Returns a job that this owner runs to the queue, and counts a lost attempt unless it has made progress. Returns
+   * false if the job is not this owner's.
    */
   release(id: string, owner: string, release: JobRelease): Promise<boolean>;
-  /** How many queued jobs wait for each of the things that {@link TrainingJob.waitingFor} names, the most first. */
+  /** Counts queued jobs by {@link TrainingJob.waitingFor}, most frequent first. */
   countWaiting(): Promise<readonly { readonly waitingFor: string; readonly count: number }[]>;
-  /** Adds to the job's warnings, once. */
+  /** Adds a warning to the job, once. */
   addWarning(id: string, warning: string): Promise<void>;
   /**
-   * Changes nothing where the job does not run for this owner: another may have it by now.
+   * Does nothing if the job is not running for this owner; another may own it by now.
    *
-   * @param counts null leaves them as they are
+   * @param counts null leaves them unchanged
    */
   updateProgress(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
   /**
-   * The same, of an attempt that has kept further steps, or prepared more than any before: it has advanced, however it
-   * ends. The losses before it no longer count, those of processes and of servers, nor what it waited for.
+   * Like `updateProgress`, after a snapshot or record progress in preparing: resets the counts of lost processes and
+   * restarts and the reason for waiting.
    */
   advance(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
   /**
-   * Appends an event. `sequence` makes it idempotent: an event of the same job and sequence is written once,
-   * so a resumed job repeats nothing (0 is `training_started`, then one per gradient step; those of preparing are below 0).
+   * Appends an event once per `sequence`, so a resumed job repeats no event (0 is `training_started`, then one per
+   * gradient step; events of preparing are below 0).
    *
-   * @throws ServiceError `conflict` where the job does not run for this owner
+   * @throws ServiceError `conflict` if the job is not running for this owner
    */
   appendEvent(id: string, owner: string, sequence: number, event: Omit<JobEvent, "id">): Promise<void>;
   listEvents(id: string, page: PageRequest): Promise<Page<JobEvent>>;
   /**
-   * In one transaction: the version or the comparison, the state `succeeded`, the result step and the event
-   * `training_ended`. Throws `conflict` when the job is not running for this owner, or the version's step exists.
+   * Writes in one transaction: the version or the comparison, the state `succeeded`, the result step and the event
+   * `training_ended`. @throws ServiceError `conflict` if the job is not running for this owner, or the version's step
+   * exists
    */
   succeed(id: string, success: JobSuccess): Promise<void>;
   /**
-   * In one transaction: the state and the event `training_failed` with the message. Throws `conflict` when the job has
-   * ended, or when `owner` is given and the job is not running for it.
+   * Writes in one transaction: the state and the event `training_failed` with the message. @throws ServiceError
+   * `conflict` if the job has ended, or if `owner` is given and the job is not running for it
    *
-   * @param options.discard called where it ends, and before it has: meanwhile nobody else takes the job, or begins the next one
-   *   of its model. What it throws ends nothing
+   * @param options.discard called before the job ends, while nobody else can claim it or the next job of its model;
+   * its errors do not stop the end
    */
   end(
     id: string,
@@ -364,46 +375,46 @@ export interface JobStore {
     at: Date,
     options?: { readonly owner?: string; readonly discard?: () => Promise<void> },
   ): Promise<void>;
-  /** Cancels a queued job at once, marks a running one; returns the state after. */
+  /** Cancels a queued job immediately and marks a running one; returns the resulting state. */
   requestCancel(id: string, at: Date): Promise<JobState | null>;
 }
 
-/** A job with the version that it trains from. */
+/** A job with the version from which it trains. */
 export interface JobRun {
-  /** Its task, and its lines or those of the job that it repeats. */
+  /** The task, and its own lines or those of the job that it repeats. */
   readonly job: TrainingJob;
-  /** The version that training starts from: that of `pins.startStep`. */
+  /** Version of `pins.startStep`, from which training starts. */
   readonly from: ModelVersion;
-  /** What kind of job made that version; null when none did. */
+  /** Kind of job that made that version; null if none did. */
   readonly fromKind: JobKind | null;
   readonly pins: JobPins;
 }
 
-/** Everything an attempt at a job needs to know. */
+/** Everything that an attempt at a job needs. */
 export interface JobAssignment extends JobRun {
   readonly model: TrainedModel;
-  /** Of a replay, whose pins are those of the job that it repeats; null for a job that makes a version. */
+  /** Set for a replay, whose pins are those of the job that it repeats; null for a job that publishes a version. */
   readonly replay: ReplayAssignment | null;
 }
 
 export interface ReplayAssignment {
-  /** What the result is compared with. */
+  /** Version to compare the result with. */
   readonly version: ModelVersion;
   /**
-   * Runs that are repeated first, in their order, since what they made of the optimizer is not kept: each goes on from
-   * the result of the one before, and so does the run itself.
+   * Jobs to repeat first, in order, because their optimizer state was not kept. Each starts from the previous result,
+   * and so does the job itself.
    */
   readonly earlier: readonly JobRun[];
 }
 
-/** Makes an attempt's event durable, in the order of the calls. @throws ServiceError as the event says */
+/** Makes an attempt's event durable, in the order of the calls. @throws ServiceError as the event documents */
 export type JobReport = (event: AttemptEvent) => Promise<void>;
 
-/** What an attempt reports while it runs. */
+/** Reports of a running attempt. */
 export type AttemptEvent =
   /**
-   * So many lines of what the job trains on are prepared: before the start, at the latest when all are, and of a thousand or
-   * more at every tenth. `secondsLeft` until all are, by the speed so far.
+   * Lines prepared so far: reported at least when all are, and at every tenth of a thousand or more. `secondsLeft` is
+   * an estimate from the speed so far.
    */
   | {
       readonly kind: "prepared";
@@ -418,11 +429,11 @@ export type AttemptEvent =
       readonly counts: JobCounts;
       readonly metrics: Readonly<Record<string, number>>;
     }
-  /** After the start. `conflict` where the job is another server's by now: nothing may be published. */
+  /** After the start. @throws ServiceError `conflict` if another server owns the job by now; nothing may be published */
   | { readonly kind: "entered"; readonly phase: JobPhase }
   /**
-   * `gradient_step` number `index`, from 0; every value is finite. `secondsLeft` of the job's steps, by the speed of the last
-   * ones; absent while none was measured.
+   * `gradient_step` number `index`, from 0; every value is finite. `secondsLeft` estimates the remaining steps from
+   * the speed of the last ones; absent before a measurement.
    */
   | {
       readonly kind: "stepped";
@@ -430,64 +441,68 @@ export type AttemptEvent =
       readonly metrics: Readonly<Record<string, number>>;
       readonly secondsLeft?: number | undefined;
     }
-  /** As many steps as that, the first ones, are kept for another attempt. */
+  /** The first `stepCount` steps are in a snapshot for another attempt. */
   | { readonly kind: "saved"; readonly stepCount: number }
-  /** A warning for the job's sender; when another attempt reports it again, it is kept once. */
+  /** A warning for the job's sender; stored once even if several attempts report it. */
   | { readonly kind: "warned"; readonly warning: string }
-  /** A line for the server's log that changes nothing of the result. */
+  /** A line for the server's log without effect on the result. */
   | { readonly kind: "noted"; readonly message: string }
   /**
-   * Before anything is put where others read it, which would replace what a successor put there. `conflict` where the job is
-   * another server's by now.
+   * Asked before anything is published, which could overwrite a successor's result. @throws ServiceError `conflict` if
+   * another server owns the job by now
    */
   | { readonly kind: "asks-for-job" };
 
 export interface JobOutcome {
   /** Relative to the data folder; complete and on disk. */
   readonly adapterFolder: string;
-  /** What the trainer goes on from beside the adapter; see {@link ModelVersion.trainerState}. */
+  /** Trainer state from which the next job resumes; see {@link ModelVersion.trainerState}. */
   readonly trainerState: string | null;
-  /** The weights of the base model that it trained over; see {@link ModelVersion.base}. */
+  /** Weights of the base model that it trained over; see {@link ModelVersion.base}. */
   readonly base: string;
   /** Hex SHA-256 of the adapter's files. */
   readonly adapterHash: string;
   readonly counts: JobCounts;
-  /** Of a replay. */
+  /** Set for a replay. */
   readonly comparison?: ReplayComparison;
   /** Metrics of the version and of `training_ended`. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** What of a job's pins the runner knows. */
+/** Pins that the runner determines. */
 export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">;
 
 export interface JobRunner {
-  /** Who trains; jobs that it cannot do are refused as they come. */
+  /** Profile of the trainer; jobs that it cannot run are refused on submission. */
   readonly trainer: TrainerProfile;
-  /** Refuses jobs over a base model that this trainer never can: `unsupported`, with the cure. */
+  /** Refuses jobs over a base model that this trainer can never train: `unsupported`, with the cure. */
   requireTrainable?(baseModel: string): void;
-  /** What a job of this model that begins now, from this version, is pinned to. Throws a ServiceError as `run` does. */
+  /** Returns the pins for a job of this model that starts now, from this version. @throws ServiceError as `run` does */
   pinsFor(model: TrainedModel, from: ModelVersion, task: JobTask): Promise<RunnerPins>;
   /**
-   * Runs one attempt to its end. Throws a ServiceError: `unavailable` when the attempt was lost (its process
-   * died) and another may succeed, or, with an obstacle, when the job has to wait; `cancelled` when the signal aborted;
-   * any other code when the job itself cannot work. What it makes has to be kept or discarded: should the server die first,
-   * a start removes it where its model is gone.
+   * Runs one attempt to its end. The result must be kept or discarded; if the server dies first, the next start
+   * removes it unless its model exists.
+   *
+   * @throws ServiceError `unavailable` if the attempt was lost (its process died) and another may succeed, or, with an
+   * obstacle, if the job has to wait; `cancelled` if the signal aborted; any other code if the job itself cannot work
    */
   run(
     assignment: JobAssignment,
     report: JobReport,
     options: { readonly signal: AbortSignal },
   ): Promise<JobOutcome>;
-  /** Says that what an attempt made is a version's, or the next attempt's, or nothing. */
+  /** Marks an attempt's result as owned by its version or the next attempt. */
   keep(assignment: JobAssignment): Promise<void>;
-  /** Removes what attempts left at a job that ends without a version; called while nobody else can take the job. */
+  /**
+   * Removes the leftovers of attempts at a job that ends without a version; called while nobody else can claim the
+   * job.
+   */
   discard(assignment: JobAssignment): Promise<void>;
-  /** Removes what attempts at a job keep for the next one; called when the job has ended. */
+  /** Removes the snapshots of a job; called when the job has ended. */
   discardWork(jobId: string): Promise<void>;
   /**
-   * Has the trainer remove a state of its own that no version has any more; one that is gone is no error, and one of another
-   * trainer stays, which the log says.
+   * Asks the trainer to delete one of its states that no version has any more. No error if it is gone; a state of
+   * another trainer is kept and logged.
    */
   discardState(trainerState: string): Promise<void>;
 }

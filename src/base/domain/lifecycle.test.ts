@@ -7,7 +7,7 @@ import { checkService, type ServiceUnderTest } from "./testing/check-service.ts"
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const refusal = new ServiceError({ code: "invalid", message: "It cannot start." });
 
-/** A life that takes a while to begin and to end. */
+/** A service that takes a while to start and to stop. */
 function slow(fails = false): ServiceUnderTest {
   let count = 0;
   const service = serviceOf("slow thing", {
@@ -24,7 +24,7 @@ function slow(fails = false): ServiceUnderTest {
   return { service, upCount: () => count };
 }
 
-/** Several of them as one; up when all are. */
+/** Several slow services as one. */
 function composed(fails = false): ServiceUnderTest {
   const parts = [slow(), slow(fails), slow()];
   const service = serviceOfParts("whole", async (start) => {
@@ -41,13 +41,13 @@ checkService({
   failing: { code: "invalid", make: () => composed(true) },
 });
 
-test("what has neither a start nor an end is a service too", async () => {
+test("a service needs neither a start nor a stop", async () => {
   const service = serviceOf("nothing", {});
   await service.start();
   await service.stop();
 });
 
-/** Parts that write down what happens to them. */
+/** Parts that log their starts and stops. */
 function recorded(log: string[], name: string, life: { failsTo?: "start" | "stop" } = {}): Service {
   const act = async (what: "start" | "stop"): Promise<void> => {
     log.push(`${what} ${name}`);
@@ -58,7 +58,7 @@ function recorded(log: string[], name: string, life: { failsTo?: "start" | "stop
   return serviceOf(name, { start: () => act("start"), stop: () => act("stop") });
 }
 
-test("parts start in order and stop in reverse, those that never started not at all", async () => {
+test("starts parts in order, stops them in reverse, and leaves out those that never started", async () => {
   const log: string[] = [];
   const parts = [recorded(log, "a"), recorded(log, "b", { failsTo: "start" }), recorded(log, "c")];
   const service = serviceOfParts("whole", async (start) => {
@@ -69,7 +69,7 @@ test("parts start in order and stop in reverse, those that never started not at 
   assert.deepEqual(log, ["start a", "start b", "stop b", "stop a"]);
 });
 
-test("a part that comes too late to start is stopped all the same", async () => {
+test("stops a part that comes too late to start", async () => {
   let isOpen = true;
   const late = serviceOf("file", { start: () => assert.fail(), stop: async () => void (isOpen = false) });
   const whole = serviceOfParts("whole", async (start) => {
@@ -82,7 +82,7 @@ test("a part that comes too late to start is stopped all the same", async () => 
   assert.equal(isOpen, false);
 });
 
-test("a part that cannot be stopped does not keep the others up", async () => {
+test("stops the other parts if one fails to stop", async () => {
   const log: string[] = [];
   const parts = [recorded(log, "a"), recorded(log, "b", { failsTo: "stop" }), recorded(log, "c")];
   const service = serviceOfParts("whole", async (start) => {
@@ -93,7 +93,7 @@ test("a part that cannot be stopped does not keep the others up", async () => {
   assert.deepEqual(log.slice(3), ["stop c", "stop b", "stop a"]);
 });
 
-test("a stop does not wait for a start that would never end, and the start learns of it", async () => {
+test("a stop does not wait for a hanging start, which learns of the stop by its signal", async () => {
   const endless = serviceOf("endless thing", {
     start: (signal) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),

@@ -1,6 +1,6 @@
-// Which host names mean this machine alone. A name that only begins like an address of it is somebody else's.
+// Host names that mean this machine. A name that only begins like a loopback address is another host.
 
-/** Whether a host, as in a URL or a setting, is a loopback address or a name that stands for one. */
+/** True if a host, as in a URL or a setting, is a loopback address or a name for one. */
 export function isLoopback(host: string): boolean {
   const name = host
     .toLowerCase()

@@ -1,6 +1,6 @@
-// The page that browsers see, as it was built: its files in every encoding that it may be asked for in.
+// The built page for browsers, with each file in several encodings.
 
-/** How a file may be encoded on its way; `identity` is as it is. */
+/** Content encodings; `identity` is uncompressed. */
 export const pageEncodings = ["br", "gzip", "identity"] as const;
 
 export type PageEncoding = (typeof pageEncodings)[number];
@@ -12,6 +12,6 @@ export interface PageFile {
 
 export interface PageFiles {
   readonly index: PageFile;
-  /** By their names, each of which says what is in it: a file of one name never changes. */
+  /** Assets by name. A name contains a hash of the content, so an asset never changes. */
   readonly assets: ReadonlyMap<string, PageFile>;
 }

@@ -1,14 +1,14 @@
-// Cursor pages, bounded in items and in bytes, and what goes over all pages of a list.
+// Cursor pages, bounded in items and bytes, and iteration over all pages of a list.
 
-/** The bound of a page's content where the request names none: 4 MiB. */
+/** Default bound of a page's content: 4 MiB. */
 export const pageBytesMax = 4 * 1024 * 1024;
 
 export interface PageRequest {
-  /** Id of the last item of the page before; null for the first page. */
+  /** Id of the last item of the previous page; null for the first page. */
   readonly after: string | null;
   /** 1 to 100. */
   readonly limit: number;
-  /** Most bytes of content, as stored; a page holds at least one item, whatever its size. {@link pageBytesMax} unless given. */
+  /** Maximum bytes of content, as stored; a page holds at least one item. Defaults to {@link pageBytesMax}. */
   readonly bytesMax?: number;
   readonly order: "asc" | "desc";
 }
@@ -18,19 +18,22 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
-/** A page of items that are numbered in the order they were stored. */
+/** A page of items that are numbered in storage order. */
 export interface NumberedPage<T> extends Page<T> {
-  /** The number to go on behind; 0 where there is no item. Of a page that found few it may be none of theirs. */
+  /**
+   * Number after which the next page continues; 0 if there are no items. With a filter it may belong to an item
+   * outside the page.
+   */
   readonly last: number;
 }
 
-/** A page of numbers rather than ids. */
+/** Request for a page by numbers instead of ids. */
 export interface NumberedPageRequest extends Pick<PageRequest, "limit" | "order"> {
-  /** The number to go on behind; null for the first page. */
+  /** Number after which to continue; null for the first page. */
   readonly after: number | null;
 }
 
-/** How many items from the first on fit in a page, given the size of each; at least one, if there is any. */
+/** Returns how many of the first items fit in a page, given their sizes; at least one, if there is any. */
 export function fittingCount(sizes: readonly number[], bytesMax: number): number {
   let count = 0;
   let bytes = 0;
@@ -42,7 +45,7 @@ export function fittingCount(sizes: readonly number[], bytesMax: number): number
   return count;
 }
 
-/** Every item of a list in the order asked for, with a page in memory at a time. */
+/** Yields every item of a list in the requested order, with one page in memory at a time. */
 export async function* allItems<T extends { readonly id: string }>(
   readPage: (page: PageRequest) => Promise<Page<T>>,
   order: PageRequest["order"] = "asc",
@@ -50,7 +53,7 @@ export async function* allItems<T extends { readonly id: string }>(
   for await (const items of allPages(readPage, order)) yield* items;
 }
 
-/** The same by pages, of up to a hundred items each. */
+/** Yields the pages of a list, with up to a hundred items each. */
 export async function* allPages<T extends { readonly id: string }>(
   readPage: (page: PageRequest) => Promise<Page<T>>,
   order: PageRequest["order"],

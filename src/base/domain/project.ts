@@ -1,4 +1,4 @@
-// Projects, named `<entity>/<project>`: the first use by a key that may reach the entity brings one into being.
+// Projects, named `<entity>/<project>`. A project is created by its first use with a key that may reach the entity.
 import { foreignMessage, mayReach, type Caller } from "./access.ts";
 import { quoted, ServiceError } from "./service-error.ts";
 import { isStorable } from "./text/storable.ts";
@@ -10,17 +10,17 @@ export interface ProjectName {
   readonly project: string;
 }
 
-/** Splits `<entity>/<project>`; null when the text is not of that form. */
+/** Splits `<entity>/<project>`; null if the text has another form. */
 export function parseProjectId(text: string): ProjectName | null {
   const match = projectIdPattern.exec(text);
   return match ? { entity: match[1], project: match[2] } : null;
 }
 
 /**
- * The project of an id that a caller sent.
+ * Returns the project of an id that a caller sent.
  *
  * @param location where the id was sent
- * @throws ServiceError `invalid` for what is no project, `forbidden` for one that the caller does not reach
+ * @throws ServiceError `invalid` for a malformed id, `forbidden` for a project that the caller may not reach
  */
 export function reachProject(
   projectId: string,

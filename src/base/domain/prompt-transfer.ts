@@ -1,50 +1,53 @@
-// A prompt that one engine computes and another one answers: what is held of it, what says whether it fits, and how its
-// bytes are read and written piece by piece. How they travel between servers is not said here.
+// Transfer of a computed prompt between engines: the held data, what must match for its reuse, and chunked reading and
+// writing. How the bytes travel between servers is defined elsewhere.
 
-/** What made the keys and values of a prompt. Another engine may go on with them where all of it is the same. */
+/** Origin of a prompt's keys and values. Another engine may reuse them if all of it matches. */
 export interface PromptOrigin {
   /** Hex SHA-256 of the base model's weights. */
   readonly weights: string;
-  /** In which the engine computes, such as `float32`. */
+  /** Precision of the computation, such as `float32`. */
   readonly precision: string;
-  /** Of the engine: another build may round differently. */
+  /** Build of the engine; another build may round differently. */
   readonly build: string;
   /** Hex SHA-256 of the adapter's files; null for the base model itself. */
   readonly adapter: string | null;
 }
 
-/** Where another server finds a prompt that is held. */
+/** Address of a held prompt for other servers. */
 export interface HeldPlace {
   readonly host: string;
   readonly port: number;
   readonly handle: string;
-  /** Of the server's start that holds it: it is lost with that. */
+  /** Start of the server that holds the prompt; a restart loses it. */
   readonly engineId: string;
 }
 
-/** What a request asks for that a prompt passes from one server to another. */
+/** Parameters of a request whose prompt passes between servers. */
 export interface PromptPassing {
-  /** Whether its prompt is to be held for another server. */
+  /** True to hold the prompt for another server. */
   readonly isHeld: boolean;
-  /** Which server holds its prompt; null where it is to be computed here. */
+  /** Server that holds the prompt; null to compute it here. */
   readonly from: Omit<HeldPlace, "engineId"> | null;
-  /** All that was sent, whatever is not known here included. */
+  /** All parameters as sent, including unknown ones. */
   readonly parameters: PassedParameters;
 }
 
-/** What the servers behind an engine say to each other of a prompt that passes between them, as they spell it. */
+/** Parameters that the servers behind an engine exchange about a passing prompt, in their own spelling. */
 export type PassedParameters = Readonly<Record<string, unknown>>;
 
-/** Asks an engine to hold what it computes of a prompt, for another one. */
+/** Asks an engine to hold a computed prompt for another one. */
 export interface PromptHold {
-  /** Under which it can be taken, once; whoever knows it and the owner gets it, so nobody can guess it. */
+  /**
+   * Handle for fetching the prompt once. It must be unguessable, because the handle and the owner together grant
+   * access.
+   */
   readonly handle: string;
-  /** It is let go after so many seconds in which nobody takes it. */
+  /** Seconds after which an unfetched prompt is dropped. */
   readonly seconds: number;
   readonly origin: PromptOrigin;
 }
 
-/** The numbers that decide how keys, values and scores lie in memory. */
+/** Dimensions that determine the memory layout of keys, values and scores. */
 export interface PromptShape {
   readonly layerCount: number;
   readonly kvHeadCount: number;
@@ -53,46 +56,46 @@ export interface PromptShape {
 }
 
 /**
- * What is held of a prompt. Its bytes are float32, little-endian: blocks of keys and values, each [layer, keys then values,
- * kv head, position, head size], and then the scores after the last token, [vocabulary].
+ * A held prompt. Its bytes are little-endian float32: blocks of keys and values, each [layer, keys then values, kv
+ * head, position, head size], followed by the scores after the last token, [vocabulary].
  */
 export interface HeldPrompt {
   readonly origin: PromptOrigin;
   readonly tokenIds: readonly number[];
   readonly shape: PromptShape;
-  /** Of each block, in the order of the tokens; together as many as tokens. */
+  /** Positions in each block, in token order; their sum is the number of tokens. */
   readonly blockPositions: readonly number[];
   readonly byteLength: number;
 }
 
-/** What an engine holds for others, and gets from them. */
+/** Prompts that an engine holds for others, and receives from them. */
 export interface PromptTransfers {
   /**
-   * Takes what is held under a handle, to be read and then dropped.
+   * Takes the prompt with this handle, to be read and then dropped.
    *
    * @param owner of the request that had it computed
-   * @returns null where there is nothing for this owner: it was taken, let go, or never there
+   * @returns null if this owner has no such prompt: it was fetched, dropped, or never held
    */
   take(handle: string, owner: string): Promise<HeldPrompt | null>;
   /**
-   * A copy of `count` bytes from `offset` on, of what was taken.
+   * Returns a copy of `count` bytes from `offset` on, of a taken prompt.
    *
-   * @throws ServiceError `not_found` where it was let go
+   * @throws ServiceError `not_found` if it was dropped
    */
   read(handle: string, offset: number, count: number): Promise<Uint8Array>;
   /**
-   * Makes room for what another engine holds. A request may name it by its id once all is written.
+   * Reserves memory for a prompt from another engine. A request may name it by its id once all bytes are written.
    *
-   * @throws ServiceError `conflict` for another shape, `overloaded` where there is no room for it
+   * @throws ServiceError `conflict` for another shape, `overloaded` if there is no room
    */
   expect(id: string, prompt: HeldPrompt): Promise<void>;
-  /** @throws ServiceError `not_found` where it was dropped */
+  /** @throws ServiceError `not_found` if it was dropped */
   write(id: string, offset: number, bytes: Uint8Array): Promise<void>;
-  /** Lets go of what is held or expected; without effect on what a request has. Idempotent. */
+  /** Drops a held or expected prompt; requests that already use it continue. Idempotent. */
   drop(id: string): Promise<void>;
 }
 
-/** Values of one kind that lie in blocks of so many positions. */
+/** Returns the number of values of one kind in blocks of these positions. */
 export function blockValues(
   { layerCount, kvHeadCount, headSize }: PromptShape,
   positionCount: number,
@@ -100,7 +103,7 @@ export function blockValues(
   return layerCount * 2 * kvHeadCount * headSize * positionCount;
 }
 
-/** The bytes of a prompt of so many tokens, with the scores after it. */
+/** Returns the bytes of a prompt with this many tokens, including the scores after it. */
 export function heldBytes(shape: PromptShape, tokenCount: number): number {
   return (blockValues(shape, tokenCount) + shape.vocabularySize) * Float32Array.BYTES_PER_ELEMENT;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { randomFrom, seededRandom, shuffled } from "./random.ts";
 
 test("draws the numbers of xoshiro128**, 53 bits at a time", () => {
-  // What the published algorithm gives from the state 1, 2, 3, 4, computed by another implementation of it.
+  // Output of another implementation of the algorithm from the state 1, 2, 3, 4.
   const words = [11520, 0, 5927040, 70819200, 2031721883, 1637235492, 1287239034, 3734860849];
   const random = randomFrom([1, 2, 3, 4]);
   for (let at = 0; at < words.length; at += 2) {
@@ -12,13 +12,13 @@ test("draws the numbers of xoshiro128**, 53 bits at a time", () => {
   }
 });
 
-test("the same key gives the same stream, another one another", () => {
+test("returns the same stream for the same key, and an unrelated one for another key", () => {
   const first = (...key: readonly (string | number)[]): number => seededRandom(...key).uniform();
   assert.equal(first("a", 1), first("a", 1));
   assert.equal(new Set([first("a", 1), first("a", 2), first("b", 1), first("a1")]).size, 4);
 });
 
-test("a shuffle gives every order equally often, and leaves its input alone", () => {
+test("shuffles to every order equally often and leaves its input unchanged", () => {
   const random = seededRandom("orders");
   const items = ["a", "b", "c"] as const;
   const counts = new Map<string, number>();

@@ -1,4 +1,5 @@
-// Randomness: a seeded generator for everything that must be repeatable, and the system's for secrets, seeds and identifiers.
+// Randomness: a seeded generator for everything repeatable, and the system's generator for secrets, seeds and
+// identifiers.
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
@@ -11,8 +12,8 @@ export interface Random {
 }
 
 /**
- * xoshiro128** (Blackman and Vigna, 2018), seeded from the SHA-256 of the key parts, so that
- * streams of neighbouring keys are unrelated.
+ * xoshiro128** (Blackman and Vigna, 2018), seeded from the SHA-256 of the key parts, so streams of similar keys are
+ * unrelated.
  */
 export function seededRandom(...key: readonly (string | number)[]): Random {
   const digest = createHash("sha256").update(JSON.stringify(key)).digest();
@@ -24,7 +25,7 @@ export function seededRandom(...key: readonly (string | number)[]): Random {
   ]);
 }
 
-/** The stream of xoshiro128** from this state. */
+/** Returns the stream of xoshiro128** from this state. */
 export function randomFrom(state: readonly [number, number, number, number]): Random {
   let [a, b, c, d] = state.map((word) => word | 0) as [number, number, number, number];
   const next = (): number => {
@@ -49,17 +50,17 @@ function rotateLeft(word: number, count: number): number {
   return (word << count) | (word >>> (32 - count));
 }
 
-/** Cryptographically secure bytes from the system. */
+/** Returns cryptographically secure bytes from the system. */
 export function secureBytes(count: number): Uint8Array {
   return randomBytes(count);
 }
 
-/** A fresh seed for a request that brought none: a safe integer. */
+/** Returns a random seed for a request without one: a safe integer. */
 export function freshSeed(): number {
   return randomBytes(6).readUIntBE(0, 6);
 }
 
-/** The items in a random order; the input is not modified. */
+/** Returns the items in random order; does not modify the input. */
 export function shuffled<T>(random: Random, items: readonly T[]): T[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {
@@ -69,14 +70,14 @@ export function shuffled<T>(random: Random, items: readonly T[]): T[] {
   return result;
 }
 
-// Identifiers are UUIDs of version 4 and 7 (RFC 9562).
+// Identifiers are UUIDs of versions 4 and 7 (RFC 9562).
 
-/** A random UUID (version 4). */
+/** Returns a random UUID (version 4). */
 export function newUuid(): string {
   return randomUUID();
 }
 
-/** A UUID of version 7: ids made later sort later, to the millisecond. */
+/** Returns a UUID of version 7; ids sort by creation time, to the millisecond. */
 export function newUuid7(clock: Clock): string {
   const bytes = secureBytes(16);
   const milliseconds = BigInt(clock.now().getTime());

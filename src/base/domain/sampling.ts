@@ -1,7 +1,7 @@
-// How the next token is drawn. Values are validated where they enter; the engine trusts them.
+// Sampling parameters. Values are validated at the API; the engine trusts them.
 import type { Json, JsonObject } from "./text/json.ts";
 
-/** A step on the logits that the operator has registered under a name. */
+/** Call of a logits processor that the operator registered by name. */
 export interface LogitsProcessorCall {
   readonly name: string;
   readonly args: readonly Json[];
@@ -15,31 +15,34 @@ export interface SamplingParameters {
   readonly topP: number;
   /** 0 is off; otherwise at least 1. */
   readonly topK: number;
-  /** [0, 1]: tokens less probable than this part of the most probable one are left out; 0 is off. */
+  /** [0, 1]: minimum probability relative to the most probable token; 0 is off. */
   readonly minP: number;
-  /** At least 0: tokens whose logit is more than so many standard deviations below the greatest are left out; 0 is off. */
+  /** At least 0: excludes tokens whose logit is more than this many standard deviations below the maximum; 0 is off. */
   readonly topNSigma: number;
-  /** Above 0: logits of tokens in prompt or answer are divided by it where positive, multiplied where negative; 1 is off. */
+  /** Above 0: divides positive and multiplies negative logits of tokens in the prompt or answer; 1 is off. */
   readonly repetitionPenalty: number;
-  /** [-2, 2]: subtracted from a logit once for each time the answer has the token; 0 is off. */
+  /** [-2, 2]: subtracted from a logit for each occurrence of the token in the answer; 0 is off. */
   readonly frequencyPenalty: number;
-  /** [-2, 2]: subtracted from a logit where the answer has the token; 0 is off. */
+  /** [-2, 2]: subtracted from a logit if the token occurs in the answer; 0 is off. */
   readonly presencePenalty: number;
-  /** What is added to the logits of these ids, each at most once. */
+  /** Bias added to the logits of these ids, each at most once. */
   readonly logitBias: readonly (readonly [id: number, bias: number])[];
   /** Only these may be drawn; null allows all. */
   readonly allowedTokenIds: readonly number[] | null;
-  /** Sequences of ids that the answer must not hold; none is empty. */
+  /** Sequences of ids that the answer must not contain; none is empty. */
   readonly badWords: readonly (readonly number[])[];
   /** Applied in this order. */
   readonly processors: readonly LogitsProcessorCall[];
-  /** What the request hands to every processor beside the arguments of its call. */
+  /** Arguments that the request passes to every processor, besides those of its call. */
   readonly extraArguments: JsonObject;
-  /** Makes the answer reproducible whatever else runs; choice i draws from a stream derived from (seed, i). */
+  /**
+   * Makes the answer reproducible regardless of concurrent requests; choice i draws from a stream derived from (seed,
+   * i).
+   */
   readonly seed: number;
 }
 
-/** Draws from the model's own distribution: of each parameter the value that asks for nothing. */
+/** Sampling from the model's own distribution: every parameter is off. */
 export const plainSampling: Omit<SamplingParameters, "seed"> = {
   temperature: 1,
   topP: 1,
@@ -56,7 +59,7 @@ export const plainSampling: Omit<SamplingParameters, "seed"> = {
   extraArguments: {},
 };
 
-/** Parameters that an engine may lack, each with the feature that any but its plain value asks for. */
+/** Parameters that an engine may lack, with the feature that any other value than the plain one needs. */
 export const samplingFeatures = {
   minP: "min-p",
   topNSigma: "top-n-sigma",
@@ -73,7 +76,10 @@ type FeatureParameter = keyof typeof samplingFeatures;
 
 export type SamplingFeature = (typeof samplingFeatures)[FeatureParameter];
 
-/** Which of these parameters ask for their feature: those that differ from the plain ones. Null stands for the plain one. */
+/**
+ * Returns the features that these parameters need: those of values that differ from the plain ones. Null counts as
+ * plain.
+ */
 export function askingParameters(
   sampling: Readonly<Record<FeatureParameter, unknown>>,
 ): readonly FeatureParameter[] {
