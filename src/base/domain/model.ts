@@ -1,4 +1,4 @@
-// Base models, trained models and their versions, and the store of the trained ones.
+// Base models, trained models and their versions, and the contract of the store of trained models.
 import type { Page, PageRequest } from "./page.ts";
 
 /** A folder in the Hugging Face layout, known under a short name. */
@@ -6,44 +6,44 @@ export interface BaseModel {
   readonly name: string;
   readonly folder: string;
   readonly engine: BaseEngine;
-  /** `off` where calls of tools are read out of its answers only if the operator asks for it, whatever its template writes. */
+  /** `off` if tool calls are parsed from answers only on the operator's request, whatever format the template uses. */
   readonly toolCalls?: "off";
-  /** As whoever added it was told; left out where nobody was. */
+  /** License noted when the model was added; absent if none was. */
   readonly license?: string | null;
 }
 
-/** Who computes the tokens of a base model. */
+/** Engine that serves a base model. */
 export type BaseEngine =
-  /** This program, from the folder's weights. */
+  /** This program, with the folder's weights. */
   | {
       readonly kind: "embedded";
       /** Absent means `off`. */
       readonly quantization?: Quantization;
     }
-  /** vLLM servers that serve the model of which the folder has the small files; weights need not lie there. */
+  /** vLLM servers with the same model. The folder needs only the small files, not the weights. */
   | {
       readonly kind: "vllm";
       /** `http` or `https` URLs, at least one. */
       readonly urls: readonly string[];
     };
 
-/** How a base is computed, of whatever kind its engine is. */
+/** Engine of one kind. */
 export type EngineOf<Kind extends BaseEngine["kind"]> = Extract<BaseEngine, { readonly kind: Kind }>;
 
-/** How many bits weights are computed in: `off` for float32, as they are stored, 8 or 4. */
+/** Bits in which weights are computed: `off` for float32, `as-stored`, 8 or 4. */
 export const quantizations = ["off", "as-stored", "8", "4"] as const;
 export type Quantization = (typeof quantizations)[number];
 
-/** What computes a base model's tokens here: the processor, or a graphics processor through WebGPU. */
+/** Device that computes a base model's tokens: the processor, or a GPU through WebGPU. */
 export type Device = "cpu" | "webgpu";
 
-/** Where a base is computed, and why there, for people; the reason is empty where nothing else was asked for. */
+/** Device of a base model, and the reason for people; empty if no other device was requested. */
 export interface DeviceChoice {
   readonly device: Device;
   readonly reason: string;
 }
 
-/** The same of any base, of which vLLM servers may compute some. */
+/** Device of a base model that this program or vLLM servers compute. */
 export interface ComputingPlace {
   readonly device: Device | "vllm";
   readonly reason: string;
@@ -56,12 +56,12 @@ export interface TrainedModel {
   readonly project: string;
   readonly name: string;
   readonly baseModel: string;
-  /** What its first adapter is like; versions that it has keep theirs. */
+  /** Shape of its first adapter; existing versions keep theirs. */
   readonly adapter: AdapterWish;
   readonly createdAt: Date;
 }
 
-/** All seven of a layer, by the names that PEFT's `target_modules` uses and in the order that lists of them have. */
+/** The seven projections of a layer, named as in PEFT's `target_modules` and in the order of all lists. */
 export const projectionNames = [
   "q_proj",
   "k_proj",
@@ -74,17 +74,17 @@ export const projectionNames = [
 
 export type ProjectionName = (typeof projectionNames)[number];
 
-/** These once each, in the order of {@link projectionNames}. */
+/** Returns the distinct names in the order of {@link projectionNames}. */
 export function orderedProjections(names: readonly ProjectionName[]): readonly ProjectionName[] {
   return projectionNames.filter((name) => names.includes(name));
 }
 
-/** The shape of adapters that a model asks for; null leaves it to the server. */
+/** Requested shape of adapters; null lets the server choose. */
 export interface AdapterWish {
   readonly rank: number | null;
-  /** What the adapter is scaled by, divided by its rank; where the server decides it grows with the rank. */
+  /** LoRA scale before division by the rank; the server's choice grows with the rank. */
   readonly alpha: number | null;
-  /** What it is on, in every layer and in the order of `projectionNames`; without a list all seven. */
+  /** Target projections in every layer, in the order of `projectionNames`; null for all seven. */
   readonly targets: readonly ProjectionName[] | null;
 }
 
@@ -94,96 +94,96 @@ export const adapterOfServer: AdapterWish = { rank: null, alpha: null, targets: 
 export interface ModelVersion {
   readonly id: string;
   readonly modelId: string;
-  /** Version number, policy version and step are the same thing. */
+  /** Version number, policy version and step are synonyms. */
   readonly step: number;
-  /** The key of the PEFT folder among the artifacts; null for step 0. */
+  /** Key of the PEFT folder among the artifacts; null for step 0. */
   readonly adapterFolder: string | null;
   /**
-   * Where training goes on from: the trainer's name and its own word for it (see base/domain/trainer/profile); null when it
-   * keeps nothing.
+   * State from which training resumes: the trainer's name and its own name of the state (see
+   * base/domain/trainer/profile). Null if none is kept.
    */
   readonly trainerState: string | null;
-  /** The job that made it; null for step 0. */
+  /** Job that made it; null for step 0. */
   readonly jobId: string | null;
   readonly metrics: Readonly<Record<string, number>>;
-  /** Somebody wants to keep it: it is not deleted until it is unpinned. */
+  /** True if the version may not be deleted until it is unpinned. */
   readonly isPinned: boolean;
-  /** What it was trained over; null for step 0, and where nothing is known of it. */
+  /** Base that it was trained over; null for step 0, and if unknown. */
   readonly base: RecordedBase | null;
-  /** Hex SHA-256 of the adapter's files; null for step 0, and where it was not recorded yet. */
+  /** Hex SHA-256 of the adapter's files; null for step 0, and if not recorded yet. */
   readonly adapterHash: string | null;
-  /** Of a version that was copied from another model's, what kind of job had made that one; null of all others. */
+  /** For a copy of another model's version, the kind of job that made the original; otherwise null. */
   readonly copiedKind: "rl" | "sft" | "preference" | null;
   readonly createdAt: Date;
 }
 
-/** Which version of which model. */
+/** Key of a version. */
 export type VersionKey = Pick<ModelVersion, "modelId" | "step">;
 
-/** What a base model is, by its files; each a hex SHA-256. */
+/** Identity of a base model by its files; each a hex SHA-256. */
 export interface BaseHashes {
   readonly weights: string;
-  /** Of all that decides what it computes: configuration, tokenizer, template and weights. */
+  /** Hash of all files that affect its output: configuration, tokenizer, template and weights. */
   readonly files: string;
 }
 
 /**
- * What is known of the base that a version was trained over: the hash of its weights; or `files:` and the hash of all its
- * files, where older programs recorded that alone.
+ * Recorded identity of a version's base: the hash of its weights, or `files:` and the hash of all its files if an
+ * older program recorded only that.
  */
 export type RecordedBase = string;
 
-/** What is recorded where only the hash of all files is known. */
+/** Returns the recorded identity if only the hash of all files is known. */
 export function baseOfFiles(filesHash: string): RecordedBase {
   return `files:${filesHash}`;
 }
 
-/** A recorded base as people see it: the first digits of its hash. */
+/** Formats a recorded base for people: the first digits of its hash. */
 export function shownBase(base: RecordedBase): string {
   return base.startsWith("files:") ? `files ${base.slice(6, 18)}` : `weights ${base.slice(0, 12)}`;
 }
 
-/** A version that no job makes; its step is the next. */
+/** A version that no job makes; its step is the next one. */
 export type VersionDraft = Pick<
   ModelVersion,
   "id" | "modelId" | "metrics" | "base" | "adapterHash" | "createdAt"
 >;
 
-/** When a version was made. */
+/** Creation time of a version. */
 export type VersionTime = VersionKey & Pick<ModelVersion, "createdAt">;
 
 /** Some metrics of a version, by name. */
 export type VersionMetrics = VersionKey & Pick<ModelVersion, "metrics">;
 
-/** What became of versions that were to be deleted, by step. */
+/** Result of deleting versions, by step. */
 export interface VersionDeletion {
-  /** Step 0 counts as deleted and stays. */
+  /** Step 0 counts as deleted but stays. */
   readonly deleted: readonly number[];
   readonly notFound: readonly number[];
-  /** These stay until they are unpinned. */
+  /** Not deleted until they are unpinned. */
   readonly pinned: readonly number[];
-  /** These stay until the job that starts from them has ended. */
+  /** Not deleted until the job that starts from them has ended. */
   readonly inUse: readonly number[];
 }
 
-/** How engines know the adapter of a version: never the same for two versions, deleted ones included. */
+/** Returns the engine's id for a version's adapter: never equal for two versions, including deleted ones. */
 export function adapterId(modelId: string, step: number): string {
   return `${modelId}:${step}`;
 }
 
-/** The steps of a model whose adapters are among these. */
+/** Returns the steps of a model whose adapters are among these. */
 export function stepsAmong(adapterIds: Iterable<string>, modelId: string): ReadonlySet<number> {
   const prefix = adapterId(modelId, 0).slice(0, -1);
   const own = [...adapterIds].filter((id) => id.startsWith(prefix));
   return new Set(own.map((id) => Number(id.slice(prefix.length))));
 }
 
-/** The key that all adapters of a model lie below. */
+/** Returns the common key prefix of a model's adapters. */
 export function adaptersOf(modelId: string): string {
   return `adapters/${modelId}`;
 }
 
-/** The key of the adapter of a version. */
+/** Returns the key of a version's adapter. */
 export function adapterFolderOf(modelId: string, step: number): string {
   return `${adaptersOf(modelId)}/${step}`;
 }
@@ -196,41 +196,41 @@ export interface ModelFilter {
 
 export interface ModelStore {
   /**
-   * Stores the model with its version 0, and with one that was copied for it, in one transaction; throws `conflict`
-   * when the name exists.
+   * Stores the model with its version 0, and optionally a copied version, in one transaction. @throws ServiceError
+   * `conflict` if the name exists
    */
   create(model: TrainedModel, versionZero: ModelVersion, copied?: ModelVersion): Promise<void>;
   find(id: string): Promise<TrainedModel | null>;
   /**
-   * The models with these ids that exist, in any order.
+   * Returns the existing models among these ids, in any order.
    *
    * @param ids at most 100
    */
   findMany(ids: readonly string[]): Promise<readonly TrainedModel[]>;
   findByName(entity: string, project: string, name: string): Promise<TrainedModel | null>;
-  /**
-   * Models of this name, in any project where `project` is null and of any entity where `entity` is: the newest first, at
-   * most `limit`.
-   */
+  /** Returns models of this name, newest first, at most `limit`; null matches any project or entity. */
   findByShortName(
     entity: string | null,
     project: string | null,
     name: string,
     limit: number,
   ): Promise<readonly TrainedModel[]>;
-  /** In the order they came; what is null in the filter lets all through. */
+  /** Returns models in order of creation; null fields of the filter match all. */
   list(filter: ModelFilter, page: PageRequest): Promise<Page<TrainedModel>>;
-  /** Removes the model with its versions, jobs, events, trajectories and metrics; false when there is none. */
+  /**
+   * Deletes the model with its versions, jobs, events, trajectories and metrics. Returns false if there is no such
+   * model.
+   */
   delete(id: string): Promise<boolean>;
-  /** The newest version, deleted ones left out. */
+  /** Returns the newest version that is not deleted. */
   newestVersion(modelId: string): Promise<ModelVersion | null>;
-  /** The greatest step any version ever had, deleted ones included: the next one is one more. */
+  /** Returns the greatest step of any version, including deleted ones; the next version gets the step after it. */
   greatestStep(modelId: string): Promise<number>;
   findVersion(modelId: string, step: number): Promise<ModelVersion | null>;
   listVersions(modelId: string, page: PageRequest): Promise<Page<ModelVersion>>;
   /**
-   * When the versions of these models were made, in one statement: at most `limit`, from behind `after` on, model by model
-   * in an order of the store's own, those of each by step.
+   * Returns the creation times of these models' versions in one statement: at most `limit`, starting after `after`,
+   * grouped by model in any fixed order and then by step.
    *
    * @param modelIds at most 100
    */
@@ -240,62 +240,64 @@ export interface ModelStore {
     limit: number,
   ): Promise<readonly VersionTime[]>;
   /**
-   * Reads the named metrics of live versions in one statement. Versions that do not exist are left out, and so are metrics
-   * that a version lacks.
+   * Reads the named metrics of live versions in one statement. Missing versions and metrics are left out.
    *
    * @param versions at most 300
    */
   findMetrics(versions: readonly VersionKey[], names: readonly string[]): Promise<readonly VersionMetrics[]>;
   /**
-   * Deletes the versions but for those that are pinned, or that a job which has begun and not ended starts from. Step 0 is
-   * never removed from serving: asking for it counts as done and changes nothing.
+   * Deletes the versions, except pinned ones and those from which an active job starts. Deleting step 0 succeeds
+   * without any effect.
    */
   deleteVersions(modelId: string, steps: readonly number[]): Promise<VersionDeletion>;
   /**
-   * Deletes all versions of the model but the newest `keptCount`, the base, what {@link deleteVersions} leaves too, the
-   * steps that are `spared`, and those that other servers than this one use.
+   * Deletes the model's versions, except the newest `keptCount`, the base, those that {@link deleteVersions} keeps,
+   * the `spared` steps, and those that other servers use.
    *
    * @param keptCount at least 1
-   * @returns the steps that are gone
+   * @returns the deleted steps
    */
   deleteOlderVersions(
     modelId: string,
     options: { readonly keptCount: number; readonly spared: ReadonlySet<number>; readonly server: string },
   ): Promise<readonly number[]>;
   /**
-   * Says that a server has requests on a version, until it ends that or loses its lease; one without a lease says nothing.
-   * False where there is no such version any more.
+   * Records that a server serves requests with a version, until it ends the use or its lease expires; does nothing
+   * without a lease. Returns false if the version no longer exists.
    */
   useVersion(version: VersionKey, server: string): Promise<boolean>;
-  /** That there is no such use is no error. */
+  /** Ends a use. No error if there is none. */
   endUse(version: VersionKey, server: string): Promise<void>;
   /**
-   * Adds the model's next version, which jobs then start from.
+   * Adds the model's next version, from which jobs then start.
    *
-   * @param place puts its adapter where it stays, and returns the folder; called once, and again only after a failure. What
-   *   it gets throws where the step is another's by now: to be called just before
-   * @throws ServiceError `not_found` when there is no such model; `conflict` when a job of it has begun and not ended,
-   *   whose version is the next
+   * @param place moves the adapter to its final place and returns the folder; called once, and again only after a
+   * failure. Its argument throws if another version got the step meanwhile, and is to be called just before the move
+   * @throws ServiceError `not_found` if there is no such model; `conflict` if an active job of the model will make the
+   * next version
    */
   addVersion(
     draft: VersionDraft,
     place: (step: number, requireStep: () => Promise<void>) => Promise<string>,
   ): Promise<ModelVersion>;
-  /** Pins a version or unpins it; returns it as it is then, null when there is none. */
+  /** Pins or unpins a version. Returns the updated version; null if there is none. */
   pinVersion(modelId: string, step: number, isPinned: boolean): Promise<ModelVersion | null>;
-  /** The trainer's states of all versions of the model but the newest `keptCount` that have one, deleted ones not counted. */
+  /**
+   * Returns the trainer states of the model's versions, except those of the newest `keptCount` with a state; deleted
+   * versions do not count.
+   */
   oldTrainerStates(modelId: string, keptCount: number): Promise<readonly string[]>;
-  /** Takes these states, which are gone, away from the versions of the model. */
+  /** Removes these deleted states from the versions of the model. */
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
-   * Records the base of versions, of all models over it, of which less was known: those that were made over these files,
-   * and those of which nothing is known, which are taken to be.
+   * Records the full identity of the base for versions of all models over it: versions over these files, and versions
+   * whose base is unknown, which are assumed to be over it.
    *
-   * @returns of how many nothing was known
+   * @returns the number of versions whose base was unknown
    */
   adoptBase(baseModel: string, hashes: BaseHashes): Promise<number>;
-  /** Versions of models over this base that were trained over other weights, at most `limit`. */
+  /** Returns versions of models over this base that were trained over other weights, at most `limit`. */
   versionsOverOthers(baseModel: string, weights: string, limit: number): Promise<readonly ModelVersion[]>;
-  /** Records these weights for all versions of the model that were trained over others; returns their steps. */
+  /** Records these weights for the model's versions that were trained over others; returns their steps. */
   acceptBase(modelId: string, weights: string): Promise<readonly number[]>;
 }

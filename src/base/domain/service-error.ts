@@ -1,17 +1,17 @@
-// The one error that operating code throws on purpose, and the codes it may carry.
-// Status numbers live in http/ alone; a code says what went wrong, not how it is sent.
+// The error that operating code throws on purpose, and its codes. A code says what is wrong; only `api/http` knows
+// status numbers.
 
-/** What went wrong, in words that hold for every transport. */
+/** Kinds of errors, independent of the transport. */
 export type ErrorCode =
-  | "invalid" // the shape, type, range or combination of what was sent is wrong
+  | "invalid" // wrong shape, type, range or combination
   | "unsupported" // well formed, but this model or server cannot do it
   | "unauthorized"
   | "forbidden"
   | "not_found"
   | "conflict"
   | "too_large"
-  | "full" // what is stored of the caller is as much as may be
-  | "too_slow" // it asks for more work than one request may
+  | "full" // the caller has reached a storage quota
+  | "too_slow" // more work than one request may cause
   | "overloaded"
   | "unavailable" // starting, draining, or the engine is down
   | "cancelled"
@@ -19,8 +19,8 @@ export type ErrorCode =
   | "internal";
 
 /**
- * One fault in what a caller sent. `location` names a field as the domain does (`["stopping", "maxTokens"]`), or starts with
- * `body`, `path`, `query` or `header` where HTTP found it; list indices are decimal strings.
+ * A fault in a caller's input. `location` names a field as the domain does (`["stopping", "maxTokens"]`), or starts
+ * with `body`, `path`, `query` or `header` if HTTP found it; list indices are decimal strings.
  */
 export interface Fault {
   readonly location: readonly string[];
@@ -30,8 +30,8 @@ export interface Fault {
 }
 
 /**
- * What of the machine keeps the server from working until it changes. Durable work that meets one waits and loses
- * nothing by it, and callers get its message.
+ * Condition of the machine that blocks work until it changes. Durable work that meets one waits and loses nothing, and
+ * callers get its message.
  */
 export type Obstacle =
   | "full-disk"
@@ -46,18 +46,18 @@ export type Obstacle =
 
 export interface ServiceErrorOptions {
   readonly code: ErrorCode;
-  /** For the caller: what was wrong, the value, the limit, the cure. What the faults say, unless given. */
+  /** For the caller: what is wrong, the value, the limit, the cure. Defaults to the texts of the faults. */
   readonly message?: string;
-  /** Every fault found; empty where the message alone says it. */
+  /** Every fault found; empty if the message says it all. */
   readonly faults?: readonly Fault[];
-  /** For `overloaded` and `unavailable`: when trying again may help. */
+  /** For `overloaded` and `unavailable`: seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number;
   /** For `unavailable`. */
   readonly obstacle?: Obstacle;
   readonly cause?: unknown;
 }
 
-/** An operating error whose message is meant for the caller; its cause goes to the log only. */
+/** An operating error whose message is meant for the caller; its cause goes only to the log. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly faults: readonly Fault[];
@@ -75,24 +75,24 @@ export class ServiceError extends Error {
   }
 }
 
-/** Builds the `not_found` error for a thing of the given kind. */
+/** Returns the `not_found` error for a thing of the given kind. */
 export function notFound(kind: string, id: string): ServiceError {
   return new ServiceError({ code: "not_found", message: `There is no ${kind} ${quoted(id)}.` });
 }
 
-/** Builds an `invalid` error. */
+/** Returns an `invalid` error. */
 export function invalid(message: string): ServiceError {
   return new ServiceError({ code: "invalid", message });
 }
 
-/** A caller's own text as messages repeat it: in quotation marks, and cut where it is long. */
+/** Quotes a caller's text for a message and cuts it if it is long. */
 export function quoted(text: string): string {
   return JSON.stringify(cut(text));
 }
 
 const repeatedLengthMax = 200;
 
-/** A text of at most 200 characters: itself, or its beginning and a sign that it goes on. */
+/** Returns the text, cut after `lengthMax` characters with a sign that it continues. */
 export function cut(text: string, lengthMax = repeatedLengthMax): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }

@@ -12,7 +12,7 @@ const names: Setting = { kind: "list", default: [], about };
 const host: Setting = { kind: "text", default: "here", about };
 const path: Setting = { kind: "text", default: null, about };
 
-test("values are read from JSON and from text alike", () => {
+test("reads values from JSON and from text", () => {
   const cases: readonly (readonly [Setting, unknown, unknown])[] = [
     [port, 3, 3],
     [port, "10", 10],
@@ -29,7 +29,7 @@ test("values are read from JSON and from text alike", () => {
     assert.deepEqual(readSetting("s", setting, given), expected);
 });
 
-test("what does not fit is refused with its name, the value and the limit", () => {
+test("refuses an invalid value with its name, the value and the limit", () => {
   const cases: readonly (readonly [Setting, unknown, RegExp])[] = [
     [port, 11, /^--port is 11; it must be between 0 and 10\.$/],
     [port, "1.5", /a whole number/],
@@ -50,7 +50,7 @@ test("what does not fit is refused with its name, the value and the limit", () =
   }
 });
 
-test("a text with a default is never null, to the compiler either", () => {
+test("a text with a default is never null, also for the compiler", () => {
   const values = defaultsOf({
     host: { kind: "text", default: "here", about },
     path: { kind: "text", default: null, about },
@@ -60,6 +60,6 @@ test("a text with a default is never null, to the compiler either", () => {
   assert.deepEqual([certain, uncertain], ["here", null]);
 });
 
-test("defaults come from the schema", () => {
+test("takes defaults from the schema", () => {
   assert.deepEqual(defaultsOf({ port, names }), { port: 1, names: [] });
 });

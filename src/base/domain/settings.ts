@@ -1,14 +1,14 @@
-// Settings as data: each folder describes its own in one record (default, range, one sentence), and the
-// composition root reads flags, environment and file against them. Knows nothing of where values come from.
+// Settings as data: each folder describes its own in one record (default, range, one sentence), and the composition
+// root reads flags, environment and file by these records. Does not know the sources of values.
 import { unreachable } from "./assert.ts";
 import { invalid, type ServiceError } from "./service-error.ts";
 
-/** What a server runs on. */
+/** The machine on which a server runs. */
 export interface Machine {
   readonly coreCount: number;
-  /** What this process may take of it at most. */
+  /** Memory limit of this process. */
   readonly memoryBytes: number;
-  /** What base models may take of that, where the operator said so. */
+  /** Memory limit of base models, if the operator set one. */
   readonly modelBytes?: number;
 }
 
@@ -16,23 +16,23 @@ export interface Machine {
 export type Setting = SettingValue & {
   /** One sentence for people. */
   readonly about: string;
-  /** Set for the few that most people need, which are shown first. */
+  /** Present for the few settings that most people need, which help texts show first. */
   readonly isEssential?: true;
-  /** Set for a text that nobody is shown, and that may be given as `file:<path>` of a file with it. */
+  /** Present for a text that is never shown. Its value may also be `file:<path>` of a file that holds it. */
   readonly isSecret?: true;
 };
 
-/** `flag` values are true or false; `list` is a list of texts. */
+/** `flag` is true or false; `list` is a list of texts. */
 type SettingValue =
   | {
       readonly kind: "integer" | "number";
       readonly default: number;
       readonly min: number;
       readonly max: number;
-      /** What stands in the place of a zero. */
+      /** Computes the value that 0 stands for. */
       readonly byMachine?: (machine: Machine) => number;
     }
-  /** Where the default is null, null may also be given, and stands for "not set". */
+  /** If the default is null, null is also a valid value and means "not set". */
   | { readonly kind: "text"; readonly default: string | null }
   | { readonly kind: "choice"; readonly default: string; readonly choices: readonly string[] }
   | { readonly kind: "flag"; readonly default: boolean }
@@ -52,23 +52,23 @@ type ValueOf<S extends Setting> = S extends { readonly kind: "integer" | "number
           ? string
           : string | null;
 
-/** The values a schema describes. */
+/** Values that a schema describes. */
 export type SettingsOf<Schema extends SettingsSchema> = {
   readonly [Name in keyof Schema]: ValueOf<Schema[Name]>;
 };
 
-/** The schema's defaults. */
+/** Returns the schema's defaults. */
 export function defaultsOf<Schema extends SettingsSchema>(schema: Schema): SettingsOf<Schema> {
   const values = Object.fromEntries(Object.entries(schema).map(([name, setting]) => [name, setting.default]));
-  // The record is built from the schema's own keys and kinds.
+  // Safe cast: built from the schema's own keys and kinds.
   return values as SettingsOf<Schema>;
 }
 
-/** The settings of one part of the server. */
+/** Settings of one part of the server. */
 export interface Section<Schema extends SettingsSchema, Fixed extends object> {
-  /** Settings that operators set. */
+  /** Settings for operators. */
   readonly schema: Schema;
-  /** Returns the part's settings: defaults and constants, with the given values in their place. */
+  /** Returns the part's settings: defaults and constants, overridden by the given values. */
   with(given?: Partial<SettingsOf<Schema> & Fixed>): SettingsOf<Schema> & Readonly<Fixed>;
 }
 
@@ -76,10 +76,10 @@ export interface Section<Schema extends SettingsSchema, Fixed extends object> {
 export type SettingsIn<S extends Section<SettingsSchema, object>> = ReturnType<S["with"]>;
 
 /**
- * Makes a section.
+ * Creates a section.
  *
- * @param fixed constants, which only embedders and tests replace
- * @param following returns settings that follow from those
+ * @param fixed constants, which only embedders and tests override
+ * @param following derives further settings from those
  */
 export function section<
   Schema extends SettingsSchema,
@@ -87,7 +87,7 @@ export function section<
   Following extends object = object,
 >(
   schema: Schema,
-  // Nothing is a value of any type without members, which the defaults of the type parameters are.
+  // Safe cast: the default type parameter has no members.
   fixed: Fixed = {} as Fixed,
   following: (set: SettingsOf<Schema> & Fixed) => Following = () => ({}) as Following,
 ): Section<Schema, Fixed & Following> {
@@ -104,8 +104,8 @@ export function section<
 /**
  * Checks one value, given as parsed JSON or as text, against its setting.
  *
- * @param name how the value was named where it was given, for the message
- * @throws ServiceError `invalid`: what was wrong, the value, the limit
+ * @param name the value's name in its source, for the message
+ * @throws ServiceError `invalid`: what is wrong, the value, the limit
  */
 export function readSetting(
   name: string,

@@ -29,7 +29,7 @@ const defaults: TrainingConfig = {
   weightDecay: null,
 };
 
-test("what is not given, or null, takes its default; those of PPO are tighter", () => {
+test("applies defaults to absent and null options, with tighter clipping for PPO", () => {
   const nulls = Object.fromEntries(Object.keys(defaults).map((field) => [field, null]));
   assert.deepEqual(resolveTrainingConfig({}), defaults);
   assert.deepEqual(resolveTrainingConfig(nulls), defaults);
@@ -42,7 +42,7 @@ test("what is not given, or null, takes its default; those of PPO are tighter", 
   });
 });
 
-test("what is given holds, field by field", () => {
+test("keeps every given option", () => {
   const given: TrainingConfig = {
     advantageBalance: -0.5,
     allowTrainingWithoutLogprobs: true,

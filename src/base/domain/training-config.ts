@@ -1,4 +1,4 @@
-// The options of a reinforcement learning job, with defaults and ranges. Formulas are in training/.
+// Options of a reinforcement learning job, with defaults and ranges. Formulas are in train/trainer/losses.
 
 import type { BasePrecision } from "./trainer/base-precision.ts";
 
@@ -8,70 +8,70 @@ export type ImportanceSamplingLevel = (typeof importanceSamplingLevels)[number];
 export const klPenaltySources = ["current_learner", "sample"] as const;
 export type KlPenaltySource = (typeof klPenaltySources)[number];
 
-/** The configuration as it takes effect; nulls were replaced by defaults. */
+/** Effective configuration; nulls are replaced by defaults. */
 export interface TrainingConfig {
-  /** [-1, 1]; positive shrinks negative advantages, negative shrinks positive ones. */
+  /** [-1, 1]; positive values shrink negative advantages, negative values shrink positive ones. */
   readonly advantageBalance: number;
-  /** Whether assistant messages train beside Choices; see trajectories/. */
+  /** True if assistant messages without recorded tokens train as well; see train/trajectories. */
   readonly allowTrainingWithoutLogprobs: boolean;
-  /** Of the products with the base model's weights; null leaves it to the server. */
+  /** Precision of products with the base model's weights; null lets the server choose. */
   readonly basePrecision: BasePrecision | null;
-  /** At least 1: the sequences of one optimizer step; null where `stepCount` or the server says. */
+  /** At least 1: sequences in one optimizer step; null to follow `stepCount` or the server. */
   readonly batchSize: number | null;
   /** At least 0: the lower clip bound is 1 - epsilon. */
   readonly epsilon: number;
   /** At least 0: the upper clip bound is 1 + epsilonHigh. */
   readonly epsilonHigh: number;
-  /** At least 0: gradients are scaled down to this norm, 0 never scales; null leaves it to the server. */
+  /** At least 0: gradients are clipped to this norm, 0 disables clipping; null lets the server choose. */
   readonly gradientNormMax: number | null;
   readonly importanceSamplingLevel: ImportanceSamplingLevel;
   /** At least 0; 0 is off. */
   readonly k2Tau: number;
-  /**
-   * At least 0, in units of normalised advantage per nat: how much a token that the base model finds unlikely loses; 0
-   * is off.
-   */
+  /** At least 0, in normalised advantage per nat: penalty on tokens that the base model finds unlikely; 0 is off. */
   readonly klPenaltyCoefficient: number;
   /**
-   * Whose log-probabilities the penalty compares with the base model's: the current ones, or those of the policy that
+   * Policy whose log-probabilities the penalty compares with the base model's: the current one, or the one that
    * sampled.
    */
   readonly klPenaltySource: KlPenaltySource;
   /**
-   * At least 0, in nats a token: a job that moves its policy further makes no version; 0 is off, null leaves it to the
-   * server.
+   * At least 0, in nats per token: a job whose policy moves further publishes no version. 0 is off, null lets the
+   * server choose.
    */
   readonly klUpdateMax: number | null;
   /** Above 0. */
   readonly learningRate: number;
-  /** At least 0: a step's learning rate is multiplied by the number of its sequences to this power. */
+  /** At least 0: a step's learning rate is multiplied by its number of sequences to this power. */
   readonly learningRatePower: number;
   readonly maskProbRatio: boolean;
-  /** Caps every importance ratio; 0 is off. */
+  /** Upper bound of every importance ratio; 0 is off. */
   readonly maxNegativeAdvantageImportanceSamplingWeight: number;
-  /** At least 2: the longest sequence that trains; null leaves it to the server. */
+  /** At least 2: maximum length of a sequence that trains; null lets the server choose. */
   readonly packedSequenceLength: number | null;
-  /** At least 1: how often the job trains on each sequence. */
+  /** At least 1: passes over each sequence. */
   readonly passCount: number;
-  /** True clips as PPO does, false as CISPO does. */
+  /** True to clip as PPO does, false as CISPO does. */
   readonly ppo: boolean;
   readonly precalculateLogprobs: boolean;
   readonly scaleRewards: boolean;
-  /** At least 1: into how many optimizer steps a pass is divided, evenly; null where `batchSize` or the server says. */
+  /** At least 1: optimizer steps in a pass, of equal size; null to follow `batchSize` or the server. */
   readonly stepCount: number | null;
   /**
-   * At least 0; 0 is off. Where log-probabilities are computed before the first step, tokens count by how much likelier they
-   * are than the recorded ones say, up to this much.
+   * At least 0; 0 is off. Tokens are weighted by the ratio of their probability before the first step to the recorded
+   * one, up to this bound.
    */
   readonly truncatedImportanceSampling: number;
-  /** At least 0, of AdamW; null leaves it to the server. */
+  /** At least 0: weight decay of AdamW; null lets the server choose. */
   readonly weightDecay: number | null;
 }
 
-/** What a request may give; null and absent mean the default. */
+/** Options of a request; null or absent means the default. */
 export type TrainingConfigInput = { readonly [Field in keyof TrainingConfig]?: TrainingConfig[Field] | null };
 
-/** CISPO clips to [0, 5] by default; PPO to [0.8, 1.2], its upper bound following the lower. */
+/**
+ * Returns the effective configuration. CISPO clips to [0, 5] by default; PPO to [0.8, 1.2], with the upper bound
+ * following the lower.
+ */
 export function resolveTrainingConfig(input: TrainingConfigInput): TrainingConfig {
   const ppo = input.ppo ?? false;
   const epsilon = input.epsilon ?? (ppo ? 0.2 : 1.0);

@@ -1,5 +1,5 @@
-// What a policy did and how it was judged, as recorded by clients and sent back for training.
-// Unknown keys are kept, since clients add their own.
+// Trajectories: a policy's actions with their rewards, as clients record them and send them back for training. Unknown
+// keys are kept, because clients add their own.
 import type { Page, PageRequest, NumberedPage, NumberedPageRequest } from "./page.ts";
 import type { Json, JsonObject } from "./text/json.ts";
 import type {
@@ -9,28 +9,28 @@ import type {
   TrajectoryOutline,
 } from "./summaries/trajectory-outline.ts";
 
-/** One message of a conversation, in the API's own spelling; unknown keys pass through. */
+/** One message of a conversation, in the API's spelling; unknown keys pass through. */
 export type MessageRecord = { readonly role: string } & JsonObject;
 
 /**
- * A reply recorded from the chat endpoint, in the API's own spelling (`finish_reason`, `message`, `logprobs`,
- * `token_ids`, `prompt_token_ids`, ...).
+ * A reply recorded from the chat endpoint, in the API's spelling (`finish_reason`, `message`, `logprobs`, `token_ids`,
+ * `prompt_token_ids`, ...).
  */
 export type ChoiceRecord = { readonly finish_reason: Json; readonly message: JsonObject } & JsonObject;
 
 export type HistoryItem = MessageRecord | ChoiceRecord;
 
-/** True for an item as a chat answered it, with `message` and `finish_reason`; a message has its role at the top. */
+/** True for a reply of the chat endpoint, with `message` and `finish_reason`; a message has its role at the top. */
 function isChoiceRecord(item: HistoryItem): item is ChoiceRecord {
   return typeof item["message"] === "object" && item["message"] !== null && "finish_reason" in item;
 }
 
-/** Fields of a Choice that say which tokens it is. */
+/** Fields of a Choice that identify its tokens. */
 const tokenFields = ["token_ids", "prompt_token_ids", "logprobs"] as const;
 
 /**
- * Returns the item as a Choice; null for a message. An assistant message that carries its tokens is a Choice too: client
- * libraries write them on the message, or move them from the Choice to its message.
+ * Returns the item as a Choice; null for a message. An assistant message with tokens is a Choice too, because client
+ * libraries write tokens on the message or move them there from the Choice.
  */
 export function asChoice(item: HistoryItem): ChoiceRecord | null {
   if (!isChoiceRecord(item)) {
@@ -44,7 +44,7 @@ export function asChoice(item: HistoryItem): ChoiceRecord | null {
   return { ...item, ...(Object.fromEntries(lifted) as JsonObject) };
 }
 
-/** Returns the message without its tokens, as mere context. */
+/** Returns the message without its tokens, as context that does not train. */
 export function withoutTokens(message: MessageRecord): MessageRecord {
   const rest = Object.entries(message).filter(([name]) => !(tokenFields as readonly string[]).includes(name));
   return { ...Object.fromEntries(rest), role: message.role };
@@ -54,7 +54,7 @@ function carriesTokens(record: JsonObject): boolean {
   return tokenFields.some((name) => isGiven(record[name]));
 }
 
-/** False for what says nothing: null, an empty list, log-probabilities without entries. */
+/** False for an empty value: null, an empty list, log-probabilities without entries. */
 function isGiven(value: Json | undefined): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.length > 0;
@@ -71,19 +71,19 @@ export interface Trajectory extends History {
   readonly reward: number;
   readonly initialPolicyVersion: number | null;
   readonly finalPolicyVersion: number | null;
-  /** Numbers, booleans as 0 or 1 when averaged. */
+  /** Numbers; booleans count as 0 or 1 in averages. */
   readonly metrics: Readonly<Record<string, number | boolean>>;
   readonly metadata: JsonObject;
   readonly logs: readonly Json[];
-  /** ISO 8601; null when the client sent none. */
+  /** ISO 8601; null if the client sent none. */
   readonly startTime: string | null;
-  /** Every key that the interface does not name, as sent. */
+  /** Keys that the interface does not name, as sent. */
   readonly extra: JsonObject;
 }
 
 export interface TrajectoryGroup {
   readonly trajectories: readonly Trajectory[];
-  /** Rollouts that raised; they count in the exception rate only. */
+  /** Rollouts that raised an exception; they count only in the exception rate. */
   readonly exceptions: readonly JsonObject[];
   readonly metadata: JsonObject;
   readonly metrics: Readonly<Record<string, number | boolean>>;
@@ -91,7 +91,7 @@ export interface TrajectoryGroup {
   readonly extra: JsonObject;
 }
 
-/** Trajectories logged under a split at a step of a model: all but the trajectories, which are read on demand. */
+/** Trajectories logged under a split at a step of a model. The trajectories themselves are read on demand. */
 export interface TrajectoryLog {
   readonly id: string;
   readonly modelId: string;
@@ -100,62 +100,62 @@ export interface TrajectoryLog {
   readonly recordedAt: Date;
   readonly metrics: Metrics;
   readonly groupCount: number;
-  /** Of the groups, as stored. */
+  /** Size of the groups, as stored. */
   readonly contentBytes: number;
 }
 
-/** A log to be stored, whose metrics depend on what was logged before it. */
+/** A log to store, whose metrics depend on earlier logs. */
 export interface TrajectoryLogDraft extends Pick<
   TrajectoryLog,
   "id" | "modelId" | "split" | "step" | "recordedAt"
 > {
-  /** The groups, a folded line of JSON each; read once or more often. */
+  /** Groups as folded JSON lines, one each; may be read more than once. */
   readonly lines: Iterable<string>;
-  /** Of the trajectories in the groups, in order; read once. */
+  /** Summaries of the trajectories in the groups, in order; read once. */
   readonly outlines: Iterable<TrajectoryOutline>;
   readonly groupCount: number;
   /** Every scenario that the groups name. */
   readonly scenarioIds: readonly string[];
 }
 
-/** What a model's logs came to before one more. */
+/** State of a model's logs before the next one. */
 export interface EarlierLogs {
-  /** Of the newest log in any split, with its running sums; empty when the log is the first. */
+  /** Metrics of the newest log in any split, with its running sums; empty before the first log. */
   readonly metrics: Metrics;
-  /** How many different scenarios the model has seen, those of the new log included. */
+  /** Number of distinct scenarios of the model, including the new log. */
   readonly scenarioCount: number;
 }
 
-/** Logs of one split at one version, added up. */
+/** Combined logs of one split at one version. */
 export interface CombinedLogs {
-  /** Kept with the newest of them, to add the next one to. */
+  /** Stored with the newest log, to add the next one to. */
   readonly tally: JsonObject;
-  /** Laid over the version's metrics, after those of the newest log. */
+  /** Override the version's metrics, after those of the newest log. */
   readonly metrics: Metrics;
 }
 
 export type Metrics = Readonly<Record<string, number>>;
 
-/** Which logs of a model; what is left out, or null, lets all through. */
+/** Filter of a model's logs; absent and null fields match all. */
 export interface TrajectoryLogFilter {
   readonly split: string | null;
   readonly step?: number | null;
-  /** Recorded then or later. */
+  /** Earliest recording time, inclusive. */
   readonly recordedFrom?: Date | null;
-  /** Recorded before. */
+  /** Latest recording time, exclusive. */
   readonly recordedBefore?: Date | null;
 }
 
 export interface TrajectoryStore {
   /**
-   * Stores a log and lays its metrics over those of the version `log.step`, in one transaction. Logs of one model go one
-   * after another, whichever process they come from, so that no running sum is lost.
+   * Stores a log and merges its metrics into those of the version `log.step`, in one transaction. Logs of one model
+   * are appended one at a time across processes, so no running sum is lost.
    *
-   * @param measure gives the log's metrics; pure, since the store may call it more than once
-   * @param combine adds the log to the tally of earlier logs under its split and step, null where there are none; pure. The
-   *   version gets the log's own metrics without it
+   * @param measure returns the log's metrics; pure, because the store may call it again
+   * @param combine adds the log to the tally of earlier logs of its split and step, null if there are none; pure.
+   * Without it, the version gets the log's own metrics
    * @returns the log's metrics
-   * @throws ServiceError `not_found` when there is no such model
+   * @throws ServiceError `not_found` if there is no such model
    */
   append(
     log: TrajectoryLogDraft,
@@ -163,27 +163,27 @@ export interface TrajectoryStore {
     combine?: (earlier: JsonObject | null) => CombinedLogs,
   ): Promise<Metrics>;
   find(logId: string): Promise<TrajectoryLog | null>;
-  /** In the order they came. The bytes of a page are those of the headers. */
+  /** Returns logs in order of creation. A page's bytes are those of the headers. */
   list(modelId: string, filter: TrajectoryLogFilter, page: PageRequest): Promise<Page<TrajectoryLog>>;
   /**
-   * What was logged: each group as the folded line of JSON it is stored as, one part in memory at a time; null when there
-   * is no such log. Reading throws `not_found` when the log goes meanwhile, rather than end early.
+   * Returns the logged groups as stored: one folded JSON line each, with one part in memory at a time; null if there
+   * is no such log. Reading throws `not_found` if the log is deleted meanwhile.
    *
-   * @param from how many parts of the stored lines are left out; 0 unless given
+   * @param from number of stored parts to skip; 0 by default
    */
   lines(logId: string, from?: number): Promise<AsyncIterable<string> | null>;
-  /** Of the model's trajectories, those of its jobs included, by their numbers. */
+  /** Returns summaries of the model's trajectories, including those of its jobs, by number. */
   listOutlines(
     modelId: string,
     filter: OutlineFilter,
     page: NumberedPageRequest,
   ): Promise<NumberedPage<ListedOutline>>;
-  /** The one of this number; null where the model has none. */
+  /** Returns the summary with this number; null if the model has none. */
   findOutline(modelId: string, number: number): Promise<ListedOutline | null>;
   /**
-   * How many trajectories there are, the most first; at most a hundred kinds.
+   * Counts trajectories by source and split, most frequent first; at most a hundred rows.
    *
-   * @param step of the version they were logged at; null for all
+   * @param step only those logged at this version; null for all
    */
   countOutlines(modelId: string, step: number | null): Promise<readonly OutlineCount[]>;
 }

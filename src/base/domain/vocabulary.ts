@@ -1,14 +1,14 @@
-// What the tokens of a model stand for, packed so that it travels between processes and threads. Whoever has a tokenizer
-// makes it; the engine's constraints read it.
+// Bytes of a model's tokens, packed for transfer between processes and threads. Made by the holder of the tokenizer;
+// read by the engine's constraints.
 
 export interface TokenVocabulary {
-  /** The bytes of all tokens, one token after the other. */
+  /** Bytes of all tokens, concatenated. */
   readonly bytes: Uint8Array;
-  /** By token id, where its bytes end; tokens that mark structure and ids without a token have none. */
+  /** End offset of each token's bytes, by id. Structural tokens and unused ids are empty. */
   readonly ends: Uint32Array;
 }
 
-/** Packs the bytes of each id; null for one that has none. */
+/** Packs the bytes of each id; null for an id without bytes. */
 export function packVocabulary(tokens: readonly (Uint8Array | null)[]): TokenVocabulary {
   const ends = new Uint32Array(tokens.length);
   let size = 0;
@@ -21,7 +21,7 @@ export function packVocabulary(tokens: readonly (Uint8Array | null)[]): TokenVoc
   return { bytes, ends };
 }
 
-/** The bytes of each id, views of the packed ones; null for one that has none. */
+/** Returns views of the packed bytes of each id; null for an id without bytes. */
 export function unpackVocabulary({ bytes, ends }: TokenVocabulary): readonly (Uint8Array | null)[] {
   return Array.from(ends, (end, id) => {
     const start = id === 0 ? 0 : ends[id - 1];
