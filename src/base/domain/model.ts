@@ -6,7 +6,7 @@ export interface BaseModel {
   readonly name: string;
   readonly folder: string;
   readonly engine: BaseEngine;
-  /** `off` if tool calls are parsed from answers only on the operator's request, whatever format the template uses. */
+  /** `off` if tool calls are parsed from answers only on the operator's request, for any template format. */
   readonly toolCalls?: "off";
   /** License noted when the model was added; absent if none was. */
   readonly license?: string | null;
