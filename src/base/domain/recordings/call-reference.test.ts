@@ -1,11 +1,11 @@
-// References of calls and their choices, made and read.
+// Writing and reading references of calls and their choices.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callReference, readCallReference } from "./call-reference.ts";
 
 const key = { projectId: "acme/games", requestId: "0192d3a4-0000-7000-8000-000000000000" };
 
-test("what is made of a completion or one of its choices is read as that", () => {
+test("reads back the reference of a completion and of one of its choices", () => {
   assert.equal(callReference(key), `hone:///acme/games/call/${key.requestId}`);
   assert.equal(
     callReference({ ...key, requestId: "a/b c:(é)%" }, 12),
@@ -20,7 +20,7 @@ test("what is made of a completion or one of its choices is read as that", () =>
       });
 });
 
-test("every scheme is read, and what is behind a choice is of it", () => {
+test("reads references of any scheme, with a choice after the call", () => {
   for (const reference of [
     "weave:///acme/games/call/r1",
     "<scheme>:///acme/games/call/r1",
@@ -32,7 +32,7 @@ test("every scheme is read, and what is behind a choice is of it", () => {
   assert.equal(readCallReference("hone:///acme/games/call/r1/attr/choices/index/3/attr/message")?.choice, 3);
 });
 
-test("what names no call is none", () => {
+test("returns null for references that name no call", () => {
   for (const reference of [
     "",
     "r1",

@@ -1,15 +1,15 @@
-// References of calls, which is what feedback on a completion names: `<scheme>:///<entity>/<project>/call/<request id>`, and
-// with `/attr/choices/index/<i>` behind it one of several choices. Made and read here alone; the grammar of all references
-// is that of feedback/.
+// References of calls, by which feedback names a completion: `<scheme>:///<entity>/<project>/call/<request id>`, with
+// `/attr/choices/index/<i>` appended for one of several choices. Only this module writes and reads them; the grammar
+// of all references is in judge/feedback.
 import { parseProjectId } from "../project.ts";
 import type { CompletionKey } from "./completion-key.ts";
 
-/** Of the references that this server makes; it reads any. */
+/** Scheme of references that this server writes; it reads any. */
 const scheme = "hone";
 
 /** A completion, or one of its choices. */
 export interface CompletionPart extends CompletionKey {
-  /** Index of the choice; null for the whole. */
+  /** Index of the choice; null for the whole completion. */
   readonly choice: number | null;
 }
 
@@ -18,10 +18,10 @@ export function callReference({ projectId, requestId }: CompletionKey, choice: n
   return `${scheme}:///${projectId}/call/${callIdOf(requestId)}${part}`;
 }
 
-/** A request's id as references have it: all but letters, digits and `_.-~` are percent-encoded. */
+/** Encodes a request's id for references: percent-encodes everything but letters, digits and `_.-~`. */
 export function callIdOf(requestId: string): string {
   if (/^[\w.~-]*$/.test(requestId)) return requestId;
-  // The two halves of a character apart have no encoding; others stand in their place.
+  // Unpaired surrogates have no encoding; `Buffer` replaces them.
   return encodeURIComponent(Buffer.from(requestId).toString()).replaceAll(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -32,9 +32,9 @@ const callPattern = /^[^:/]+:\/\/\/([^/]+\/[^/]+)\/call\/([^/]+)(\/.*)?$/s;
 const choicePattern = /^\/attr\/choices\/index\/(\d{1,9})(?:\/|$)/;
 
 /**
- * What a reference names.
+ * Parses a reference.
  *
- * @returns null for what is no reference of a call
+ * @returns null unless it is a reference of a call
  */
 export function readCallReference(reference: string): CompletionPart | null {
   const match = callPattern.exec(reference);
@@ -46,7 +46,7 @@ export function readCallReference(reference: string): CompletionPart | null {
   return { projectId, requestId, choice: choice === undefined ? null : Number(choice) };
 }
 
-/** Null if a percent sign encodes nothing. */
+/** Returns null for a malformed percent-encoding. */
 export function percentDecoded(text: string): string | null {
   if (!text.includes("%")) return text;
   try {

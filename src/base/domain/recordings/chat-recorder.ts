@@ -1,17 +1,17 @@
-// The contract between chat, which answers, and whoever records what it answers. Recording has nothing to do with an answer:
-// nothing here throws, and nothing takes long.
+// Contract between chat and the recorder of its answers. Recording must not affect an answer: nothing here throws or
+// takes long.
 import type { Caller } from "../access.ts";
 import type { ChatDelta, ChatRequest, ChatUsage } from "../chat.ts";
 import type { CompletionKey } from "./completion-key.ts";
 import type { CompletionOutline, RecordedSampling } from "./recorded-completion.ts";
 
 export interface ChatRecorder {
-  /** Whether what a trained model answers is recorded. */
+  /** True if the answers to this request are recorded. */
   records(request: Pick<ChatRequest, "recording">): boolean;
   begin(answered: AnsweredRequest): ChatRecording;
 }
 
-/** A request that is being answered, with what became of it. */
+/** A request in progress, with its result. */
 export interface AnsweredRequest {
   readonly request: ChatRequest;
   readonly caller: Caller;
@@ -22,10 +22,10 @@ export interface AnsweredRequest {
   readonly startedAt: Date;
 }
 
-/** One answer while it is recorded; one that is left before its end is not. */
+/** Recording of one answer; an answer that is abandoned before its end is not recorded. */
 export interface ChatRecording {
   readonly key: CompletionKey;
   add(deltas: readonly ChatDelta[]): void;
-  /** Resolves when it is on disk, or where that takes so long that an answer should not wait for it; returns whether it is. */
+  /** Resolves once the recording is on disk, or after a short timeout; returns true if it is on disk. */
   end(usage: ChatUsage): Promise<boolean>;
 }

@@ -1,16 +1,16 @@
-// As what a completion is recorded, and what a request says of that.
+// Key of a recorded completion, and a request's choice about its recording.
 
-/** What names a recorded completion; a reference of a call has both (`call-reference`). */
+/** Key of a recorded completion; a reference of a call holds both parts (`call-reference`). */
 export interface CompletionKey {
   /** `<entity>/<project>` of its model. */
   readonly projectId: string;
-  /** Without the `chatcmpl-` prefix; one that is used again stands for its newest completion. */
+  /** Without the `chatcmpl-` prefix; a reused id names its newest completion. */
   readonly requestId: string;
 }
 
-/** What a request says of its own recording. */
+/** A request's choice about its own recording. */
 export interface RecordingWish {
-  /** False: it is not to be recorded; null: the request did not say. */
+  /** False to prevent recording; null if the request does not say. */
   readonly isWanted: boolean | null;
   readonly metadata: Readonly<Record<string, string>>;
 }

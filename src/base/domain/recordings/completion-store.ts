@@ -1,24 +1,24 @@
-// Where recorded completions are kept.
+// Contract of the store of recorded completions.
 import type { FeedbackRecord } from "../feedback.ts";
 import type { NumberedPage, NumberedPageRequest } from "../page.ts";
 import type { CompletionKey } from "./completion-key.ts";
 import type { CompletionContent, CompletionOutline, RecordedCompletion } from "./recorded-completion.ts";
 
-/** Which recorded completions; what is null lets all through. */
+/** Filter of recorded completions; null fields match all. */
 export interface CompletionFilter {
   readonly entity: string | null;
   readonly projectId: string | null;
   readonly modelId: string | null;
   readonly step: number | null;
   readonly requestId: string | null;
-  /** Ended then or later. */
+  /** Earliest end, inclusive. */
   readonly endedFrom: Date | null;
-  /** Ended before. */
+  /** Latest end, exclusive. */
   readonly endedBefore: Date | null;
   readonly feedback: FeedbackWish | null;
 }
 
-/** Whether there is feedback on a completion or one of its choices, in its project: any, none, or of a type. */
+/** Filter by feedback in the completion's project on it or one of its choices: any, none, or one type. */
 export type FeedbackWish =
   | { readonly kind: "any" | "none" }
   | { readonly kind: "type"; readonly type: string };
@@ -29,13 +29,13 @@ export type CallFeedback = Pick<
   "id" | "feedbackType" | "vendorRef" | "vendorUserId" | "createdAt"
 >;
 
-/** An outline as it is listed. */
+/** A summary as listed. */
 export interface ListedCompletion extends CompletionOutline {
-  /** Its place among all: greater than that of every one that was stored before. */
+  /** Number in storage order; each stored completion gets a greater one. */
   readonly number: number;
-  /** Of what is stored of it alone, without what it shares with others. */
+  /** Bytes that only this completion uses, without shared content. */
   readonly byteCount: number;
-  /** Whether its content was stored, which one of more bytes than the limit lacks. */
+  /** False if the content was not stored because it exceeds the limit. */
   readonly isWhole: boolean;
 }
 
@@ -45,25 +45,25 @@ export interface StoredCompletion extends ListedCompletion {
 
 export interface CompletionStore {
   /**
-   * Stores them in one transaction, in order; each takes the place of the one of its key. Those whose model is gone are
-   * left out: it was deleted while they were answered.
+   * Stores completions in one transaction, in order; each replaces the one with its key. Leaves out those whose model
+   * was deleted meanwhile.
    *
    * @returns how many were stored
    */
   add(completions: readonly RecordedCompletion[]): Promise<number>;
   find(key: CompletionKey): Promise<StoredCompletion | null>;
   /**
-   * What lists say of those that are there, in any order.
+   * Returns the summaries of existing completions among these keys, in any order.
    *
    * @param keys at most 100
    */
   findOutlines(keys: readonly CompletionKey[]): Promise<readonly ListedCompletion[]>;
-  /** In the order they were stored. */
+  /** Returns completions in storage order. */
   list(filter: CompletionFilter, page: NumberedPageRequest): Promise<NumberedPage<ListedCompletion>>;
-  /** What its project says of a completion, recorded or not: the oldest first, at most `limit`. */
+  /** Returns feedback on a call in its project, oldest first, at most `limit`; the completion need not be recorded. */
   feedbackOn(key: CompletionKey, limit: number): Promise<readonly CallFeedback[]>;
-  /** False when there is none. */
+  /** Returns false if there is none. */
   delete(key: CompletionKey): Promise<boolean>;
-  /** Deletes all of a model, a few at a time. */
+  /** Deletes all completions of a model, in small batches. */
   deleteOfModel(modelId: string): Promise<void>;
 }

@@ -1,39 +1,39 @@
-// Chat completions of trained models as they are recorded: what was asked, with which tokens it was answered, by which
-// version of which model. Feedback names them, and training learns from the two.
+// Recorded chat completions of trained models: the request, the tokens of the answer, and the version that answered.
+// Feedback names them, and training learns from both.
 import type { ChatFinish, ChatPrompt, ChatUsage, TokenPrompt } from "../chat.ts";
 import type { SamplingParameters } from "../sampling.ts";
 import type { CompletionKey } from "./completion-key.ts";
 
-/** What lists say of a recorded completion; small, whatever its size. */
+/** Summary of a recorded completion for lists; always small. */
 export interface CompletionOutline extends CompletionKey {
   readonly modelId: string;
-  /** The version that answered. */
+  /** Version that answered. */
   readonly step: number;
-  /** The name that was asked for. */
+  /** Requested name. */
   readonly model: string;
-  /** Names base, version and engine build. */
+  /** Identifies base, version and engine build. */
   readonly fingerprint: string;
-  /** The owner of the key that asked. */
+  /** Owner of the key that sent the request. */
   readonly owner: string;
   readonly startedAt: Date;
-  /** When the last token was there; lists go by when they were stored, which is right behind. */
+  /** Time of the last token. Lists are ordered by storage, which follows shortly after. */
   readonly endedAt: Date;
   readonly usage: ChatUsage;
-  /** Equal for prompts of the same tokens: hex SHA-256 of these, as 32-bit integers, the low byte first. */
+  /** Equal for prompts with the same tokens: hex SHA-256 of the ids as little-endian 32-bit integers. */
   readonly promptHash: string;
-  /** Why each choice ended. */
+  /** Finish reason of each choice. */
   readonly finishReasons: readonly ChatFinish["reason"][];
   readonly hasLogprobs: boolean;
-  /** How the last message of a user begins, or the prompt's text; empty where there is none. */
+  /** Beginning of the last user message, or of the prompt's text; empty if there is none. */
   readonly promptText: string;
-  /** How the first choice begins. */
+  /** Beginning of the first choice. */
   readonly answerText: string;
-  /** What the request said of itself. */
+  /** Metadata that the request set. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 export interface RecordedCompletion extends CompletionOutline {
-  /** Null of one that is larger than recordings may be. */
+  /** Null if the content exceeds the limit of recordings. */
   readonly content: CompletionContent | null;
 }
 
@@ -45,10 +45,10 @@ export interface CompletionContent {
   readonly choices: readonly RecordedChoice[];
 }
 
-/** As it was asked; of one that came as tokens, these are the prompt's tokens. */
+/** The prompt as requested; for a prompt of tokens, `promptTokenIds` holds them. */
 export type RecordedPrompt = Exclude<ChatPrompt, TokenPrompt> | Omit<TokenPrompt, "tokenIds">;
 
-/** How the choices were drawn, every default resolved, and what ended them. */
+/** Sampling parameters with every default resolved, and stop conditions. */
 export interface RecordedSampling extends Pick<
   SamplingParameters,
   | "temperature"
@@ -64,35 +64,35 @@ export interface RecordedSampling extends Pick<
   readonly maxTokens: number;
   readonly minTokens: number;
   readonly stop: readonly string[];
-  /** Whether a search found them, rather than draws. */
+  /** True for beam search instead of sampling. */
   readonly isSearched: boolean;
-  /** Whether something else held the tokens that might come: a constraint, a bias, forbidden words, a processor. */
+  /** True if something else restricted the tokens: a constraint, a bias, bad words, a processor. */
   readonly isHeld: boolean;
 }
 
 export interface RecordedChoice {
   readonly text: string;
-  /** Empty where the model did not think, or the request did not want to see it. */
+  /** Empty if the model did not think, or the request hid its reasoning. */
   readonly reasoning: string;
   readonly toolCalls: readonly RecordedCall[];
   readonly finish: ChatFinish;
   readonly tokenIds: readonly number[];
-  /** One of each token; null where the request wanted none. */
+  /** One entry per token; null if not requested. */
   readonly logprobs: readonly TokenRecord[] | null;
 }
 
 export interface TokenRecord {
   /** Natural logarithm of the raw probability, as in `GeneratedToken`. */
   readonly logprob: number;
-  /** What the token adds to the answer's text, in UTF-8. */
+  /** Bytes that the token adds to the answer's text, in UTF-8. */
   readonly bytes: readonly number[];
 }
 
 export interface RecordedCall {
   readonly id: string;
   readonly name: string;
-  /** The arguments' JSON text, or the text that the tool takes. */
+  /** JSON of the arguments, or the text that the tool takes. */
   readonly argumentsText: string;
-  /** Of a call of a tool that takes a text. */
+  /** True for a tool that takes a text. */
   readonly isText: boolean;
 }
