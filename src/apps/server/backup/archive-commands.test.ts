@@ -135,7 +135,7 @@ test("restores a backup with adapters and every row into another folder", async 
   });
   await assert.rejects(backup(join(data, "copy"), { data }, watching), {
     code: "invalid",
-    message: /lies in the data folder/,
+    message: /is inside the data folder/,
   });
 });
 
