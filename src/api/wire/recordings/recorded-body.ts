@@ -120,7 +120,7 @@ function* logprobsText(
   yield "]}}";
 }
 
-/** Returns the request's fields about its prompt. */
+/** Returns the prompt options of the request. */
 function promptBody(prompt: RecordedPrompt | null): object {
   const conversation = prompt?.kind === "conversation" ? prompt : null;
   return {

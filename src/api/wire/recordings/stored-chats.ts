@@ -1,4 +1,4 @@
-// Recorded completions in lists: OpenAI's stored chat completions, with this server's own fields.
+// Recorded completions in lists: OpenAI's stored chat completions, with the data that this server records of each.
 import { Type, type Static } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
@@ -105,8 +105,8 @@ function feedbackIn(text: string): CompletionFilter["feedback"] {
   return text === "any" || text === "none" ? { kind: text } : { kind: "type", type: text };
 }
 
-/** Fields of every response about a recorded completion. */
-export const outline = answerOf<ListedCompletion>()(null, {
+/** Fields of every answer about a recorded completion. */
+export const summaryAnswer = answerOf<ListedCompletion>()(null, {
   id: [
     Type.String({ description: "Id of the answer: `chatcmpl-` and the request's id." }),
     ({ requestId }) => `chatcmpl-${requestId}`,

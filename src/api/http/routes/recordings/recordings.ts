@@ -166,7 +166,7 @@ async function versionIn(
   );
 }
 
-/** @throws ServiceError `invalid` for a malformed project, `forbidden` for another entity's */
+/** @throws ServiceError `invalid` for an invalid project name, `forbidden` for another entity's */
 function reachProject(caller: Caller, project: string): void {
   const parsed = parseProjectId(project);
   if (parsed === null)
@@ -279,7 +279,7 @@ async function reach(
     const owned = parseProjectId(projectId);
     return owned !== null && mayReach(caller, owned);
   });
-  // An administrator's id refers to a completion of the own entity, if one matches.
+  // For an administrator's id, the own entity's completion takes precedence.
   const own = reached.filter(({ projectId }) => projectId.startsWith(`${caller.entity}/`));
   const [found, other] = own.length > 0 ? own : reached;
   if (found === undefined) throw missing(id);
