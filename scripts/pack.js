@@ -43,6 +43,7 @@ const parts = [
   ...packed.map((platform) => `dist/onnxruntime/${platform}`),
   // The page is there once its sources are; a build that has lost it makes no package.
   ...(existsSync(join(root, "src", "apps", "dashboard")) ? ["dist/dashboard"] : []),
+  "dist/guide",
   "examples/starter",
   "models/hone-tiny",
 ];

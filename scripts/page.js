@@ -1,10 +1,10 @@
 // Builds the page that a server has at `/`: script and style of src/apps/dashboard, each with its libraries in one file whose name
 // says what is in it, and all compressed beforehand.
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { writeCompressed } from "./compressed.js";
 import { pageFolder, root } from "./setup.js";
 
 const source = join(root, "src", "apps", "dashboard");
@@ -41,9 +41,5 @@ const page = readFileSync(join(source, "index.html"), "utf8")
 write("index.html", Buffer.from(page));
 
 function write(name, bytes) {
-  const path = join(pageFolder, name);
-  writeFileSync(path, bytes);
-  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
-  const quality = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
-  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: quality }));
+  writeCompressed(join(pageFolder, name), bytes);
 }

@@ -15,6 +15,8 @@ const buildStamp = join(root, "dist", ".hone-built");
 export const bundleFolder = join(root, "dist", "bundle");
 /** The page, as browsers get it. */
 export const pageFolder = join(root, "dist", "dashboard");
+/** The docs as a static site. */
+export const guideFolder = join(root, "dist", "guide");
 export const bundleStamp = join(root, "dist", ".hone-bundled");
 /** The module of it that holds the `hone` command, relative to the root. */
 export const bundledEntry = join("dist", "bundle", "main.js");
@@ -25,7 +27,7 @@ const sourceFolders = ["src", "examples", "test", join("tools", "bench"), join("
 
 /** Installs and builds what is missing or out of date. Ends the process when that fails. */
 export function setUp() {
-  if (isInstalled() && isBuilt() && isBundled()) return;
+  if (isInstalled() && isBuilt() && isBundled() && hasGuide()) return;
   const onWait = (holder) => say(`waiting for ${holder}, which sets up this checkout`);
   try {
     takeTurns(lock, installAndBuild, { deadlineMs: waitDeadlineMs, onWait });
@@ -56,6 +58,10 @@ function installAndBuild() {
     for (const script of ["page.js", "client.js", "bundle.js"])
       run(process.execPath, [join(root, "scripts", script)], {});
   }
+  if (!hasGuide()) {
+    say("building the guide (Eleventy)");
+    run(process.execPath, [join(root, "scripts", "guide", "build.js")], {});
+  }
 }
 
 function lockHash() {
@@ -75,6 +81,12 @@ function isBuilt() {
 /** Also after a build by other means, which leaves its stamp. */
 function isBundled() {
   return existsSync(bundleStamp) && statSync(bundleStamp).mtimeMs >= statSync(buildStamp).mtimeMs;
+}
+
+/** The index comes before the search files, so a build that was interrupted has no entry of the search. */
+function hasGuide() {
+  const entry = join(guideFolder, "pagefind", "pagefind-entry.json.br");
+  return existsSync(entry) && statSync(entry).mtimeMs >= newestIn([join(root, "docs")], /\.(?:md|png)$/);
 }
 
 /** Says on standard error what is being done, so that standard output stays the command's own. */
@@ -97,16 +109,22 @@ function run(command, parameters, environment) {
 }
 
 function newestChange() {
-  let newest = statSync(join(root, "tsconfig.json")).mtimeMs;
+  const folders = sourceFolders.map((folder) => join(root, folder));
+  return Math.max(statSync(join(root, "tsconfig.json")).mtimeMs, newestIn(folders, /\.(tsx?|css|html)$/));
+}
+
+/** Returns when files of the given names, or the folders above them, last changed. */
+function newestIn(folders, names) {
+  let newest = 0;
   const visit = (folder) => {
     newest = Math.max(newest, statSync(folder).mtimeMs);
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) {
         if (entry.name !== "fixtures") visit(path);
-      } else if (/\.(tsx?|css|html)$/.test(entry.name)) newest = Math.max(newest, statSync(path).mtimeMs);
+      } else if (names.test(entry.name)) newest = Math.max(newest, statSync(path).mtimeMs);
     }
   };
-  for (const folder of sourceFolders) visit(join(root, folder));
+  for (const folder of folders) visit(folder);
   return newest;
 }

@@ -34,6 +34,8 @@ export const openRoutes: readonly string[] = [
   "GET /openapi.json",
   "GET /",
   "GET /assets/:name",
+  "GET /guide",
+  "GET /guide/*",
   "GET /docs",
   "GET /docs/",
   "GET /docs/*",

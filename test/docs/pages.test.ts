@@ -19,22 +19,6 @@ test("the pages say what the code says", async () => {
   );
 });
 
-test("links of docs/reference/api.md lead to headings of the page", () => {
-  const page = readFileSync("docs/reference/api.md", "utf8");
-  const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, text = ""]) =>
-    text
-      .toLowerCase()
-      .replaceAll(/[^\w\- ]/g, "")
-      .replaceAll(" ", "-"),
-  );
-  const links = [...page.matchAll(/\]\(#([^)]*)\)/g)].map(([, link]) => link);
-  assert.ok(links.length > 40);
-  assert.deepEqual(
-    links.filter((link) => !headings.includes(link ?? "")),
-    [],
-  );
-});
-
 test("says in words what a schema takes", () => {
   const none = { type: "null" };
   const table: readonly (readonly [Schema, string, string])[] = [

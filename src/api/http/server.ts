@@ -39,6 +39,7 @@ import { embeddingRoute } from "./routes/texts/embeddings.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
 import { feedbackExportRoutes } from "./routes/feedback/feedback-export.ts";
 import { pageRoutes } from "./cors/page-routes.ts";
+import { guideRoutes } from "./documentation/guide-routes.ts";
 import { entityLimitRoutes } from "./routes/keys/entity-limits.ts";
 import { keyRoutes } from "./routes/keys/keys.ts";
 import { logRoutes } from "./routes/logs/logs.ts";
@@ -173,6 +174,7 @@ export async function createHttpServer(
   await documentRoutes(app, dependencies.version);
   healthRoutes(app, dependencies, inFlight);
   pageRoutes(app, dependencies);
+  guideRoutes(app, dependencies);
   promptTransferRoute(app, dependencies, counts);
   await app.register(async (scope) => {
     guard(scope, "Bearer", dependencies, counts);

@@ -18,6 +18,7 @@ import type { FirstKey } from "./first-key.ts";
 import { exposeGauges } from "./gauges/gauges.ts";
 import { exposeVllmGauges } from "./gauges/vllm-gauges.ts";
 import { connectionsThatFit, openFilesMax } from "./open-files.ts";
+import { guideFiles } from "./page/guide-files.ts";
 import { pageReader } from "./page/page-files.ts";
 import { buildAccess } from "./parts/access.ts";
 import { buildContext, type Start } from "./parts/context.ts";
@@ -109,6 +110,7 @@ async function composeServer(
     trajectories,
     completions,
     page: isServing ? pageReader() : () => null,
+    guide: guideFiles(),
     engineHealth: () => (isServing ? engineHealth : idleHealth)(bases, failed, progress),
     databaseFault: () => database.fault(),
     databaseNote: context.databaseNote,

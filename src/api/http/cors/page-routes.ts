@@ -28,10 +28,7 @@ export function pageRoutes(app: FastifyInstance, { page }: Pick<HttpDependencies
         "The dashboard was not built; run `npm run build`. The API is at /v1, its documentation at /docs.";
       throw new ServiceError({ code: "not_found", message });
     }
-    const tag = `"${createHash("sha256").update(index.bytes.identity).digest("base64url").slice(0, 22)}"`;
-    reply.headers({ "cache-control": "no-cache", etag: tag, "content-security-policy": policy });
-    if (request.headers["if-none-match"] === tag) return reply.code(304).send();
-    return send(index, request, reply);
+    return sendIfChanged(index, policy, request, reply);
   });
   app.get<{ Params: { name: string } }>("/assets/:name", { schema: { hide: true } }, (request, reply) => {
     const { name } = request.params;
@@ -43,18 +40,37 @@ export function pageRoutes(app: FastifyInstance, { page }: Pick<HttpDependencies
   });
 }
 
+/** Sends a file that browsers ask for again each time, and its bytes only if they changed. */
+export function sendIfChanged(
+  file: PageFile,
+  contentSecurityPolicy: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const tag = `"${createHash("sha256").update(file.bytes.identity).digest("base64url").slice(0, 22)}"`;
+  reply.headers({
+    "cache-control": "no-cache",
+    etag: tag,
+    "content-security-policy": contentSecurityPolicy,
+  });
+  if (request.headers["if-none-match"] === tag) return reply.code(304).send();
+  return send(file, request, reply);
+}
+
 function send({ contentType, bytes }: PageFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const encoding = encodingFor(request.headers["accept-encoding"]);
+  const encoding = encodingFor(bytes, request.headers["accept-encoding"]);
   if (encoding !== "identity") reply.header("content-encoding", encoding);
   return reply.headers({ "content-type": contentType, vary: "accept-encoding" }).send(bytes[encoding]);
 }
 
-/** Returns the smallest encoding that the browser accepts. */
-function encodingFor(accepted: string | readonly string[] = ""): PageEncoding {
+/** Returns the smallest encoding that the file has and the browser accepts. */
+function encodingFor(bytes: PageFile["bytes"], accepted: string | readonly string[] = ""): PageEncoding {
   const offers = String(accepted)
     .split(",")
     .map((offer) => offer.trim().toLowerCase())
     .filter((offer) => !/;\s*q=0(\.0*)?$/.test(offer))
     .map((offer) => offer.split(";", 1)[0]);
-  return pageEncodings.find((encoding) => offers.includes(encoding)) ?? "identity";
+  return (
+    pageEncodings.find((encoding) => bytes[encoding] !== undefined && offers.includes(encoding)) ?? "identity"
+  );
 }

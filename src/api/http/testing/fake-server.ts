@@ -242,6 +242,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     chat: options.chat ?? chat,
     exchange: null,
     page: () => null,
+    guide: { isBuilt: () => false, read: async () => null },
     tokenization: {
       tokenize: async ({ wantsTexts }) => ({
         tokenIds: [7, 9],

@@ -10,7 +10,13 @@ import {
   type JsonFlag,
 } from "../connection.ts";
 
-const places = { chats: "#/chats", jobs: "#/jobs", models: "#/models", docs: "docs" } as const;
+const places = {
+  chats: "#/chats",
+  jobs: "#/jobs",
+  models: "#/models",
+  docs: "docs",
+  guide: "guide/",
+} as const;
 
 const about = `
 It prints the address too, for machines without a browser; in a pipe it only prints. The page asks for a key the first time:
@@ -20,7 +26,9 @@ export function addOpenCommand(program: Command): void {
   addConnectionFlags(
     program
       .command("open [place]")
-      .description("Open the server's page in the browser: overview, chats, jobs, models or docs."),
+      .description(
+        "Open the server's page in the browser: overview, chats, jobs, models, docs (the API) or guide.",
+      ),
   )
     .option("--json", "only print the address, as JSON")
     .addHelpText("after", about)

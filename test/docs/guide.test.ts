@@ -1,0 +1,91 @@
+// Links between the pages of the repository, and the guide that is built from those in docs/.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { test } from "node:test";
+
+const skipped = /(?:^|\/)(?:node_modules|dist|fixtures)(?:\/|$)/;
+
+function filesIn(folder: string, extension: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => posix.join(folder, name))
+    .filter((path) => path.endsWith(extension) && !skipped.test(path));
+}
+
+/** Returns a page without its blocks of code, and the ids that GitHub gives its headings. */
+function readPage(path: string): { readonly text: string; readonly anchors: ReadonlySet<string> } {
+  const text = readFileSync(path, "utf8").replace(/^(```|~~~).*?^\1/gms, "");
+  const uses = new Map<string, number>();
+  const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => {
+    const anchor = heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .trim()
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replace(/\s/g, "-");
+    const count = uses.get(anchor) ?? 0;
+    uses.set(anchor, count + 1);
+    return count === 0 ? anchor : `${anchor}-${count}`;
+  });
+  return { text, anchors: new Set(anchors) };
+}
+
+test("every link between pages of the repository leads to a file and a heading", () => {
+  const pages = [
+    ...readdirSync(".").filter((name) => name.endsWith(".md")),
+    ...["docs", "src", "test", "tools", "examples", "models", "deploy"].flatMap((folder) =>
+      filesIn(folder, ".md"),
+    ),
+  ];
+  const faults: string[] = [];
+  let count = 0;
+  for (const path of pages)
+    for (const [, link = ""] of readPage(path).text.matchAll(/\]\((?![a-z]+:)([^)\s]+)\)/g)) {
+      count += 1;
+      const [file = "", anchor] = link.split("#");
+      const target = file === "" ? path : posix.join(posix.dirname(path), file);
+      if (!existsSync(target)) faults.push(`${path}: no file ${link}`);
+      else if (anchor !== undefined && !readPage(target).anchors.has(anchor))
+        faults.push(`${path}: no heading ${link}`);
+    }
+  assert.ok(count > 100);
+  assert.deepEqual(faults, []);
+});
+
+test("docs/README.md lists every page of the guide", () => {
+  const listed = [...readFileSync("docs/README.md", "utf8").matchAll(/\]\(([^):#]+\.md)\)/g)].map(
+    ([, path = ""]) => posix.join("docs", path),
+  );
+  const pages = filesIn("docs", ".md").filter((path) => !/^docs\/(?:README\.md$|decisions\/)/.test(path));
+  assert.deepEqual(listed.toSorted(), pages.toSorted());
+});
+
+test("every link of the built guide leads to one of its files and headings, below any path", () => {
+  const folder = "dist/guide";
+  const pages = filesIn("docs", ".md").filter((path) => !path.startsWith("docs/decisions/"));
+  const htmlOf = new Map(
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".html"))
+      .map((name) => [name.replaceAll("\\", "/"), readFileSync(join(folder, name), "utf8")]),
+  );
+  assert.equal(htmlOf.size, pages.length);
+  const faults: string[] = [];
+  for (const [name, html] of htmlOf)
+    for (const [, link = ""] of html.matchAll(/\s(?:href|src)="((?!data:|https?:)[^"]*)"/g)) {
+      const [file = "", anchor] = link.split("#");
+      const target = file === "" ? name : posix.join(posix.dirname(name), file);
+      const isThere = target.endsWith(".html") ? htmlOf.has(target) : existsSync(join(folder, target));
+      const isHeading = anchor === undefined || htmlOf.get(target)?.includes(` id="${anchor}"`) === true;
+      if (!isThere || !isHeading || link.startsWith("/")) faults.push(`${name}: ${link}`);
+    }
+  assert.deepEqual(faults, []);
+});
+
+test("the built guide asks nothing of other hosts", () => {
+  for (const path of [...filesIn("dist/guide", ".html"), ...filesIn("dist/guide", ".css")])
+    assert.doesNotMatch(
+      readFileSync(path, "utf8"),
+      /<(?:script|link|img|iframe)[^>]*(?:src|href)="(?:https?:)?\/\/|url\(["']?(?:https?:)?\/\//,
+      path,
+    );
+});
