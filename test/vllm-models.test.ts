@@ -183,7 +183,10 @@ test("refuses jobs over a base whose weights are elsewhere as they come", async 
   const job = { model_id: registered.id, trajectory_groups: [{ trajectories }] };
   const { status, body } = await call(server, "POST", "/v1/preview/training-jobs", { body: job });
   assert.equal(status, 400, JSON.stringify(body));
-  assert.match(JSON.stringify(body), /over the base model .*big.* need its weights, which this server does not have/);
+  assert.match(
+    JSON.stringify(body),
+    /over the base model .*big.* need its weights, which this server does not have/,
+  );
 });
 
 test("says so while vLLM is away, and goes on when it is back", async () => {

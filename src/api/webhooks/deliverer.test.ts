@@ -34,7 +34,7 @@ async function worldOf(t: TestContext, settings: Partial<WebhookSettings> = {}):
   const deliverer = new Deliverer(
     {
       store: stores.webhooks,
-      bodyOf: async ({ type, subject }) => JSON.stringify({ type, subject }),
+      writeEventBody: async ({ type, subject }) => JSON.stringify({ type, subject }),
       allowed: readEgressAllowlist(["127.0.0.1"]),
       userAgent: "hone-test",
       clock,

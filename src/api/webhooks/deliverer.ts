@@ -17,7 +17,7 @@ import { signedHeaders } from "./signature.ts";
 export interface DelivererDependencies {
   readonly store: WebhookStore;
   /** Returns the event as JSON for a receiver. */
-  readonly bodyOf: (delivery: Delivery) => Promise<string>;
+  readonly writeEventBody: (delivery: Delivery) => Promise<string>;
   readonly allowed: EgressAllowlist;
   readonly userAgent: string;
   readonly clock: Clock;
@@ -160,10 +160,10 @@ export class Deliverer implements Service {
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
-    const { store, bodyOf } = this.#dependencies;
+    const { store, writeEventBody } = this.#dependencies;
     const webhook = await store.find(delivery.webhookId);
     if (webhook === null || webhook.disabled !== null) return;
-    const sent = await this.#post(webhook, delivery, await bodyOf(delivery));
+    const sent = await this.#post(webhook, delivery, await writeEventBody(delivery));
     this.#attempts.increase({ outcome: sent.attempt.error === null ? "delivered" : "failed" });
     await store.settle(delivery, this.#owner, sent.attempt, this.#outcomeOf(delivery, sent));
     if (sent.attempt.error !== null) await this.#disableIfLong(webhook, sent);

@@ -59,7 +59,7 @@ test("offers JSON output for every command with data", () => {
 });
 
 /** Splits a command line into words as a shell would, without shell syntax. */
-function wordsOf(example: string): readonly string[] {
+function splitArguments(example: string): readonly string[] {
   const line = (/\$\((.*)\)/.exec(example)?.[1] ?? example).replace(/ # .*$/, "").replace(/ > \S+$/, "");
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match.slice(1).find(isGiven) ?? "");
 }
@@ -74,7 +74,7 @@ for (const [words, lines] of Object.entries(examples)) {
       const program = quietProgram();
       const taken: string[] = [];
       for (const [name, command] of commandsOf(program)) command.action(() => void taken.push(name));
-      const [first, ...rest] = wordsOf(line);
+      const [first, ...rest] = splitArguments(line);
       assert.equal(first, "hone");
       await program.parseAsync([...rest], { from: "user" });
       assert.deepEqual(taken, [words], line);

@@ -183,7 +183,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
     startTimeout("first-part", firstMs);
     const { statusCode: status, headers: answered } = answer;
     const header = (name: string): string | null => answered[name]?.toString() ?? null;
-    return { status, headers: answered, header, ...bodyOf(answer.body) };
+    return { status, headers: answered, header, ...readBody(answer.body) };
   } catch (error) {
     settle();
     if (ending.signal.aborted) throw ending.signal.reason;
@@ -191,7 +191,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
     throw isKept && closed.includes(failure.code) ? new StaleConnection() : failure;
   }
 
-  function bodyOf(answer: Dispatcher.ResponseData["body"]): Pick<HttpAnswer, "body" | "release"> {
+  function readBody(answer: Dispatcher.ResponseData["body"]): Pick<HttpAnswer, "body" | "release"> {
     let [isReading, isReleased] = [false, false];
     const drain = (): void => {
       settle();

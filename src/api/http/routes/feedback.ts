@@ -189,11 +189,11 @@ function* storedBatchAnswer(
 /** Yields the JSON of a list's items, separated by commas. */
 function* listPieces<Item>(
   items: readonly Item[],
-  bodyOf: (item: Item, index: number) => object,
+  toItemBody: (item: Item, index: number) => object,
 ): Generator<string, void> {
   let piece = "";
   for (const [index, item] of items.entries()) {
-    piece += `${index === 0 ? "" : ","}${JSON.stringify(bodyOf(item, index))}`;
+    piece += `${index === 0 ? "" : ","}${JSON.stringify(toItemBody(item, index))}`;
     if (piece.length < pieceLength) continue;
     yield piece;
     piece = "";

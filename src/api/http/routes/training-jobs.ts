@@ -35,7 +35,7 @@ export function trainingJobRoutes(
     answer: "The job.",
     json: trainingJobSchema,
   };
-  const bodyOf = (job: TrainingJob): Promise<object> => jobBody(job, dependencies);
+  const toJobBody = (job: TrainingJob): Promise<object> => jobBody(job, dependencies);
   on(
     "POST /v1/preview/training-jobs",
     {
@@ -78,7 +78,7 @@ export function trainingJobRoutes(
     },
   );
   on("GET /v1/preview/training-jobs/:job_id", { summary: "Read a training job", ...one }, ({ found }) =>
-    bodyOf(found),
+    toJobBody(found),
   );
   on(
     "POST /v1/preview/training-jobs/:job_id/cancel",
@@ -91,7 +91,7 @@ export function trainingJobRoutes(
       const job = await jobQueue.cancel(before.id);
       if (isTerminal(before.state))
         reply.header("x-hone-notice", `The job had ended before (${before.state}); nothing was cancelled.`);
-      return bodyOf(job);
+      return toJobBody(job);
     },
   );
   on(

@@ -129,7 +129,7 @@ export function creation<Rows extends ReadRows>(
   rows: Rows,
   checks: FormChecks = {},
 ): DomainForm<ReadValues<Rows>> {
-  return formOf(title, rows, checks, ({ absent }) => absent ?? null);
+  return schemaFrom(title, rows, checks, ({ absent }) => absent ?? null);
 }
 
 /** Returns the form of a change request: an absent field does not change. */
@@ -138,13 +138,13 @@ export function alteration<Rows extends ReadRows>(
   rows: Rows,
   nulls: "values" | "no change",
 ): DomainForm<AlteredValues<Rows>> {
-  return formOf(title, rows, {}, (_, sent) => (nulls === "values" && sent === null ? null : undefined));
+  return schemaFrom(title, rows, {}, (_, sent) => (nulls === "values" && sent === null ? null : undefined));
 }
 
 /** Checks that a body's schema cannot express. */
 type FormChecks = Pick<BodyForm<TObject>, "more" | "moreUnserved">;
 
-function formOf<Value>(
+function schemaFrom<Value>(
   title: string,
   rows: ReadRows,
   checks: FormChecks,

@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import {
   feedbackSelection,
-  standingLimits,
+  automaticLimits,
   type AutomaticOrder,
   type AutomaticProgress,
 } from "../../../base/domain/rewards/stored-rule.ts";
@@ -37,7 +37,7 @@ export const experimentalConfigField = nullable(trainingConfigSchema, {
     "Settings of the training, as for any training job; the job lists settings that are not applied.",
 });
 
-const limits = creationRows(standingLimits);
+const limits = creationRows(automaticLimits);
 
 const automaticRuleForm = creation("StandingOrder", {
   model_id: readBy(

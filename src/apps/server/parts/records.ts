@@ -75,7 +75,7 @@ export async function buildRecords(
     {
       ...tools,
       store: database.webhooks,
-      bodyOf: eventWriter(database),
+      writeEventBody: eventWriter(database),
       allowed,
       userAgent: build,
       random: seededRandom(freshSeed()),

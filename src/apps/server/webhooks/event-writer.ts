@@ -3,7 +3,7 @@ import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
 import type { Stores } from "../../../store/database/stores.ts";
 import { feedbackEventText, jobEventText } from "../../../api/wire/webhooks/event-text.ts";
 
-/** See `bodyOf` of the deliverer. */
+/** See `writeEventBody` of the deliverer. */
 export function eventWriter({
   feedback,
   jobs,

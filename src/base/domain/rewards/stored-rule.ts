@@ -37,7 +37,7 @@ export const feedbackSelection = {
 export const jobGroupsMax = 10_000;
 
 /** Limits on how often a rule trains a model automatically. */
-export const standingLimits = {
+export const automaticLimits = {
   groupsMin: integer({
     minimum: 1,
     maximum: jobGroupsMax,
@@ -76,7 +76,7 @@ export const standingLimits = {
 
 /** How a rule trains a model automatically. */
 export interface AutomaticOrder
-  extends FieldValues<typeof feedbackSelection>, FieldValues<typeof standingLimits> {
+  extends FieldValues<typeof feedbackSelection>, FieldValues<typeof automaticLimits> {
   readonly modelId: string;
   /** Filter of the feedback, as in the request's query; null for all feedback of the project. */
   readonly filter: JsonObject | null;

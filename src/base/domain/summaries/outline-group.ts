@@ -41,8 +41,8 @@ function contentOf(trajectory: Trajectory): Omit<TrajectoryOutline, "part" | "gr
     replyCount: replies.length,
     tokenCount: replies.reduce((count, reply) => count + tokenCountOf(reply), 0),
     hasLogprobs: replies.some((reply) => logprobsOf(reply).length > 0),
-    prompt: asked === undefined ? "" : beginningOf(asked),
-    answer: answered === undefined ? "" : beginningOf(answered),
+    prompt: asked === undefined ? "" : previewText(asked),
+    answer: answered === undefined ? "" : previewText(answered),
   };
 }
 
@@ -57,7 +57,7 @@ function logprobsOf({ logprobs }: ChoiceRecord): readonly Json[] {
 }
 
 /** Returns the beginning of a message's text; without text, of its first tool call. */
-function beginningOf(item: HistoryItem): string {
+function previewText(item: HistoryItem): string {
   const message = asChoice(item)?.message ?? item;
   const text = textOf(message["content"]).trimStart();
   const words = text === "" ? callIn(message["tool_calls"]) : text;

@@ -104,16 +104,16 @@ function makeRoom(tenants: readonly PlannedBase[], needed: number, now: Now): Re
   };
 }
 
-function isTurnOver({ loadedAtMs }: PlannedBase, { limits, nowMs }: Now): boolean {
+function isSliceExpired({ loadedAtMs }: PlannedBase, { limits, nowMs }: Now): boolean {
   return nowMs - loadedAtMs >= limits.turnMs;
 }
 
 function mayUnload(tenant: PlannedBase, now: Now): boolean {
-  return tenant.isClosed || isTurnOver(tenant, now) || now.nowMs - tenant.usedAtMs >= now.limits.pauseMs;
+  return tenant.isClosed || isSliceExpired(tenant, now) || now.nowMs - tenant.usedAtMs >= now.limits.pauseMs;
 }
 
 function mayClose(tenant: PlannedBase, now: Now): boolean {
-  return isTurnOver(tenant, now) || (!tenant.isBusy && mayUnload(tenant, now));
+  return isSliceExpired(tenant, now) || (!tenant.isBusy && mayUnload(tenant, now));
 }
 
 /** Returns the first of these that free enough; null if all together do not. */

@@ -20,7 +20,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     scheme: "bearer",
     fieldPaths: { "standing.modelId": ["body", "standing", "model_id"] },
   });
-  const bodyOf = async (rule: StoredRule) =>
+  const toRuleBody = async (rule: StoredRule) =>
     rewardRuleAnswer.body({ ...rule, state: await rewards.stateOf(rule) });
   const checkFilter = (standing: AutomaticOrder | null): void =>
     void readFilter(standing?.filter, feedback.queryLimits, ["standing", "filter"]);
@@ -37,7 +37,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     async ({ body: { entity, project, terms: rule, ...content }, caller }) => {
       checkFilter(content.standing);
       const place = { entity: entity ?? caller.entity, project };
-      return bodyOf(await rewards.create(place, { ...content, rule }, caller));
+      return toRuleBody(await rewards.create(place, { ...content, rule }, caller));
     },
   );
   on(
@@ -53,13 +53,13 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
       const { entity = null, project = null } = query;
       const filter = { entity, project, modelId: query.model_id?.toLowerCase() ?? null };
       const { items, hasMore } = await rewards.list(filter, pageRequest(query, "desc"), caller);
-      return pageBody({ items: await Promise.all(items.map(bodyOf)), hasMore }, (rule) => rule);
+      return pageBody({ items: await Promise.all(items.map(toRuleBody)), hasMore }, (rule) => rule);
     },
   );
   on(
     "GET /v1/preview/reward-rules/:rule_id",
     { summary: "Read a reward rule", ...one },
-    async ({ params, caller }) => bodyOf(await rewards.find(params.rule_id, caller)),
+    async ({ params, caller }) => toRuleBody(await rewards.find(params.rule_id, caller)),
   );
   on(
     "PUT /v1/preview/reward-rules/:rule_id",
@@ -72,7 +72,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
     },
     async ({ params, body: { terms: rule, ...content }, caller }) => {
       checkFilter(content.standing);
-      return bodyOf(await rewards.change(params.rule_id, { ...content, rule }, caller));
+      return toRuleBody(await rewards.change(params.rule_id, { ...content, rule }, caller));
     },
   );
   on(
@@ -96,7 +96,7 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
       description: "The rule creates no jobs until it is resumed; a job that it already created continues.",
       ...one,
     },
-    async ({ params, caller }) => bodyOf(await rewards.setPaused(params.rule_id, true, caller)),
+    async ({ params, caller }) => toRuleBody(await rewards.setPaused(params.rule_id, true, caller)),
   );
   on(
     "POST /v1/preview/reward-rules/:rule_id/resume",
@@ -105,6 +105,6 @@ export function rewardRuleRoutes(app: FastifyInstance, { rewards, feedback }: Ht
       description: "The rule continues from where it paused, and reads the feedback that arrived since.",
       ...one,
     },
-    async ({ params, caller }) => bodyOf(await rewards.setPaused(params.rule_id, false, caller)),
+    async ({ params, caller }) => toRuleBody(await rewards.setPaused(params.rule_id, false, caller)),
   );
 }

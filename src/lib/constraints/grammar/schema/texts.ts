@@ -45,7 +45,9 @@ export class Texts {
 
   /** True if the body can denote this text. */
   holds(body: Expression, text: string): boolean {
-    return body === this.anyBody || this.compilation.automaton.matches(body, encoder.encode(bodyOf(text)));
+    return (
+      body === this.anyBody || this.compilation.automaton.matches(body, encoder.encode(escapeForJson(text)))
+    );
   }
 
   /** Returns the intersection of two bodies. */
@@ -131,7 +133,7 @@ export class Texts {
   }
 }
 
-/** Returns the text between the quotation marks of a JSON string. */
-function bodyOf(text: string): string {
+/** Returns a text as it stands between the quotation marks of a JSON string. */
+function escapeForJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
