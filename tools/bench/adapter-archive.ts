@@ -7,7 +7,7 @@ import { readModelConfig } from "../../src/inference/architectures/config/read-c
 import { createLoraAdapter } from "../../src/inference/architectures/lora.ts";
 import { writeLoraAdapter } from "../../src/inference/architectures/peft-folder.ts";
 
-/** On all seven projections, so weak that answers go on as without it. */
+/** Packs an adapter on all seven projections, with weights too small to change an answer. */
 export function adapterArchive(
   modelFolder: string,
   { rank, seed }: { readonly rank: number; readonly seed: number },

@@ -1,6 +1,6 @@
-// How much slower a server streams where requests ask for every option of sampling, and for log-probabilities beside:
-// plain chats and these over HTTP turn about, at 1 and 16 streams, answers of the same length. What a client spends is in
-// the figures.
+// Measures how much slower a server streams when requests use every sampling option, with and without
+// log-probabilities. Plain chats and these alternate over HTTP at 1 and 16 streams, with answers of equal length. The
+// figures include the client's own cost.
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { logprobOptions, samplingOptions } from "./every-option.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";

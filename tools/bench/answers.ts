@@ -1,5 +1,6 @@
-// Whether every finished answer of the built-in model is valid under its schema: schemas as zod and pydantic write them and
-// random ones, at temperatures 0, 1 and 2, over HTTP. Not a measurement of speed; a long run of what `npm test` samples.
+// Checks that every finished answer of the built-in model is valid under its schema: schemas as zod and pydantic write
+// them and random ones, at temperatures 0, 1 and 2, over HTTP. Not a speed benchmark, but a long run of the check that
+// `npm test` samples.
 import { parseArgs } from "node:util";
 import { families } from "../../test/answers/schema-families.ts";
 import { judgeAnswer, type Verdict } from "../../test/answers/judge-answers.ts";

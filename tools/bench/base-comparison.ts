@@ -1,6 +1,6 @@
-// What it costs to know how far a policy is from its base model: a training step alone, with the share of its rows compared
-// that a job compares by itself, and with all of them, which a KL penalty needs. Taken turn about in one process; the best of
-// each counts.
+// Measures the cost of comparing a policy with its base model. Times a plain training step, one with the share of rows
+// that a job compares by default, and one with all rows, as a KL penalty needs. The three alternate in one process,
+// and the best time of each counts.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,9 +38,9 @@ const usualShare = trainingSettings.with().baseComparisonShare;
 interface Measurement {
   readonly name: string;
   readonly stepMs: number;
-  /** Of a step with the usual share of its rows compared, to a step alone. */
+  /** Time of a step that compares the default share of its rows, relative to a plain step. */
   readonly usualRatio: number;
-  /** Of a step with all of its rows compared, to a step alone. */
+  /** Time of a step that compares all of its rows, relative to a plain step. */
   readonly allRatio: number;
 }
 

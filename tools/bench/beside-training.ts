@@ -1,4 +1,5 @@
-// How much longer a chat takes while a training job runs: the same chats alone and beside a job, turn about on one server.
+// Measures how much longer a chat takes while a training job runs. The same chats run with and without a job,
+// alternating on one server.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -18,7 +19,7 @@ interface BesideReport {
   readonly chats: number;
   readonly aloneMs: Percentiles;
   readonly besideMs: Percentiles;
-  /** Of the 95th percentiles. */
+  /** Ratio of the 95th percentiles. */
   readonly ratio: number;
 }
 

@@ -1,5 +1,5 @@
-// How much slower a server streams where every answer is held to a JSON schema: plain and constrained chats over HTTP turn
-// about, at 16 streams, answers of the same length. What a client spends is in the figures.
+// Measures how much slower a server streams when a JSON schema constrains every answer. Plain and constrained chats
+// alternate over HTTP at 16 streams, with answers of equal length. The figures include the client's own cost.
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { serveBuild } from "./served-build.ts";

@@ -1,9 +1,9 @@
-// What `tools/bench/drafts` asks: texts whose answers copy from the question, and texts whose answers do not.
+// Questions for `tools/bench/drafts`: some whose answers copy from the question, and some whose answers do not.
 
 export interface DraftText {
   readonly name: string;
   readonly question: string;
-  /** Of the answer, so that a small model does what it is asked. */
+  /** Start of the answer, which makes a small model follow the question. */
   readonly beginning: string;
 }
 

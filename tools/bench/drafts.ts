@@ -1,5 +1,6 @@
-// What drafts by prompt lookup gain where an answer copies, and what they cost where it does not: the same requests through the
-// engine's loop in this process, with drafts and without, turn about. A real model, since what copies is what a model says.
+// Measures what drafts by prompt lookup gain when an answer copies, and what they cost when it does not. The same
+// requests run through the engine's loop in this process with and without drafts, alternating. Uses a real model,
+// since the model decides what an answer copies.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -139,7 +140,7 @@ function requestOf(
 
 interface Run {
   readonly ms: number;
-  /** Of each request the tokens, with their log-probabilities. */
+  /** Tokens of each request, with their log-probabilities. */
   readonly answers: readonly (readonly unknown[])[];
   readonly stepCount: number;
   readonly drafted: number;
@@ -183,7 +184,7 @@ async function measure(
   };
 }
 
-/** Times the answers alone, from the first tokens on. */
+/** Times only the answers, from the first tokens on. */
 async function run(
   runner: ModelRunner,
   requests: readonly GenerationRequest[],

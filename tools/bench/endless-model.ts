@@ -16,7 +16,7 @@ const randomNumbers = Float32Array.from({ length: 1_000_003 }, () => 0.07 * (ran
 
 const builtInModel = join(ownFolder, "models", "hone-tiny");
 
-/** Of the built-in model. */
+/** Vocabulary size of the built-in model. */
 export const { vocabularySize: endlessVocabularySize } = readModelConfig(builtInModel);
 
 /** A copy of the built-in model; see {@link removeModel}. */

@@ -1,6 +1,6 @@
-// How fast the engine's model runner is, beside what the machine can do. Limits and subjects are measured in one run on the
-// same threads, turn about, and the best of each counts, so that a busy machine disturbs the ratios little.
-// Leaves out the process, the scheduler and the sampler.
+// Compares the speed of the engine's model runner with the machine's limits. One run measures both on the same
+// threads, alternating, and the best of each counts, so that a busy machine hardly changes the ratios. Excludes the
+// process, the scheduler and the sampler.
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
 import type { ModelConfig } from "../../src/inference/architectures/config.ts";
@@ -28,7 +28,7 @@ type BatchTimes = Record<(typeof batchSizes)[number], number>;
 /** Times in milliseconds, the best of all rounds. */
 interface Times {
   readonly decodeMs: BatchTimes;
-  /** Of the products with weights of a decode step alone. */
+  /** Times of only the weight products of a decode step. */
   readonly productsMs: BatchTimes;
   prefillMs: number;
 }

@@ -1,7 +1,7 @@
 // Bodies of chats that ask for everything which leaves an answer its length, for benchmarks. Constraints, beams and the
 // like have benchmarks of their own.
 
-/** Of the tokens that both vocabularies have. */
+/** Ids of tokens that both vocabularies have. */
 const ids = (from: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => from + index);
 

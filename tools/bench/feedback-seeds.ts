@@ -1,5 +1,5 @@
-// Runs the demo on simulated thumbs for many seeds, and reports every curve: whether a model learns from feedback alone that is
-// wrong now and then, or by luck. Ends with status 1 when a run has not learned or took longer than the limit.
+// Runs the demo on simulated thumbs for many seeds and reports every curve, to show that a model learns from feedback
+// that is sometimes wrong, and not by luck. Exits with status 1 if a run has not learned or exceeded the time limit.
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { Hone } from "../../src/apps/client/hone.ts";

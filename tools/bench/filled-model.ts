@@ -1,7 +1,7 @@
-// A model with many stored trajectories, for benchmarks of what shows them.
+// A model with many stored trajectories, for benchmarks of the pages and lists that show them.
 import type { ServedBuild } from "./served-build.ts";
 
-/** Of one log. */
+/** Number of groups in one log. */
 const groupsPerLog = 250;
 const trajectoriesPerGroup = 4;
 const tokenCount = 20;

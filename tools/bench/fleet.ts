@@ -1,8 +1,6 @@
-// What a fleet of eight servers behind one model does with 10,000 requests: how even their shares are, how many requests go to
-// what was computed before, and what becomes of them while servers die, hang, fail and drain. The servers are stubs over HTTP
-// in this process, as slow as vLLM is: what is measured is who answers, not how fast. With jobs it is two servers of Hone on one
-// PostgreSQL and two trainers, which fall ill too; in virtual time it is as many replicas as nobody has here. Ends with status 1
-// where something was lost or wrong.
+// Sends 10,000 requests to a fleet of eight servers behind one model. Reports how even their shares are, how many
+// requests reach a cached prefix, and what happens to requests while servers die, hang, fail and drain. Exits with
+// status 1 if anything was lost or wrong.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";

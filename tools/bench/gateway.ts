@@ -1,5 +1,5 @@
-// What a Hone before vLLM servers adds to an answer, beside a reverse proxy that does nothing but pipe, before the same stub
-// servers: each side, the load among them, is a process of its own, and all of them share the machine.
+// Measures what Hone in front of vLLM servers adds to an answer, compared with a reverse proxy that only pipes, in
+// front of the same stub servers. Each side, including the load, is a separate process, and all share the machine.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ interface RateReport {
   readonly wholeMs: Percentiles;
   /** Beyond what the stubs take by themselves, at the end of answers. */
   readonly addedMs: Percentiles;
-  /** Of the p50 to the end to the bare proxy's. */
+  /** Ratio of the median time to the end, to the bare proxy's. */
   readonly ratioToProxy: number;
   readonly cpuMicrosecondsPerRequest: number | null;
   readonly wrongCount: number;
@@ -70,7 +70,7 @@ interface RateReport {
 interface StreamReport {
   readonly name: Side["name"];
   readonly finishedCount: number;
-  /** Of these, how many came in more than one piece: none was gathered whole. */
+  /** Number of these that arrived in more than one piece, so that no one buffered them whole. */
   readonly streamedCount: number;
   readonly wrongCount: number;
   readonly failures: Readonly<Record<string, number>>;
@@ -240,7 +240,7 @@ function forked(children: ChildProcess[], name: string, argv: readonly string[])
   return child;
 }
 
-/** What a process of this benchmark says next. */
+/** Waits for the next message from a process of this benchmark. */
 async function told(child: ChildProcess): Promise<unknown> {
   const [message] = (await once(child, "message")) as [unknown];
   return message;

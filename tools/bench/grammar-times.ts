@@ -1,6 +1,6 @@
-// What tools/bench/grammar.ts measures of one engine and one schema, and how many such times are summed up.
+// The times that tools/bench/grammar.ts measures for one engine and one schema, and their summary.
 
-/** What writing a schema's valid texts cost, in milliseconds of the processor. */
+/** Cost of writing a schema's valid texts, in milliseconds of processor time. */
 export interface Times {
   /** Compiling, and the mask before the first token. */
   readonly firstMask: number;
@@ -11,7 +11,7 @@ export interface Times {
 /** A text in tokens for an engine to accept one by one. */
 export type TokenText = readonly number[];
 
-/** What this process has computed so far, all its threads together: other processes change it little. */
+/** Returns the processor time of all threads of this process so far; other processes change it little. */
 export function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

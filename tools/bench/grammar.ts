@@ -1,6 +1,6 @@
-// What a constraint costs: the time to the first mask (compiling included), and the time between masks (accepting a
-// token and computing the next mask), while valid texts are written token by token; beside them the same of another
-// engine, web-xgrammar, for the schemas that both serve. Needs neither a model nor a server. Times are the processor's.
+// Measures the cost of a constraint while it writes valid texts token by token: the time to the first mask (including
+// compilation), and the time between masks (accepting a token and computing the next mask). Measures another engine,
+// web-xgrammar, too, on the schemas that both serve. Needs neither a model nor a server; reports processor time.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { byteLevelTokens, tokensOfFile } from "../../src/lib/constraints/grammar/testing/vocabularies.ts";
@@ -24,7 +24,7 @@ How the large vocabulary is made: src/lib/constraints/grammar/trie/synthetic-voc
 
 interface EngineReport {
   readonly engine: string;
-  /** Of how many schemas the times are. */
+  /** Number of schemas measured. */
   readonly schemas: number;
   readonly firstMaskMs: Quantiles;
   readonly betweenMasksMs: Quantiles;
@@ -43,7 +43,7 @@ interface Comparison {
   /** Both on the schemas that both served. */
   readonly hone: EngineReport;
   readonly other: EngineReport;
-  /** What became of the schemas that Hone serves, in the other engine. */
+  /** Number of outcomes in the other engine, for the schemas that Hone serves. */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 

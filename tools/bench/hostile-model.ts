@@ -3,7 +3,7 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What the first message must say for the template not to end. */
+/** First message that makes the template loop forever. */
 export const endless = "never end";
 
 /** Makes the folder. */

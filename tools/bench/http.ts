@@ -1,5 +1,6 @@
-// How fast a server streams over HTTP, beside what it streams of: a real one on the loopback address, two models, and
-// clients in this process, which share the machine with it. What a client spends is in the figures.
+// Compares how fast a server streams over HTTP with the speed of the engine below it. Runs a real server on the
+// loopback address, two models, and clients in this process, which share the machine. The figures include the clients'
+// own cost.
 import { plainSampling } from "../../src/base/domain/sampling.ts";
 import type { GenerationRequest } from "../../src/base/domain/generation.ts";
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
@@ -78,7 +79,7 @@ interface Subject {
   readonly name: string;
   readonly load: ChatLoad;
   readonly more: Readonly<Record<string, unknown>>;
-  /** What the chats have that it is compared with, and how those are called; null compares with the engine's loop. */
+  /** Name and extra fields of the chats to compare with; null compares with the engine's loop. */
   readonly beside: { readonly name: string; readonly more: Readonly<Record<string, unknown>> } | null;
 }
 
@@ -113,18 +114,18 @@ interface HttpReport {
   readonly streams: number;
   readonly tokensPerSecond: number;
   readonly cpuMicrosecondsPerToken: number | null;
-  /** What the load is compared with: the engine's loop for plain chats, plain chats for those with all options. */
+  /** Baseline of the load: the engine's loop for plain chats, plain chats for those with all options. */
   readonly comparedWith: string;
   readonly ratioToThat: number;
-  /** The same of the model runner's prefill and decode alone; null where they were not measured. */
+  /** Ratio to the model runner's prefill and decode only; null if not measured. */
   readonly ratioToRunner: number | null;
-  /** Of the processor time of the server and its engine, the share that the runner takes alone. */
+  /** Share of the processor time of the server and its engine that the runner takes. */
   readonly runnerShareOfCpu: number | null;
-  /** Of the other build, where there is one. */
+  /** Rate of the other build; null if there is none. */
   readonly otherTokensPerSecond: number | null;
   readonly otherCpuMicrosecondsPerToken: number | null;
   readonly ratio: number | null;
-  /** Of the processor time a token: below 1 where this build takes less. */
+  /** Ratio of processor time per token; below 1 if this build takes less. */
   readonly cpuRatio: number | null;
 }
 
@@ -222,7 +223,7 @@ async function measureSubject(
   };
 }
 
-/** The same load without HTTP: the whole loop, and what the runner alone takes of its time. */
+/** Runs the same load without HTTP, and measures the whole loop and the runner's part of its time. */
 async function runLoop(
   runner: ModelRunner,
   { streams, chats, answers }: ChatLoad,
@@ -256,7 +257,7 @@ async function runLoop(
   };
 }
 
-/** Of the server and its engine; not a number where nobody says. */
+/** Returns the processor time of the server and its engine; NaN if unknown. */
 function allCpuOf({
   cpuMicrosecondsPerToken: own,
   engineCpuMicrosecondsPerToken: engine,

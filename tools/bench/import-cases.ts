@@ -18,10 +18,7 @@ import type { Case } from "./standstill-case.ts";
 
 const rank = 256;
 
-/**
- * An adapter of the built-in model, with the state of an optimizer beside it as trainers leave it, packed by the
- * system's tar.
- */
+/** Packs an adapter of the built-in model with the system's tar, next to the optimizer state that trainers leave. */
 function honestArchive(): Buffer {
   const folder = mkdtempSync(join(tmpdir(), "hone-adapter-"));
   try {
@@ -47,7 +44,7 @@ function honestArchive(): Buffer {
   }
 }
 
-/** What is sent, by its name; made once, since all of a case send the same. */
+/** Archives by name, each built once, since all requests of a case send the same bytes. */
 const archives: readonly (readonly [string, () => Buffer])[] = [
   ["an honest one of 66 MB, zipped", honestArchive],
   ["2,000 MiB of an ignored name, zipped", () => Buffer.concat([...zippedTarOfOne("x", 2000)])],

@@ -1,8 +1,6 @@
-// Kills a server and its processes at random, many times, also while they write, while its disk fills, its clock steps and
-// its database is locked; then trains the same jobs on a server on which nothing dies, and reports what became of the work:
-// `node dist/tools/bench/kill.js --count 200 --seed 1`, or a kill each 0.2 to 2 s for ten minutes, as what flaps does:
-// `node dist/tools/bench/kill.js --seconds 600 --pause 0.2-2 --usual`. Ends with status 1 when anything was lost, doubled, failed,
-// left over, or came out different.
+// Kills a server and its processes at random, many times, also while they write, their disk fills, their clock steps
+// and their database is locked. Then trains the same jobs on an undisturbed server and compares. Exits with status 1
+// if anything was lost, doubled, failed, left over or different.
 import { parseArgs } from "node:util";
 import { freshSeed } from "../../src/base/domain/random.ts";
 import { killAtRandom } from "../../test/kills/kill-at-random.ts";

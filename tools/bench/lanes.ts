@@ -1,4 +1,5 @@
-// What rows of other lengths, and of other adapters, cost a step of the model runner, turn about in one process.
+// Measures what rows of different lengths, and of different adapters, cost a step of the model runner, alternating in
+// one process.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { toAdapterFeeds } from "../../src/inference/engine/adapters/read-adapter.ts";
 import { KvLane } from "../../src/inference/engine/cache/kv-lane.ts";
@@ -79,7 +80,7 @@ function filled(
   return { lane, adapter, tokenIds: Array.from({ length: count }, (_, row) => row + 1) };
 }
 
-/** Of one token for each row of a lane, or of two in one call; the lanes are as they were then. */
+/** Decodes one token for each row of a lane, or of two lanes in one call, then restores the lanes. */
 async function decodeMs(runner: ModelRunner, lanes: readonly DecodingRows[]): Promise<number> {
   const [one, other] = lanes;
   const startMs = systemClock.monotonicMs();

@@ -1,5 +1,5 @@
-// What this machine can do at best through the same runtime: the yardstick of the other benchmarks.
-// Every figure is the best of several rounds of several honest candidates; it measures no code of ours.
+// Measures the best that this machine achieves through the same runtime: the yardstick of the other benchmarks. Every
+// figure is the best of several rounds of several honest candidates; it measures none of our code.
 import { GraphBuilder } from "../../src/lib/graph/builder.ts";
 import type { Value } from "../../src/lib/graph/graph.ts";
 import { elementCount, float32Tensor } from "../../src/lib/graph/tensor.ts";

@@ -9,7 +9,7 @@ export class LineProcess {
 
   /**
    * @param command a program and its arguments
-   * @param environment what it has beside ours
+   * @param environment variables to add to ours
    */
   constructor(
     [program, ...flags]: readonly [string, ...string[]],

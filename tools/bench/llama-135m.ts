@@ -1,4 +1,5 @@
-// The shape that the benchmarks measure beside the built-in model: a Llama of 135 million weights (30 layers, width 576).
+// The larger shape that the benchmarks measure besides the built-in model: a Llama of 135 million weights (30 layers,
+// width 576).
 import type { ModelConfig } from "../../src/inference/architectures/config.ts";
 import { parseModelConfig } from "../../src/inference/architectures/config/read-config.ts";
 
@@ -21,7 +22,7 @@ export const llama135mFile = {
   eos_token_id: 2,
 } as const;
 
-/** The configuration; the weights are made at random by whoever measures. */
+/** Returns the configuration; each benchmark makes random weights for it. */
 export function llama135m(): ModelConfig {
   return parseModelConfig(llama135mFile, {}, "the 135 M shape");
 }

@@ -1,6 +1,6 @@
-// What another process needs to set an engine of constraints beside Hone: a vocabulary in a file, and for each schema of
-// a suite the token paths of its instances, whether Hone's masks allow each, and the processor time that took. Measures
-// Hone alone; tools/conformance/python/masks.py measures the other and draws up the table.
+// Writes the input for comparing another constraint engine with Hone: a vocabulary in a file, and for each schema of a
+// suite the token paths of its instances, Hone's verdict on each, and the processor time. Measures only Hone;
+// tools/conformance/python/masks.py measures the other engine and prints the table.
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -47,7 +47,7 @@ interface Instance {
   readonly valid: boolean;
   /** The ways to write it: with the properties in the schema's order, and as they came. */
   readonly paths: readonly TokenText[];
-  /** Whether each token of the first path was in its mask, and the text could end behind it. */
+  /** True if each token of the first path was in its mask and the text could end after it. */
   readonly accepted: boolean;
   /** For each of its tokens, accepting it and the mask behind it. */
   readonly betweenMasksMs: readonly number[];
@@ -90,7 +90,7 @@ function measured(line: string): Line {
   };
 }
 
-/** Whether masks allow all of a path and the end; adds the time for each of its tokens. */
+/** True if the masks allow the whole path and the end; appends the time for each token. */
 function follows(constraint: CompiledConstraint, path: TokenText, times: number[]): boolean {
   const mask = new Uint32Array(constraint.maskWords);
   const matcher = constraint.matcher();

@@ -1,4 +1,4 @@
-/** Of an even count the mean of the two in the middle; NaN of none. */
+/** Returns the median: the mean of the middle two for an even count, NaN for an empty list. */
 export function median(figures: readonly number[]): number {
   const sorted = figures.toSorted((left, right) => left - right);
   const middle = (sorted.length - 1) / 2;

@@ -1,5 +1,6 @@
-// What the engine's process takes of memory beside the bytes of its model's weights, and how soon it answers after its start:
-// a Llama of 135 M random weights in float32, in a process as a server has it. Linux says what is private to a process.
+// Measures the memory of the engine's process relative to its model's weights, and how soon it answers after its
+// start. Loads a Llama of 135 M random weights in float32, in a process as a server starts it. Reads Linux's figures
+// for private memory.
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,16 +32,16 @@ weights: when it is ready, after a first chat, when it has had nothing to do for
 adapter, and a prompt of 1,900 tokens without and with one; the time to ready, and to the first token of the first chat, of the
 first with an adapter, and of the long prompts; and what it was estimated to take over the most that it took.`;
 
-/** For what is prepared in moments without requests. */
+/** Time for the work that the engine does while idle. */
 const idleMs = 8000;
 
 interface Stage {
   readonly name: string;
   readonly firstTokenMs: number | null;
-  /** In weights' bytes: what no other process has, and what of that no file has either. */
+  /** Private memory and private anonymous memory, relative to the size of the weights. */
   readonly privateRatio: number;
   readonly anonymousRatio: number;
-  /** With what is mapped, where every page counts once. */
+  /** Resident memory, including mapped files, with every page counted once. */
   readonly bytes: number;
 }
 
@@ -49,7 +50,7 @@ interface MemoryReport extends Report {
   readonly readyMs: number;
   readonly readyCpuMs: number;
   readonly weightBytes: number;
-  /** What this build estimates over the most that was seen. */
+  /** This build's estimate relative to the peak. */
   readonly estimateRatio: number;
   readonly stages: readonly Stage[];
 }
@@ -177,7 +178,7 @@ async function chats(engine: ProcessEngine, { count, promptLength, adapter }: Ch
   const startMs = systemClock.monotonicMs();
   const firstTokens = Array.from({ length: count }, async (_, index) => {
     let firstMs = Infinity;
-    // Of other tokens than those of other stages, which the engine keeps.
+    // Uses tokens that no other stage uses, since the engine caches those.
     const { events } = engine.submit(requestOf(101 * count + index, promptLength, adapter));
     for await (const batch of events)
       if (batch.some(({ kind }) => kind === "tokens"))

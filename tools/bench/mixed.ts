@@ -1,5 +1,5 @@
-// What running streams and short prompts feel of long prompts: a server on the loopback address, eight streams, and prompts
-// that arrive meanwhile, by the times at which a client sees tokens.
+// Measures how long prompts delay running streams and short prompts. Runs a server on the loopback address, eight
+// streams, and prompts that arrive meanwhile, and times when a client sees tokens.
 import { request } from "node:http";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
@@ -17,7 +17,7 @@ are medians of the rounds.`;
 
 const streamCount = 8;
 const shortLength = 40;
-/** Pieces that each stream gets alone in a round. */
+/** Pieces that each stream gets undisturbed in a round. */
 const quietPieces = 30;
 
 interface Model {
@@ -162,7 +162,7 @@ async function measureRound(
   }
 }
 
-/** An answer that goes on until it is stopped, and when each piece of it came. */
+/** Starts an answer that continues until stopped, and records when each piece arrived. */
 function watchedStream(
   { url, apiKey }: ServedBuild,
   body: object,
@@ -173,7 +173,7 @@ function watchedStream(
     response.on("data", () => times.push(systemClock.monotonicMs()));
     response.on("error", () => undefined);
   });
-  // Whoever stops it breaks the connection.
+  // Stopping the stream breaks the connection.
   sent.on("error", () => undefined);
   sent.end(JSON.stringify({ ...body, stream: true }));
   return { times, stop: () => sent.destroy() };

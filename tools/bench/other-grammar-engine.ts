@@ -1,5 +1,5 @@
-// The times of another engine of constraints, web-xgrammar, beside Hone's own in bench/grammar.ts. It runs in a thread
-// that is ended where a schema takes too long, and begun anew where one ends it: its compiler can do both.
+// Times of another constraint engine, web-xgrammar, next to Hone's own in bench/grammar.ts. It runs in a thread that
+// restarts when a schema takes too long or crashes it, since its compiler can do both.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
@@ -7,13 +7,13 @@ import type { Json } from "../../src/base/domain/text/json.ts";
 import type { TokenVocabulary } from "../../src/base/domain/vocabulary.ts";
 import type { Times, TokenText } from "./grammar-times.ts";
 
-/** What the thread is asked: a schema, and texts that it allows. */
+/** Request to the thread: a schema, and texts that it allows. */
 export interface WritingRequest {
   readonly schema: Json;
   readonly texts: readonly TokenText[];
 }
 
-/** What became of a schema: it was measured (whether every text was accepted), or why not. */
+/** Outcome of a schema: measured (with whether it accepted every text), or the reason why not. */
 export type Outcome =
   | { readonly kind: "measured"; readonly times: Times; readonly acceptsAll: boolean }
   | { readonly kind: "refused" | "too-slow" | "crashed" };

@@ -14,7 +14,7 @@ import type { ThreadAnswer, WritingRequest } from "./other-grammar-engine.ts";
 function loaded(): typeof Library {
   const file = createRequire(import.meta.url).resolve("@mlc-ai/web-xgrammar");
   const script = Object.assign(new Module(file), { filename: file, paths: [] });
-  // What Node's own loader calls for such scripts; its type is not declared.
+  // Node's own loader calls this for such scripts; its type is not declared.
   const compile = script as unknown as {
     _compile(text: string, file: string): void;
     exports: typeof Library;
@@ -48,7 +48,7 @@ async function write(
 ): Promise<ThreadAnswer> {
   const text = JSON.stringify(schema);
   const started = processorMs();
-  // Any whitespace, and names beside the declared ones, as Hone has it.
+  // Allows any whitespace and undeclared names, as Hone does.
   const grammar = await compiler.compileJSONSchema(text, true, undefined, undefined, false);
   const first = await GrammarMatcher.createGrammarMatcher(grammar);
   await first.getNextTokenBitmask();
@@ -73,7 +73,7 @@ async function write(
 }
 
 const port = present(parentPort, "the port of the benchmark's thread");
-// What the benchmark gave this thread.
+// Data that the benchmark passed to this thread.
 const compiler = await compilerFor(workerData as TokenVocabulary);
 port.on("message", (request: WritingRequest) => {
   write(compiler, request).then(

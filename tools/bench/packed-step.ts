@@ -1,5 +1,6 @@
-// What packing gains: a gradient of answers to one prompt with the prompt computed once and for each answer, turn about in
-// one run, and what sequences of mixed lengths cost beside as many tokens of one length. The best of each counts.
+// Measures what packing gains: a gradient of answers to one prompt that computes the prompt once, against one that
+// computes it for each answer. Also compares sequences of mixed lengths with as many tokens of one length. All
+// alternate in one run, and the best of each counts.
 import { type Random, seededRandom } from "../../src/base/domain/random.ts";
 import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import { GradientTimer, turnAbout } from "./gradient-timer.ts";
@@ -57,7 +58,10 @@ async function compare(
   return measurementOf(name, batch, shared, separate);
 }
 
-/** Sequences of mixed lengths beside as many of their mean length; the ratio is how much faster the mixed ones are. */
+/**
+ * Compares sequences of mixed lengths with as many of their mean length; the ratio is how much faster the mixed ones
+ * are.
+ */
 async function compareLengths(subject: Subject, options: BenchOptions): Promise<Measurement> {
   const random = seededRandom("mixed lengths");
   const mixed = Array.from({ length: 31 }, (_, index) =>
@@ -114,7 +118,7 @@ function turns(subject: Subject): readonly TrainingSequence[] {
     for (let turn = 0; turn < 3; turn++) {
       const thought = ids(random, subject, 40);
       histories.push(sequence({ promptIds: before, answerIds: thought }));
-      // The thought is dropped, and what was said goes on.
+      // The history drops the thought and continues from the answer.
       before = [...before, ...ids(random, subject, 120)];
     }
     return histories;

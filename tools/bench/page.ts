@@ -1,5 +1,5 @@
-// How quick the page is over many stored trajectories: a server, its page in a real Chromium, and what somebody does there,
-// timed in the browser from the key or click to the frame that shows what it leads to.
+// Measures how fast the page is over many stored trajectories. Runs a server and its page in a real Chromium, and
+// times user actions in the browser from the key or click to the frame that shows the result.
 import { parseArgs } from "node:util";
 import { chromium, type Page } from "playwright-core";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -18,7 +18,7 @@ list, goes to the next page, filters by a split and by rewards that one in a tho
 trajectory and reads its tokens. Prints the median and the slowest of so many rounds (10), in milliseconds.
 CHROMIUM says where the browser is (/usr/bin/chromium).`;
 
-/** What is done, in the order it is done: a script that begins it, and one that says whether it is shown. */
+/** A user action: a script that starts it, and one that checks that its result is shown. */
 interface Step {
   readonly name: string;
   readonly begin: string;

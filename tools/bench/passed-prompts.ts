@@ -1,5 +1,5 @@
-// What fetching a prompt of another server costs beside computing it, and what streams that run meanwhile notice of either:
-// two real servers over the loopback address, and a prompt of about 1,900 tokens.
+// Compares fetching a prompt from another server with computing it, and measures how either delays running streams.
+// Uses two real servers over the loopback address, and a prompt of about 1,900 tokens.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { median } from "./median.ts";
@@ -21,7 +21,7 @@ interface PassedReport {
   readonly fetchedMs: number;
   /** Fetched to computed. */
   readonly ratio: number;
-  /** The longest gap of a running stream, beside each, and the median without. */
+  /** Longest gap of a running stream during each, and the median gap without either. */
   readonly computedGapMs: number;
   readonly fetchedGapMs: number;
   readonly medianGapMs: number;
@@ -127,7 +127,7 @@ async function timeTo(server: ServedBuild, body: object): Promise<number> {
 
 type Part = "alone" | "fetched" | "computed";
 
-/** Gaps between pieces of streams that run while something else is asked, by what that was. */
+/** Measures the gaps between pieces of running streams, by the other request that runs meanwhile. */
 async function gapsBeside(
   server: ServedBuild,
   ask: (pause: (part: Part) => Promise<void>) => Promise<void>,

@@ -1,5 +1,5 @@
-// Feedback as programs send it: scores of calls with an id of their own each, in bodies that are made once and differ from
-// request to request in their ids alone, so that making them costs next to nothing.
+// Feedback as programs send it: scores of calls, each with its own id. The bodies are built once, and requests differ
+// only in their ids, so building them costs next to nothing.
 
 /** How many calls the records of all bodies are on, in turn. */
 export const callCount = 5000;
@@ -11,7 +11,7 @@ export function referenceOf(number: number): string {
   return `weave:///local/bench/call/0192d3a4-0000-7000-8000-${String(number % callCount).padStart(12, "0")}`;
 }
 
-/** Where the number of a record stands in its id: the last twelve of a UUID's digits. */
+/** Start of an id; the record's number fills the last twelve digits of the UUID. */
 const idStart = "0192d3a5-0000-7000-8000-";
 const blank = "000000000000";
 

@@ -1,6 +1,6 @@
-// A connection to a server that is kept open: one request at a time, whose bytes are made by the caller. It costs a few
-// microseconds a request, so that a load from the server's own machine takes little of what it measures. Reads answers of
-// a server that is known, and no others.
+// A keep-alive connection that carries one request at a time, whose bytes the caller builds. A request costs a few
+// microseconds, so a load on the server's own machine hardly disturbs the measurement. Parses only the answers that
+// Hone sends.
 import { connect, type Socket } from "node:net";
 
 export interface Answer {
@@ -13,7 +13,7 @@ export interface RequestOptions {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly authorization: string;
-  /** Of JSON. */
+  /** Size of the JSON body. */
   readonly bodyBytes?: number;
 }
 

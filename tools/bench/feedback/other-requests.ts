@@ -44,7 +44,7 @@ export class OtherRequests {
   }
 }
 
-/** Of those not greater than a share of all, the greatest. */
+/** Returns the greatest figure within the lowest `share` of all. */
 export function quantile(figures: readonly number[], share: number): number {
   const sorted = figures.toSorted((left, right) => left - right);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;

@@ -1,6 +1,6 @@
-// What PostgreSQL takes for the same rows by itself: they are read from a server's database and written to a table of the
-// same columns and indexes in it, over one connection. No HTTP, no checks; a batch is one statement of one parameter, as
-// the server's is.
+// Measures how fast PostgreSQL alone writes the same rows. Reads them from a server's database and writes them to a
+// table there with the same columns and indexes, over one connection. No HTTP, no checks; a batch is one statement
+// with one parameter, as in the server.
 import { Client } from "pg";
 import type { RawRates } from "./raw-inserts.ts";
 

@@ -1,5 +1,5 @@
-// What tools/bench/gateway compares with: a reverse proxy that pipes each request to one of some servers, in turns, and its answer
-// back, and does nothing else. Started with their URLs; sends its own.
+// The baseline of tools/bench/gateway: a reverse proxy that only pipes each request to one of several servers,
+// round-robin, and its answer back. Receives their URLs at start; sends its own.
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 

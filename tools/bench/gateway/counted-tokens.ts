@@ -1,7 +1,7 @@
-// Which tokens the stub servers of tools/bench/gateway answer a prompt with: every client can tell them, so that an answer that lost
-// or mixed up a token is seen.
+// The tokens with which the stub servers of tools/bench/gateway answer a prompt. Every client can compute them, and so
+// detects an answer that lost or mixed up a token.
 
-/** Of hone-tiny's vocabulary, each of which is a word of its own. */
+/** First of the ids in hone-tiny's vocabulary that each stand for a whole word. */
 const firstId = 400;
 const idCount = 256;
 

@@ -1,12 +1,12 @@
-// What tools/bench/gateway sends, and what comes back of it, in a process of its own (load-process): requests at a rate that does not
-// wait for answers, or many streams at once.
+// The load of tools/bench/gateway and its results, in a separate process (load-process): requests at a rate that does
+// not wait for answers, or many concurrent streams.
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../../src/base/domain/clock.ts";
 import { seededRandom } from "../../../src/base/domain/random.ts";
 import { answerTokens } from "./counted-tokens.ts";
 
-/** Who is asked, and in which form. */
+/** Servers to send requests to, and the form of the requests. */
 export interface LoadTarget {
   readonly urls: readonly string[];
   readonly authorization: string;
@@ -30,7 +30,7 @@ export interface LoadReport {
   readonly wholeMs: readonly number[];
   /** Answers with other tokens than there should be. */
   readonly wrongCount: number;
-  /** Requests that were refused or broke off, by what was said. */
+  /** Requests that were refused or broke off, counted by error message. */
   readonly failures: Readonly<Record<string, number>>;
   /** Answers of which a part came before the last of them was there. */
   readonly streamedCount: number;
@@ -116,7 +116,7 @@ function ask(load: Load, index: number, agent: Agent): Promise<Came> {
   });
 }
 
-/** Of its own, nearly always: what is kept of prompts, and where, is no matter here. */
+/** Returns a prompt that is almost always unique, since this benchmark does not measure prefix caching. */
 function promptOf(seed: number, index: number): readonly number[] {
   return Array.from(
     { length: promptLength },
@@ -153,7 +153,7 @@ function bodyOf(
   return { ...shared, model: "endless", messages: [{ role: "user", content }], ignore_eos: true };
 }
 
-/** Whether a stream has the tokens that the servers answer its prompt with, all of them in order. */
+/** True if a stream has exactly the tokens with which the servers answer its prompt, in order. */
 function isRight(text: string, sent: readonly number[] | null, answerLength: number): boolean {
   const prompt = sent ?? idsIn(text, /"prompt_token_ids":\s*\[([\d,\s]+)\]/g);
   const came = idsIn(text, /"token_ids":\s*\[([\d,\s]+)\]/g);

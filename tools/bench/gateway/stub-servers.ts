@@ -44,7 +44,7 @@ const stubs = Array.from(
   { length: serverCount },
   () => new StubVllm({ behind: playedEngine(limits, play), ...limits, endTokenId: 2, logprobCountMax: 20 }),
 );
-// What they were asked is for tests, and would be all that grows here.
+// Drops the recorded requests: only tests read them, and nothing else here grows.
 setInterval(() => stubs.forEach(({ asked }) => (asked.length = 0)), 1000);
 process.on("message", (ms: number) => setStep(ms));
 process.on("disconnect", () => process.exit());

@@ -1,5 +1,6 @@
-// The model runner beside another program that computes the same model, each in a process of its own: the same work turn
-// about, of which the best of each side counts, so that a busy machine disturbs the ratios little. Neither side samples.
+// Compares the model runner with another program that computes the same model, each in a separate process. The same
+// work alternates and the best of each side counts, so that a busy machine hardly changes the ratios. Neither side
+// samples.
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/domain/clock.ts";
 import { computeEnvironment } from "../../../src/inference/onnx/environment.ts";
@@ -10,7 +11,7 @@ import { batchSizes, contextCount, promptTokens } from "../runner-times.ts";
 
 /** One figure of both sides, in tokens per second. */
 export interface Figure {
-  /** Of our side. */
+  /** Precision of our side. */
   readonly precision: string;
   readonly what: string;
   readonly here: number;
@@ -32,7 +33,7 @@ function worksOf(promptCount: number): readonly { what: string; tokenCount: numb
   return [...decodes, { what: `prefill of ${promptCount}`, tokenCount: promptCount, work: prefill }];
 }
 
-/** @param runners ours, by what their precision is called */
+/** @param runners our runners, by the name of their precision */
 export async function takeTurns(
   runners: ReadonlyMap<string, LineProcess>,
   other: LineProcess,

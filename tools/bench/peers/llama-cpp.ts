@@ -1,5 +1,5 @@
-// How fast the model runner is beside llama.cpp: the same weights in the same number of bits, read from the same file, on
-// the same threads.
+// Compares the speed of the model runner with llama.cpp: the same weights in the same number of bits, from the same
+// file, on the same threads.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ tools/bench/peers/llama-cpp/install.sh <folder> installs llama.cpp; the interpre
 /** A file that both sides read. */
 interface SharedFile {
   readonly name: "float32" | "int8" | "int4";
-  /** What llama.cpp calls it. */
+  /** llama.cpp's name for the type. */
   readonly type: string;
   /** How our side computes with it. */
   readonly precisions: Readonly<Record<string, Quantization>>;

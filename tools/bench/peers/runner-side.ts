@@ -1,5 +1,5 @@
-// Our side of benchmarks beside other programs: the model runner in a process of its own, as the server has it. Reads one
-// JSON line that says which model to load, then answers each line with the time of a decode step, or of a prompt.
+// Our side of benchmarks against other programs: the model runner in a separate process, as the server runs it. Reads
+// one JSON line that says which model to load, then answers each line with the time of a decode step or a prompt.
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Quantization } from "../../../src/base/domain/model.ts";
@@ -19,11 +19,11 @@ export interface RunnerJob {
   readonly quantization: Quantization;
 }
 
-/** What either side is told to time. */
+/** Work that either side times. */
 export type Work =
   | {
       readonly kind: "decode";
-      /** Of the context of each row, from which on it decodes. */
+      /** Context of each row, after which it decodes. */
       readonly tokens: readonly number[];
       readonly rows: number;
       /** How many steps, of which the fastest counts. */
@@ -32,7 +32,7 @@ export type Work =
   | { readonly kind: "prefill"; readonly tokens: readonly number[]; readonly turns: number };
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-// Whoever starts this writes a job, then works.
+// The parent process writes one job, then lines of work.
 const job = JSON.parse((await lines.next()).value as string) as RunnerJob;
 const runner = await openRunner(job);
 answer({});

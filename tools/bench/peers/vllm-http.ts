@@ -1,5 +1,5 @@
-// How fast a server streams over HTTP beside vLLM's, of the same model on the same threads: the same chats turn about, while
-// the servers that are not asked are suspended.
+// Compares how fast Hone and vLLM stream the same model over HTTP on the same threads. The same chats alternate, and
+// the servers that are not being measured are suspended.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { serveVllm } from "./vllm-server.ts";
 
 const answerTokens = 128;
 const streamCounts = [16, 32] as const;
-/** Of each stream in a round. */
+/** Chats of each stream in a round. */
 const chatsEach = 2;
 
 const help = `Usage: node dist/tools/bench/peers/vllm-http.js --python <interpreter> --model <file.gguf> [flags]
@@ -46,10 +46,10 @@ interface Row {
 const warmingStreams = 4;
 const yardstick = "vLLM float32";
 
-/** What a server does in moments without requests, or after it was suspended, is over by then. */
+/** Time in which a server finishes its idle work and recovers from suspension. */
 const restMs = 1000;
 
-/** Starts the servers, by what they are called. */
+/** Functions that start the servers, by server name. */
 type Starts = Readonly<Record<string, () => Promise<ServedBuild>>>;
 
 const { values } = parseArgs({
@@ -117,7 +117,7 @@ async function measure(starts: Starts): Promise<readonly Row[]> {
     for (const [name, start] of Object.entries(starts)) {
       const server = await start();
       servers.set(name, server);
-      // The first chats wait for what is compiled or loaded at first use.
+      // The first chats wait while the server compiles and loads for its first use.
       await ask(server, warmingStreams, `warming ${name}`);
       signalTree(server.processId, "SIGSTOP");
     }
@@ -171,7 +171,7 @@ async function ask(server: ServedBuild, streams: number, occasion: string): Prom
   );
 }
 
-/** Of about 130 tokens with the template's. */
+/** About 130 tokens, including the template's. */
 function questionOf(occasion: string, index: number): string {
   return `${index} (${occasion}): ${"Tell me what the cat said to the small bird when it came home. ".repeat(5)}`;
 }
