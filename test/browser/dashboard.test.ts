@@ -135,7 +135,7 @@ test(
       "version",
       "val/reward",
       "data/reward",
-      "made",
+      "created",
     ]);
     const [newest, , oldest] = (await versions.getByRole("row").allInnerTexts())
       .slice(1)

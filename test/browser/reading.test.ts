@@ -95,7 +95,7 @@ test(
     await tokens.focus();
     const detail = page.locator("article", { has: tokens }).locator(".token-detail");
     await detail.getByText("−0.051 (95.0 %)").waitFor();
-    await detail.getByText("At").waitFor();
+    await detail.getByText("At", { exact: true }).waitFor();
     await page.keyboard.press("ArrowRight");
     await detail.getByText("−1.200 (30.1 %)").waitFor();
     await tokens.getByRole("option").nth(2).hover();

@@ -76,7 +76,7 @@ test("reports what is wrong, its path, and the allowed values", () => {
   assert.deepEqual(
     faultsOf(schema, { tone: "hot", marks: [1, "2", 3], else: 1 }),
     [
-      'tone: "hot" is none of "warm", "cold"',
+      'tone: "hot" is not one of "warm", "cold"',
       'marks.1: "2" is not of type number',
       "marks: the list has 3 items; the most is 2",
       'the object lacks the property "why"',

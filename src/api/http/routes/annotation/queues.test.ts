@@ -89,7 +89,7 @@ test("refuses an invalid queue with the path and the cure", async () => {
     [{ name: "x".repeat(257) }, "body.name", /257 characters; the limit is 256/],
     [{ name: "a\0" }, "body.name", /no text|not text/],
     [{ scorer_refs: ["weave:///acme/games/call/1"] }, "body.scorer_refs.0", /must be of an object/],
-    [{ scorer_refs: ["quality"] }, "body.scorer_refs.0", /no reference/],
+    [{ scorer_refs: ["quality"] }, "body.scorer_refs.0", /not a reference/],
     [question({}), "body.questions.0.schema", /"enum"/],
     [question({ enum: [] }), "body.questions.0.schema", /1 to 100/],
     [question({ enum: ["a", "a"] }), "body.questions.0.schema", /twice/],
@@ -98,11 +98,11 @@ test("refuses an invalid queue with the path and the cure", async () => {
     [question({ type: "string", pattern: "a" }), "body.questions.0.schema", /"pattern" is not known/],
     [question({ type: "string", maxLength: 0 }), "body.questions.0.schema", /at least 1/],
     [question({ type: "boolean" }, ""), "body.questions.0.name", /empty/],
-    [{ questions: [toneQuestion, toneQuestion] }, "body.questions.1.name", /name of its own/],
+    [{ questions: [toneQuestion, toneQuestion] }, "body.questions.1.name", /unique name/],
     [
       { scorer_refs: [spec], questions: [{ ...toneQuestion, name: "quality" }] },
       "body.questions.0.name",
-      /of its own/,
+      /unique name/,
     ],
     [
       { questions: ["a", "b", "c", "d"].map((name) => ({ ...toneQuestion, name })) },
