@@ -48,7 +48,7 @@ async function answer(pair: Pair, request: IncomingMessage, response: ServerResp
   await relay(await ask(pair.decode, { ...body, kv_transfer_params: params ?? null }), response);
 }
 
-/** Of a request what has its prompt computed and held, and one token drawn. */
+/** Returns the request for the prefill server, which computes and holds the prompt and draws one token. */
 function prefillOf(body: Readonly<Record<string, unknown>>): object {
   const { stream_options: _, min_tokens: __, max_completion_tokens: ___, ...rest } = body;
   return { ...rest, stream: false, max_tokens: 1, kv_transfer_params: { do_remote_decode: true } };

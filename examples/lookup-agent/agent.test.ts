@@ -29,7 +29,7 @@ const call = (name: string, values: unknown): Called => ({
   arguments: typeof values === "string" ? values : JSON.stringify(values),
 });
 
-test("tools answer what is asked right, and say what was wrong with everything else", () => {
+test("tools answer correct calls, and report the fault of any other", () => {
   const tiny: Market = new Map([["pear", { price: 4, stock: 30 }]]);
   const cases: readonly (readonly [Called, string])[] = [
     [call("price", { item: "pear" }), "4"],
@@ -101,7 +101,7 @@ test("an agent that knows the way earns all there is, in as many turns as it nee
   }
 });
 
-test("half of the reward is for what was found out, and calls for nothing cost", async () => {
+test("half of the reward is for the facts found, and needless calls cost", async () => {
   const question = drawQuestion(seededRandom("test", "half"), market, "several");
   const [first, second] = question.plan;
   const says = (...said: readonly (string | Called)[]): Pick<RecordedTrajectory, "chat"> => {

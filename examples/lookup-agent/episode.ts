@@ -7,9 +7,9 @@ import type { Question } from "./questions.ts";
 export interface Episode {
   readonly question: Question;
   readonly messages: readonly Message[];
-  /** What the tools said, in order. */
+  /** Answers of the tools, in order. */
   readonly results: readonly string[];
-  /** What the agent said in the end; null where it only called. */
+  /** The agent's final answer; null if it only made calls. */
   readonly answer: string | null;
 }
 
@@ -51,7 +51,7 @@ export async function runEpisode(
 }
 
 /**
- * The reward in [0, 1]: half for what the tools were made to find out on the way, half for the right answer; each call beyond the
+ * Returns the reward in [0, 1]: half for the facts found on the way, half for the right answer. Each call beyond the
  * shortest way costs a twentieth.
  */
 export function rewardOf({ question, results, answer }: Episode): number {
@@ -69,7 +69,7 @@ export function isRight({ question, answer }: Episode): boolean {
   return answer === question.answer;
 }
 
-/** How many of the wanted texts stand in a list one behind the other, whatever stands between. */
+/** Counts how many of the wanted texts occur in a list in order, with any other texts between them. */
 function countInOrder(wanted: readonly string[], given: readonly string[]): number {
   let found = 0;
   for (const text of given) if (text === wanted[found]) found += 1;

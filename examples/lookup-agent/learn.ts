@@ -1,5 +1,5 @@
-// The example as a story: write conversations and teach them, then let the agent try, judge it, and train it on what it did,
-// round after round. Over HTTP alone; knows nothing of terminals.
+// The example as a story: write conversations and teach them, then let the agent try, judge it, and train it on its
+// tries, round after round. Uses only HTTP; knows nothing of terminals.
 import type { Clock } from "../../src/base/domain/clock.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import type { Hone } from "../../src/apps/client/hone.ts";
@@ -31,11 +31,11 @@ export interface LearnOptions {
   readonly parallel: number;
 }
 
-/** What the agent can do at one version. */
+/** The agent's skill at one version. */
 export interface Point {
   /** `base`, `taught` by conversations, or the number of rounds behind it. */
   readonly stage: "base" | "taught" | number;
-  /** Mean reward of the tries that it was trained on; null of what no round has made. */
+  /** Mean reward of the tries that trained it; null for a version that no round made. */
   readonly sampledReward: number | null;
   /** Mean reward and part of right answers to questions that are never trained on, sampled as the tries are. */
   readonly testReward: number;

@@ -2,7 +2,7 @@
 import { shuffled, type Random } from "../../src/base/domain/random.ts";
 import type { Tool, ToolCall } from "../../src/apps/client/api.ts";
 
-/** What one of each good costs, and how many are left, by its name. */
+/** Price and stock of each good, by its name. */
 export type Market = ReadonlyMap<string, { readonly price: number; readonly stock: number }>;
 
 const goods =
@@ -27,7 +27,7 @@ const numbers = {
   required: ["a", "b"],
 };
 
-/** What the agent may call. */
+/** Tools that the agent may call. */
 export const tools: readonly Tool[] = [
   { type: "function", function: { name: "price", parameters: item } },
   { type: "function", function: { name: "stock", parameters: item } },
@@ -42,7 +42,7 @@ const operations: Readonly<Record<string, (a: number, b: number) => number>> = {
   minus: (a, b) => a - b,
 };
 
-/** What a tool says to a call: a number, or what was wrong with it. Never throws, whatever a model has written. */
+/** Returns a tool's answer to a call: a number, or an error. Never throws, however malformed the call is. */
 export function answerCall(market: Market, called: NonNullable<ToolCall["function"]>): string {
   const given = parsedArguments(called.arguments);
   if (given === null) return "error: the arguments are no object";

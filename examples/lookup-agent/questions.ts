@@ -3,7 +3,7 @@ import { present } from "../../src/base/domain/assert.ts";
 import type { Random } from "../../src/base/domain/random.ts";
 import type { Market } from "./market.ts";
 
-/** A call of a plan, with what the tool will say to it. */
+/** A call of a plan, with the answer that the tool will give. */
 export interface Step {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, string | number>>;
@@ -23,7 +23,7 @@ interface Lot {
   readonly count: number;
   readonly price: Step;
   readonly stock: Step;
-  /** What so many cost. */
+  /** Price of several. */
   readonly several: Step;
 }
 

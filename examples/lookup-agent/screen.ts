@@ -1,4 +1,4 @@
-// What the example shows in a terminal: a line for every stage, a conversation of it, and the curve in the end.
+// The example's terminal output: a line for every stage, a sample conversation, and the final curve.
 import { drawBar, drawCurve } from "../../src/apps/cli/demo/draw-curve.ts";
 import type { Message } from "../../src/apps/client/api.ts";
 import { rewardOf } from "./episode.ts";

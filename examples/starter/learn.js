@@ -25,7 +25,7 @@ const model = await hone.model(values.model, { base: values.base });
 await train(model, {
   tasks: questions,
   rounds: Number(values.rounds),
-  // Each call is that many rounds more; without this a call goes on behind the rounds that were done.
+  // Each call trains this many more rounds; without this, a call continues after the rounds already done.
   resume: false,
   // Each question is answered several times, and the answers are compared with each other.
   groupSize: 8,

@@ -17,8 +17,8 @@ export const questions = choices.map(
 );
 
 /**
- * What an answer earns, from 0 to 1. Answers to one question are compared with each other, so what matters is that better
- * ones earn more; where all earn the same there is nothing to learn.
+ * Returns the reward of an answer, from 0 to 1. Training compares the answers to one question with each other, so
+ * better ones must earn more; if all earn the same, there is nothing to learn.
  *
  * @param {string} answer
  */

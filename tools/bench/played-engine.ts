@@ -1,4 +1,4 @@
-// An engine that computes nothing, for what is measured around one: its answers are played.
+// An engine that computes nothing but plays back given answers, for measuring the code around an engine.
 import type {
   Engine,
   EngineLimits,

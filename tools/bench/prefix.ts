@@ -1,5 +1,6 @@
-// What prompts that begin alike cost: many requests of one prompt beside one request of many choices, and the second turn of
-// a chat beside the same prompt from nothing. Of the engine's loop in this process, and of a real server over HTTP.
+// Measures the cost of prompts with a common prefix. Compares many requests of one prompt with one request for many
+// choices, and the second turn of a chat with the same prompt uncached. Measures the engine's loop in this process,
+// and a real server over HTTP.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { GenerationRequest } from "../../src/base/domain/generation.ts";
 import { plainSampling } from "../../src/base/domain/sampling.ts";

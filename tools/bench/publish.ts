@@ -1,6 +1,7 @@
-// What publishing a version costs, and whom: adapters of ranks 8 and 64 are imported while 8 streams run. The time from the
-// archive's first byte to the answer, the longest gap between two tokens of the streams meanwhile over their median gap
-// before, and how much longer the version's first chat waits for its first token than its tenth.
+// Measures what publishing a version costs, and how it delays streams: imports adapters of ranks 8 and 64 while 8
+// streams run. Reports the time from the archive's first byte to the answer, the streams' longest gap between two
+// tokens relative to their median gap before, and how much longer the version's first chat waits for its first token
+// than its tenth.
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -18,7 +19,7 @@ median of the later ones. With --against both servers do the same turn about; fi
 
 const ranks = [8, 64] as const;
 const streamCount = 8;
-/** Of each stream, and so the time that a round has. */
+/** Tokens of each stream's answer, which set the length of a round. */
 const answerTokens = { tiny: 800, "135m": 400 } as const;
 
 const subjects = [
@@ -35,7 +36,7 @@ interface Published {
 
 interface PublishReport extends Report {
   readonly here: Published;
-  /** Of the other build, where there is one. */
+  /** Figures of the other build; null if there is none. */
   readonly there: Published | null;
 }
 
@@ -56,7 +57,7 @@ async function measure(
   try {
     for (const folder of against === null ? [ownFolder] : [ownFolder, against])
       servers.push(await serveBuild(folder, { modelFolder, threads }));
-    // What is prepared in quiet moments has its time.
+    // Gives the server time to finish its idle work.
     await sleep(10_000);
     const reports: PublishReport[] = [];
     for (const rank of ranks) {

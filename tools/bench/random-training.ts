@@ -1,4 +1,5 @@
-// What benchmarks of training steps train: rows of random tokens, all but the first of each trained, on a model folder.
+// The training data for benchmarks of training steps: rows of random tokens, all but the first of each trained, on a
+// model folder.
 import { join } from "node:path";
 import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
@@ -12,7 +13,7 @@ import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
 export interface RandomRows {
   readonly rows: number;
-  /** Of each row, in tokens. */
+  /** Length of each row in tokens. */
   readonly length: number;
 }
 

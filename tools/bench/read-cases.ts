@@ -5,7 +5,7 @@ import { list, object, type Case } from "./standstill-case.ts";
 const mebibyte = 1 << 20;
 const models = "/v1/preview/models";
 
-/** What lies in the server for the reads; the ids are known once it does. */
+/** Ids of stored objects to read, known after they have been stored. */
 const stored = { fileId: "", jobId: "" };
 
 /** 45 MB in one group: a few hundred trajectories, or two that are larger than any page. */
@@ -88,7 +88,7 @@ async function untilTrained({ url, apiKey }: RunningServer, jobId: string): Prom
   }
 }
 
-/** What is read, by its name. */
+/** Paths to read, by name. */
 const reads: readonly (readonly [string, (modelId: string) => string])[] = [
   ["a log of 45 MB in one group", (id) => `${models}/${id}/trajectories?split=many`],
   ["10 rows of 45 MB in one group", (id) => `${models}/${id}/trajectories/rows?limit=10&split=many`],

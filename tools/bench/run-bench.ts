@@ -1,6 +1,6 @@
-// What every benchmark shares: its flags, its output as text or JSON, and the comparison with another build.
-// A comparison runs both builds turn about in one go and takes the best of each, so that a busy machine disturbs the
-// ratios little.
+// The frame of every benchmark: its flags, its output as text or JSON, and the comparison with another build. A
+// comparison alternates both builds in one run and takes the best of each, so that a busy machine hardly changes the
+// ratios.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -152,7 +152,7 @@ function compareBuilds(script: string, otherFolder: string, options: BenchOption
         [join(folder, "dist", "tools", "bench", script), ...flags, "--threads", `${options.threads}`],
         { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
       );
-      // What the other script prints with --json: a list of named reports.
+      // The other script prints a list of named reports with --json.
       for (const [name, rate] of ratesOf(JSON.parse(output) as readonly Report[])) {
         best[side].set(name, Math.max(rate, best[side].get(name) ?? 0));
       }

@@ -12,15 +12,15 @@ export function promptTokens(count: number): readonly number[] {
   return Array.from({ length: count }, (_, position) => position + 1);
 }
 
-/** Of one token for each of so many rows whose caches hold {@link contextCount} tokens. */
+/** Returns the best time to decode one token for each of `size` rows whose caches hold {@link contextCount} tokens. */
 export async function bestDecodeMs(runner: ModelRunner, size: number): Promise<number> {
   const lane = filledLane(runner, size);
   return bestOf(8, () => decodeAgain(runner, lane));
 }
 
 /**
- * Of a row's step with so many drafted tokens, for each of the counts: how much longer than without it takes, the best of all
- * turns of each. Turn about, so that a machine that changes its pace favours none.
+ * Returns, for each count of drafted tokens, the time of a row's step relative to one without drafts. The best of all
+ * turns counts; the counts alternate, so that a machine that changes its pace favours none.
  */
 export async function draftedStepCosts(
   runner: ModelRunner,
@@ -65,7 +65,7 @@ async function decodeAgain(runner: ModelRunner, lane: KvLane): Promise<void> {
   for (let slot = 0; slot < lane.usedCount; slot++) lane.advance(slot, -1);
 }
 
-/** Of a prompt of so many tokens. */
+/** Returns the best time to prefill a prompt of `count` tokens. */
 export async function bestPrefillMs(runner: ModelRunner, count: number = contextCount): Promise<number> {
   const lane = new KvLane(runner.shape);
   lane.reshape(1, roundUpPositions(count));

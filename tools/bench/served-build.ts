@@ -12,7 +12,7 @@ import { present } from "../../src/base/domain/assert.ts";
 export interface ServedBuild {
   readonly url: string;
   readonly apiKey: string;
-  /** Of the server's own process, whose children are its engine's and others. */
+  /** Process id of the server, whose children are its engine and others. */
   readonly processId: number;
   /** Seconds of processor time that the server's process has used, without its children; null where nobody says. */
   cpuSeconds(): number | null;
@@ -40,7 +40,7 @@ export async function serveBuild(
   }: {
     readonly modelFolder: string;
     readonly threads: number;
-    /** Of `serve`, beside the usual ones. */
+    /** Flags of `serve`, in addition to the usual ones. */
     readonly flags?: readonly string[];
     /** Constants of the server in place of its own. */
     readonly limits?: SettingsOverrides;

@@ -1,6 +1,6 @@
-// What a small training job costs beside its gradient steps: from its request to the first answer of the version that it
-// made, over HTTP, and the same steps by themselves in this process with programs that are loaded already. Both are taken
-// turn about, and the best of each counts; the first job of a server is told apart.
+// Measures the overhead of a small training job over its gradient steps: from its request to the first answer of its
+// new version, over HTTP, against only the steps in this process with programs already loaded. The two alternate, and
+// the best of each counts. The first job of a server is reported separately.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -56,9 +56,9 @@ interface JobReport extends Report {
   readonly stepsSeconds: number;
   readonly first: Phases;
   readonly best: Phases;
-  /** Of the best job's time to the time of its steps alone. */
+  /** Time of the best job, relative to the time of only its steps. */
   readonly ratio: number;
-  /** What the first job took longer than the best, in seconds. */
+  /** How much longer the first job took than the best, in seconds. */
   readonly firstMore: number;
 }
 
@@ -152,7 +152,7 @@ interface Rollout {
   readonly promptIds: readonly number[];
   readonly answerIds: readonly number[];
   readonly reward: number;
-  /** Of each token of the answer. */
+  /** Log-probability of each token of the answer. */
   readonly logprob: number;
 }
 

@@ -16,7 +16,7 @@ import { SoakClients, type SoakCounts } from "./soak/soak-clients.ts";
 
 /** More is a leak until somebody says what it is. */
 const growthMax = 0.02;
-/** Of the time; what is loaded or made at its first use is there then. */
+/** Share of the time after which everything loaded or made at first use is in memory. */
 const warmUpShare = 0.25;
 const sampleMs = 2000;
 const progressMs = 60_000;
@@ -103,7 +103,7 @@ async function watch(
   let toldMs = 0;
   const over = new AbortController();
   const ended = busy.finally(() => over.abort());
-  // Whoever waits for them below sees why they failed.
+  // The wait below reports the failure.
   ended.catch(() => undefined);
   let elapsedMs = 0;
   while (!over.signal.aborted && elapsedMs < wantedMs) {

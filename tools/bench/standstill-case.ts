@@ -1,11 +1,12 @@
-// What tools/bench/standstill.ts sends: a heavy request, how often at once, and how its answer is read.
+// A case of tools/bench/standstill.ts: a heavy request, how many run concurrently, and how the client reads its
+// answer.
 
 /** A request that once held the server, or might. */
 export interface Case {
   readonly name: string;
   readonly path: (modelId: string) => string;
   readonly scheme?: "Basic";
-  /** Of the body; absent is JSON. */
+  /** Content type of the body; JSON by default. */
   readonly contentType?: string;
   /** Made just before it is sent, since it may be large; null for a GET. */
   readonly body: ((modelId: string, index: number) => Buffer) | null;

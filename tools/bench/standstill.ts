@@ -1,8 +1,6 @@
-// Whether one request can hold up the others: sends each of the heaviest requests that a client may, beside a probe of
-// /health every 5 ms, a running stream and one that is held to a constraint, and prints the longest gap of each against the
-// same without it, and the most memory that the server's process had. The probes run in a thread of their own, so that what
-// the sender does is not measured. Where the system says how long threads waited for a core, the longest gap is printed
-// without that too: it says what the server did, whatever else the machine does.
+// Measures whether one request can hold up the others. Sends each of the heaviest requests that a client may send,
+// next to a probe of /health every 5 ms, a running stream and a constrained stream. Prints the longest gap of each,
+// with and without the request, and the peak memory of the server's process.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";

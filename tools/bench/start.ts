@@ -1,7 +1,6 @@
-// What a start costs: how many modules each process and thread loads, and the time from the command to the first answer of
-// /health that says all is well, by the clock and in processor time, and to the answer of a chat that is sent then, which is
-// also compared with later ones; with the built-in model, or another one beside it. A first start makes its data folder; the next one finds it. Node itself says what
-// was loaded (its coverage), in a start that is not timed.
+// Measures the cost of a start: the modules that each process and thread loads, the wall and processor time until
+// /health first reports that all is well, and the time of a first chat compared with later ones. Runs with the
+// built-in model, or with a second one too. A first start makes its data folder; the next one finds it.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -174,7 +173,7 @@ async function isReady(port: number): Promise<boolean> {
 
 interface Chat {
   readonly firstTokenMs: number;
-  /** Of the server's process and of all engines'. */
+  /** Processor time of the server's process and of all engines. */
   readonly cpuMs: number;
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { BasePrecision } from "../../src/base/domain/trainer/base-precision.ts";
 import { LineProcess } from "./line-process.ts";
 
-/** What of a `config.json` is read here; the other side reads all of it. */
+/** Fields of a `config.json` that this side reads; the other side reads all of it. */
 export interface ModelFile {
   readonly vocab_size: number;
 }
@@ -13,9 +13,9 @@ export function readModelFile(folder: string): ModelFile {
   return JSON.parse(readFileSync(join(folder, "config.json"), "utf8")) as ModelFile;
 }
 
-/** What both sides train. */
+/** Training that both sides do. */
 export interface StepJob {
-  /** A model folder; the other side reads `config` alone, and has random weights. */
+  /** Model folder; the other side reads only `config`, and has random weights. */
   readonly folder: string;
   readonly config: ModelFile;
   readonly rows: number;
@@ -23,7 +23,7 @@ export interface StepJob {
   readonly rank: number;
   readonly targets: readonly string[];
   readonly threads: number;
-  /** Of our side alone. */
+  /** Base precision of our side only. */
   readonly basePrecision: BasePrecision;
 }
 
@@ -32,7 +32,7 @@ export class StepProcess {
 
   /**
    * @param command a program and its arguments, which reads and answers lines as `train-step-worker.ts` says
-   * @param environment what it has beside ours
+   * @param environment variables to add to ours
    */
   constructor(
     command: readonly [string, ...string[]],

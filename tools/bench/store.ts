@@ -1,5 +1,6 @@
-// How fast feedback is written and read over HTTP, and what that costs others: a server as a process of its own on the same
-// processors as its clients, beside its database writing the same rows by itself.
+// Measures how fast Hone writes and reads feedback over HTTP, and how that delays other requests. Runs the server as a
+// separate process on the same processors as its clients, and compares it with its database writing the same rows
+// directly.
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -42,12 +43,12 @@ interface Written {
   readonly name: string;
   readonly records: number;
   readonly recordsPerSecond: number;
-  /** Of an answer, in milliseconds. */
+  /** Median time of an answer, in milliseconds. */
   readonly medianMs: number;
   readonly p99Ms: number;
   /** Microseconds of the server's processor time a record. */
   readonly cpuMicroseconds: number | null;
-  /** What other requests waited meanwhile. */
+  /** Time that other requests waited meanwhile. */
   readonly others: readonly Waits[];
 }
 
@@ -60,7 +61,7 @@ interface PageTimes {
 
 interface StoreReport {
   readonly processor: string;
-  /** Of the minute before. */
+  /** Load average of the minute before. */
   readonly loadAverage: number;
   readonly written: readonly Written[];
   readonly memory: MemoryGrowth | null;
@@ -69,7 +70,7 @@ interface StoreReport {
   readonly raw: RawRates;
 }
 
-/** Of each kind of page. */
+/** Time limit for each kind of page. */
 const pagesMsMax = 20_000;
 const batchConnections = 3;
 const singleConnections = 64;

@@ -1,5 +1,5 @@
-// How long lists of many stored trajectories take over HTTP, and one of them whole: a server as a process of its own, asked
-// one request after the other, with what it stores logged over HTTP before.
+// Measures how long it takes to list many stored trajectories over HTTP, and to read one of them whole. Runs the
+// server as a separate process, logs the trajectories over HTTP first, and sends one request after the other.
 import { parseArgs } from "node:util";
 import { Hone } from "../../src/apps/client/hone.ts";
 import { median } from "./median.ts";

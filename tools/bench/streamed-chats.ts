@@ -1,5 +1,6 @@
-// Chats that are streamed from a server over HTTP, for benchmarks: so many at once, each stream asking for its next one
-// when the last has ended, and the tokens of all over the time of all. What the client spends is in the figures.
+// Streams chats from a server over HTTP for benchmarks: a number of concurrent streams, each of which starts its next
+// chat when the last has ended. The rate is the tokens of all over the time of all. The figures include the client's
+// own cost.
 import { request } from "node:http";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { ServedBuild } from "./served-build.ts";
@@ -11,7 +12,7 @@ export interface ChatLoad {
   readonly chats: number;
   /** Tokens of the shortest answer and the longest; absent takes {@link answerLengths}. */
   readonly answers?: AnswerLengths;
-  /** What a chat asks; absent asks about a story, in about 64 tokens. */
+  /** Question of a chat; by default it asks for a story, in about 64 tokens. */
   readonly questionOf?: (index: number) => string;
 }
 
@@ -22,9 +23,9 @@ export interface AnswerLengths {
 
 export interface LoadResult {
   readonly tokensPerSecond: number;
-  /** Of the server's own process, without its engine's. */
+  /** Processor time of the server's own process, without its engine's. */
   readonly cpuMicrosecondsPerToken: number | null;
-  /** Of the engine's process alone. */
+  /** Processor time of only the engine's process. */
   readonly engineCpuMicrosecondsPerToken: number | null;
 }
 
@@ -39,7 +40,7 @@ export function answerLengthOf(index: number, { least, most }: AnswerLengths = a
 /**
  * Runs a load.
  *
- * @param more fields of each request's body beside the usual ones
+ * @param more fields of each request's body in addition to the usual ones
  */
 export async function runLoad(
   server: ServedBuild,
@@ -78,7 +79,7 @@ export async function runLoad(
   };
 }
 
-/** Of the rounds' own ratios, each of two loads that ran one after the other. */
+/** Returns the median of the rounds' ratios, each of two loads that ran one after the other. */
 export function medianRatio(
   own: readonly LoadResult[],
   other: readonly LoadResult[],
@@ -87,7 +88,7 @@ export function medianRatio(
   return median(own.map((result, round) => figureOf(result) / figureOf(other[round])));
 }
 
-/** What a client sees of one streamed chat. */
+/** A streamed chat as the client sees it. */
 export interface StreamedChat {
   /** From the request on. */
   readonly firstTokenMs: number;

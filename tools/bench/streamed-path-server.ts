@@ -17,7 +17,7 @@ import { playedEngine } from "./played-engine.ts";
 
 const [folder, streams] = [process.argv[2], Number(process.argv[3])];
 
-/** What this build has too, of the other. */
+/** Loads the other build's version of a module that this build has too. */
 async function load<Module>(path: string): Promise<Module> {
   // Both builds have these modules, and what is used of them.
   return (await import(pathToFileURL(join(folder, "dist", "src", path)).href)) as Module;

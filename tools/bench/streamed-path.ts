@@ -1,6 +1,6 @@
-// What a streamed token costs the server from the engine's event to the socket: processor time of a process that has HTTP and
-// chat over an engine that computes nothing. Each token is an event and a chunk of its own, whatever else the machine does,
-// so that builds are compared by the same work. The clients are in this process, and not in the figures.
+// Measures what a streamed token costs the server from the engine's event to the socket: processor time of a process
+// with HTTP and chat over an engine that computes nothing. Each token is a separate event and chunk, however busy the
+// machine is, so that builds do the same work. The clients run in this process, outside the figures.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -18,7 +18,7 @@ const tokensOfRound = 32_768;
 interface PathReport {
   readonly name: string;
   readonly cpuMicrosecondsPerToken: number;
-  /** Of the other build, where there is one. */
+  /** Figure of the other build; null if there is none. */
   readonly otherCpuMicrosecondsPerToken: number | null;
   readonly ratio: number | null;
 }
@@ -69,7 +69,7 @@ async function measure(streams: number, { rounds, against }: BenchOptions): Prom
 async function serve(folder: string, streams: number): Promise<Served> {
   const script = fileURLToPath(new URL("streamed-path-server.js", import.meta.url));
   const child = fork(script, [folder, `${streams}`], { cwd: folder });
-  // What the script sends first.
+  // The script's first message.
   const [served] = (await once(child, "message")) as [Omit<Served, "child">];
   return { ...served, child };
 }
@@ -87,7 +87,7 @@ async function runRound(server: Served, streams: number): Promise<number> {
 
 async function cpuOf({ child }: Served): Promise<number> {
   child.send("cpu");
-  // What the script answers with.
+  // The script's answer.
   const [{ user, system }] = (await once(child, "message")) as [NodeJS.CpuUsage];
   return user + system;
 }

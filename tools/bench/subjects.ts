@@ -61,7 +61,7 @@ export async function* subjects({
   }
 }
 
-/** Of a GGUF file; what is made of its weights is kept while the process runs. */
+/** Opens a GGUF file as a subject; the files made of its weights last as long as the process. */
 function modelOfFile(file: string, choice: FormChoice): Subject {
   const cacheFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
   process.once("exit", () => rmSync(cacheFolder, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
-// How well `train` learns small tasks with its defaults: six tasks for hone-tiny and three for a pretrained model, unlike the
-// demo's, several seeds each, on a real server over HTTP. Ends with status 1 if fewer than five of six tasks reach 0.8 of what
-// the model can reach on four seeds of five.
+// Measures how well `train` learns small tasks with its defaults: six tasks for hone-tiny and three for a pretrained
+// model, different from the demo's, with several seeds each, on a real server over HTTP. Exits with status 1 if fewer
+// than five of six tasks reach 0.8 of the attainable reward on four seeds of five.
 import { parseArgs } from "node:util";
 import { demoModel } from "../../src/apps/cli/demo/demo-model.ts";
 import { withTemporaryServer } from "../../src/apps/cli/temporary-server.ts";

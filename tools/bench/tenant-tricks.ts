@@ -1,4 +1,5 @@
-// The tricks of a hostile tenant, for tools/bench/tenants.ts: each goes on until its signal aborts, in a thread of its own.
+// The tricks of a hostile tenant, for tools/bench/tenants.ts: each continues until its signal aborts, in its own
+// thread.
 import { Agent, request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -35,7 +36,7 @@ function authorizationFor(path: string, key: string): string {
     : `Bearer ${key}`;
 }
 
-/** Sends one request and reads the whole answer, whatever it is. */
+/** Sends one request and reads the whole answer, even an error. */
 function ask(
   { url, key }: Stage,
   signal: AbortSignal,

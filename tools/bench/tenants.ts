@@ -1,7 +1,6 @@
-// Checks that one tenant cannot stop another: plays every trick of a hostile tenant (tools/bench/tenant-tricks.ts) against a server of
-// its own, next to a polite tenant who sends small requests one after another and a probe of /health, and prints how long the
-// polite one waits alone and beside each trick. Hostile tenant, polite tenant and probe are threads of their own. Where the
-// system says how long threads waited for a core, /health is also given without that: what the server did by itself.
+// Checks that one tenant cannot stop another. Plays every trick of a hostile tenant (tools/bench/tenant-tricks.ts)
+// against its own server, next to a probe of /health and a polite tenant who sends small requests one after another.
+// Prints how long the polite tenant waits with and without each trick.
 import { setMaxListeners } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
 import { loadavg } from "node:os";
@@ -64,7 +63,9 @@ interface TrickFigures {
   readonly name: string;
   readonly alone: Figures;
   readonly beside: Figures;
-  /** p99 next to the trick over p99 alone, of the polite tenant's requests that ask no model and of its chats. */
+  /**
+   * Ratios of the polite tenant's p99 with the trick to its p99 without: of requests that need no model, and of chats.
+   */
   readonly ratio: number;
   readonly chatRatio: number;
 }

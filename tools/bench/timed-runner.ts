@@ -1,5 +1,5 @@
-// A model runner that counts what the calls of another one take, by the clock and in processor time of this process: what
-// goes on around the model is the rest.
+// A model runner that measures the calls of another one, in wall time and in processor time of this process. The rest
+// of a run is the cost of the code around the model.
 import type { AdapterReference } from "../../src/base/domain/generation.ts";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { KvLane } from "../../src/inference/engine/cache/kv-lane.ts";
@@ -15,7 +15,7 @@ export class TimedRunner implements ModelRunner {
   readonly shape: ModelShape;
   readonly hiddenSize: number;
   readonly #runner: ModelRunner;
-  /** Of all calls so far. */
+  /** Wall time of all calls so far. */
   wallMs = 0;
   cpuMs = 0;
 

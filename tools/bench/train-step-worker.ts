@@ -10,7 +10,7 @@ import { benchTrainers, randomRows } from "./random-training.ts";
 import type { StepJob } from "./step-process.ts";
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-// What `StepProcess` writes.
+// The job that `StepProcess` writes.
 const job = JSON.parse((await lines.next()).value as string) as StepJob;
 const trainers = await benchTrainers(job.folder, job, job);
 const trainer = await trainers.open(

@@ -41,7 +41,7 @@ interface Shape {
   readonly size: "tiny" | "135m";
   readonly rows: number;
   readonly length: number;
-  /** Whether the other side takes part; it would take a minute a step. */
+  /** True if the other side takes part; false where a step would take it a minute. */
   readonly isCompared: boolean;
 }
 
@@ -62,7 +62,7 @@ interface Measurement extends Side {
   readonly name: string;
   readonly gflopPerSecond: number;
   readonly matMulGflopPerSecond: number;
-  /** Of the rate of a plain product. */
+  /** Rate relative to that of a plain product. */
   readonly ratio: number;
   /** Over the base in 8 bits. */
   readonly int8: Side;

@@ -11,7 +11,7 @@ export interface TurnAboutResult {
   readonly ratio: number;
 }
 
-/** @param bodies fields of the requests beside the usual ones */
+/** @param bodies fields of the requests in addition to the usual ones */
 export async function measureTurnAbout(
   server: ServedBuild,
   load: ChatLoad,

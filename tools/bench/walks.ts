@@ -1,7 +1,7 @@
-// Which files and functions a streamed chat and a reinforcement learning job pass, by area: what a maintainer has to know to
-// follow one request. V8 counts the calls of every function (NODE_V8_COVERAGE) in a server's process, its children and their
-// threads. A function belongs to a walk when it was called more often than in any of three servers that did nothing; it runs
-// per token when a longer answer calls it more often, at least once for every second token.
+// Lists the files and functions that a streamed chat and a reinforcement learning job run through, by area: the code
+// that a maintainer must know to follow one request. V8 counts the calls of every function (NODE_V8_COVERAGE) in a
+// server's process, its children and their threads. A walk includes a function that was called more often than in any
+// of three idle servers.
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -44,7 +44,10 @@ Counts the files and functions that a streamed chat and an RL job pass, by area.
   --help            print this
 `;
 
-/** Tokens of the answers; the difference tells what runs for every token. */
+/**
+ * Tokens of the answers; the difference shows which functions run for every token: those that a longer answer calls
+ * more often, at least once for every second token.
+ */
 const [shortAnswer, longAnswer] = [12, 44];
 /** An idle server lives longer than one that is asked, so that its timers run at least as often. */
 const idleMs = 12_000;
@@ -129,7 +132,7 @@ async function runJob({ url, apiKey }: LocalBuild): Promise<void> {
   }
 }
 
-/** What V8 writes of a process or thread. */
+/** V8's coverage of a process or thread. */
 interface Coverage {
   readonly result: readonly {
     readonly url: string;

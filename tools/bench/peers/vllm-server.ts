@@ -9,12 +9,12 @@ import { signalTree } from "../../../test/process-tree.ts";
 import type { ServedBuild } from "../served-build.ts";
 
 export interface VllmOptions {
-  /** Of the environment that vLLM is installed in. */
+  /** Python of the environment in which vLLM is installed. */
   readonly python: string;
   readonly modelFolder: string;
-  /** What it computes in, such as `float32`. */
+  /** Type in which vLLM computes, such as `float32`. */
   readonly type: string;
-  /** Of what it compiles, for the next start, and of what it writes. */
+  /** Folder for compiled code, reused by the next start, and for vLLM's own files. */
   readonly cacheFolder: string;
   readonly threads: number;
   /** Most requests that it answers at once. */
@@ -83,7 +83,7 @@ function commandOf(
       VLLM_CPU_KVCACHE_SPACE: "2",
       VLLM_CACHE_ROOT: cacheFolder,
       VLLM_LOGGING_LEVEL: "WARNING",
-      // It asks nobody about the model, and tells nobody of it.
+      // Keeps vLLM from looking up the model online and from reporting usage.
       HF_HUB_OFFLINE: "1",
       VLLM_NO_USAGE_STATS: "1",
       // vLLM asks for Intel's OpenMP to be loaded first, which comes with its package.
@@ -102,7 +102,7 @@ async function isHealthy(url: string): Promise<boolean> {
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
-      // What a server on an address of the network has.
+      // A server that listens on TCP has an `AddressInfo`.
       const { port } = server.address() as AddressInfo;
       server.close(() => resolve(port));
     });

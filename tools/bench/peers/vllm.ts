@@ -1,5 +1,5 @@
-// How fast the model runner is in 8 and 4 bits beside vLLM on the processor in bfloat16, which has matrix units for it on
-// some: the same model, on the same threads.
+// Compares the speed of the model runner in 8 and 4 bits with vLLM in bfloat16 on the processor, some of which have
+// matrix units for that type. Both run the same model on the same threads.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ interpreter is bin/python there.
   --json                     print JSON
   --help                     print this`;
 
-/** What is measured here beside each type of vLLM's. */
+/** Precisions of Hone to measure against each type of vLLM's. */
 const precisions: Readonly<Record<string, Readonly<Record<string, Quantization>>>> = {
   bfloat16: { int8: "8", int4: "4" },
   float32: { float32: "off" },
@@ -36,7 +36,7 @@ interface Options {
   readonly python: string;
   readonly model: string;
   readonly type: string;
-  /** Of everything that is made. */
+  /** Folder for all files that the benchmark makes. */
   readonly folder: string;
   readonly rounds: number;
   readonly threads: number;
@@ -99,7 +99,7 @@ async function measure({
   }
 }
 
-/** Of several precisions the faster one for each work; none of one alone. */
+/** Returns the fastest of several precisions for each kind of work; empty for a single precision. */
 function bestOf(figures: readonly Figure[]): readonly Figure[] {
   const works = new Set(figures.map(({ what }) => what));
   if (works.size === figures.length) return [];

@@ -15,7 +15,7 @@ export interface Growth {
   /** Medians of the first and the last fifth of the time after the warm-up. */
   readonly firstMebibytes: number;
   readonly lastMebibytes: number;
-  /** Of the second to the first, less 1. */
+  /** Ratio of the second to the first, less 1. */
   readonly growth: number;
   readonly picture: readonly string[];
 }

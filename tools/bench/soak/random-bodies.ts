@@ -1,5 +1,5 @@
-// Bodies of random requests for answers: of every length, with every option of sampling and of what comes back, and with
-// constraints. All are ones that the server takes.
+// Bodies of random requests for answers: of every length, with every option for sampling and output, and with
+// constraints. The server accepts all of them.
 import type { Random } from "../../../src/base/domain/random.ts";
 import { constrainedChats } from "../../../test/fuzz/constrained-chats.ts";
 import { logprobOptions } from "../every-option.ts";
@@ -15,7 +15,7 @@ const words = "the a cat bird house Sam Ann said saw big small red one two 3 17 
   " ",
 );
 
-/** Each may be among the fields of a request that draws its tokens, beside any others. */
+/** Fields of a request that samples its tokens; any may be combined. */
 const samplingFields: readonly ((random: Random) => Fields)[] = [
   (random) => ({ temperature: random.index(3) }),
   (random) => ({ top_p: 0.5 + random.uniform() / 2 }),
@@ -31,7 +31,7 @@ const samplingFields: readonly ((random: Random) => Fields)[] = [
   () => ({ ignore_eos: true }),
 ];
 
-/** What a chat is beside an ordinary one; the last shares are ordinary. */
+/** Fields that a chat adds to an ordinary one; the last shares are ordinary. */
 const kinds: readonly ((random: Random) => Fields)[] = [
   (random) => ({ use_beam_search: true, n: 1 + random.index(4), temperature: 0 }),
   (random) => ({ ...drawn(random), prompt_logprobs: random.index(3) }),
@@ -40,7 +40,7 @@ const kinds: readonly ((random: Random) => Fields)[] = [
   ...Array.from({ length: 4 }, () => (random: Random) => ({ ...drawn(random), ...streamed(random) })),
 ];
 
-/** @param models names of what may be asked */
+/** @param models names of the models to request */
 export function randomRequest(random: Random, models: readonly string[]): RandomRequest {
   const model = models[random.index(models.length)];
   const length = 1 + random.index([8, 48, 128][random.index(3)]);
@@ -79,7 +79,7 @@ function streamed(random: Random): Fields {
   return [{}, { stream: true }, { stream: true, stream_options: { include_usage: true } }][random.index(3)];
 }
 
-/** A third go on from a conversation that others have as well, as turns of a chat do. */
+/** A third of the chats continue a conversation that others share, as turns of a chat do. */
 function messagesOf(random: Random, text: string): readonly object[] {
   const user = { role: "user", content: text };
   if (random.index(3) > 0) return [user];

@@ -1,5 +1,5 @@
-// Clients that keep a server busy until they are told to end: many who ask and some of whom leave before they are answered, and
-// one who publishes versions of models and removes older ones.
+// Clients that keep a server busy until stopped: many send requests and sometimes disconnect before the answer, and
+// one publishes versions of models and removes older ones.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../../src/base/domain/random.ts";
 import { call, type RunningServer } from "../../../test/running-server.ts";
@@ -8,7 +8,7 @@ import { randomRequest } from "./random-bodies.ts";
 
 export interface SoakCounts {
   answered: number;
-  /** Whose client went away. */
+  /** Requests whose client disconnected. */
   left: number;
   /** As overloaded, which is an answer. */
   refused: number;

@@ -1,5 +1,5 @@
-// A small task that a user of a model might train it on: prompts, a reward for what the model does, and how somebody who knows
-// the task would do it. Knows neither the server nor the training settings.
+// A small task that a user might train a model on: prompts, a reward, and how an expert would do it. Does not depend
+// on the server or the training settings.
 import type { Message } from "../../../src/apps/client/api.ts";
 import type { RecordedTrajectory } from "../../../src/apps/client/recording/recorded-trajectory.ts";
 

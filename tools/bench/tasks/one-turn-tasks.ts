@@ -1,5 +1,5 @@
-// The tasks of one question and one answer. hone-tiny knows their parts (stories, lists, choosing, copying, facts) but not what
-// they ask for: its model card says what it was trained on.
+// The tasks of one question and one answer. hone-tiny knows their parts (stories, lists, choosing, copying, facts) but
+// not the tasks themselves: its model card lists its training data.
 import { question, type LearningTask } from "./learning-task.ts";
 
 /** Sparse: an untrained model rarely earns anything. */

@@ -11,10 +11,10 @@ export interface TaskOutcome {
   readonly task: string;
   readonly reachable: number;
   readonly runs: readonly (TaskRun & {
-    /** Rounds of training before the first version that earns 0.8 of what is reachable; null if none does. */
+    /** Rounds of training before the first version that earns 0.8 of the attainable reward; null if none does. */
     readonly roundsToLearn: number | null;
   })[];
-  /** True if four fifths of the seeds reach 0.8 of what is reachable. */
+  /** True if four fifths of the seeds reach 0.8 of the attainable reward. */
   readonly isLearned: boolean;
 }
 

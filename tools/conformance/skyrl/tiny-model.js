@@ -15,6 +15,6 @@ mkdirSync(folder, { recursive: true });
 const builtIn = fileURLToPath(new URL("../../../models/hone-tiny", import.meta.url));
 for (const name of ["tokenizer.json", "tokenizer_config.json"])
   copyFileSync(join(builtIn, name), join(folder, name));
-// What trains is in the type that the configuration says.
+// SkyRL trains in the type that the configuration names.
 writeFileSync(join(folder, "config.json"), JSON.stringify({ ...tinyModelConfig, torch_dtype: "float32" }));
 writeModelWeights(folder, tinyConfig, { weights: tinyWeights, type: "F32" });

@@ -30,7 +30,7 @@ async function fetchedCount() {
   );
 }
 
-/** What the first server answers for the second. */
+/** Returns the first server's answer, which the second one continues. */
 async function heldOf(prompt) {
   const body = {
     ...greedy,
@@ -57,7 +57,7 @@ test("a prompt that another server computed is answered as one that the server c
       fetched >= prompt.length - 1,
       `${fetched} of ${prompt.length} tokens came from the other server`,
     );
-    // Of another salt nothing that is there may be used.
+    // A prompt with another salt may use none of the cached blocks.
     const own = await answered({ ...body, cache_salt: salt });
     assert.equal(await fetchedCount(), before + fetched);
     const [one, other] = [there.choices[0], own.choices[0]];

@@ -1,5 +1,5 @@
-// Checkpoints of pre-training: weights, moments and position, so that a resumed run goes on exactly as if it had never
-// stopped. A checkpoint is one folder that appears whole, by a rename.
+// Checkpoints of pre-training: weights, moments and position, so that a resumed run continues exactly as if it had
+// never stopped. A rename makes a checkpoint's folder appear complete.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../src/base/domain/assert.ts";
@@ -10,7 +10,7 @@ import { readFloats } from "../../../src/lib/model-files/stored-tensor.ts";
 import { writeSafetensors } from "../../../src/lib/model-files/write-safetensors.ts";
 import type { AdamWState } from "../../../src/train/trainer/adamw.ts";
 
-/** What the work took so far, in all pieces of a run; decides nothing. */
+/** Cost of the work so far, over all pieces of a run; decides nothing. */
 export interface Cost {
   readonly pieces: number;
   readonly wallSeconds: number;
@@ -19,7 +19,7 @@ export interface Cost {
   readonly memoryBytes: number;
 }
 
-/** Where a run stands. */
+/** Progress of a run. */
 export interface Progress {
   readonly stepCount: number;
   readonly cost: Cost;

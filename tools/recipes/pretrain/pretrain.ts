@@ -1,5 +1,6 @@
-// Makes the built-in model from nothing, in one run: vocabulary, training, export, evaluation, model card. It can be stopped
-// at any moment, and the same command goes on as if it had never stopped; an interrupt writes a checkpoint first.
+// Makes the built-in model from nothing, in one run: vocabulary, training, export, evaluation, model card. The run can
+// stop at any moment, and the same command then continues as if it had never stopped. An interrupt writes a checkpoint
+// first.
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";

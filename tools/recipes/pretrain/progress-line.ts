@@ -1,4 +1,4 @@
-// What a run says of itself while it goes on.
+// The progress line that a run prints while it trains.
 import { type Recipe, stepCountOf } from "./recipe.ts";
 import type { StepReport } from "./training-run.ts";
 

@@ -1,12 +1,12 @@
-// What makes a model, in numbers: its sizes, how much it is trained on what, and at which pace. Everything that decides the
-// outcome is here or in the corpus; a run has nothing to set but where it works and how much of it is done at once.
+// The numbers that make a model: its sizes, its training data, and its learning rate. This module and the corpus
+// decide everything about the outcome. A run sets only its folder and its parallelism.
 import type { AdamWOptions } from "../../../src/train/trainer/adamw.ts";
 import { isNormWeight } from "../../../src/inference/architectures/parameters.ts";
 import type { Mixture } from "./corpus/chats.ts";
 import { honeTinySizes, type ModelSizes } from "./model/folder.ts";
 
 export interface Recipe {
-  /** Of the vocabulary's sample, the first weights and every batch. */
+  /** Seed of the vocabulary's sample, the first weights and every batch. */
   readonly seed: string;
   readonly sizes: ModelSizes;
   /** Chats that the vocabulary is counted in. */
@@ -43,10 +43,10 @@ export function stepCountOf({ tokenCount, rowCount, length }: Recipe): number {
   return Math.ceil(tokenCount / (rowCount * length));
 }
 
-/** What the vocabulary is counted in. */
+/** Mixture of the sample from which the vocabulary is counted. */
 export const vocabularyMixture: Mixture = { factors: new Map(), toolChats: 0.2 };
 
-/** What is harder for the model than the rest once it has learned to read. */
+/** Factors of the kinds that the model finds harder once it has learned to read. */
 const harder = { copying: 1.3, sums: 2.2, comparing: 2, facts: 1.2, json: 1.3, spelling: 1.2, lists: 1.3 };
 
 /**

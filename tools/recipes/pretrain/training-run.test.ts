@@ -1,4 +1,4 @@
-// A whole run of a model that is very small: what comes out depends on the recipe alone.
+// A whole run of a very small model: its outcome depends only on the recipe.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ const recipe: Recipe = {
   fallingPart: 0.5,
 };
 
-/** Goes on with a run for at most `steps`, as one start of the command does; true once it is finished. */
+/** Continues a run for at most `steps`, as one start of the command does; true once it is finished. */
 async function goOn(name: string, steps: number, made = recipe): Promise<boolean> {
   const state = join(folder, name);
   const run = await openRun(state, made);
@@ -56,7 +56,7 @@ test("two runs of a recipe make the same files byte for byte, in one piece and i
   assert.notEqual(digest("other", "model.safetensors"), digest("whole", "model.safetensors"));
 });
 
-test("a run does not go on with another recipe, nor from a checkpoint of unknown origin", async () => {
+test("a run does not continue with another recipe, nor from a checkpoint of unknown origin", async () => {
   const refused = {
     code: "conflict",
     message: /holds a run of another recipe or corpus; remove the folder/,

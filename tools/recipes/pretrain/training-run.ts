@@ -1,5 +1,5 @@
-// A run of pre-training in a folder of its own, in as many pieces as it takes: the vocabulary first, then step after step
-// to the last. What it makes depends on the recipe alone, neither on where it was stopped nor on how long it took.
+// A run of pre-training in its own folder, in any number of pieces: the vocabulary first, then step after step to the
+// last. Its outcome depends only on the recipe, neither on where it stopped nor on how long it took.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,14 +19,14 @@ import { type Recipe, mixtureAt, optimizerAt, stepCountOf, vocabularyMixture } f
 
 export interface TrainingRun {
   readonly recipe: Recipe;
-  /** Where the model is made: its small files from the start, its weights in the end. */
+  /** Folder in which the run makes the model: small files from the start, weights in the end. */
   readonly modelFolder: string;
   readonly config: ModelConfig;
   readonly tokenizer: Tokenizer;
   readonly start: Checkpoint;
 }
 
-/** What a step showed. */
+/** Report of one step. */
 export interface StepReport {
   /** Steps taken, this one included. */
   readonly stepCount: number;
@@ -58,7 +58,7 @@ function writeSmallFiles(modelFolder: string, { seed, sizes, vocabularyChats }: 
   writeTokenizer(modelFolder, chats, sizes);
 }
 
-/** What the recipe and the corpus make of a run: a change of either changes it. */
+/** Returns a hash of everything that the recipe and the corpus decide about a run; a change of either changes it. */
 function fingerprintOf(modelFolder: string, tokenizer: Tokenizer, recipe: Recipe): string {
   const hash = createHash("sha256").update(JSON.stringify(recipe));
   for (const name of ["config.json", "tokenizer.json"]) hash.update(readFileSync(join(modelFolder, name)));
@@ -80,7 +80,7 @@ function keepFingerprint(folder: string, fingerprint: string, hasCheckpoint: boo
 
 function beginning(config: ModelConfig, { seed }: Recipe): Checkpoint {
   const weights = createRandomWeights(config, { seed, deviation: 0.04 });
-  // What writes into the residual stream begins smaller, the more layers do so (Radford et al., 2019).
+  // Weights that write into the residual stream start smaller, the more layers do so (Radford et al., 2019).
   const shrink = 1 / Math.sqrt(2 * config.layers.length);
   for (const [name, values] of weights) {
     if (!/(o_proj|down_proj)\.weight$/.test(name)) continue;

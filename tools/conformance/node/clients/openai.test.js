@@ -31,7 +31,7 @@ test("parse reads a tool's arguments", async () => {
   assert.deepEqual(place.parse(call.function.parsed_arguments), call.function.parsed_arguments);
 });
 
-test("runTools calls the tool and goes on with its result", async () => {
+test("runTools calls the tool and continues with its result", async () => {
   const seen = [];
   const runner = client.chat.completions.runTools(
     {

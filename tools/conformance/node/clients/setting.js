@@ -1,4 +1,4 @@
-// Where the server is that the clients talk to, and what several of them use. Says nothing of any client.
+// The server's address and the data that several client tests share. Does not depend on any client.
 import assert from "node:assert/strict";
 import { z } from "zod";
 
@@ -26,7 +26,7 @@ export const order = z.object({
 /** As a tool's arguments. */
 export const place = z.object({ city: z.enum(["Oslo", "Lima"]), days: z.number().int().min(1).max(9) });
 
-/** What the tool answers. */
+/** Returns the tool's answer. */
 export function weatherIn({ city, days }) {
   return `${city}: sun for ${days} days`;
 }

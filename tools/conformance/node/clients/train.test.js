@@ -15,7 +15,7 @@ const weather = tool({
   execute: weatherIn,
 });
 
-/** What of a trajectory trains: the choices of all its histories. */
+/** Returns the part of a trajectory that trains: the choices of all its histories. */
 function choicesOf({ histories }) {
   return histories.flatMap(({ items }) => items).filter((item) => "message" in item);
 }

@@ -57,7 +57,7 @@ const systems = [
   "Follow the instructions exactly.",
 ] as const;
 
-/** Kinds that are answered the same way whatever tools there are. */
+/** Kinds whose answers do not depend on the tools available. */
 const kindsBesideTools: readonly Kind[] = [greetings, copying, spelling, reversing, json, choosing];
 
 /** The next exercise of a kind that lies in the wanted part; of a kind without held-out contents none lies there. */
@@ -89,12 +89,15 @@ export function drawSystem(random: Random): string | null {
   return chance(random, 0.5) ? null : pick(random, systems);
 }
 
-/** A question of a user, alone. */
+/** Turns an exercise's question into a user turn, without an answer. */
 export function asked(exercise: Exercise): Turn {
   return { ...exercise, role: "user" };
 }
 
-/** What the system turn holds: its prompt, then the tools, as the chat template writes them; null for a chat without one. */
+/**
+ * Returns the text of the system turn: its prompt, then the tools, as the chat template writes them; null for a chat
+ * without one.
+ */
 export function systemTextOf({ system, tools }: Pick<Chat, "system" | "tools">): string | null {
   if (tools.length === 0) return system;
   const shown = `<tools>\n${tools.map((tool) => `${signatureOf(tool)}\n`).join("")}</tools>`;

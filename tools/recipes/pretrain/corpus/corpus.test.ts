@@ -14,7 +14,7 @@ for (const kind of kinds) {
       assert.equal(exercise.kind, kind.name);
       assert.ok(exercise.accepts(exercise.answer), `${exercise.prompt} -> ${exercise.answer}`);
       assert.ok(!exercise.accepts(""), exercise.prompt);
-      // Only the kind for everything else accepts whatever is short.
+      // Only the kind for everything else accepts any short answer.
       if (kind.name !== "other") assert.ok(!exercise.accepts(`${exercise.answer} so`), exercise.prompt);
       assert.equal(exercise.answer.trim(), exercise.answer);
     }
@@ -88,7 +88,7 @@ test("training never shows a held-out content: no word of them, no pair of numbe
   }
 });
 
-/** Everyday words and names are held out of whatever is said; letters that are no words only where they are the subject. */
+/** Everyday words and names may be held out in any kind; strings of letters only as the subject. */
 function isEveryday(word: string): boolean {
   return [...everydayWords, ...names].some((one) => one.toLowerCase() === word);
 }

@@ -1,5 +1,5 @@
-// One question with its answer and the rule that tells right answers from wrong ones; and the small means with which
-// every kind of exercise draws its wording. What is held out of training is decided in held-out.ts.
+// One question with its answer and the rule that judges answers, and the small functions with which every kind of
+// exercise draws its wording. held-out.ts decides which exercises training never sees.
 import { present } from "../../../../src/base/domain/assert.ts";
 import type { Random } from "../../../../src/base/domain/random.ts";
 
@@ -9,9 +9,12 @@ export interface Exercise {
   readonly prompt: string;
   /** One right answer: what training shows. */
   readonly answer: string;
-  /** Whether an answer is right; the exercise's own answer always is. */
+  /** Judges an answer; accepts the exercise's own answer always. */
   readonly accepts: (answer: string) => boolean;
-  /** What it is about, whatever the wording, such as `word coal` or `sum 3 4`: held-out.ts keeps some of each out of training. */
+  /**
+   * Contents of the question in any wording, such as `word coal` or `sum 3 4`: held-out.ts keeps some of each out of
+   * training.
+   */
   readonly contents: readonly string[];
 }
 
@@ -20,7 +23,7 @@ export interface Kind {
   readonly name: string;
   /** How often it is drawn, relative to the other kinds. */
   readonly weight: number;
-  /** What of its contents is held out of training; null where an unseen one could not be known. */
+  /** Contents that are held out of training; null if an unseen one could not be known. */
   readonly heldOut: string | null;
   readonly draw: (random: Random) => Exercise;
 }
@@ -52,7 +55,7 @@ export function wordsOf(text: string): readonly string[] {
   return (text.toLowerCase().match(/\p{L}+/gu) ?? []).map((word) => `word ${word}`);
 }
 
-/** Two numbers as a content, in whatever order they come. */
+/** Two numbers as a content, in either order. */
 export function pairOf(sort: string, a: number, b: number): string {
   return `${sort} ${Math.min(a, b)} ${Math.max(a, b)}`;
 }

@@ -131,7 +131,7 @@ const facts: readonly Fact[] = topics.flatMap((topic) =>
   }),
 );
 
-/** The answer alone, in one word. */
+/** Facts whose answer is only one word. */
 export const factual: Kind = {
   name: "facts",
   weight: 1,

@@ -1,12 +1,12 @@
-// What training never sees: of the prompts one twentieth by a hash of kind and wording, and the demo's; and of what prompts
-// are about, some words, pairs of numbers, list requests, heroes and tools, in whatever wording. Facts have none of the
-// latter: an unseen one cannot be known. In wordings case, quotes and punctuation do not count, so no near twin of a
-// held-out prompt is trained on.
+// Exercises that training never sees: the demo's prompts, one twentieth of all prompts by a hash of kind and wording,
+// and some words, pairs of numbers, list requests, heroes and tools in any wording. Facts have no held-out contents:
+// the model could not know an unseen one. Wordings are compared without case, quotes and punctuation, so that training
+// sees no near twin of a held-out prompt.
 import { createHash } from "node:crypto";
 import type { Exercise } from "./exercise.ts";
 import { names, words } from "./words.ts";
 
-/** Which part of all exercises to draw from: what is trained, prompts unseen in this wording, or contents unseen in any. */
+/** Part of all exercises to draw from: those trained on, prompts unseen in this wording, or contents unseen in any. */
 export const splits = ["training", "wordings", "contents"] as const;
 export type Split = (typeof splits)[number];
 
@@ -32,12 +32,12 @@ export function splitOf(exercise: Pick<Exercise, "kind" | "prompt" | "contents">
   return isUnseenWording(exercise) ? "wordings" : "training";
 }
 
-/** Whether a content, such as `word coal` or `sum 3 4`, is kept out of training. */
+/** True if a content, such as `word coal` or `sum 3 4`, is kept out of training. */
 function isUnseen(content: string): boolean {
   const word = /^word (.*)$/.exec(content)?.[1];
   if (word === undefined) return hash(content) % 12 === 0;
   if (unseenWords.has(word)) return true;
-  // What is left are strings of letters that are no words.
+  // The rest are strings of letters that are no words.
   return !seenWords.has(word) && hash(content) % 20 === 0;
 }
 

@@ -1,5 +1,5 @@
-// One step's loss and gradients of all weights on a batch of rows: the model's training forward with cross-entropy over
-// the answers, and its gradient, as one session. Who updates the weights is not its concern.
+// Computes the loss and the gradients of all weights on a batch of rows: the model's training forward with
+// cross-entropy over the answers, and its gradient, as one session. Does not update the weights.
 import { present } from "../../../../src/base/domain/assert.ts";
 import { GraphBuilder } from "../../../../src/lib/graph/builder.ts";
 import { gradient } from "../../../../src/lib/graph/gradient.ts";
@@ -43,7 +43,7 @@ export async function createLearner(
   const outputs = Object.fromEntries(slopes.map((slope, index) => [`gradient.${names[index]}`, slope]));
   const session = await createSession(builder.build({ loss, ...outputs }), {
     weights: rotarySources(config),
-    // Learners compute beside each other in threads of one process.
+    // Learners compute concurrently in threads of one process.
     flushesDenormals: false,
     ...options,
   });

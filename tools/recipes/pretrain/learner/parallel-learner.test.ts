@@ -8,7 +8,7 @@ import { countingBatch, countingConfig as config } from "./testing/counting-rows
 
 type Gradients = Awaited<ReturnType<Learner["differentiate"]>>["gradients"];
 
-/** Of float32. */
+/** Smallest normal and smallest positive float32. */
 const smallestNormal = 2 ** -126;
 const smallestNumber = 2 ** -149;
 

@@ -9,7 +9,7 @@ import { silenceRuntime } from "../../../../src/inference/onnx/environment.ts";
 import type { Learner } from "./learner.ts";
 import type { Batch } from "./rows.ts";
 
-/** What a worker is started with; the buffers hold all parameters in their fixed order. */
+/** Data that a worker starts with; the buffers hold all parameters in their fixed order. */
 export interface WorkerSetup {
   readonly config: ModelConfig;
   readonly weights: SharedArrayBuffer;
@@ -64,7 +64,7 @@ export async function createParallelLearner(
 
 async function ask(worker: Worker, batch: Batch): Promise<WorkerAnswer> {
   worker.postMessage(batch, []);
-  // `once` rejects when the worker fails. What it sends is what learner-worker.ts posts.
+  // `once` rejects when the worker fails. The message has the type that learner-worker.ts posts.
   const [answer] = (await once(worker, "message")) as [WorkerAnswer];
   return answer;
 }

@@ -4,7 +4,7 @@ import { present } from "../../../../src/base/domain/assert.ts";
 import { shuffled, type Random } from "../../../../src/base/domain/random.ts";
 import { type Chat, drawChat, type Mixture, systemTextOf } from "../corpus/chats.ts";
 
-/** What of a tokenizer is needed here. */
+/** The part of a tokenizer that this module needs. */
 export interface Encoder {
   encode(text: string, options: { readonly addSpecialTokens: boolean }): number[];
 }
@@ -70,7 +70,7 @@ export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
   return { tokens, weights };
 }
 
-/** Draws chats and packs them into a batch; what it draws depends on the state of `random` alone. */
+/** Draws chats and packs them into a batch; the draw depends only on the state of `random`. */
 export function drawBatch(encoder: Encoder, random: Random, options: BatchOptions): Batch {
   const { rowCount, length } = options;
   const tokens_BT = new BigInt64Array(rowCount * length).fill(BigInt(endOfText));

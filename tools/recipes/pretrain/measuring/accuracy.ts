@@ -29,7 +29,7 @@ export interface KindAccuracy {
   readonly kind: string;
   /** On prompts that training never showed in this wording, about what it may have shown. */
   readonly prompts: Score;
-  /** What of the kind's contents training never showed in any wording; null where an unseen one could not be known. */
+  /** Contents of the kind that training never showed in any wording; null if an unseen one could not be known. */
   readonly heldOut: string | null;
   /** On those contents; null where there are none. */
   readonly contents: Score | null;
@@ -135,7 +135,7 @@ function encodeQuestion(tokenizer: Tokenizer, chat: Chat): readonly number[] {
   const turns = chat.turns.map((turn, index): Turn =>
     index === chat.turns.length - 1 ? { ...turn, answer: "" } : turn,
   );
-  // What follows an empty answer: the end of the turn, a newline, the end of the text.
+  // Removes the tokens after an empty answer: the end of the turn, a newline, the end of the text.
   return encodeChat(tokenizer, { ...chat, turns }).tokens.slice(0, -3);
 }
 
@@ -148,7 +148,7 @@ export interface DemoStart {
   readonly greedy: readonly { readonly prompt: string; readonly answer: string }[];
 }
 
-/** Where the untrained policy stands on the demo's prompts. */
+/** Measures the untrained policy on the demo's prompts. */
 export async function measureDemoStart(
   model: Model,
   options: { readonly seeds: number; readonly samplesPerPrompt: number },

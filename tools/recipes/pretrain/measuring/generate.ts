@@ -1,5 +1,5 @@
-// Answers many prompts at once with the engine's loop in this process: what is measured is what is served.
-// Knows token ids only.
+// Answers many prompts in one batch with the engine's loop in this process, so that it measures the code that serves.
+// Works on token ids only.
 import type { GenerationEvent, GenerationRequest } from "../../../../src/base/domain/generation.ts";
 import { plainSampling } from "../../../../src/base/domain/sampling.ts";
 import { createGraphRunner } from "../../../../src/inference/engine/graph-runner.ts";

@@ -64,8 +64,8 @@ function tokenizerConfigOf(sizes: ModelSizes): object {
 }
 
 /**
- * ChatML. Tools stand behind the system prompt as signatures, a line each, since a schema in JSON would take five times as many
- * tokens; calls are written as Hermes and Qwen do, and results come back as turns of the role `tool`.
+ * ChatML. The template writes tools after the system prompt as signatures, a line each, since JSON schemas would take
+ * five times as many tokens. Calls have the form of Hermes and Qwen, and results are turns of the role `tool`.
  */
 const chatTemplate = `{%- if tools %}
 {{- '<|im_start|>system\\n' }}

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { honeTiny } from "../recipe.ts";
 import { putBetween, writeCard } from "./model-card.ts";
 
-test("the card says what was measured and what it took", () => {
+test("the card states the measurements and the cost of training", () => {
   const folder = mkdtempSync(join(tmpdir(), "hone-card-"));
   const score = { count: 200, right: 190, mistakes: [] };
   const kinds = [

@@ -1,11 +1,11 @@
-// The model card: model-card.md with what a run measured and took in its places.
+// The model card: model-card.md with a run's measurements and cost filled in.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Cost } from "../checkpoint.ts";
 import { accuracyTable, type Evaluation } from "../measuring/evaluation.ts";
 import { type Recipe, stepCountOf } from "../recipe.ts";
 
-/** The text of the card, with a place for each of what is put in; relative to the repository. */
+/** Template of the card, with a placeholder for each value; relative to the repository. */
 const template = "tools/recipes/pretrain/model/model-card.md";
 
 /** Writes README.md into the model's folder. */
@@ -29,7 +29,7 @@ export function putBetween(text: string, name: string, content: string): string 
   return text.replace(place, (_all, before: string, after: string) => `${before}${content}\n${after}`);
 }
 
-/** What was trained on, and what it took. */
+/** Describes the training data and the cost of the run. */
 function runText({ recipe, cost }: { readonly recipe: Recipe; readonly cost: Cost }): string {
   const { rowCount, length, workers, tokenCount, learningRate, fallingPart } = recipe;
   const pieces = cost.pieces === 1 ? "one piece" : `${cost.pieces} pieces`;

@@ -5,7 +5,7 @@ import { systemTextOf, type Chat } from "../corpus/chats.ts";
 
 export const specialTokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"] as const;
 
-/** What marks tools and calls: a token each, and still text that the model writes. */
+/** Marks of tools and calls: one token each, yet text that the model writes. */
 const textMarks = ["<tools>", "</tools>", "<tool_call>", "</tool_call>"] as const;
 
 /** A word with the space before it, a digit, marks with the space before them, or white space. */

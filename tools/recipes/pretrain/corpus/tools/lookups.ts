@@ -96,7 +96,7 @@ export function drawLookup(random: Random, values?: Property["values"]): Lookup 
   };
 }
 
-/** What a question is about: a word, a name or letters that are neither. */
+/** Draws the subject of a question: a word, a name or letters that are neither. */
 export function drawSubject(random: Random): string {
   const roll = random.uniform();
   if (roll < 0.5) return pick(random, words);

@@ -12,7 +12,7 @@ export interface Turn extends Exercise {
 }
 
 export interface ToolTask {
-  /** What the model is shown: the tools it needs and a few others. */
+  /** Tools that the model sees: those it needs and a few others. */
   readonly tools: readonly Tool[];
   readonly turns: readonly Turn[];
 }
@@ -129,7 +129,7 @@ const moreQuestions = [
   "Whose {noun} is larger, {x} or {y}?",
 ] as const;
 
-/** Which of two things has more of a property. */
+/** Asks for the thing of two with more of a property. */
 function compare(random: Random): Solution {
   const lookup = drawLookup(random, "numbers");
   const [x, y] = [drawSubject(random), drawSubject(random)];
