@@ -23,7 +23,7 @@ interface Lot {
   readonly count: number;
   readonly price: Step;
   readonly stock: Step;
-  /** Price of several. */
+  /** The call for the cost of `count` of it. */
   readonly several: Step;
 }
 

@@ -1,4 +1,4 @@
-// Measures what drafts by prompt lookup gain when an answer copies, and what they cost when it does not. The same
+// Measures the gain of drafts by prompt lookup when an answer copies, and their cost when it does not. The same
 // requests run through the engine's loop in this process with and without drafts, alternating. Uses a real model,
 // since the model decides what an answer copies.
 import assert from "node:assert/strict";

@@ -43,6 +43,7 @@ else {
   else await runServers(requestCount, seed);
 }
 
+/** Runs stub servers over HTTP in this process, as slow as vLLM: measures who answers, not how fast. */
 async function runServers(requestCount: number, seed: number): Promise<void> {
   const load = { requestCount, promptCount: 2000, firstTokenSeconds: 3, seed };
   const cases: readonly (FleetLoad & { readonly name: string })[] = [
@@ -62,6 +63,7 @@ async function runServers(requestCount: number, seed: number): Promise<void> {
   }
 }
 
+/** Runs two servers of Hone on one PostgreSQL with two stub trainers, which fall ill too. */
 async function runTrained(requestCount: number, seed: number): Promise<void> {
   const jobCount = countOf("jobs", 1, 1000);
   const modelCount = countOf("models", 1, 100);
@@ -93,6 +95,7 @@ async function runTrained(requestCount: number, seed: number): Promise<void> {
   }
 }
 
+/** Simulates fleets in virtual time, some larger than any available here. */
 function runVirtual(requestCount: number, seed: number): void {
   const deaths = { everyCount: null, forMs: 1000, lookMs: 100 };
   const eight = {

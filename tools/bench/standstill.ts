@@ -249,7 +249,7 @@ interface Subject {
   readonly processId: number;
 }
 
-/** The probes, in a thread of their own. */
+/** The probes, in a separate thread so that they do not measure the sender. */
 class Prober {
   readonly #worker: Worker;
 

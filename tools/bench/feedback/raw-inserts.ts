@@ -1,4 +1,4 @@
-// Measures how fast SQLite alone writes the same rows. Reads them from a server's database and writes them to another
+// Measures how fast SQLite itself writes the same rows. Reads them from a server's database and writes them to another
 // one with the same table and indexes, by one prepared statement, on disk as the server does. No HTTP, no JSON, no
 // checks.
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Measures how fast PostgreSQL alone writes the same rows. Reads them from a server's database and writes them to a
+// Measures how fast PostgreSQL itself writes the same rows. Reads them from a server's database and writes them to a
 // table there with the same columns and indexes, over one connection. No HTTP, no checks; a batch is one statement
 // with one parameter, as in the server.
 import { Client } from "pg";

@@ -88,7 +88,7 @@ test("training never shows a held-out content: no word of them, no pair of numbe
   }
 });
 
-/** Everyday words and names may be held out in any kind; strings of letters only as the subject. */
+/** True for everyday words and names. If held out, training shows them nowhere, and not only not as a subject. */
 function isEveryday(word: string): boolean {
   return [...everydayWords, ...names].some((one) => one.toLowerCase() === word);
 }

@@ -131,7 +131,7 @@ const facts: readonly Fact[] = topics.flatMap((topic) =>
   }),
 );
 
-/** Facts whose answer is only one word. */
+/** Questions about facts; accepts only the one word that answers them. */
 export const factual: Kind = {
   name: "facts",
   weight: 1,

@@ -129,7 +129,7 @@ const moreQuestions = [
   "Whose {noun} is larger, {x} or {y}?",
 ] as const;
 
-/** Asks for the thing of two with more of a property. */
+/** Asks which of two things has more of a property. */
 function compare(random: Random): Solution {
   const lookup = drawLookup(random, "numbers");
   const [x, y] = [drawSubject(random), drawSubject(random)];
