@@ -1,4 +1,4 @@
-// An adapter as a client imports one: random matrices of a model, in a tar archive that the system's tar packs.
+// An adapter as a client imports it: random matrices for a model, in an archive packed by the system's tar.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

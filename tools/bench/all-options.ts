@@ -64,7 +64,7 @@ async function measure(
     };
     const reports: OptionsReport[] = [];
     for (const [what, other] of Object.entries(variants)) {
-      // The first chats wait for code to be compiled.
+      // The first chats wait for compilation.
       for (const body of [plain, other]) await runLoad(server, { streams: 16, chats: 16 }, body);
       for (const load of loads) {
         const result = await measureTurnAbout(server, load, { plain, other }, rounds);

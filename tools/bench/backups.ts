@@ -1,5 +1,5 @@
-// Backs up a server that is written to and trains, restores each backup and looks whether it is of one moment:
-// `node dist/tools/bench/backups.js --rounds 50`. Ends with status 1 when one of them is not.
+// Backs up a server under writes and training, restores each backup and checks that it is a consistent snapshot: `node
+// dist/tools/bench/backups.js --rounds 50`. Exits with status 1 if one is not.
 import { parseArgs } from "node:util";
 import { backUpUnderLoad } from "../../test/backups/back-up-under-load.ts";
 

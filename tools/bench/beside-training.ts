@@ -64,7 +64,7 @@ async function measure(
     const model = await client.models.create({ project: "bench", name: "beside", base_model: "endless" });
     const reports: BesideReport[] = [];
     for (const atOnce of [1, 4]) {
-      // The first chats wait for code to be compiled.
+      // The first chats wait for compilation.
       await chatTimes(client, { atOnce, count: 4 });
       const alone: number[] = [];
       const beside: number[] = [];
@@ -89,7 +89,7 @@ async function measure(
   }
 }
 
-/** The times of chats while a job takes its steps; the job is cancelled when they are done. */
+/** Measures chats while a job takes its steps, then cancels the job. */
 async function besideJob(
   client: Hone,
   modelId: string,
@@ -108,7 +108,7 @@ async function besideJob(
   return times;
 }
 
-/** Two trajectories of random tokens, one of them better. */
+/** Two trajectories of random tokens, one with a higher reward. */
 function groupOf({ vocabularySize }: Subject): TrajectoryGroup {
   const ids = (): number[] => Array.from({ length: sequenceLength / 2 }, () => random.index(vocabularySize));
   return {
@@ -128,7 +128,7 @@ function groupOf({ vocabularySize }: Subject): TrajectoryGroup {
   };
 }
 
-/** Milliseconds from each request to its whole answer. */
+/** Returns the milliseconds from each request to the end of its answer. */
 async function chatTimes(
   client: Hone,
   { atOnce, count }: { readonly atOnce: number; readonly count: number },

@@ -18,7 +18,7 @@ interface ConstrainedReport {
   readonly ratio: number;
 }
 
-/** Objects follow one another until the answer is cut. */
+/** A list of objects that continues until the answer reaches its maximum length. */
 const schema = {
   type: "array",
   minItems: 100,
@@ -61,7 +61,7 @@ async function measure(
   try {
     const plain = { max_tokens: maxTokens, messages: [{ role: "user", content: "hello" }] };
     const constrained = { ...plain, structured_outputs: { json: schema } };
-    // The first chats wait for code to be compiled.
+    // The first chats wait for compilation.
     for (const body of [plain, constrained]) await runLoad(server, { streams: 16, chats: 16 }, body);
     const { plainTokensPerSecond, otherTokensPerSecond, ratio } = await measureTurnAbout(
       server,

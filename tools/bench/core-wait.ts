@@ -1,7 +1,10 @@
-// The time that threads wait for a core, which a measurement of a busy machine subtracts.
+// The time that threads wait for a core, which measurements on a busy machine subtract.
 import { readFileSync } from "node:fs";
 
-/** Milliseconds that this thread and the main thread of a process have waited since they began; 0 if the system does not say. */
+/**
+ * Returns the milliseconds that this thread and a process's main thread have waited since they started; 0 if the
+ * system does not say.
+ */
 export function coreWaitMs(processId: number): number {
   const waitOf = (task: string): number =>
     Number(readFileSync(`/proc/${task}/schedstat`, "utf8").split(" ")[1]);

@@ -25,7 +25,7 @@ const targets = { decode: 0.8, batch: 4.5, products: 0.85, prefill: 0.45 } as co
 
 type BatchTimes = Record<(typeof batchSizes)[number], number>;
 
-/** Times in milliseconds, the best of all rounds. */
+/** Times in milliseconds: the best of all rounds. */
 interface Times {
   readonly decodeMs: BatchTimes;
   /** Times of only the weight products of a decode step. */
@@ -50,7 +50,7 @@ async function measureAll(options: BenchOptions): Promise<readonly Report[]> {
   return reports;
 }
 
-/** Fills in the limits too: they are measured in every round. */
+/** Measures a subject, and fills in the limits, which are measured in every round too. */
 async function measure(subject: Subject, limits: Limits, { rounds, threads }: BenchOptions): Promise<Times> {
   const { config, weights, forms } = subject;
   const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 1 });
@@ -75,7 +75,10 @@ async function measure(subject: Subject, limits: Limits, { rounds, threads }: Be
   return times;
 }
 
-/** Weights in products, all and those of the last layer that are applied to one token of a prompt only. */
+/**
+ * Counts the weights in products: of all layers, of the part of the last layer that applies only to a prompt's last
+ * token, and of the output.
+ */
 function weightCounts(config: ModelConfig): { layers: number; lastRowOnly: number; output: number } {
   const count = (names: Parameters<typeof loraProjections>[1]): number =>
     loraProjections(config, names).reduce(

@@ -1,5 +1,5 @@
-// Bodies of chats that ask for everything which leaves an answer its length, for benchmarks. Constraints, beams and the
-// like have benchmarks of their own.
+// Bodies of chats for benchmarks, with every option that does not change an answer's length. Constraints, beams and
+// the like have separate benchmarks.
 
 /** Ids of tokens that both vocabularies have. */
 const ids = (from: number, count: number): readonly number[] =>
@@ -8,7 +8,7 @@ const ids = (from: number, count: number): readonly number[] =>
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * Every option of sampling and of ending, none of which ends an answer.
+ * Returns every option for sampling and ending, none of which ends an answer.
  *
  * @param allowedCount how many tokens may be drawn
  */

@@ -9,7 +9,7 @@ const tokenCount = 20;
 /**
  * Logs trajectories with rewards spread evenly from 0 to 1, most under `train` and every tenth log under `val`.
  *
- * @returns the seconds that took
+ * @returns the duration in seconds
  */
 export async function fillModel(
   { url, apiKey }: Pick<ServedBuild, "url" | "apiKey">,
@@ -49,7 +49,7 @@ function trajectory(number: number): object {
         token_ids: words.map((_, index) => (number + index) % 1000),
       },
     ],
-    // In no order, so that neighbours differ.
+    // Scrambled, so that neighbours differ.
     reward: ((number * 7919) % 100_003) / 100_003,
     metrics: { words: tokenCount, right: number % 3 === 0 },
   };

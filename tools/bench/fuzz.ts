@@ -1,5 +1,5 @@
-// Sends mutated requests to a server of its own and reports what it answered: `node dist/tools/bench/fuzz.js --count 50000 --seed 1`.
-// Ends with status 1 when one was not answered as it must be.
+// Sends mutated requests to its own server and reports the answers: `node dist/tools/bench/fuzz.js --count 50000
+// --seed 1`. Exits with status 1 if an answer breaks a rule.
 import { parseArgs } from "node:util";
 import { freshSeed } from "../../src/base/domain/random.ts";
 import { fuzz } from "../../test/fuzz/run-fuzz.ts";

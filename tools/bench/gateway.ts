@@ -42,7 +42,7 @@ interface Flags {
   readonly hone: string;
 }
 
-/** One that is asked, whose process is known where its processor time counts. */
+/** A side to measure, with its process if its processor time counts. */
 interface Side {
   readonly name: "stubs" | "bare proxy" | "Hone, completions" | "Hone, chats";
   readonly target: LoadTarget;
@@ -58,7 +58,7 @@ interface RateReport {
   readonly name: Side["name"];
   readonly firstMs: Percentiles;
   readonly wholeMs: Percentiles;
-  /** Beyond what the stubs take by themselves, at the end of answers. */
+  /** Time until the end of an answer, minus the stubs' own. */
   readonly addedMs: Percentiles;
   /** Ratio of the median time to the end, to the bare proxy's. */
   readonly ratioToProxy: number;
@@ -81,7 +81,7 @@ interface StreamReport {
 interface GatewayReport {
   readonly rates: readonly RateReport[];
   readonly streams: readonly StreamReport[];
-  /** Mebibytes of Hone's process: after the warm-up, in the middle of the requests, behind them and behind the streams. */
+  /** Mebibytes of Hone's process: after the warm-up, in the middle of the requests, after them and after the streams. */
   readonly memoryMebibytes: readonly number[];
 }
 
@@ -170,7 +170,7 @@ async function measure(flags: Flags): Promise<GatewayReport> {
 
 interface Running {
   readonly run: (load: Load) => Promise<LoadReport>;
-  /** Called after the warm-up and in the middle. */
+  /** Called after the warm-up and in the middle of the requests. */
   readonly onHalf: () => void;
 }
 
@@ -182,12 +182,12 @@ async function measureRates(
   const loadOf = ({ target }: Side, seed: number): Load => {
     return { target, ratePerSecond: rate, requestCount: rate * seconds, answerLength, seed };
   };
-  // The first requests wait for code to be compiled.
+  // The first requests wait for compilation.
   for (const side of sides) await run(loadOf(side, 0));
   const all = new Map(sides.map((side) => [side, { reports: [] as LoadReport[], cpuSeconds: 0 }]));
   for (let round = 0; round < rounds; round++) {
     if (round === 0 || round === Math.floor(rounds / 2)) onHalf();
-    // Turn about who is first: a machine that changes its pace then favours nobody.
+    // The first side alternates, so that a machine that changes its pace favours none.
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
       const own = present(all.get(side), "every side has its figures");
       const before = cpuOf(side);

@@ -8,7 +8,7 @@ import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import type { BenchOptions } from "./run-bench.ts";
 import type { Subject } from "./subjects.ts";
 
-/** Takes the time of one trainer. */
+/** Times one trainer. */
 export class GradientTimer {
   readonly #trainers: EmbeddedTrainers;
   #count = 0;
@@ -44,7 +44,7 @@ export class GradientTimer {
     await trainer.close();
   }
 
-  /** Builds the programs, with as little as needs them. */
+  /** Builds the programs, with the smallest batches that need them. */
   async warmUp(batch: readonly TrainingSequence[]): Promise<void> {
     await this.time(batch.slice(0, 3));
     this.bestMs = Infinity;
@@ -55,7 +55,7 @@ export class GradientTimer {
   }
 }
 
-/** Times each by turns. */
+/** Times each timer in turn, alternating. */
 export async function turnAbout(
   { rounds }: BenchOptions,
   sides: readonly (readonly [GradientTimer, readonly TrainingSequence[]])[],

@@ -1,4 +1,4 @@
-// Schemas of the kinds that people send, each with values of it: what tools/bench/grammar.ts measures.
+// The schemas that tools/bench/grammar.ts measures: kinds that people send, each with values of it.
 import type { Json } from "../../src/base/domain/text/json.ts";
 
 export interface Subject {

@@ -2,13 +2,13 @@
 
 /** Cost of writing a schema's valid texts, in milliseconds of processor time. */
 export interface Times {
-  /** Compiling, and the mask before the first token. */
+  /** Time to compile and to compute the mask before the first token. */
   readonly firstMask: number;
-  /** For every further token: accepting the one before it, and the mask. */
+  /** Time for each further token: accepting the one before it, and computing the mask. */
   readonly betweenMasks: readonly number[];
 }
 
-/** A text in tokens for an engine to accept one by one. */
+/** A text as tokens, which an engine accepts one by one. */
 export type TokenText = readonly number[];
 
 /** Returns the processor time of all threads of this process so far; other processes change it little. */

@@ -1,4 +1,4 @@
-// Hone's own times in tools/bench/grammar.ts: compiles a schema, and writes its valid values token by token.
+// Hone's times in tools/bench/grammar.ts: compiles a schema, and writes its valid values token by token.
 import { present } from "../../src/base/domain/assert.ts";
 import { readLanguage } from "../../src/lib/constraints/grammar/language.ts";
 import { CompiledConstraint } from "../../src/lib/constraints/grammar/matcher.ts";
@@ -11,8 +11,8 @@ import { processorMs } from "./grammar-times.ts";
 import type { Times, TokenText } from "./grammar-times.ts";
 
 /**
- * @returns the times, and the texts that were written: the valid values in the schema's order of properties
- * @throws ConstraintRefusal for a schema that is not served
+ * @returns the times, and the texts written: the valid values in the schema's order of properties
+ * @throws ConstraintRefusal if Hone does not serve the schema
  */
 export function writeSubject(
   trie: TokenTrie,

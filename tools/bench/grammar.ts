@@ -33,14 +33,14 @@ interface EngineReport {
 interface Report {
   readonly vocabulary: string;
   readonly hone: EngineReport;
-  /** Schemas that Hone refuses. */
+  /** Number of schemas that Hone refuses. */
   readonly refused: number;
-  /** Null where the other engine was left out. */
+  /** Comparison with the other engine; null if it was left out. */
   readonly comparison: Comparison | null;
 }
 
 interface Comparison {
-  /** Both on the schemas that both served. */
+  /** Reports of both engines, on the schemas that both served. */
   readonly hone: EngineReport;
   readonly other: EngineReport;
   /** Number of outcomes in the other engine, for the schemas that Hone serves. */
@@ -122,7 +122,7 @@ async function report(
   };
 }
 
-/** Null where the schema is refused. */
+/** Returns null if Hone refuses the schema. */
 function served<T>(write: () => T): T | null {
   try {
     return write();

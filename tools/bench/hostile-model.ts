@@ -1,5 +1,5 @@
-// A model folder whose prompts are hard to make: a copy of the built-in model with a long context, and a template that
-// never ends where the first message says so.
+// A model folder whose prompts are expensive to make: a copy of the built-in model with a long context, and a template
+// that never ends if the first message says so.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -33,18 +33,18 @@ arrive at most. At all but the greatest load it is sent with every option of sam
 all-options.js); hone-tiny is also asked as a trained model at 16 streams, whose answers are recorded, beside the same that
 says it is not to be. With --against both servers run and are asked turn about; ratios are medians of the rounds' own.`;
 
-/** About as long as the streamed chats' prompts are. */
+/** About the length of the streamed chats' prompts. */
 const promptLength = 64;
 
-/** A model, and what it is asked for. */
+/** A model and its load. */
 interface Model {
   readonly size: "tiny" | "135m";
   readonly name: string;
-  /** The folder of a copy that does not know when it is done. */
+  /** Makes the folder of a copy that never stops by itself. */
   make(): string;
   readonly answers: AnswerLengths;
   readonly loads: readonly ChatLoad[];
-  /** The one that is also asked of a trained model, recorded and not. */
+  /** Load that a trained model gets too, recorded and not. */
   readonly recordedLoad?: ChatLoad;
 }
 
@@ -83,12 +83,12 @@ interface Subject {
   readonly beside: { readonly name: string; readonly more: Readonly<Record<string, unknown>> } | null;
 }
 
-/** A trained model at its version 0, which computes what its base does. */
+/** A trained model at its version 0, which computes the same as its base. */
 const trained = { project: "bench", name: "recorded" };
 
-/** Plain chats, and ones with all options at all but the greatest load. */
+/** Returns plain chats, and ones with all options at all but the greatest load. */
 function subjectsOf({ loads, answers, recordedLoad }: Model, vocabularySize: number): readonly Subject[] {
-  // All but a few tokens may be drawn.
+  // Allows all but a few tokens.
   const sampling = samplingOptions({
     allowedCount: Math.min(vocabularySize, endlessVocabularySize) - 8,
     maxTokens: answers.least,
@@ -161,7 +161,7 @@ async function measure(
     for (const folder of against === null ? [ownFolder] : [ownFolder, against]) {
       servers.push(await serveWithTrained(folder, { modelFolder, threads }));
     }
-    // The first chats wait for code to be compiled.
+    // The first chats wait for compilation.
     for (const { load, more } of subjects) for (const server of servers) await runLoad(server, load, more);
     const reports: HttpReport[] = [];
     for (const subject of subjects)
@@ -197,7 +197,7 @@ async function measureSubject(
   const others: LoadResult[] = [];
   const alone: LoadResult[] = [];
   for (let round = 0; round < rounds; round++) {
-    // Turn about who is first: a machine that changes its pace then favours nobody.
+    // The first server alternates, so that a machine that changes its pace favours none.
     const order = round % 2 === 0 ? servers : servers.toReversed();
     for (const server of order) results[servers.indexOf(server)].push(await runLoad(server, load, more));
     if (beside !== null) others.push(await runLoad(servers[0], load, beside.more));
@@ -265,7 +265,7 @@ function allCpuOf({
   return own === null || engine === null ? NaN : own + engine;
 }
 
-/** Not a number where nobody says. */
+/** Returns the server's processor time per token; NaN if unknown. */
 function cpuOf({ cpuMicrosecondsPerToken }: LoadResult): number {
   return cpuMicrosecondsPerToken ?? NaN;
 }

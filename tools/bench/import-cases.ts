@@ -1,4 +1,4 @@
-// Archives that are sent to be imported, honest ones and ones that cost much to unpack, one and sixteen at once. Measures
+// Archives to import, honest ones and ones that are expensive to unpack, one and sixteen concurrently. Measures
 // nothing.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
-// Kills a server at random while feedback is written to it, told to a webhook and trained on by a standing rule:
-// `node dist/tools/bench/kill-feedback.js --rounds 200 --seed 1`. Ends with status 1 when anything that was acknowledged is not there
-// as it was, or is there in part or twice, was not told, or did not train, or twice.
+// Kills a server at random while clients write feedback, a webhook reports it and a standing rule trains on it: `node
+// dist/tools/bench/kill-feedback.js --rounds 200 --seed 1`. Exits with status 1 if acknowledged feedback is missing,
+// changed, partial or doubled, was not reported to the webhook, or did not train exactly once.
 import { parseArgs } from "node:util";
 import { freshSeed } from "../../src/base/domain/random.ts";
 import { killWhileWriting } from "../../test/kills/kill-while-writing.ts";

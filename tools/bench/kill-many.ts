@@ -1,6 +1,6 @@
-// Kills servers on one PostgreSQL, and that, at random, while clients use any of them; then trains the same jobs on a server on
-// which nothing dies, and reports what became of the work: `node dist/tools/bench/kill-many.js --kills 200 --database-kills 20`. Ends
-// with status 1 when anything was lost, doubled, failed, left over, or came out different.
+// Kills servers on one PostgreSQL, and PostgreSQL itself, at random while clients use any of the servers: `node
+// dist/tools/bench/kill-many.js --kills 200 --database-kills 20`. Then trains the same jobs on an undisturbed server
+// and compares. Exits with status 1 if anything was lost, doubled, failed, left over or different.
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
@@ -50,7 +50,7 @@ async function run(seed: number): Promise<void> {
   process.exitCode = [lost, doubled, failed, leftOver, different].flat().length === 0 ? 0 : 1;
 }
 
-/** By a script, which is not built. */
+/** Starts PostgreSQL through a script, which is not part of the build. */
 async function startDatabase(say: (text: string) => void): Promise<MortalDatabase | null> {
   const script = pathToFileURL(resolve("scripts/postgres.js")).href;
   const { startMortalPostgres } = (await import(script)) as {

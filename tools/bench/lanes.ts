@@ -15,7 +15,7 @@ lane of the others; and of two adapters of rank 8 with 8 rows each in one call, 
 
 interface LaneReport {
   readonly name: string;
-  /** Milliseconds of a step, the best of all rounds. */
+  /** Milliseconds of a step; the best of all rounds. */
   readonly stepMs: Readonly<Record<string, number>>;
 }
 
@@ -73,7 +73,7 @@ function filled(
   const lane = new KvLane(runner.shape);
   lane.reshape(count, capacity);
   for (let slot = 0; slot < count; slot++) lane.advance(lane.takeSlot(), length);
-  // Memory that was never written is one page of zeros over and over, and would be read from the nearest cache.
+  // Unwritten memory maps to one page of zeros, which the nearest cache would serve.
   for (let layer = 0; layer < runner.shape.layerCount; layer++) {
     for (const slab of [lane.keys(layer, 0, count), lane.values(layer, 0, count)]) slab.fill(0.01);
   }

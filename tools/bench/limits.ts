@@ -9,7 +9,7 @@ import { createSession } from "../../src/inference/onnx/session.ts";
 /** The first run of a program is always slow. */
 const ROUNDS_MIN = 3;
 
-/** A program of one large operation; `work` is what it does per run, in operations or bytes. */
+/** A program of one large operation; `work` counts its operations or bytes per run. */
 interface Candidate {
   readonly work: number;
   readonly run: () => Promise<unknown>;
@@ -18,16 +18,16 @@ interface Candidate {
 
 export interface LimitOptions {
   readonly threads: number;
-  /** How long the operations run in all, without their preparation. */
+  /** Total time of the operations, without their preparation. */
   readonly seconds: number;
 }
 
-/** Floating-point operations per second of the best float32 MatMul. */
+/** Returns the floating-point operations per second of the best float32 MatMul. */
 export async function matMulRate(options: LimitOptions): Promise<number> {
   return await bestRate(matMuls, options);
 }
 
-/** Bytes per second of the best way to read memory. */
+/** Returns the bytes per second of the best way to read memory. */
 export async function memoryRate(options: LimitOptions): Promise<number> {
   return await bestRate(memoryReads, options);
 }
@@ -43,7 +43,7 @@ const matMuls: readonly Make[] = [512, 1024, 2048].map((size) => async (threads)
   return { ...program, work: 2 * size ** 3 };
 });
 
-// 256 MB is far more than any cache; each of these touches every byte once.
+// 256 MB exceeds any cache; each candidate touches every byte once.
 const memoryReads: readonly Make[] = [
   readCandidate([1, 2048], [2048, 32768]),
   readCandidate([1, 8192], [8192, 8192]),
@@ -80,7 +80,7 @@ async function prepare(
   const session = await createSession(graph, {
     threads,
     weights: new Map([["weight", { data: filled(weights).data }]]),
-    // A plain layout is the fastest to read by one row, and the large products do not care.
+    // Reading one row is fastest with a plain layout, and the large products are equally fast.
     prepackWeights: false,
   });
   const feeds = { x: filled(dims) };

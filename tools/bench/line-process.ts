@@ -20,22 +20,22 @@ export class LineProcess {
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 
-  /** Sends a line that is not answered. */
+  /** Sends a line that gets no answer. */
   tell(line: string): void {
     this.#child.stdin.write(`${line}\n`);
   }
 
-  /** The numbers of the answer. */
+  /** Sends a line and returns the numbers of the answer. */
   async ask(line: string): Promise<Readonly<Record<string, number>>> {
     this.tell(line);
     const answer = await this.#lines.next();
     if (answer.done)
       throw new Error("A side of the benchmark ended before its time; its own output says why.");
-    // The programs of the other side are ours.
+    // Safe cast: the programs of the other side are ours.
     return JSON.parse(answer.value) as Record<string, number>;
   }
 
-  /** Ends it once it has answered everything. */
+  /** Ends the process once it has answered everything. */
   end(): void {
     this.#child.stdin.end();
   }

@@ -3,7 +3,7 @@
 import type { ModelConfig } from "../../src/inference/architectures/config.ts";
 import { parseModelConfig } from "../../src/inference/architectures/config/read-config.ts";
 
-/** As in a `config.json`. */
+/** Contents of its `config.json`. */
 export const llama135mFile = {
   architectures: ["LlamaForCausalLM"],
   model_type: "llama",

@@ -1,5 +1,5 @@
-// How fast the engine's whole loop is: scheduler, runner, sampler and adapter together, as requests see it.
-// Leaves out the child process and HTTP.
+// Measures the speed of the engine's whole loop as requests see it: scheduler, runner, sampler and adapter together.
+// Excludes the child process and HTTP.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ interface LoopReport {
   readonly name: string;
   readonly greedyTokensPerSecond: Rates;
   readonly sampledTokensPerSecond: Rates;
-  /** The medians of the rounds' own ratios. */
+  /** Medians of the rounds' own ratios. */
   readonly sampledOverGreedy: Rates;
   readonly shortAnswersPerSecond: number;
 }
@@ -81,7 +81,7 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
     const adapter = { id: "bench:1", folder };
     const rate = (count: number, adapter: AdapterReference | null): Promise<number> =>
       loopTokensPerSecond(runner, requestsOf(subject, count, adapter), count, threads);
-    // First uses make sessions, those of later parts of one prompt and of several with them.
+    // First uses create sessions, including those for later parts of one prompt and for several prompts.
     for (const used of [null, adapter])
       for (const count of [2, 1]) {
         const long = requestsOf(subject, count, used, { prompt: 600, answer: 2 });

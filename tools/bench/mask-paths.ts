@@ -45,18 +45,18 @@ const pathOf = (text: string): TokenText =>
 
 interface Instance {
   readonly valid: boolean;
-  /** The ways to write it: with the properties in the schema's order, and as they came. */
+  /** Ways to write it: with the properties in the schema's order, and in their original order. */
   readonly paths: readonly TokenText[];
   /** True if each token of the first path was in its mask and the text could end after it. */
   readonly accepted: boolean;
-  /** For each of its tokens, accepting it and the mask behind it. */
+  /** Time for each of its tokens: accepting it, and computing the next mask. */
   readonly betweenMasksMs: readonly number[];
 }
 
 interface Line {
   readonly name: string;
   readonly schema: string;
-  /** Null where Hone refuses the schema, or its first mask. */
+  /** Time to the first mask; null if Hone refuses the schema or its first mask. */
   readonly firstMaskMs: number | null;
   readonly instances: readonly Instance[];
 }
@@ -76,7 +76,7 @@ function measured(line: string): Line {
     name: typeof name === "string" ? name : "",
     schema: exactJsonText(schema),
     firstMaskMs: constraint === null ? null : firstMaskMs,
-    // The form of the suite.
+    // Safe cast: the suite has this form.
     instances: (tests as readonly { readonly valid: boolean; readonly data: ExactJson }[]).map(
       ({ valid, data }) => {
         const ordered = constraint?.language.textOf?.(data);
@@ -105,7 +105,7 @@ function follows(constraint: CompiledConstraint, path: TokenText, times: number[
   return matcher.mayEnd;
 }
 
-/** Null where a constraint is refused. */
+/** Returns null if Hone refuses the constraint. */
 function served<T>(run: () => T): T | null {
   try {
     return run();

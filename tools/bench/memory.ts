@@ -55,7 +55,7 @@ interface MemoryReport extends Report {
   readonly stages: readonly Stage[];
 }
 
-// As the server does, before it starts a process.
+// The server does the same before it starts a process.
 addToChildEnvironment(computeEnvironment);
 await runComparingBench<MemoryReport>({ script: import.meta.url, help, measure, textOf });
 
@@ -83,7 +83,7 @@ async function measureBuild(
   { folder, ...model }: Omit<EngineOptions, "cacheFolder"> & { readonly folder: string },
 ): Promise<MemoryReport> {
   const module = join(folder, "dist", "src", "inference", "engine", "embedded-engine.js");
-  // Another build's has the same name.
+  // The other build exports the same name.
   const build = (await import(pathToFileURL(module).href)) as {
     readonly createEmbeddedEngine: typeof createEmbeddedEngine;
   };
@@ -136,7 +136,7 @@ interface EngineOptions {
   readonly quantization: "off" | "8" | "4";
 }
 
-/** As they are computed with: the model's own, or what the first start made of them. */
+/** Returns the size of the weights as computed with: the model's own, or those that the first start made. */
 function weightBytesOf({ modelFolder, cacheFolder, quantization }: EngineOptions): number {
   if (quantization === "off") return statSync(join(modelFolder, "model.safetensors")).size;
   const made = readdirSync(cacheFolder).filter((name) => !name.endsWith(".arranged"));
@@ -156,7 +156,7 @@ function loadOf({ threads, ...model }: EngineOptions): Parameters<typeof createE
   };
 }
 
-/** Keys and values have room for the long prompt, and hardly for more. */
+/** Keys and values have room for little more than the long prompt. */
 function settingsFor(threads: number): EngineSettings {
   return engineSettings.with({ threads, kvCacheBytesMax: 2 ** 27 });
 }
@@ -173,7 +173,7 @@ interface Chats {
   readonly adapter: AdapterReference | null;
 }
 
-/** Milliseconds to the first token of all. */
+/** Returns the milliseconds to the very first token. */
 async function chats(engine: ProcessEngine, { count, promptLength, adapter }: Chats): Promise<number> {
   const startMs = systemClock.monotonicMs();
   const firstTokens = Array.from({ length: count }, async (_, index) => {
@@ -221,7 +221,7 @@ function memoryOf(
   };
 }
 
-/** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */
+/** Linux counts hundredths of a second; the process's name precedes the numbers in brackets. */
 function cpuMsOf(processId: number | null): number {
   const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");
   return 10 * (Number(fields[11]) + Number(fields[12]));

@@ -37,7 +37,7 @@ const models: readonly Model[] = [
   { size: "tiny", name: "hone-tiny", longLength: 800, make: endlessModel },
 ];
 
-/** Milliseconds, or times. */
+/** Figures in milliseconds, or ratios. */
 interface Figures {
   readonly quietMedianMs: number;
   readonly medianMs: number;
@@ -88,7 +88,7 @@ async function measure(model: Model, options: BenchOptions): Promise<readonly Mi
     for (let round = 0; round <= rounds; round++) {
       for (const [index, server] of servers.entries()) {
         const figures = await measureRound(server, { round, longLength: model.longLength, wordsOf });
-        // Before the first one nothing has run yet.
+        // Discards the warm-up round.
         if (round > 0) results[index].push(figures);
       }
     }
@@ -100,7 +100,7 @@ async function measure(model: Model, options: BenchOptions): Promise<readonly Mi
   }
 }
 
-/** How many words make a prompt of so many tokens. */
+/** Returns how many words make a prompt of a given number of tokens. */
 async function wordCounts(server: ServedBuild): Promise<(tokens: number) => number> {
   const countOf = async (words: number): Promise<number> =>
     (await streamedChat(server, { ...bodyOf(words, "counted"), max_tokens: 1 })).promptTokens;
@@ -109,7 +109,7 @@ async function wordCounts(server: ServedBuild): Promise<(tokens: number) => numb
   return (tokens) => Math.max(1, Math.round((tokens - few) / perWord) + 10);
 }
 
-/** A prompt of words that begins as no other one does. */
+/** A prompt of words with a unique start. */
 function bodyOf(wordCount: number, topic: string) {
   const words = ["the", "cat", "and", "a", "dog", "saw", "the", "big", "tree", "in", "the", "sun"];
   const text = Array.from({ length: wordCount }, (_, index) => words[(index * 7) % words.length]).join(" ");
@@ -179,7 +179,7 @@ function watchedStream(
   return { times, stop: () => sent.destroy() };
 }
 
-/** Between pieces of the same stream of which the later one came in that time. */
+/** Returns the gaps between pieces of the same stream whose later piece arrived in that time. */
 function gapsOf(
   streams: readonly { readonly times: readonly number[] }[],
   fromMs: number,

@@ -27,7 +27,7 @@ export class OtherGrammarEngine {
   readonly #deadlineMs: number;
   #thread: Worker | null = null;
 
-  /** @param deadlineMs how long one schema may take */
+  /** @param deadlineMs time limit for one schema */
   constructor(tokens: readonly (Uint8Array | null)[], deadlineMs: number) {
     this.#vocabulary = packVocabulary(tokens);
     this.#deadlineMs = deadlineMs;
@@ -51,7 +51,7 @@ export class OtherGrammarEngine {
   async #started(): Promise<Worker> {
     const file = new URL("other-grammar-thread.js", import.meta.url);
     const thread = new Worker(file, { workerData: this.#vocabulary, stdout: true, stderr: true });
-    // One that comes while nothing is asked shows in the next answer.
+    // An error while no request is pending shows in the next answer.
     thread.on("error", () => {});
     const answer = await answerOf(thread, startDeadlineMs);
     if (answer !== "ready") throw new Error(`the other engine does not start: ${JSON.stringify(answer)}`);
@@ -59,7 +59,7 @@ export class OtherGrammarEngine {
   }
 }
 
-/** The thread's next answer, or what kept it from answering. */
+/** Returns the thread's next answer, or the reason for having none. */
 async function answerOf(thread: Worker, deadlineMs: number): Promise<ThreadAnswer> {
   const signal = AbortSignal.timeout(deadlineMs);
   try {

@@ -10,7 +10,7 @@ import { createTokenDecoder } from "../../src/lib/tokenizer/tokenizer-json.ts";
 import { processorMs } from "./grammar-times.ts";
 import type { ThreadAnswer, WritingRequest } from "./other-grammar-engine.ts";
 
-/** The package calls its file a module, but it is a script of the older kind: it is compiled as that. */
+/** Compiles the package's file as a CommonJS script: the package declares it a module, but it is not one. */
 function loaded(): typeof Library {
   const file = createRequire(import.meta.url).resolve("@mlc-ai/web-xgrammar");
   const script = Object.assign(new Module(file), { filename: file, paths: [] });
@@ -29,7 +29,7 @@ const { GrammarCompiler, GrammarMatcher, TokenizerInfo } = loaded();
 async function compilerFor(vocabulary: TokenVocabulary): Promise<Library.GrammarCompiler> {
   const decode = createTokenDecoder({ type: "ByteLevel" });
   const characterOf: string[] = [];
-  // A control character decodes to itself, for want of a byte; the byte's own character comes later.
+  // A control character that stands for no byte decodes to itself; the byte's own character comes later.
   for (let code = 0; code < 0x144; code++) {
     const bytes = decode(String.fromCharCode(code));
     if (bytes.length === 1) characterOf[bytes[0]] = String.fromCharCode(code);

@@ -22,7 +22,7 @@ interface Measurement {
   readonly tokenCount: number;
   readonly sharedMs: number;
   readonly separateMs: number;
-  /** How many times as fast. */
+  /** Speed-up factor. */
   readonly ratio: number;
 }
 
@@ -42,7 +42,7 @@ await runBench<Measurement>({
     `${name}: ${tokenCount} tokens, ${sharedMs.toFixed(0)} ms, ${separateMs.toFixed(0)} ms, ratio ${ratio.toFixed(2)}`,
 });
 
-/** The same sequences, with and without what they begin with computed once. */
+/** Compares the same sequences with and without computing their common prefix once. */
 async function compare(
   name: string,
   subject: Subject,
@@ -129,7 +129,7 @@ function ids(random: Random, { config }: Subject, count: number): readonly numbe
   return Array.from({ length: count }, () => random.index(config.vocabularySize));
 }
 
-/** A sequence whose answer trains. */
+/** A sequence that trains its answer. */
 function sequence({
   promptIds,
   answerIds,

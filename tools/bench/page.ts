@@ -116,14 +116,17 @@ async function figuresOf(server: RunningServer, steps: readonly Step[], rounds: 
   return [...times].map(([name, all]) => ({ name, medianMs: median(all), slowestMs: Math.max(...all) }));
 }
 
-/** From the request for the page to what it first paints; a key that is kept signs in meanwhile. */
+/** Measures the time from the request for the page to its first paint; a stored key signs in meanwhile. */
 async function firstViewMs(page: Page): Promise<number> {
   await page.reload();
   await page.getByRole("heading", { level: 1 }).waitFor();
   return await page.evaluate<number>(`performance.getEntriesByName("first-contentful-paint")[0].startTime`);
 }
 
-/** Milliseconds from what begins a step to the first frame at which it is shown. @throws Error where that takes 10 s */
+/**
+ * Returns the milliseconds from the start of a step to the first frame that shows its result. @throws Error if that
+ * takes 10 s
+ */
 async function timed(page: Page, begin: string, isShown: string): Promise<number> {
   return await page.evaluate<number>(`new Promise((resolve, reject) => {
     const start = performance.now();

@@ -19,7 +19,7 @@ interface PassedReport {
   readonly promptTokens: number;
   readonly computedMs: number;
   readonly fetchedMs: number;
-  /** Fetched to computed. */
+  /** Ratio of fetching to computing. */
   readonly ratio: number;
   /** Longest gap of a running stream during each, and the median gap without either. */
   readonly computedGapMs: number;
@@ -73,7 +73,7 @@ async function measurePassed(
       await timeTo(decoding, { ...body, cache_salt: `d${round}` });
       await pause("computed");
     });
-    // The first one waits for sessions to be made and code to be compiled.
+    // The first round waits for sessions and compilation.
     if (round >= 0) measured.push({ fetched, computed, ...beside });
   }
   await Promise.all([prefilling.stop(), decoding.stop()]);
@@ -90,7 +90,7 @@ async function measurePassed(
   };
 }
 
-/** So many token ids, other ones in each round. */
+/** Returns `count` token ids that differ in each round. */
 function promptOf(round: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, place) => (31 * (round + 2) + 7 * place + 5) % 250);
 }
@@ -103,7 +103,7 @@ async function post(server: ServedBuild, body: object): Promise<Response> {
   });
 }
 
-/** Has a prompt computed and held; what the other server is to be sent of it. */
+/** Has the server compute and hold a prompt; returns what the other server needs to fetch it. */
 async function heldBy(server: ServedBuild, body: object): Promise<unknown> {
   const answer = await post(server, {
     ...body,
@@ -115,7 +115,7 @@ async function heldBy(server: ServedBuild, body: object): Promise<unknown> {
   return params;
 }
 
-/** Until an answer of one token is there, in ms. */
+/** Returns the milliseconds until an answer of one token is complete. */
 async function timeTo(server: ServedBuild, body: object): Promise<number> {
   const startMs = systemClock.monotonicMs();
   const answer = await post(server, { ...body, max_tokens: 1 });

@@ -7,7 +7,7 @@ import type {
   GenerationRequest,
 } from "../../src/base/domain/generation.ts";
 
-/** @param play the events of a request's answer, which nothing stops */
+/** @param play the events of a request's answer, which cannot be stopped */
 export function playedEngine(
   limits: EngineLimits,
   play: (request: GenerationRequest) => AsyncIterable<readonly GenerationEvent[]>,

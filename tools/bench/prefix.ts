@@ -29,17 +29,17 @@ interface PrefixReport {
   readonly name: string;
   readonly manyRequestsMs: number;
   readonly oneRequestMs: number;
-  /** Many requests to one of many choices. */
+  /** Ratio of many requests to one request for many choices. */
   readonly rolloutRatio: number;
-  /** The same without a prefix cache; null where that was not measured. */
+  /** The same without a prefix cache; null if not measured. */
   readonly plainRolloutRatio: number | null;
   readonly secondTurnMs: number;
   readonly coldMs: number;
-  /** To the first token, of a second turn to the same prompt from nothing. */
+  /** Ratio of the time to the first token: a second turn to the same prompt uncached. */
   readonly turnRatio: number;
 }
 
-/** The times of one round, in ms. */
+/** Times of one round in milliseconds. */
 interface Round {
   readonly many: number;
   readonly one: number;
@@ -90,7 +90,7 @@ async function measureRounds(
   { rounds }: BenchOptions,
   measure: (round: number) => Promise<Round>,
 ): Promise<PrefixReport> {
-  // The first one waits for sessions to be made and code to be compiled.
+  // The first round waits for sessions and compilation.
   await measure(rounds);
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) measured.push(await measure(round));
@@ -109,7 +109,7 @@ async function measureRounds(
   };
 }
 
-/** So many token ids, other ones for each first number. */
+/** Returns `count` token ids that differ for each first number. */
 function tokensOf(runner: ModelRunner, first: number, count: number): readonly number[] {
   return Array.from(
     { length: count },
@@ -167,7 +167,7 @@ function requestOf(
   };
 }
 
-/** Milliseconds until all have ended. */
+/** Returns the milliseconds until all requests have ended. */
 async function runLoop(loop: EngineLoop, requests: readonly GenerationRequest[]): Promise<number> {
   const output = {
     push: () => undefined,
@@ -192,7 +192,7 @@ async function measureOverHttp(
   ) => streamedChat(server, { model: "endless", messages, temperature: 1, ...more });
   const user = (content: string) => ({ role: "user", content });
   try {
-    // How many tokens a sentence has differs between tokenizers.
+    // The number of tokens in a sentence differs between tokenizers.
     const few = (await chat([user(sentences(20))], { max_tokens: 1 })).promptTokens;
     const perSentence = ((await chat([user(sentences(40))], { max_tokens: 1 })).promptTokens - few) / 20;
     const textOf = (tokenCount: number): string => sentences(Math.round(tokenCount / perSentence));

@@ -1,4 +1,4 @@
-// The products of a step with all weights, and nothing else of it: what a step would take if all between them cost nothing.
+// Only the products of a step with all weights: the time that a step would take if everything else cost nothing.
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { GraphBuilder } from "../../src/lib/graph/builder.ts";
 import type { Graph, Value } from "../../src/lib/graph/graph.ts";
@@ -10,12 +10,12 @@ import { createSession } from "../../src/inference/onnx/session.ts";
 import type { Subject } from "./subjects.ts";
 
 export interface ProductsAlone {
-  /** Once, for so many rows. */
+  /** Runs the products once for `rows` rows. */
   readonly run: (rows: number) => Promise<void>;
   readonly release: () => Promise<void>;
 }
 
-/** With weights that are arranged for the runtime, as those of a runner. */
+/** Builds the products over weights in the layout that a runner uses. */
 export async function productsAlone(
   { config, weights, forms }: Pick<Subject, "config" | "weights" | "forms">,
   threads: number,
@@ -48,7 +48,7 @@ function graphOf({ config, forms }: Pick<Subject, "config" | "forms">): Graph {
     return known;
   };
   const projections = [...loraProjections(config, projectionNames), outputProjection(config)];
-  // A number of each, so that none is left out and nothing large is handed over.
+  // Returns one number of each, so that the runtime skips no product and copies nothing large.
   const results = projections.map((each) => builder.slice(linear(each, operand(each.inputSize)), 2, 0, 1));
   return builder.build({ result: builder.concat(results, 2) });
 }

@@ -32,7 +32,7 @@ export function randomRows(
   }));
 }
 
-/** Trainers that compute all of these rows at once, each whole. */
+/** Returns trainers that compute all of these rows in one batch, each whole. */
 export async function benchTrainers(
   folder: string,
   { rows, length }: RandomRows,

@@ -1,4 +1,4 @@
-// Everything that reads much, a dozen and two dozen at once: what is stored for it, and the requests. Measures nothing.
+// Requests that read much, 12 and 24 concurrently, and the data that is stored for them. Measures nothing.
 import type { RunningServer } from "../../test/running-server.ts";
 import { list, object, type Case } from "./standstill-case.ts";
 
@@ -15,7 +15,7 @@ function largeGroup(trajectoryCount: number): string {
   return JSON.stringify({ trajectories: Array.from({ length: trajectoryCount }, () => trajectory) });
 }
 
-/** A group whose metrics are many. */
+/** A group with many metrics. */
 function measuredGroup(index: number): string {
   const metrics = Object.fromEntries(
     Array.from({ length: 5000 }, (_, key) => [`metric_of_${index}_and_${key}`, key / 7]),
@@ -23,7 +23,7 @@ function measuredGroup(index: number): string {
   return JSON.stringify({ trajectories: [{ reward: 1, metrics }] });
 }
 
-/** Stores what the reads are of. */
+/** Stores the data for the reads. */
 export async function storeForReads(server: RunningServer, modelId: string): Promise<void> {
   const key = Buffer.from(`api:${server.apiKey}`).toString("base64");
   const send = async (
@@ -112,7 +112,7 @@ const history = (times: number): Case => ({
   times,
 });
 
-/** The requests; {@link storeForReads} comes before them. */
+/** The requests; call {@link storeForReads} first. */
 export const readCases: readonly Case[] = [12, 24].flatMap((times) => [
   ...reads.flatMap(([what, path]): Case[] => {
     const one = { name: `reads: ${times} × ${what}`, path, body: null, times };

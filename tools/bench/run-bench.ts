@@ -8,22 +8,22 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-/** The folder of this build's checkout. */
+/** Folder of this build's checkout. */
 export const ownFolder = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 export interface BenchOptions {
   readonly json: boolean;
   readonly rounds: number;
   readonly threads: number;
-  /** Null measures both models. */
+  /** The model to measure; null measures both. */
   readonly only: "tiny" | "135m" | null;
-  /** The folder of another built checkout to compare with. */
+  /** Folder of another built checkout to compare with. */
   readonly against: string | null;
-  /** A Python interpreter, where the benchmark has a side in PyTorch. */
+  /** Python interpreter, if the benchmark has a side in PyTorch. */
   readonly pytorch: string | null;
-  /** The bits of the 135 M model's weights; null computes in float32. */
+  /** Bits of the 135 M model's weights; null computes in float32. */
   readonly quantize: "8" | "4" | null;
-  /** A model's folder or file, in place of the built-in one. */
+  /** A model's folder or file, instead of the built-in one. */
   readonly model: string | null;
 }
 
@@ -51,7 +51,7 @@ export interface Bench<R extends Report> {
   textOf(report: R): string;
 }
 
-/** Reads the flags and does what they say. */
+/** Reads the flags and runs the benchmark accordingly. */
 export async function runBench<R extends Report>(bench: Bench<R>): Promise<void> {
   const options = readOptions();
   if (options === null) {
@@ -63,14 +63,14 @@ export async function runBench<R extends Report>(bench: Bench<R>): Promise<void>
   } else print(options, await bench.measure(options), (report) => bench.textOf(report));
 }
 
-/** As {@link runBench} for a benchmark that measures two builds by itself. */
+/** Like {@link runBench}, for a benchmark that compares two builds itself. */
 export async function runComparingBench<R extends Report>(bench: Bench<R>): Promise<void> {
   const options = readOptions();
   if (options === null) process.stdout.write(`${bench.help}\n${flagHelp}\n`);
   else print(options, await bench.measure(options), (report) => bench.textOf(report));
 }
 
-/** Measures the subjects that are wanted, one after the other. */
+/** Measures the selected subjects, one after the other. */
 export async function measureEach<S extends { readonly size: "tiny" | "135m" }, R>(
   subjects: readonly S[],
   { only }: Pick<BenchOptions, "only">,
@@ -82,7 +82,7 @@ export async function measureEach<S extends { readonly size: "tiny" | "135m" }, 
   return reports;
 }
 
-/** Null asks for help. */
+/** Returns the options; null asks for help. */
 function readOptions(): BenchOptions | null {
   const { values } = parseArgs({
     options: {
@@ -132,7 +132,7 @@ interface Ratio extends Report {
   readonly ratio: number;
 }
 
-/** Runs the same benchmark of two builds turn about, each in processes of its own. */
+/** Runs the same benchmark of two builds alternately, each in separate processes. */
 function compareBuilds(script: string, otherFolder: string, options: BenchOptions): readonly Ratio[] {
   const best = { here: new Map<string, number>(), there: new Map<string, number>() };
   const flags = [
@@ -164,7 +164,7 @@ function compareBuilds(script: string, otherFolder: string, options: BenchOption
   });
 }
 
-/** Every rate of every report: numbers under a key that ends in tokensPerSecond, by name and key. */
+/** Returns every rate of every report by name and key: the numbers whose key ends in tokensPerSecond. */
 function ratesOf(reports: readonly Report[]): readonly (readonly [string, number])[] {
   return reports.flatMap((report) =>
     Object.entries(report)

@@ -1,12 +1,12 @@
 // Feedback as programs send it: scores of calls, each with its own id. The bodies are built once, and requests differ
 // only in their ids, so building them costs next to nothing.
 
-/** How many calls the records of all bodies are on, in turn. */
+/** Number of calls that the records score, in turn. */
 export const callCount = 5000;
-/** Different bodies of a batch, which are sent in turn. */
+/** Number of different bodies, which are sent in turn. */
 const bodyCount = 50;
 
-/** The call that the records of a number are on. */
+/** Returns the call that a record scores. */
 export function referenceOf(number: number): string {
   return `weave:///local/bench/call/0192d3a4-0000-7000-8000-${String(number % callCount).padStart(12, "0")}`;
 }
@@ -21,7 +21,7 @@ function recordOf(number: number): object {
     project_id: "local/bench",
     weave_ref: referenceOf(number),
     feedback_type: number % 5 === 0 ? "helpfulness" : "correctness",
-    // In no order, so that neighbours differ.
+    // Scrambled, so that neighbours differ.
     payload: {
       score: ((number * 7919) % 100_003) / 100_003,
       reason: `The answer has ${number % 97} of the words that were asked for.`,
@@ -31,7 +31,7 @@ function recordOf(number: number): object {
   };
 }
 
-/** Bodies of which each record has an id that no other has. */
+/** Bodies whose records all have unique ids. */
 export class FeedbackBodies {
   readonly #bodies: readonly { readonly bytes: Buffer; readonly idPlaces: readonly number[] }[];
   readonly #recordsPerBody: number;
@@ -55,7 +55,7 @@ export class FeedbackBodies {
     return this.#recordsPerBody;
   }
 
-  /** The next body; it is the caller's to send at once, and has other ids when its turn comes again. */
+  /** Returns the next body. The caller must send it immediately: the next turn overwrites its ids. */
   next(): Buffer {
     const { bytes, idPlaces } = this.#bodies[this.#bodyIndex];
     this.#bodyIndex = (this.#bodyIndex + 1) % this.#bodies.length;

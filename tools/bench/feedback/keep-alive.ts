@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 
 export interface Answer {
   readonly status: number;
-  /** As it came: in chunks where the server sends chunks. */
+  /** Body as received, still in chunks if the server sends chunks. */
   readonly body: string;
 }
 
@@ -17,7 +17,7 @@ export interface RequestOptions {
   readonly bodyBytes?: number;
 }
 
-/** The head of a request, to be followed by its body. */
+/** Returns the head of a request; its body must follow. */
 export function headOf({ method, path, authorization, bodyBytes }: RequestOptions): string {
   const lines = [`${method} ${path} HTTP/1.1`, "host: bench", `authorization: ${authorization}`];
   if (bodyBytes !== undefined) lines.push("content-type: application/json", `content-length: ${bodyBytes}`);
@@ -38,7 +38,7 @@ export class KeepAliveConnection {
     this.#socket.on("close", () => this.#fail(new Error("The server closed the connection.")));
   }
 
-  /** @throws Error where the connection ends before the answer has come */
+  /** @throws Error if the connection ends before the whole answer arrives */
   ask(head: string, body?: Uint8Array): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
@@ -75,7 +75,7 @@ export class KeepAliveConnection {
 
 const lastChunk = "0\r\n\r\n";
 
-/** The answer, where all of it is there. JSON has no line breaks of its own, so nothing in it looks like the last chunk. */
+/** Returns the answer if it is complete. Compact JSON has no line breaks, so nothing in it looks like the last chunk. */
 function answerIn(pieces: Buffer[]): Answer | null {
   if (
     pieces.length > 1 &&

@@ -2,7 +2,7 @@
 import { residentBytes } from "../../../test/process-tree.ts";
 
 export interface MemoryGrowth {
-  /** Means of the second fifth of the time and of the last. */
+  /** Mean memory in the second and in the last fifth of the time. */
   readonly earlyMebibytes: number;
   readonly lateMebibytes: number;
   readonly mostMebibytes: number;
@@ -14,12 +14,12 @@ export class MemorySamples {
   readonly #samples: number[] = [];
   readonly #timer: NodeJS.Timeout;
 
-  /** Samples from now on. */
+  /** Starts sampling. */
   constructor(processId: number) {
     this.#timer = setInterval(() => this.#samples.push(residentBytes(processId) / 2 ** 20), sampleMs);
   }
 
-  /** Stops; null where the time was too short. */
+  /** Stops sampling; returns null if the time was too short. */
   end(): MemoryGrowth | null {
     clearInterval(this.#timer);
     const fifth = Math.floor(this.#samples.length / 5);

@@ -1,4 +1,5 @@
-// Asks a server small things while others write to it, from a thread of its own, and says how long each answer took.
+// Sends small requests to a server from a separate thread while others write to it, and reports how long each answer
+// took.
 import { setTimeout as sleep } from "node:timers/promises";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { present } from "../../../src/base/domain/assert.ts";
@@ -17,7 +18,7 @@ interface Asked {
   readonly authorization: string;
 }
 
-/** Between two questions. */
+/** Pause between two requests. */
 const pauseMs = 10;
 const paths = ["/health", "/v1/models"] as const;
 
@@ -28,7 +29,7 @@ export class OtherRequests {
     this.#worker = new Worker(new URL(import.meta.url), { workerData: server, execArgv: [] });
   }
 
-  /** Stops asking. */
+  /** Stops sending. */
   async end(): Promise<readonly Waits[]> {
     const times = new Promise<Readonly<Record<string, number[]>>>((resolve, reject) =>
       this.#worker.once("message", resolve).once("error", reject),

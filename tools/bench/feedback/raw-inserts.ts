@@ -7,17 +7,17 @@ import { join } from "node:path";
 import Database from "libsql";
 
 export interface RawRates {
-  /** Records a second in transactions of a thousand. */
+  /** Records per second in transactions of a thousand. */
   readonly batched: number;
-  /** Records a second, each in a transaction of its own. */
+  /** Records per second, each in a separate transaction. */
   readonly single: number;
 }
 
 const perTransaction = 1000;
 
 /**
- * @param file the server's database, in which nothing is being written
- * @param counts how many rows are written each way
+ * @param file the server's database, while nothing writes to it
+ * @param counts how many rows to write each way
  */
 export function rawInsertRates(
   file: string,
@@ -46,7 +46,7 @@ export function rawInsertRates(
   }
 }
 
-/** @returns the names of the table's columns */
+/** @returns the table's column names */
 function copyTable(source: Database.Database, target: Database.Database): readonly string[] {
   const parts = source
     .prepare(
@@ -67,7 +67,7 @@ function readRows(source: Database.Database, names: readonly string[], count: nu
     .prepare(`select ${names.join(", ")} from feedback limit ${count}`)
     .raw()
     .all();
-  // Raw rows are lists of values.
+  // Safe cast: raw rows are lists of values.
   return found as Row[];
 }
 

@@ -8,8 +8,8 @@ const perTransaction = 1000;
 const insert = "insert into raw_feedback select * from json_populate_recordset(null::raw_feedback, $1::json)";
 
 /**
- * @param url of the server's database, in which nothing is being written
- * @param counts how many rows are written each way
+ * @param url of the server's database, while nothing writes to it
+ * @param counts how many rows to write each way
  */
 export async function rawPostgresRates(
   url: string,

@@ -19,7 +19,7 @@ const proxy = createServer((asked, answer) => {
   asked.pipe(passed);
 });
 proxy.listen(0, "127.0.0.1", () => {
-  // Listening on TCP, it has an address with a port.
+  // Safe cast: a TCP server has an address with a port.
   const { port } = proxy.address() as AddressInfo;
   process.send?.(`http://127.0.0.1:${port}`);
 });

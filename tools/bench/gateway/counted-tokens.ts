@@ -5,14 +5,14 @@
 const firstId = 400;
 const idCount = 256;
 
-/** Token `index` of the answer to a prompt. */
+/** Returns token `index` of the answer to a prompt. */
 export function answerToken(prompt: readonly number[], index: number): number {
   let sum = 0;
   for (const [place, id] of prompt.entries()) sum = (Math.imul(sum, 31) + id * (place + 1)) >>> 0;
   return firstId + ((sum + 7 * index) % idCount);
 }
 
-/** The whole answer. */
+/** Returns the whole answer. */
 export function answerTokens(prompt: readonly number[], count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => answerToken(prompt, index));
 }

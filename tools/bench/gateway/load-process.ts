@@ -1,4 +1,4 @@
-// The process that tools/bench/gateway's load runs in: takes loads as messages, and answers each with its report.
+// The process that runs the load of tools/bench/gateway: receives loads as messages, and answers each with its report.
 import { runLoad, type Load } from "./load.ts";
 
 process.on("message", (load: Load) => void runLoad(load).then((report) => process.send?.(report)));

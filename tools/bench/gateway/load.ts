@@ -10,13 +10,16 @@ import { answerTokens } from "./counted-tokens.ts";
 export interface LoadTarget {
   readonly urls: readonly string[];
   readonly authorization: string;
-  /** A chat is rendered there; a completion has its prompt as token ids, and `vllm` is one as a gateway asks for it. */
+  /**
+   * Form of the requests: a chat, which the server renders; a completion with token ids; or `vllm`, a completion as a
+   * gateway sends it.
+   */
   readonly form: "chat" | "completion" | "vllm";
 }
 
 export interface Load {
   readonly target: LoadTarget;
-  /** Requests begin by themselves, at random times; null begins all at once. */
+  /** Rate of requests, which start at random times without waiting for answers; null starts all immediately. */
   readonly ratePerSecond: number | null;
   readonly requestCount: number;
   readonly answerLength: number;
@@ -24,15 +27,15 @@ export interface Load {
 }
 
 export interface LoadReport {
-  /** Milliseconds from a request's beginning to the first bytes of its answer, ascending. */
+  /** Milliseconds from a request's start to the first bytes of its answer, ascending. */
   readonly firstMs: readonly number[];
-  /** The same to its end. */
+  /** Milliseconds from a request's start to the end of its answer, ascending. */
   readonly wholeMs: readonly number[];
-  /** Answers with other tokens than there should be. */
+  /** Number of answers with wrong tokens. */
   readonly wrongCount: number;
   /** Requests that were refused or broke off, counted by error message. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Answers of which a part came before the last of them was there. */
+  /** Number of answers that arrived in more than one part. */
   readonly streamedCount: number;
 }
 
@@ -51,7 +54,7 @@ export async function runLoad(load: Load): Promise<LoadReport> {
   await Promise.all(
     times.map(async (atMs, index) => {
       await sleep(startMs + atMs - systemClock.monotonicMs());
-      // Timers are of whole milliseconds, which is nobody's fault that is asked.
+      // Timers count whole milliseconds; measuring from here keeps that error out of the figures.
       const fromMs = systemClock.monotonicMs();
       try {
         const { firstMs, lastMs, pieceCount, text, prompt } = await ask(load, index, agent);
@@ -70,7 +73,7 @@ export async function runLoad(load: Load): Promise<LoadReport> {
   return { firstMs: ascending(first), wholeMs: ascending(whole), wrongCount, failures, streamedCount };
 }
 
-/** When each request begins: a Poisson process (exponential gaps), or all of them at once. */
+/** Returns each request's start: a Poisson process (exponential gaps), or all at the same time. */
 function arrivals({ ratePerSecond, requestCount, seed }: Load): readonly number[] {
   const random = seededRandom("arrivals", seed);
   let atMs = 0;
@@ -85,7 +88,7 @@ interface Came {
   readonly lastMs: number;
   readonly pieceCount: number;
   readonly text: string;
-  /** Null where the answer says what it was. */
+  /** Prompt; null if the answer repeats it. */
   readonly prompt: readonly number[] | null;
 }
 

@@ -1,6 +1,6 @@
-// The vLLM servers of tools/bench/gateway, in a process of their own: stubs whose tokens cost nothing. They give all running answers
-// a token whenever a step is over, as a server that batches does, or whole answers at once. Started with how many there are;
-// sends their URLs, and takes the length of a step in milliseconds as messages, 0 for none.
+// The vLLM servers of tools/bench/gateway, in a separate process: stubs whose tokens cost nothing. At the end of each
+// step they give all running answers a token, like a server that batches; with a step of 0 they answer immediately.
+// Receives their count at start, sends their URLs, and takes the length of a step in milliseconds as messages.
 import type { GenerationEvent, GenerationRequest } from "../../../src/base/domain/generation.ts";
 import { StubVllm } from "../../../src/inference/vllm/testing/stub-vllm.ts";
 import { playedEngine } from "../played-engine.ts";

@@ -19,10 +19,15 @@ export interface Figure {
   readonly ratio: number;
 }
 
-/** Threads of either side spin for a moment after a call (those of OpenMP 0.2 s), and would take the cores from the other. */
+/**
+ * Threads of either side spin for a moment after a call (OpenMP's for 0.2 s), and would take the cores from the other.
+ */
 const restMs = 250;
 
-/** A step of one token for each of some rows over a context, and a prompt, with how many tokens each has. */
+/**
+ * Returns the work: a step of one token for each of some rows over a context, and a prompt, with the token count of
+ * each.
+ */
 function worksOf(promptCount: number): readonly { what: string; tokenCount: number; work: Work }[] {
   const decodes = batchSizes.map((rows) => ({
     what: `decode batch ${rows}`,
@@ -57,7 +62,7 @@ export async function takeTurns(
   );
 }
 
-/** Our side over a model, ready, in the environment that the server gives its engine's process. */
+/** Starts our side over a model, in the environment that the server gives its engine's process. */
 export async function startRunner(job: RunnerJob): Promise<LineProcess> {
   const script = join(ownFolder, "dist", "tools", "bench", "peers", "runner-side.js");
   const runner = new LineProcess([process.execPath, script], computeEnvironment);

@@ -27,7 +27,7 @@ interface SharedFile {
   readonly name: "float32" | "int8" | "int4";
   /** llama.cpp's name for the type. */
   readonly type: string;
-  /** How our side computes with it. */
+  /** Precisions in which our side computes with it. */
   readonly precisions: Readonly<Record<string, Quantization>>;
 }
 

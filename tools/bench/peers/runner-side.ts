@@ -11,9 +11,9 @@ import { bestDecodeMs, bestPrefillMs } from "../runner-times.ts";
 import { integerKernels } from "../../../src/inference/onnx/integer-kernels.ts";
 
 export interface RunnerJob {
-  /** A GGUF file. */
+  /** Path of a GGUF file. */
   readonly file: string;
-  /** Keeps what is made of its weights. */
+  /** Folder for the files made of its weights. */
   readonly folder: string;
   readonly threads: number;
   readonly quantization: Quantization;
@@ -26,7 +26,7 @@ export type Work =
       /** Context of each row, after which it decodes. */
       readonly tokens: readonly number[];
       readonly rows: number;
-      /** How many steps, of which the fastest counts. */
+      /** Number of steps, of which the fastest counts. */
       readonly turns: number;
     }
   | { readonly kind: "prefill"; readonly tokens: readonly number[]; readonly turns: number };

@@ -37,9 +37,9 @@ tools/bench/peers/vllm/install.sh <folder> installs vLLM; the interpreter is bin
 interface Row {
   readonly server: string;
   readonly streams: number;
-  /** The best of the rounds. */
+  /** Rate of the best round. */
   readonly tokensPerSecond: number;
-  /** The median of the rounds' own, to vLLM in float32. */
+  /** Median of the rounds' own ratios to vLLM in float32. */
   readonly ratio: number;
 }
 
@@ -142,7 +142,7 @@ async function measureLoad(
 ): Promise<readonly Row[]> {
   const results = new Map([...servers.keys()].map((name) => [name, [] as LoadResult[]]));
   for (let round = 0; round < Number(values.rounds); round++) {
-    // Turn about who is first: a machine that changes its pace then favours nobody.
+    // The first server alternates, so that a machine that changes its pace favours none.
     const order = round % 2 === 0 ? [...servers] : [...servers].toReversed();
     for (const [name, server] of order) {
       signalTree(server.processId, "SIGCONT");
@@ -159,14 +159,14 @@ async function measureLoad(
   }));
 }
 
-/** @param occasion begins all prompts, so that no server has kept what was computed of an earlier one */
+/** @param occasion start of all prompts, so that no server has cached an earlier one */
 async function ask(server: ServedBuild, streams: number, occasion: string): Promise<LoadResult> {
   await systemClock.sleep(restMs);
   const exactly = { max_tokens: answerTokens, min_tokens: answerTokens, ignore_eos: true };
   return runLoad(
     server,
     { streams, chats: chatsEach * streams, questionOf: (index) => questionOf(occasion, index) },
-    // Neither draws from a seed, which costs vLLM much.
+    // Neither side samples with a seed, which is expensive in vLLM.
     { ...exactly, seed: undefined },
   );
 }

@@ -1,4 +1,4 @@
-// vLLM's server on the processor as a process of its own, on a free port of the loopback address.
+// vLLM's server on the processor as a separate process, on a free port of the loopback address.
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -17,13 +17,13 @@ export interface VllmOptions {
   /** Folder for compiled code, reused by the next start, and for vLLM's own files. */
   readonly cacheFolder: string;
   readonly threads: number;
-  /** Most requests that it answers at once. */
+  /** Maximum number of concurrent requests. */
   readonly streamsMax: number;
-  /** Without compiling, which takes minutes. */
+  /** True to skip compilation, which takes minutes. */
   readonly isEager: boolean;
 }
 
-/** Most tokens in prompt and answer together. */
+/** Maximum tokens of prompt and answer together. */
 const contextLength = 1024;
 const pollMs = 500;
 
@@ -79,14 +79,14 @@ function commandOf(
     environment: {
       OMP_NUM_THREADS: `${threads}`,
       VLLM_CPU_OMP_THREADS_BIND: "nobind",
-      // In GiB, more than the streams take.
+      // In GiB; more than the streams need.
       VLLM_CPU_KVCACHE_SPACE: "2",
       VLLM_CACHE_ROOT: cacheFolder,
       VLLM_LOGGING_LEVEL: "WARNING",
       // Keeps vLLM from looking up the model online and from reporting usage.
       HF_HUB_OFFLINE: "1",
       VLLM_NO_USAGE_STATS: "1",
-      // vLLM asks for Intel's OpenMP to be loaded first, which comes with its package.
+      // vLLM wants Intel's OpenMP, which its package includes, to be loaded first.
       LD_PRELOAD: join(dirname(dirname(python)), "lib", "libiomp5.so"),
     },
   };
