@@ -181,7 +181,7 @@ test("without a terminal every round is a line, with warnings and failures, and 
       lines[at] ?? "",
       /reward 0\.\d{3} ± 0\.\d{3} .* moved -?\d\.\d{3}  1 failed  \d of 7 answers cut off/,
     );
-    assert.equal(lines[at + 1], "  failed, 1 times: no luck");
+    assert.equal(lines[at + 1], "  failed once: no luck");
     assert.match(
       lines.slice(at).join("\n"),
       /^  warning: learning_rat was sent and is not applied: no option/m,

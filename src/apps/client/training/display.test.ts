@@ -112,7 +112,7 @@ test("shows a resumed run, rewards of any size, warnings, failures and truncated
       "round  3  ▕                    ▏ reward -100.000 ± 0.250  620 tokens  2.0 s + 1.0 s  1 of 4 tasks had no reward spread  nothing trained",
       "round  3  no reward  620 tokens  2.0 s + 1.0 s  moved 0.031  3 failed  8 of 31 answers cut off  1 of 4 tasks had no reward spread",
       "  failed 2 times: no luck",
-      "  failed 1 times: late",
+      "  failed once: late",
       "  warning: too far",
       "Learned.",
     ],

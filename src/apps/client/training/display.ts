@@ -86,7 +86,9 @@ const lines: {
   "round-ended": ({ report }) =>
     kept(
       roundLine(report),
-      ...report.failureReasons.map(({ message, count }) => `  failed ${count} times: ${message}`),
+      ...report.failureReasons.map(
+        ({ message, count }) => `  failed ${count === 1 ? "once" : `${count} times`}: ${message}`,
+      ),
       ...report.warnings.map((warning) => `  warning: ${warning}`),
     ),
   "run-ended": ({ summary }) => kept(summary),
