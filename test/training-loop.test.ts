@@ -184,7 +184,7 @@ test("without a terminal every round is a line, with warnings and failures, and 
     assert.equal(lines[at + 1], "  failed once: no luck");
     assert.match(
       lines.slice(at).join("\n"),
-      /^  warning: learning_rat was sent and is not applied: no option/m,
+      /^  warning: learning_rat was sent and is not applied: this server has no option/m,
     );
   }
   assert.match(lines.at(-1) ?? "", /^(Learned|Little was learned|It got worse) in 2 rounds: mean reward 0\./);
