@@ -82,7 +82,7 @@ test("parts computed side by side give the whole batch's result, repeat bit for 
   const adapter = { rank: 2, scale: 2, targets: projectionNames };
   const program = { kind: "logprobs", layout: "prefixed", adapter } as const;
   const incomplete = Array.from({ length: 2 }, () => ({ program, feeds: {} }));
-  await assert.rejects(trainers.threads.run(incomplete), /given the input tokens/);
+  await assert.rejects(trainers.threads.run(incomplete), /the feeds contain the input tokens/);
   assert.deepEqual((await train(two, batch)).bytes, divided.bytes);
   await trainers.close();
   assert.deepEqual((await train(two, batch)).bytes, divided.bytes, "with programs loaded anew");
