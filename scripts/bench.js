@@ -1,6 +1,6 @@
-// `npm run bench`: sets up what is missing, then measures serving and training beside the machine's limits.
-// Each benchmark runs in a process of its own, with the environment that the server gives its children; all take the same
-// flags, which tools/bench/run-bench.ts reads.
+// `npm run bench`: sets up the checkout, then measures serving and training against the machine's limits. Each
+// benchmark runs in its own process, with the environment that the server gives its children. All take the same flags,
+// which tools/bench/run-bench.ts parses.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,5 +1,5 @@
-// What libraries load from files of their own, put beside the bundle, which the bundle's code looks for there: native code of
-// ONNX Runtime, and the pages of Swagger UI. So `dist` is whole without node_modules, but for libSQL.
+// Files of libraries that the bundle expects next to it: native code of ONNX Runtime, and the pages of Swagger UI.
+// With them, `dist` needs only libSQL from node_modules.
 import {
   copyFileSync,
   linkSync,
@@ -13,15 +13,15 @@ import {
 import { dirname, join } from "node:path";
 import { root } from "./setup.js";
 
-/** Where the native code for a platform lies in `dist/onnxruntime`, by Node's names. */
+/** Platforms with native code, as folders of `dist/onnxruntime`, named as Node names platforms. */
 export const platforms = ["linux/x64", "linux/arm64", "darwin/arm64", "win32/x64"];
 export const thisPlatform = `${process.platform}/${process.arch}`;
 
 const runtimeFolder = join(root, "node_modules", "onnxruntime-node", "bin", "napi-v6");
 const pagesFolder = join(root, "node_modules", "@fastify", "swagger-ui", "static");
 /**
- * What nothing loads: macOS's library under a second name, since packages hold no links, and DirectML, which the library
- * loads when a session asks for it.
+ * Files that nothing loads: macOS's library under a second name, because packages hold no links, and DirectML, which
+ * is loaded only by sessions that ask for it.
  */
 const unused = /^(libonnxruntime\.\d+\.\d+\.\d+\.dylib|DirectML\.dll)$/;
 /** ONNX Runtime's package has no text of its licence. */

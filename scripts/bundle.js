@@ -1,6 +1,6 @@
-// Joins what tsc built of the `hone` command and of each process and thread that it starts, with the libraries they use, into
-// few files: a start then loads a tenth as many. Checks nothing, and changes nothing of the code but where it finds files: what
-// libraries have beside theirs lies beside the bundle (`beside-bundle`). docs/decisions/bundle.md says why.
+// Bundles the output of tsc: the `hone` command, and each process and thread that it starts, with their libraries. A
+// start then loads a tenth as many files. The code is unchanged, except that libraries find their own files next to
+// the bundle (`beside-bundle`); docs/decisions/bundle.md has the reasons.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { build } from "esbuild";
@@ -14,7 +14,7 @@ const keptPackages = ["libsql"];
 const namesForLibraries = `import { createRequire as requireOfModule } from "node:module";
 import { fileURLToPath as pathOfUrl } from "node:url";
 const require = requireOfModule(import.meta.url), besideBundle = pathOfUrl(new URL("..", import.meta.url));`;
-/** How modules of libraries spell files beside theirs, and where those lie beside the bundle. */
+/** Expressions by which modules of libraries find files next to them, and where those files are next to the bundle. */
 const movedFiles = [
   {
     module: /onnxruntime-node[\\/]dist[\\/]binding\.js$/,
@@ -95,7 +95,7 @@ function startedModules() {
   });
 }
 
-/** All entries lie in one folder, so that each is found beside whatever starts it, in whichever file that has come to. */
+/** All entries are in one folder, so code finds them next to itself in whichever chunk it is. */
 function sideBySide({ path }) {
   const text = readFileSync(path, "utf8");
   return {

@@ -1,4 +1,4 @@
-// Where a Chromium is, for the tests of the page and its pictures.
+// Finds a Chromium for the browser tests and the screenshots.
 import { existsSync } from "node:fs";
 
 const places = [

@@ -8,7 +8,7 @@ import { root } from "./setup.js";
 
 const clientFolder = join(root, "dist", "client");
 
-/** Whoever has not installed a library that the client makes models for has types of the rest all the same. */
+/** Users without an optional library still get the other types of the client. */
 const optional = Object.keys(
   JSON.parse(readFileSync(join(root, "package.json"), "utf8")).peerDependenciesMeta,
 ).join("|");
@@ -23,7 +23,7 @@ async function buildClient() {
     outfile: join(clientFolder, "index.js"),
     bundle: true,
     format: "esm",
-    // Of no platform: a module of Node's own would fail here.
+    // Neutral platform: an import of a Node module fails here.
     platform: "neutral",
     target: "es2022",
     packages: "external",
@@ -44,7 +44,7 @@ async function buildClient() {
     mend(join(clientFolder, name));
 }
 
-/** tsc leaves imports in types as the sources have them; every resolver knows those of what is built. */
+/** tsc leaves imports in type files with the endings of the sources; every resolver knows the built ones. */
 function mend(file) {
   const text = readFileSync(file, "utf8").replaceAll(/((?:from |import\()"\.[^"]*)\.ts"/g, '$1.js"');
   const ofPeers = new RegExp(`^import type .* from "(${optional})";$`, "gm");

@@ -1,13 +1,15 @@
-// `npm run mutations`: breaks the built code in one named way at a time, runs the suite that should notice, and says
-// whether it did. Each is a text replaced once in one file of dist/, which is put back whatever happens; sources are
-// never touched. Names after `--` choose mutations. Ends with status 1 when one survives or no longer applies.
-// `npm run mutations -- --sample` breaks the sources at random places instead; test/mutations/sample.ts does that.
+// `npm run mutations`: breaks the built code in one named way at a time, runs the suite that should notice, and
+// reports survivors with status 1.
+//
+// * A mutation replaces a text in one file of dist/, and is always undone; sources are never changed.
+// * Names after `--` select mutations.
+// * `npm run mutations -- --sample` breaks sources at random places instead (test/mutations/sample.ts).
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, setUp } from "./setup.js";
 
-/** Where a text that a test file must notice is broken; paths are relative to dist/, without their ending. */
+/** Named mutations with the test file that must notice each; paths are relative to dist/, without extension. */
 const mutations = JSON.parse(readFileSync(join(root, "scripts", "mutations.json"), "utf8"));
 
 const wanted = process.argv.slice(2);

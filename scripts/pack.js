@@ -1,6 +1,6 @@
-// `npm run pack`: makes the npm package `hone-server` as a file in `dist`, from a fresh clone too. What is in it is put into a
-// folder first, which is all that npm packs: built code with the libraries it uses, the runtime for each platform, types,
-// the built-in model, the page and the starter project. docs/decisions/package.md says why it is so.
+// `npm run pack`: builds the npm package `hone-server` as a file in `dist`, also from a fresh clone. It collects the
+// package's files in a folder, which npm packs: built code with its libraries, the runtime for each platform, types,
+// the built-in model, the page, the guide and the starter project. docs/decisions/package.md has the reasons.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +57,7 @@ function placeAll(from, to) {
   for (const name of readdirSync(from)) placeAll(join(from, name), join(to, name));
 }
 
-/** What a user's npm needs to know. Libraries that the bundle holds are none of its business. */
+/** Returns the package.json that users need. Libraries inside the bundle are not dependencies. */
 function manifest() {
   const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const { name, version, description, keywords, license, type, bin, engines, exports } = own;

@@ -37,7 +37,7 @@ export function startPostgres(say) {
 }
 
 /**
- * The same, whatever `TEST_POSTGRES` says, as one that can be killed and started again.
+ * Like `startPostgres`, but ignores `TEST_POSTGRES` and returns a server that can be killed and restarted.
  *
  * @param {(text: string) => void} say
  * @returns {{ readonly url: string, readonly kill: () => void, readonly start: () => void } | null}
@@ -91,7 +91,7 @@ function send(id, signal) {
   }
 }
 
-/** What was killed may hold its memory for a moment more. */
+/** The killed process may hold its shared memory for a moment. */
 function startAgain(programs, place, port) {
   let trouble = null;
   for (let attempt = 0; attempt < 20; attempt++) {
@@ -160,7 +160,7 @@ function plainUser() {
   return null;
 }
 
-/** What went wrong, in words; null where nothing did. */
+/** Returns the error as text; null if the program succeeded. */
 function run(programs, name, words, user) {
   const { status, error, stderr } = spawnSync(join(programs, name), words, {
     ...user,
@@ -200,7 +200,7 @@ function portOf(data) {
   return Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[3]);
 }
 
-/** Also where this process is killed: what waits beside it for its end then does the rest. */
+/** Also stops PostgreSQL if this process is killed: a child process waits for that and cleans up. */
 function stopWithThisProcess(programs, folder, user) {
   const script = `process.stdin.resume().on("end", () => {
     const [control, folder, data] = process.argv.slice(1);

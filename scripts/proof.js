@@ -1,8 +1,9 @@
-// `npm run proof`: the tests that search, on and on with other seeds, until the time is over. They are the files that read
-// base/domain/testing/search.ts: `npm test` runs a sample of each, always the same; here every round of a file tries several
-// times as much, from a seed of its own that is said. The order is drawn from the seed too, so that a short proof is each
-// time a proof of something else. It ends at the first failure, unless
-// told to go on, and says how to have that again.
+// `npm run proof`: runs the randomized tests repeatedly with new seeds until the time is up. These are the files that
+// import base/domain/testing/search.ts; `npm test` runs a fixed sample of each.
+//
+// * Each round of a file tries several times the sample, from its own printed seed.
+// * The order of files also depends on the seed, so short proofs cover different files.
+// * It stops at the first failure, unless told to continue, and prints how to repeat it.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -71,12 +72,12 @@ const { freshSeed, seededRandom, shuffled } = await import(
   pathToFileURL(join(root, "dist", "src", "base", "domain", "random.js")).href
 );
 const firstSeed = values.seed === undefined ? 1 + (freshSeed() % seedMax) : Number(values.seed);
-/** What rounds leave behind that are ended lies here. */
+/** Folder for the leftovers of stopped rounds. */
 const temporary = mkdtempSync(join(tmpdir(), "hone-proof-"));
 process.once("exit", () => rmSync(temporary, { recursive: true, force: true, maxRetries: 3 }));
 const postgres = wantPostgres(files) ? startPostgres(say) : null;
 const deadlineMs = performance.now() + minutes * 60_000;
-/** What runs, and the file that each is about. */
+/** Running rounds with their files. */
 const running = new Set();
 let [tried, cut, failed] = [0, 0, 0];
 

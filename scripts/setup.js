@@ -1,6 +1,5 @@
-// What every command needs before it can run: the dependencies, the build, and the bundle of that. Does only what is
-// missing, and says so; commands that begin at the same time wait for the one that does it. Plain JavaScript, since it
-// runs before anything is built.
+// Set-up before every command: installs dependencies, builds, bundles, and builds the guide. Does only what is missing
+// and says so; concurrent commands wait for each other. Plain JavaScript, because it runs before the build.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
@@ -38,7 +37,7 @@ export function setUp() {
 }
 
 function installAndBuild() {
-  // Whoever had the turn before may have done it.
+  // The previous holder of the lock may have installed them.
   if (!isInstalled()) {
     say("installing dependencies (npm ci)");
     // The variable keeps ONNX Runtime's install step from downloading CUDA libraries, also with an older npm.

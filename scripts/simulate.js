@@ -1,6 +1,6 @@
-// `npm run simulate`: the durable core in simulated worlds, one for each seed, on all processors; or one seed with all that
-// happened in it. Says which seeds did not hold and what was broken, and ends with status 1 where one did not. What a world
-// is, and what must hold in it, is test/simulation's.
+// `npm run simulate`: runs the durable core in simulated worlds, one per seed, on all processors, or prints the whole
+// history of one seed. Reports the seeds that broke a rule, with status 1. test/simulation defines the worlds and
+// their rules.
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ Ends with status 1 where a seed did not hold, or did not come to its end.
 `;
 
 const seedMax = 2_147_483_647;
-/** Of a process: it says how far it is after each. */
+/** Seeds per process, which reports its progress after each. */
 const seedsAtOnce = 50;
 
 const { values } = parseArgs({
@@ -48,7 +48,7 @@ if (values.trace && seedCount > 1) refuse("--trace is of one seed: say which wit
 setUp();
 
 const startMs = performance.now();
-/** What the portions that are over came to. */
+/** Totals of the finished processes. */
 const total = { seeds: 0, failed: [], operations: 0, events: 0, faults: {} };
 let next = from;
 await Promise.all(Array.from({ length: Math.min(processCount, Math.ceil(seedCount / seedsAtOnce)) }, work));

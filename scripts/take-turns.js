@@ -1,6 +1,6 @@
-// One process of several at a time, across a killed one: a lock in a folder. Whoever holds it has a folder of that name with
-// one file in it, which says who. It comes into place whole, by a rename, which fails where a folder with a file is; and
-// what a dead holder left is taken away under its own name, which no later holder has, and gives way to a rename then.
+// A lock between processes that survives a kill: its holder has a folder with one file that names the holder. The
+// folder is renamed into place whole, which fails if a folder with a file is there. A dead holder's file is removed
+// under its unique name, so a later holder is never affected.
 import { randomUUID } from "node:crypto";
 import {
   existsSync,
@@ -18,12 +18,12 @@ import { dirname, join } from "node:path";
 const pollMs = 100;
 
 /**
- * Does the work when no other process does any under this lock, and returns what it gives. Blocks while it waits.
+ * Runs the work while no other process runs any under this lock, and returns its result. Blocks while it waits.
  *
- * @param lock a path whose folder is made where it is missing
- * @param work synchronous; the lock is free again when it returns, throws, or its process dies
- * @param options.deadlineMs the longest wait; then it throws
- * @param options.onWait called once, with words for whom it waits for, where it has to
+ * @param lock a path; its parent folder is created if missing
+ * @param work synchronous; the lock is released when it returns, throws, or its process dies
+ * @param options.deadlineMs the longest wait, after which it throws
+ * @param options.onWait called once with a description of the holder, if it has to wait
  */
 export function takeTurns(lock, work, { deadlineMs, onWait }) {
   mkdirSync(dirname(lock), { recursive: true });
@@ -61,13 +61,13 @@ function take(lock, name) {
   } catch (error) {
     rmSync(own, { recursive: true });
     if (["ENOTEMPTY", "EEXIST"].includes(error.code)) return false;
-    // What Windows says of a folder that is there.
+    // Error of Windows for an existing folder.
     if (error.code === "EPERM" && existsSync(lock)) return false;
     throw error;
   }
 }
 
-/** Who holds it, in words; null where nobody does, or a process did that is gone, whose hold is ended. */
+/** Describes the holder; null if there is none, or if the holder is dead and its lock was removed. */
 function holderOf(lock) {
   try {
     const [name] = readdirSync(lock);

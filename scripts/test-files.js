@@ -1,4 +1,4 @@
-// What `npm test` and `npm run proof` have in common: which files are tests, and the environment that they run in.
+// Shared by `npm test` and `npm run proof`: the list of test files, and the environment in which they run.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundledEntry, root } from "./setup.js";
@@ -14,19 +14,19 @@ export function testFiles(wanted) {
     .sort((one, other) => one.localeCompare(other));
 }
 
-/** Whether one of them asks a PostgreSQL (store/database/testing/postgres-databases). */
+/** True if any of these tests uses a PostgreSQL (store/database/testing/postgres-databases). */
 export function wantPostgres(files) {
   return files.some((file) => readFileSync(join(root, file), "utf8").includes("/postgres-databases.ts"));
 }
 
-/** Where the build has a test file. */
+/** Returns the built path of a test file. */
 export function built(file) {
   return join("dist", file.replace(/\.ts$/, ".js"));
 }
 
-// The tests start some three hundred processes, most of which live a second or two: certificates of one's own, which each
-// would parse though none leaves the machine, and huge pages, which it would fill with zeros, are of no use to them.
-// Servers that they start are the bundle, as those of users are.
+// Environment for some three hundred short processes. Extra certificates would be parsed by each, although no request
+// leaves the machine, and huge pages would be zeroed; both are turned off. Servers run the bundle, as users' servers
+// do.
 export const environment = {
   ...process.env,
   TEST_SERVER: bundledEntry,

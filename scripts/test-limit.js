@@ -1,5 +1,6 @@
-// Imported before the tests of a process that many files share: one that does not end is named, and ends the process. To let
-// the others go on would be of little use, since what it left open keeps the process from ending until its whole time is over.
+// Preloaded before the tests of a shared process: names a test that does not end and ends the process. Other tests
+// could not continue usefully, because the hanging test's open handles would keep the process alive until its
+// deadline.
 import { afterEach, beforeEach } from "node:test";
 
 /** Many times longer than the longest test takes on a busy machine. */

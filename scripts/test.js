@@ -1,10 +1,13 @@
-// `npm test`: sets up what is missing, then runs every test. Names after `--` choose the files whose path holds one of them.
-// The files of one room of src/, and of one folder below test/, run in one process, one after the other: to start a process for
-// each, and to load what they import, takes longer than most of their tests. So do those that ask a server of the same flags, which
-// they share where these have a name. All others have a process of their own: they start servers, or are about their process.
-// A test in a process of several files that does not end within its limit ends that process (scripts/test-limit.js).
-// The runner starts files in the order of their names. Those of folders are in dist/folders, which comes before nearly
-// all others: the longest of them, begun last, would run alone at the end.
+// `npm test`: sets up the checkout, then runs every test; names after `--` select the files whose path contains one of
+// them.
+//
+// * The files of one room of src/, and of one folder below test/, share a process, because starting one and loading
+//   its imports takes longer than most of their tests. Files that use a server with the same flags share a process
+//   too, and share the server if its flags have a name.
+// * Other files have their own process: they start servers, or test their process.
+// * A test of a shared process that does not end within its limit ends the process (scripts/test-limit.js).
+// * The runner starts files by name. Shared processes are in dist/folders, which sorts before nearly all others, so
+//   that the longest do not run last.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -44,7 +47,7 @@ const flags = [
   `--test-concurrency=${availableParallelism() + 1}`,
   `--test-timeout=${fileLimitMs}`,
 ];
-/** What tests leave behind that are ended lies here. */
+/** Folder for the leftovers of stopped tests. */
 const temporary = mkdtempSync(join(tmpdir(), "hone-tests-"));
 process.once("exit", () => {
   try {

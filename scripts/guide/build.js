@@ -1,6 +1,6 @@
-// Builds the guide, a static site of the pages in docs/, into `dist/guide`. `hone serve` has it at /guide; any web server
-// can publish the folder below any path, since all links are relative. docs/decisions is for people who change Hone and is
-// left out.
+// Builds the guide, a static site of the pages in docs/, into `dist/guide`. `hone serve` serves it at /guide. All
+// links are relative, so any web server can publish the folder at any path; docs/decisions is for people who change
+// Hone and is left out.
 import { Eleventy } from "@11ty/eleventy";
 import { copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What the guide changes in markdown-it: ids for headings, links between pages, and tables that scroll.
+// Adapts markdown-it to the guide: ids for headings, links between pages, and tables that scroll.
 import { anchorOf, linkTarget } from "./pages.js";
 
 /** @param markdown the instance of markdown-it that Eleventy renders pages with */
