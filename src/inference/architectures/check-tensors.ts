@@ -34,7 +34,7 @@ export function tensorFaults(
     if (!names.has(name) && !isRedundant(name)) faults.push(`${shownAs(name)} is unknown`);
   }
   if (faults.length === 0) return null;
-  // A wholly different model would name thousands.
+  // The file of a different model could differ in thousands of tensors.
   const shown = faults.slice(0, 8).join("; ");
   return faults.length > 8 ? `${shown}; and ${faults.length - 8} more` : shown;
 }

@@ -1,5 +1,5 @@
-// Configuration of a decoder model: its sizes, norms, attention and rotary embedding, as a readonly value.
-// `read-config` reads it from a Hugging Face folder; this module touches no files.
+// Configuration of a decoder model as a readonly value: sizes, norms, attention and rotary embeddings. `read-config`
+// reads it from a Hugging Face folder; this module reads no files.
 import type { RotaryConfig } from "./rotary.ts";
 
 /** The Hugging Face classes that one decoder definition covers. */
@@ -21,11 +21,14 @@ export type Architecture = (typeof architectures)[number];
 
 /** Options that differ between layers. */
 export interface LayerConfig {
-  /** Positions that a token attends to, itself included; null for all before it. */
+  /** Number of positions that a token attends to, including its own; null if unlimited. */
   readonly slidingWindow: number | null;
-  /** Index into {@link ModelConfig.rotaries}; null if only the order of attention encodes positions. */
+  /**
+   * Index into {@link ModelConfig.rotaries}; null if the layer has no rotary embedding and only the order of attention
+   * encodes positions.
+   */
   readonly rotary: number | null;
-  /** Like `rotary`, for the queries; absent if it is the same. */
+  /** Rotary index of the queries; absent if it equals `rotary`. */
   readonly queryRotary?: number;
 }
 
@@ -35,43 +38,43 @@ export interface ModelConfig {
   readonly width: number;
   readonly intermediateSize: number;
   readonly headCount: number;
-  /** Divides `headCount`. */
+  /** Number of key-value heads; divides `headCount`. */
   readonly kvHeadCount: number;
-  /** Need not be width / headCount. */
+  /** Size of a head; may differ from width / headCount. */
   readonly headSize: number;
   /** Number of leading dimensions of each head that the rotary embedding rotates; the rest are unchanged. Even. */
   readonly rotarySize: number;
   /** Maximum tokens of prompt and answer together. */
   readonly contextLength: number;
   readonly layers: readonly LayerConfig[];
-  /** Each distinct rotary embedding once. */
+  /** Distinct rotary embeddings of the layers, each once. */
   readonly rotaries: readonly RotaryConfig[];
   readonly normEpsilon: number;
-  /** Gemma stores norm weights as their distance from one. */
+  /** True if files store norm weights as their distance from one (Gemma). */
   readonly isNormOffset: boolean;
   /** True if the inputs of attention and feed-forward are normalised. */
   readonly hasInputNorms: boolean;
   /** True if the outputs of attention and feed-forward are normalised. */
   readonly hasOutputNorms: boolean;
-  /** Normalisation of queries and keys before the rotary embedding: each head separately, or all together. */
+  /** Normalisation of queries and keys before the rotary embedding: none, each head separately, or all heads together. */
   readonly queryKeyNorm: "none" | "each-head" | "all-heads";
   readonly hasQueryKeyValueBias: boolean;
   readonly hasOutputBias: boolean;
   /** True if files fuse queries, keys and values into one projection, and gate and up into another. */
   readonly hasFusedProjections: boolean;
   readonly activation: "silu" | "gelu-tanh";
-  /** True if the output projection is the embedding. */
+  /** True if the output projection uses the embedding's weight. */
   readonly isTied: boolean;
-  /** Multiplies the embeddings. */
+  /** Factor of the embeddings. */
   readonly embeddingScale: number;
-  /** Multiplies the attention scores. */
+  /** Factor of the attention scores. */
   readonly attentionScale: number;
-  /** Multiplies the outputs that attention and feed-forward add to the residual stream. */
+  /** Factor of the outputs that attention and feed-forward add to the residual stream. */
   readonly residualScale: number;
-  /** Multiplies the logits. */
+  /** Factor of the logits. */
   readonly logitScale: number;
-  /** Bounds the logits smoothly: cap · tanh(logits / cap); null if they are unbounded. */
+  /** Soft cap of the logits: cap · tanh(logits / cap); null if uncapped. */
   readonly logitCap: number | null;
-  /** Tokens that end a text; from generation_config.json, or config.json if that names none. */
+  /** Ids of end-of-text tokens, from generation_config.json, or from config.json if the former names none. */
   readonly endOfTextIds: readonly number[];
 }

@@ -1,5 +1,6 @@
-// The one definition of a decoder, for serving and for training, for every architecture that ModelConfig describes.
-// Attention and the application of projections are parameters. Knows nothing of caches, losses and sessions.
+// The only definition of the decoder, for serving and training, for every architecture that ModelConfig describes.
+// Callers supply attention and the application of projections. This module does not depend on caches, losses or
+// sessions.
 import { assert } from "../../base/domain/assert.ts";
 import type { ProjectionName } from "../../base/domain/model.ts";
 import type { GraphBuilder } from "../../lib/graph/builder.ts";
@@ -21,7 +22,7 @@ export interface AttentionInputs {
 }
 
 export interface DecoderParts {
-  /** Returns the weight of a norm, by its name in `modelParameters`. */
+  /** Returns the weight of a norm, identified by its name in `modelParameters`. */
   readonly weight: (name: string) => Value;
   /** Maps tokens [B, T] to their embeddings [B, T, D]. */
   readonly embed: (tokens_BT: Value) => Value;
@@ -29,16 +30,19 @@ export interface DecoderParts {
   /** Returns the tables of `config.rotaries[index]`. */
   readonly rotaryTables: (index: number) => RotaryTables;
   readonly tokens_BT: Value;
-  /** int64 [B, T], each in [0, contextLength). */
+  /** Positions, int64 [B, T], each in [0, contextLength). */
   readonly positions_BT: Value;
-  /** Returns the attended values [B, T, Hq*K]; marks the parts of their computation that a layer keeps. */
+  /** Returns the attended values [B, T, Hq*K]; marks the intermediate values that a layer keeps. */
   readonly attend: (inputs: AttentionInputs) => Value;
   /**
-   * If true, a gradient recomputes a layer from the inputs of its products instead of remembering all of it. Without a
-   * gradient it changes nothing.
+   * If true, a gradient recomputes a layer from the inputs of its products instead of remembering all intermediate
+   * values. No effect without a gradient.
    */
   readonly recomputesLayers?: boolean;
-  /** Selects the wanted rows from [B, T, D]; the last layer computes everything else for only them. */
+  /**
+   * Selects the rows whose results are needed from [B, T, D]; the last layer computes everything else only for these
+   * rows.
+   */
   readonly selectRows: (x_BTD: Value) => Value;
 }
 
@@ -70,7 +74,7 @@ export function addLogits(
 /**
  * Adds the decoder without its output projection.
  *
- * @returns input of that projection for the selected rows, [...rows, D]
+ * @returns input of the output projection for the selected rows, [...rows, D]
  */
 export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts): Value {
   let hidden = parts.embed(parts.tokens_BT);
@@ -98,13 +102,13 @@ function scaled(builder: GraphBuilder, x: Value, scale: number): Value {
 
 export interface DeclareOptions {
   readonly forms?: WeightForms;
-  /** True if gradients go through products with weights that are not float32. */
+  /** True if gradients flow through products with weights that are not float32. */
   readonly hasGradients?: boolean;
 }
 
 /**
- * Declares every part of every weight in the order of `modelParameters`: held by the graph's session, or as float32
- * inputs of every run.
+ * Declares every part of every weight, in the order of `modelParameters`: as parameters that the graph's session
+ * holds, or as float32 inputs of each run.
  */
 export function declareWeights(
   builder: GraphBuilder,
@@ -138,8 +142,8 @@ export function addRotaryTables(builder: GraphBuilder, config: ModelConfig): rea
 }
 
 /**
- * One layer's computation. For a gradient it keeps the results of products, which are expensive to recompute; norms,
- * activations and the like are cheap.
+ * Computes one layer. For a gradient it keeps the results of products, which are expensive to recompute; norms,
+ * activations and similar operations are cheap.
  */
 class DecoderLayer {
   readonly #builder: GraphBuilder;
@@ -154,7 +158,7 @@ class DecoderLayer {
     this.#layer = layer;
   }
 
-  /** Computes from the residual stream [B, T, D] the attended values of the heads [B, T, Hq*K]. */
+  /** Computes the heads' attended values [B, T, Hq*K] from the residual stream [B, T, D]. */
   attention(hidden: Value, layerConfig: LayerConfig): Value {
     const x = this.#config.hasInputNorms ? this.#norm("input_layernorm", hidden) : hidden;
     return this.#parts.attend({
@@ -166,7 +170,7 @@ class DecoderLayer {
     });
   }
 
-  /** The rest of the layer, row by row: residual and attended values to the next residual. */
+  /** Computes the rest of the layer, row by row: the next residual from this one and the attended values. */
   afterAttention(residual: Value, attended: Value): Value {
     const { hasInputNorms, hasOutputNorms, activation } = this.#config;
     const builder = this.#builder;
@@ -196,7 +200,7 @@ class DecoderLayer {
     return this.#builder.rmsNorm(x, weight, this.#config.normEpsilon);
   }
 
-  /** Queries or keys [B, T, H*K] for attention: normalised and rotated if the model does so. */
+  /** Returns queries or keys [B, T, H*K] for attention: normalised and rotated if the model does so. */
   #rotated(norm: string, x: Value, rotary: number | null): Value {
     const builder = this.#builder;
     const rotate = (heads: Value): Value =>

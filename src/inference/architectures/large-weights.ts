@@ -1,4 +1,4 @@
-// Size from which a model's weights are kept in mapped files, and not in the memory of each process.
+// Size from which Hone keeps a model's weights in mapped files instead of in each process's memory.
 
-/** Smaller weights are copied fast, and a file would cost disk space for little memory. */
+/** Copying smaller weights is fast, and a file would take disk space to save little memory. */
 export const largeWeightBytes = 64 * 1024 * 1024;

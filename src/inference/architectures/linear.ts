@@ -1,5 +1,5 @@
-// The only module that knows how stored weights are applied: rows of the embedding, and projections y = x Wᵀ with bias
-// and low-rank product. The list of a model's projections is in `parameters`.
+// Applies stored weights: rows of the embedding, and projections y = x Wᵀ with bias and low-rank product. No other
+// module knows how weights are applied; `parameters` lists a model's projections.
 import { assert, present, unreachable } from "../../base/domain/assert.ts";
 import type { GraphBuilder, MatMulOptions } from "../../lib/graph/builder.ts";
 import { dimensionProduct } from "../../lib/graph/dimension.ts";
@@ -15,14 +15,14 @@ import {
   type WeightForms,
 } from "./quantized/weight-forms.ts";
 
-/** The low-rank matrices of a graph. */
+/** Low-rank matrices of a graph. */
 export interface DecoderLora {
   /**
-   * By `loraNames`; absent projections are not adapted. A is [rank, inputSize] or, in blocks of its rows, [blocks,
-   * block size, inputSize]; B is [outputSize, rank].
+   * Matrices by `loraNames`; projections without matrices are not adapted. A is [rank, inputSize] or, in blocks of its
+   * rows, [blocks, block size, inputSize]; B is [outputSize, rank].
    */
   readonly matrices: ReadonlyMap<string, Value>;
-  /** Multiplies the low-rank product; 1 if it is folded into B. */
+  /** Factor of the low-rank product; 1 if it is folded into B. */
   readonly scale: number;
 }
 
@@ -31,7 +31,7 @@ export type Linear = (projection: Projection, x: Value) => Value;
 
 /** A model's weights as declared in a graph. */
 export interface DeclaredWeights {
-  /** Every part of every weight, by `weightParts`; biases are called `<path>.bias`. */
+  /** Every part of every weight, named as in `weightParts`; biases are named `<path>.bias`. */
   readonly values: ReadonlyMap<string, Value>;
   readonly forms: WeightForms;
 }
@@ -101,11 +101,11 @@ function signedCodes(builder: GraphBuilder, codes: Value, form: WeightForm): Val
 }
 
 /**
- * Computes natural-log probabilities of tokens under the output projection's scores, and the entropies.
+ * Computes the natural-log probabilities of target tokens under the output projection's logits, and the entropies.
  *
  * @param x input of the projection, [N, D]
  * @param targets int64 [N]
- * @param cap bounds the scores, see `ModelConfig.logitCap`
+ * @param cap soft cap of the logits, see `ModelConfig.logitCap`
  */
 export function outputLogprobs(
   builder: GraphBuilder,
@@ -129,7 +129,7 @@ export function capped(builder: GraphBuilder, x: Value, cap: number | null): Val
   return cap === null ? x : builder.multiply(builder.tanh(builder.multiply(x, 1 / cap)), cap);
 }
 
-/** Like {@link outputLogprobs}, with all scores in memory: no fused operation supports a cap. */
+/** Like {@link outputLogprobs}, but holds all logits in memory, because no fused operation supports a cap. */
 function cappedLogprobs(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
@@ -157,7 +157,7 @@ function asColumn(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(x, [...x.shape, 1]);
 }
 
-/** Returns x H, in blocks of its last axis; its own inverse. */
+/** Returns x H, where H rotates blocks of the last axis and is its own inverse. */
 function rotate(builder: GraphBuilder, x: Value): Value {
   const width = dimensionAt(x.shape, -1);
   assert(typeof width === "number", "the width of an operand is known");
@@ -168,7 +168,7 @@ function rotate(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(builder.matMul(inBlocks, matrix), x.shape);
 }
 
-/** Returns x Wᵀ, for W without its bias. */
+/** Returns x Wᵀ, without bias. */
 function weightProduct(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
@@ -204,8 +204,8 @@ function weightProduct(
 }
 
 /**
- * Contribution of the blocks' offsets to a product: each times the sum of the block's entries of x. The factors 2 and
- * 1/2 change no bit, as in {@link addLowRankProduct}.
+ * Returns the contribution of block offsets to a product: each offset times the sum of its block's entries of x. The
+ * factors 2 and 1/2 change no bit, as in {@link addLowRankProduct}.
  *
  * @param offsets [K/32, N]
  */
@@ -218,8 +218,8 @@ function offsetProduct(builder: GraphBuilder, x: Value, offsets: Value): Value {
 
 /**
  * Returns y + scale · (x Aᵀ) Bᵀ for matrices x [N, inputSize] and y [N, outputSize]. The factors 1/2 and 2 change no
- * bit of the result. They keep a single row off the kernel's path for one row, which sums in another order, so a row's
- * result does not depend on its batch.
+ * bit of the result, but keep the runtime from its kernel for single rows, which sums in another order. A row's result
+ * therefore does not depend on its batch.
  */
 function addLowRankProduct(
   builder: GraphBuilder,
@@ -228,13 +228,13 @@ function addLowRankProduct(
 ): Value {
   const reduce = { transposeB: true, alpha: scale / 2 };
   const reduced = a.shape.length === 3 ? inBlocks(builder, x, a, reduce) : builder.matMul(x, a, reduce);
-  // Small to keep, while recomputing it for a gradient takes a pass over x.
+  // Kept for the gradient: the result is small, and recomputing it takes a pass over x.
   return builder.gemm(builder.kept(reduced), b, y, { alpha: 2 });
 }
 
 /**
- * Returns x Aᵀ of x [N, inputSize] for A in blocks of rows, [N, blocks · block size]. A block has too few columns for
- * the runtime to split them among threads, where the order of sums would depend on the number of rows. The product
+ * Returns x Aᵀ, [N, blocks · block size], for x [N, inputSize] and A in blocks of rows. A block has too few columns
+ * for the runtime to split them among threads, where the order of sums would depend on the number of rows. The product
  * with B needs no blocks up to rank 256: its sums are short enough to be grouped alike.
  */
 function inBlocks(builder: GraphBuilder, x: Value, a: Value, options: MatMulOptions): Value {

@@ -10,11 +10,11 @@ export interface LoraAdapter {
   readonly alpha: number;
   /** Factor of the matrices' product: alpha / rank, or alpha / √rank with rank stabilisation. */
   readonly scale: number;
-  /** In the order of `projectionNames`; adapted in every layer. */
+  /** Adapted projections, the same in every layer, in the order of `projectionNames`. */
   readonly targets: readonly ProjectionName[];
   /**
-   * By `<module path>.lora_A.weight` [rank, inputSize] and `<module path>.lora_B.weight` [outputSize, rank], in the
-   * order of `loraParameters`.
+   * Matrices by name, in the order of `loraParameters`: `<module path>.lora_A.weight` [rank, inputSize] and `<module
+   * path>.lora_B.weight` [outputSize, rank].
    */
   readonly matrices: ReadonlyMap<string, Float32Array>;
 }
@@ -47,11 +47,11 @@ export function createLoraAdapter(
 
 /**
  * Form in which a serving graph takes an adapter's A: whole, or in blocks of rows. Blocks cost three more operations
- * per projection, and serve only high ranks: see `linear.ts`.
+ * per projection, and only high ranks need them; see `linear.ts`.
  */
 export type LoraForm = "whole" | "blocks";
 
-/** Maximum rows of a block. The runtime never splits so few columns of a product among threads. */
+/** Maximum rows of a block: so few that the runtime never splits the columns of a product among threads. */
 const blockRankMax = 16;
 
 export function loraFormOf(rank: number): LoraForm {
@@ -70,7 +70,7 @@ export function servingLoraParameters(
   ]);
 }
 
-/** A named array for a graph's LoRA input. */
+/** Named array for a LoRA input of a graph. */
 export interface LoraInput {
   readonly shape: readonly number[];
   readonly data: Float32Array;
@@ -78,9 +78,9 @@ export interface LoraInput {
 
 /**
  * Returns the arrays for {@link servingLoraParameters}, in the form that suits the rank.
- * * Modules without an adapter, and rows that fill up the last block, get zeros.
- * * An A that needs no fill is the adapter's own array.
- * * Null gives the base model: zeros of rank 1.
+ * * Unadapted modules are zeros, and zeros fill up the last block.
+ * * An A that needs no fill is passed without a copy.
+ * * A null adapter (the base model) gives zeros of rank 1.
  */
 export function servingLoraInputs(
   config: ModelConfig,
@@ -103,7 +103,7 @@ export function servingLoraInputs(
   return inputs;
 }
 
-/** Returns the values themselves if they have this length. */
+/** Returns the values padded with zeros; the same array if it already has this length. */
 function padded(values: Float32Array | undefined, length: number): Float32Array {
   if (values?.length === length) return values;
   const filled = new Float32Array(length);
@@ -111,7 +111,10 @@ function padded(values: Float32Array | undefined, length: number): Float32Array 
   return filled;
 }
 
-/** Writes the rows of B, times the factor, into rows of `width`; plain loops, because a large adapter has millions. */
+/**
+ * Writes the rows of B, multiplied by the factor, into rows of `width`. Uses plain loops, because a large adapter has
+ * millions of values.
+ */
 function scaleRows(
   b: Float32Array,
   { rank, factor }: { readonly rank: number; readonly factor: number },

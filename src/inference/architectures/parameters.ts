@@ -1,5 +1,5 @@
-// Names and shapes of a decoder's parameters: its weights and LoRA matrices. The names are those of the Hugging Face
-// and PEFT layouts, in one fixed order, and are the names in graphs too.
+// Names and shapes of a decoder's parameters: its weights and LoRA matrices, in one fixed order. The names are those
+// of the Hugging Face and PEFT layouts; graphs use the same names.
 import { unreachable } from "../../base/domain/assert.ts";
 import { projectionNames, type ProjectionName } from "../../base/domain/model.ts";
 import { byteLengthOf } from "../../lib/graph/weight-source.ts";
@@ -21,10 +21,10 @@ export interface Projection {
 
 const embeddingPath = "model.embed_tokens";
 
-/** The name of the embedding. */
+/** Parameter name of the embedding. */
 export const embeddingName = `${embeddingPath}.weight`;
 
-/** Returns the projection from the last norm to the scores; its weight is the embedding if the two are tied. */
+/** Returns the projection from the last norm to the logits; if tied, its weight is the embedding. */
 export function outputProjection({ isTied, width, vocabularySize }: ModelConfig): Projection {
   const path = isTied ? embeddingPath : "lm_head";
   return { path, inputSize: width, outputSize: vocabularySize, hasBias: false };
@@ -57,8 +57,8 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
 }
 
 /**
- * Returns all weights of the model in their fixed order. Norm weights of every architecture are factors: Gemma's
- * offsets are added when they are read.
+ * Returns all weights of the model in their fixed order. Norm weights of every architecture are factors, because Hone
+ * adds Gemma's offsets when it reads weights.
  */
 export function modelParameters(config: ModelConfig): readonly ParameterSpec[] {
   const { vocabularySize, width } = config;

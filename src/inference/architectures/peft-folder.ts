@@ -1,5 +1,5 @@
 // LoRA adapters as folders in the PEFT layout: adapter_config.json and adapter_model.safetensors, which PEFT and vLLM
-// load. Unsupported options are refused by name, so that an adapter never runs as another one.
+// load. Unsupported options are refused by name, so that an adapter is never computed as a different one.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { orderedProjections } from "../../base/domain/model.ts";
@@ -29,8 +29,8 @@ import { writeSafetensors } from "../../lib/model-files/write-safetensors.ts";
 const namePrefix = "base_model.model.";
 
 /**
- * Reads an adapter for the given model. Modules of other ranks and scales are converted to the adapter's: zero rows
- * and columns are added, and B is multiplied. Unadapted modules are zeros.
+ * Reads an adapter for the given model. Modules of other ranks and scales are converted to the adapter's rank and
+ * scale by adding zero rows and columns and multiplying B. Unadapted modules are zeros.
  *
  * @throws ServiceError `not_found` if a file is missing, `unsupported` naming every unsupported option, `invalid`
  * naming every missing, unexpected or misshapen matrix
@@ -64,7 +64,7 @@ export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapte
 }
 
 /**
- * Reads a part's block of a stacked B: its columns in the part's rows.
+ * Reads one part's block of a stacked B: the part's columns in the part's rows.
  *
  * @throws ServiceError `invalid` if other columns of these rows are not zero
  */
@@ -77,11 +77,11 @@ export function readBlock(
   throw notStackedError(`rows of ${b.name} hold numbers outside their ${rank} columns from ${start} on`);
 }
 
-/** An adapter whose matrices are still in their file. */
+/** Adapter whose matrices have not been read from their file yet. */
 export type StoredLoraAdapter = Omit<LoraAdapter, "matrices"> & {
   /**
-   * By the names of {@link LoraAdapter.matrices}; unadapted ones are absent. The parts of a fused module share one A,
-   * and each has its own rows of B.
+   * Matrices by the names of {@link LoraAdapter.matrices}; unadapted modules are absent. The parts of a fused module
+   * share one A, and each part has separate rows of B.
    */
   readonly stored: ReadonlyMap<string, StoredTensor>;
   /** Rank and scale of each projection with matrices, by path. */
@@ -135,7 +135,7 @@ export function openLoraAdapter(folder: string, config: ModelConfig): StoredLora
   };
 }
 
-/** Returns the matrices by the projections of the decoder. */
+/** Maps the file's matrices to the decoder's projections. */
 function partsOf(
   adapted: readonly StoredProjection[],
   { stored, modules }: Pick<StoredLoraAdapter, "stored" | "modules">,
@@ -155,7 +155,7 @@ function partsOf(
   return { stored: matrices, modules: ownModules };
 }
 
-/** Requires the ranks and scales of a stacked adapter. */
+/** Requires that each module's rank and scale can be those of a stack of its parts. */
 function requireStacked(
   adapted: readonly StoredProjection[],
   modules: ReadonlyMap<string, AdaptedModule>,
@@ -185,7 +185,7 @@ function zeroPad(values: Float32Array, length: number): Float32Array {
   return filled;
 }
 
-/** Returns B of a module, converted so that it has the same effect at the adapter's rank and scale. */
+/** Returns a module's B, converted to have the same effect at the adapter's rank and scale. */
 function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedModule): Float32Array {
   const factor = module.scale / adapter.scale;
   const wide = new Float32Array((values.length / module.rank) * adapter.rank);
@@ -195,7 +195,7 @@ function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedMo
   return wide;
 }
 
-/** Writes an adapter; the configuration comes last, so that a folder with one is complete. */
+/** Writes an adapter. The configuration is written last, so that a folder with a configuration is complete. */
 export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: WriteLoraOptions): void {
   const { config } = options;
   mkdirSync(folder, { recursive: true });
@@ -215,20 +215,19 @@ export interface WriteLoraOptions {
   readonly config: ModelConfig;
   /** Value of `base_model_name_or_path`. */
   readonly baseModelName: string;
-  /** Hex SHA-256 of the base's weights, which PEFT has no field for. */
+  /** Hex SHA-256 of the base's weights; PEFT has no field for it. */
   readonly baseWeights?: string;
 }
 
 /**
- * Field of adapter_config.json with the hash of the weights that the adapter was trained over. Other programs ignore
- * it.
+ * Field of adapter_config.json with the hash of the weights that the adapter was trained on. Other programs ignore it.
  */
 const baseWeightsField = "base_model_sha256";
 
 /**
- * Returns the hash of the weights that an adapter says it was trained over.
+ * Returns the recorded hash of the weights that an adapter was trained on.
  *
- * @returns null if it does not say
+ * @returns null if no hash is recorded
  * @throws ServiceError as {@link readLoraAdapter} for a configuration that is missing or not JSON
  */
 export function baseWeightsOf(folder: string): string | null {
@@ -247,7 +246,7 @@ function refuseUnsupportedOptions(reader: ConfigReader): void {
   unless("lora_bias", [false], "biases of the matrices are not applied; train without");
   unless("fan_in_fan_out", [false], "transposed weights are not read; use a model with linear layers");
   unless("task_type", ["CAUSAL_LM"], "only language models are served");
-  // PiSSA, OLoRA, CorDA, LoftQ and similar methods start from changed base weights, which the folder does not hold.
+  // PiSSA, OLoRA, CorDA, LoftQ and similar methods start from changed base weights, which the folder does not contain.
   unless(
     "init_lora_weights",
     [true, false, "gaussian", "orthogonal", "eva"],

@@ -1,12 +1,12 @@
-// Rotary position embedding (RoFormer, arXiv:2104.09864): the angles, the same for serving and training.
+// Rotary position embedding (RoFormer, arXiv:2104.09864): computes the angles, for serving and training alike.
 
 import { unreachable } from "../../base/domain/assert.ts";
 
 export interface RotaryConfig {
-  /** The base of the wavelengths. */
+  /** Base of the wavelengths. */
   readonly theta: number;
   readonly scaling: RotaryScaling;
-  /** Factors for queries by their position, as in Llama 4 and Ministral 3; none if absent. */
+  /** Factors of queries by their position, as in Llama 4 and Ministral 3; absent if queries have none. */
   readonly growth?: QueryGrowth;
 }
 
@@ -36,9 +36,9 @@ export type RotaryScaling =
       readonly kind: "yarn";
       readonly factor: number;
       readonly originalContextLength: number;
-      /** Pairs that turn at least this often in the original context are unchanged. */
+      /** Minimum turns in the original context from which pairs are unchanged. */
       readonly turnsMin: number;
-      /** Pairs that turn at most this often are divided by the whole factor. */
+      /** Maximum turns in the original context up to which pairs are divided by the whole factor. */
       readonly turnsMax: number;
       /** True if the two limits are rounded outwards to whole pairs. */
       readonly isTruncated: boolean;
@@ -72,7 +72,7 @@ export function rotaryTables(
   for (let position = 0; position < positionCount; position++) {
     const size = scale * growthAt(rotary.growth, position);
     for (let pair = 0; pair < frequencies.length; pair++) {
-      // Like the reference, multiplies in float32 before the cosine; far positions would differ visibly otherwise.
+      // Multiplies in float32 before the cosine, like the reference; far positions would differ visibly otherwise.
       const angle = Math.fround(position * Math.fround(frequencies[pair]));
       cosines[position * frequencies.length + pair] = Math.fround(Math.cos(angle)) * size;
       sines[position * frequencies.length + pair] = Math.fround(Math.sin(angle)) * size;

@@ -1,6 +1,6 @@
 // The four graphs that serve a model: whole prompts, later parts of prompts, one token per row over a cache, and
-// several tokens per row. Those of prompts also return hidden states, which give an embedding of the prompt so far.
-// Graphs only read caches; the caller writes the new keys and values that they return.
+// several tokens per row. The prompt graphs also return hidden states, from which an embedding of the prompt so far is
+// made. Graphs only read caches; the caller writes the new keys and values that they return.
 import { present } from "../../base/domain/assert.ts";
 import { cacheAttention, cacheMask } from "../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../lib/graph/builder.ts";
@@ -14,9 +14,12 @@ import { servingLoraParameters, type LoraForm } from "./lora.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
 
 export interface ServingOptions {
-  /** Form in which the graph takes the LoRA matrices of all seven projections (`servingLoraInputs`); null takes none. */
+  /**
+   * Form in which the graph takes the LoRA matrices of all seven projections (`servingLoraInputs`); null if it takes
+   * none.
+   */
   readonly lora: LoraForm | null;
-  /** Forms of the weights for decoded tokens and thereby, through `promptForms`, for prompts; float32 if absent. */
+  /** Forms of the weights for decoded tokens, and through `promptForms` for prompts; float32 if absent. */
   readonly forms?: WeightForms;
 }
 
@@ -180,11 +183,12 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
 }
 
 /**
- * Builds the graph of several new tokens per row over a cache. Each token gets the same bits as the decode graph would
- * give it after the ones before it: their keys and values are put into a copy of the cache, at the positions where the
+ * Builds the graph of several new tokens per row over a cache. Each token gets the same bits as from the decode graph
+ * after the preceding tokens: their keys and values are put into a copy of the cache, at the positions where the
  * decode graph would find them. A row with fewer tokens repeats its last one.
  * * Inputs: `tokens` and `positions` int64 [B, T]; `places` int64 [B, Hkv, T], the flat indices of each new token's
- *   position among the cache's [B, Hkv, C]; caches as in the decode graph, with C above every position; LoRA matrices.
+ *   position among the cache's [B, Hkv, C]; caches as in the decode graph, with C greater than every position; LoRA
+ *   matrices.
  * * Outputs: `logits` [B*T, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, T, K].
  */
 export function buildDraftGraph(config: ModelConfig, options: ServingOptions): Graph {
@@ -226,7 +230,7 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
   return builder.build({ logits, ...outputs });
 }
 
-/** Adds the decoder's scores of the selected rows, with the hidden states they are computed from. */
+/** Adds the decoder's logits of the selected rows, and the hidden states that they are computed from. */
 function addScores(
   builder: GraphBuilder,
   config: ModelConfig,

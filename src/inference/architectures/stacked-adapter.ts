@@ -1,6 +1,6 @@
-// Converts an adapter of separate projections to the fused projections of some models' files, exactly, and back: the
-// parts' matrices A are stacked, and those of B become blocks on a diagonal. Every module gets the largest rank,
-// filled up with zeros, because programs that load adapters know one rank and scale for all.
+// Converts adapters between separate projections and the fused projections of some models' files, exactly: the parts'
+// matrices A are stacked, and those of B become blocks on a diagonal. Every module gets the largest rank, filled up
+// with zeros, because programs that load adapters expect one rank and scale for all modules.
 import { present } from "../../base/domain/assert.ts";
 import { orderedProjections, projectionNames, type ProjectionName } from "../../base/domain/model.ts";
 import type { NamedTensor } from "../../lib/model-files/write-safetensors.ts";
@@ -27,13 +27,13 @@ export interface StackedAdapter {
   readonly alpha: number;
   /** Last names of the modules, such as `qkv_proj`. */
   readonly moduleNames: readonly string[];
-  /** By `loraNames` of the modules' paths, A before B. */
+  /** Matrices named by `loraNames` of the modules' paths, A before B. */
   readonly tensors: readonly NamedTensor[];
   /** Content of {@link unfusedField}; null if nothing was stacked. */
   readonly unfused: JsonObject | null;
 }
 
-/** Returns the adapter in the form of the model's files. */
+/** Returns the adapter in the layout of the model's files. */
 export function stackedAdapter(config: ModelConfig, adapter: LoraAdapter): StackedAdapter {
   const { targets, alpha } = adapter;
   const modules = storedProjections(config).filter(({ parts }) =>
@@ -87,7 +87,7 @@ function stackedMatrices(
   ];
 }
 
-/** Reads {@link unfusedField} of adapter_config.json; adds faults to `reader`. Null without the field. */
+/** Reads {@link unfusedField} of adapter_config.json; adds faults to `reader`. Returns null if the field is absent. */
 export function readSplitProjections(reader: ConfigReader, config: ModelConfig): UnfusedAdapter | null {
   const fields = config.hasFusedProjections ? reader.object(unfusedField) : null;
   if (fields === null) return null;
@@ -101,7 +101,7 @@ export function readSplitProjections(reader: ConfigReader, config: ModelConfig):
 }
 
 /**
- * Returns where each part's block starts in its module's matrices: the first row of A, which is also the first column
+ * Returns the start of each part's block in its module's matrices: the first row of A, which is also the first column
  * of B.
  */
 export function blockStarts(config: ModelConfig, { rank }: UnfusedAdapter): ReadonlyMap<string, number> {

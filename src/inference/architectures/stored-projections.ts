@@ -1,18 +1,18 @@
-// Maps the decoder's projections to the matrices in files of models and adapters. Most families have one matrix for
-// each. Some fuse queries, keys and values into one, and gate and up into another, with each part's rows after those
-// of the one before.
+// Maps the decoder's projections to the matrices in files of models and adapters. Most families have one matrix per
+// projection. Some fuse queries, keys and values into one matrix, and gate and up into another; the parts' rows follow
+// one another.
 import { present } from "../../base/domain/assert.ts";
 import { projectionNames, type ProjectionName } from "../../base/domain/model.ts";
 import { rowsOf, type StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 import type { ModelConfig } from "./config.ts";
 import { modelParameters, projection, type ParameterSpec, type Projection } from "./parameters.ts";
 
-/** A matrix of a file, and the projections whose rows it holds, in their order. */
+/** A matrix in a file, and the projections whose rows it holds, in row order. */
 export interface StoredProjection {
   /** Such as `model.layers.0.self_attn.qkv_proj`. */
   readonly path: string;
   readonly inputSize: number;
-  /** Total of all parts. */
+  /** Total output size of all parts. */
   readonly outputSize: number;
   readonly parts: readonly StoredPart[];
 }
@@ -20,7 +20,7 @@ export interface StoredProjection {
 export interface StoredPart {
   readonly name: ProjectionName;
   readonly projection: Projection;
-  /** Index of its first row. */
+  /** Index of the part's first row. */
   readonly from: number;
 }
 

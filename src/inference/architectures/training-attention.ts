@@ -1,5 +1,6 @@
-// Layout of the tokens of a training program, and their attention. The decoder's norms and projections see a list of
-// tokens. Only attention sees rows, so padding costs only there, and no token sees another sequence.
+// Layout of the tokens of a training program, and attention over them. The decoder's norms and projections process a
+// list of tokens; only attention uses padded rows, so only attention pays for padding. No token attends to another
+// sequence.
 import { continuationMask, selfAttention } from "../../lib/graph/attention.ts";
 import type { GraphBuilder } from "../../lib/graph/builder.ts";
 import { dimensionProduct, dimensionSum } from "../../lib/graph/dimension.ts";
@@ -20,21 +21,24 @@ export type TokenLayout =
   | ({ readonly kind: "list" } & TokenList)
   | ({ readonly kind: "prefixed" } & TokenList & Prefixes);
 
-/** L tokens without padding, and R rows of at most T that consist of them. */
+/** L tokens without padding, and R rows of at most T of these tokens. */
 interface TokenList {
   /** int64 [L] */
   readonly tokens_L: Value;
   /** int64 [L]: from 0 at the start of a sequence. */
   readonly positions_L: Value;
-  /** int64 [R, T]: index in the list of each entry; padding on the right has any. */
+  /** int64 [R, T]: each entry's index in the list; any index for padding, which is on the right. */
   readonly rows_RT: Value;
-  /** int64 [L]: index of each token in the flat rows; with prefixes, in these and then the rows. */
+  /**
+   * int64 [L]: each token's index in the flattened rows; with prefixes, in the flattened prefixes followed by the
+   * rows.
+   */
   readonly places_L: Value;
 }
 
 /** G prefixes of at most P tokens. */
 interface Prefixes {
-  /** int64 [G, P]: as `rows_RT`. */
+  /** int64 [G, P]: entries of the prefixes, as in `rows_RT`. */
   readonly prefixes_GP: Value;
   /** float32 [R, G]: 1 if the row continues the prefix, else 0. */
   readonly prefixOfRow_RG: Value;
@@ -61,7 +65,7 @@ export function arrangeTokens(
       attend: (inputs) => attention.causal(inputs),
     };
   }
-  // Rows of one token: no row may be longer than the context.
+  // Each token becomes a row, because no row may be longer than the context.
   const alone = (list: Value): Value => builder.reshape(list, [...list.shape, 1]);
   return {
     tokens_BT: alone(layout.tokens_L),
@@ -116,8 +120,8 @@ function attendPrefixed(
 }
 
 /**
- * Expands [G, P, W] to [R, P, W]. As a product, because its gradient sums over the rows of a prefix many times faster
- * than a scatter.
+ * Expands [G, P, W] to [R, P, W]. Computed as a product, because its gradient sums over the rows of a prefix many
+ * times faster than a scatter.
  */
 function prefixOfEachRow(builder: GraphBuilder, x_GPW: Value, { prefixOfRow_RG }: Prefixes): Value {
   const [count, capacity, width] = x_GPW.shape;
@@ -136,14 +140,14 @@ class RowAttention {
     this.#config = config;
   }
 
-  /** Attends within rows [B, T, W] from their first token on. Padding is on the right, where no token attends. */
+  /** Computes causal attention within rows [B, T, W]. Padding is on the right, where no token attends. */
   causal({ layerConfig, q, k, v }: AttentionInputs): Value {
     const { headCount: queryHeads, kvHeadCount: kvHeads, attentionScale: scale } = this.#config;
     const options = { queryHeads, kvHeads, scale, window: layerConfig.slidingWindow ?? 0 };
     return this.builder.kept(this.builder.blockedAttention(q, k, v, options));
   }
 
-  /** Attends from rows q [R, T, W] that continue their prefix; k and v [R, P+T, W] begin with it. */
+  /** Computes attention from rows q [R, T, W] that continue their prefix; k and v [R, P+T, W] begin with the prefix. */
   continued({ layerConfig, q, k, v }: AttentionInputs, { prefixLengths_R, prefixes_GP }: Prefixes): Value {
     const mask = continuationMask(this.builder, {
       prefixLengths: prefixLengths_R,
@@ -175,7 +179,7 @@ function toList(
   { ids_M, places_L }: { readonly ids_M: Value; readonly places_L: Value },
 ): Value {
   const [length] = places_L.shape;
-  // The token's own entry; other entries are padding, whose results are unused.
+  // Marks each token's own entry; other entries are padding, whose results are unused.
   const isToken_M = builder.equal(
     builder.gatherRows(places_L, ids_M),
     builder.iota(dimensionAt(ids_M.shape, 0)),

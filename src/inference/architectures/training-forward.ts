@@ -13,13 +13,13 @@ import type { WeightForms } from "./quantized/weight-forms.ts";
 import { type TokenLayout, arrangeTokens } from "./training-attention.ts";
 
 export interface TrainingInputs {
-  /** No position may reach the context length. */
+  /** Layout of the tokens; every position is below the context length. */
   readonly layout: TokenLayout;
   /** int64 [N]: tokens whose next token is scored, as indices of the flat layout (b·T + t in rows); never padding. */
   readonly places_N: Value;
   /**
-   * int64, one for each entry of the flat layout: its index in `places_N`, or N if absent there. Without it an entry
-   * may occur in `places_N` more than once, and the gradient takes longer.
+   * int64: for each entry of the flat layout, its index in `places_N`, or N if it has none. If absent, an entry may
+   * occur in `places_N` more than once, and the gradient takes longer.
    */
   readonly wantedOfPlace?: Value;
   /** int64 [N]: the tokens whose log-probabilities are wanted, usually those at `places_N` + 1. */

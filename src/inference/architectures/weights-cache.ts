@@ -1,5 +1,5 @@
-// Cache files of weights derived from a model's own, laid out for mapping: one for each model and kind. Does not know
-// their location or content.
+// Cache files of weights derived from a model's own, laid out for mapping: one file per model and kind. This module
+// does not know their location or content.
 import { createHash } from "node:crypto";
 import {
   closeSync,
@@ -20,7 +20,7 @@ import type { DataArrays } from "../../lib/graph/tensor.ts";
 import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 import { writeWhole } from "../../lib/model-files/write-safetensors.ts";
 
-/** Tensors that are made together, in the order of the file. */
+/** Tensors that are made together, in file order. */
 export interface CachedPart {
   readonly name: string;
   readonly dtype: DataType;
@@ -39,13 +39,13 @@ export interface CachePlace {
   readonly cacheFolder: string;
   /** If true, refuses to write a missing file. */
   readonly isReadOnly?: boolean;
-  /** End of the file's name; each kind of file of a model has its own. */
+  /** End of the file's name; differs for each kind of file of a model. */
   readonly ending: string;
-  /** Must change whenever files would hold other bytes or another order. */
+  /** Format version; must change whenever files would hold other bytes or another order. */
   readonly format: string;
 }
 
-/** Mapped tensors begin at such a boundary. */
+/** Alignment of mapped tensors in bytes. */
 const alignment = 4096;
 
 /**
@@ -81,7 +81,7 @@ function ensureFile(
   if (isReadOnly) throw new Error(`${file} is missing`);
   mkdirSync(cacheFolder, { recursive: true });
   write(file, entries);
-  // One model has one file of each kind: those of its earlier weights are obsolete.
+  // A model has one file of each kind; files made from its earlier weights are obsolete.
   for (const other of readdirSync(cacheFolder)) {
     const isEarlier = other.startsWith(`${modelKey}-`) && other.endsWith(ending) && other !== name;
     if (isEarlier) removeUnlessMapped(join(cacheFolder, other));
@@ -125,7 +125,7 @@ function write(file: string, entries: readonly CacheEntry[]): void {
   }
 }
 
-/** On Windows a file that a process has mapped cannot be replaced: the first one has the same bytes. */
+/** On Windows, a file that a process has mapped cannot be replaced. The mapped file has the same bytes. */
 function putInPlace(partial: string, file: string): void {
   try {
     renameSync(partial, file);
@@ -135,7 +135,7 @@ function putInPlace(partial: string, file: string): void {
   }
 }
 
-/** On Windows a process may still have it mapped; the next change of the model's files deletes it. */
+/** On Windows, a process may still map the file; it is then deleted at the next change of the model's files. */
 function removeUnlessMapped(file: string): void {
   try {
     rmSync(file, { force: true });

@@ -42,7 +42,7 @@ export interface ModelWeights {
   readonly forms: WeightForms;
 }
 
-/** Weights that are larger in float32 use a file. */
+/** Default for `memoryBytesMax`. */
 const defaultMemoryBytesMax = 64 * 1024 * 1024;
 
 /**
@@ -72,9 +72,9 @@ export function readQuantizedWeights(
 }
 
 /**
- * Reads the weights of a model folder all in 8 bits, with the additional parts for gradients. The weights are those of
- * {@link readQuantizedWeights}, and share the file of a model that is served in 8 bits. On a machine without an exact
- * kernel for 8 bits, all are float32.
+ * Reads the weights of a model folder all in 8 bits, with the additional parts for gradients. They equal the weights
+ * of {@link readQuantizedWeights}, and share the cache file with a model served in 8 bits. On a machine without an
+ * exact kernel for 8 bits, all weights are float32.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
@@ -100,7 +100,8 @@ export function readInt8TrainingWeights(
 }
 
 /**
- * Returns the precision of {@link readQuantizedWeights}, as `precisionLabel` names it; reads no weights.
+ * Returns the label (`precisionLabel`) of the precision that {@link readQuantizedWeights} would give; reads no
+ * weights.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
@@ -109,18 +110,18 @@ export function readPrecision(folder: string, config: ModelConfig, choice: FormC
   return precisionLabel(config, readForms(folder, config, choice), choice.quantization);
 }
 
-/** False if a model is computed in float32 on every machine: only GGUF files hold quantized types. */
+/** False if the model is computed in float32 on every machine; only GGUF files hold quantized types. */
 export function mayBeRounded(folder: string, quantization: Quantization): boolean {
   return quantization !== "off" && (quantization !== "as-stored" || ggufFilesOf(folder) !== null);
 }
 
-/** Returns the forms of {@link readQuantizedWeights}; reads no weights, and throws the same errors. */
+/** Returns the forms that {@link readQuantizedWeights} would give; reads no weights, and throws the same errors. */
 export function readForms(folder: string, config: ModelConfig, choice: FormChoice): WeightForms {
   const stored = new Map(checkedTensors(folder, config).map((tensor) => [tensor.name, tensor]));
   return chooseForms(config, stored, choice);
 }
 
-/** Version of the files' content. */
+/** Format version of the cache file. */
 const quantizedFormat = "hone-quantized-2";
 
 /** Weights all in 8 bits have a separate file, because training may need it in addition to the served one. */

@@ -1,6 +1,6 @@
-// Weights arranged for the runtime's kernels, in a file that all sessions map: they take no private memory, and are
-// shared between processes. Sessions compute the same bits with them. The file holds an index (JSON after its length),
-// then, each on a page, the bytes of one parameter and all arranged weights.
+// A file of weights arranged for the runtime's kernels. All sessions map it, so processes share the weights instead of
+// holding private copies, and results keep the same bits. The file holds an index (its length, then JSON), then the
+// bytes of one parameter and all arranged weights, each aligned to a page.
 import {
   closeSync,
   existsSync,
@@ -30,8 +30,8 @@ type Weights = SessionOptions["weights"];
 /** Offsets count from the end of the index. */
 interface ArrangedIndex {
   /**
-   * A parameter whose bytes are also in the file: arranged weights are declared to the runtime next to one that is in
-   * the same file.
+   * Parameter whose bytes the file also holds. Arranged weights are declared to the runtime next to a parameter in the
+   * same file.
    */
   readonly carrier: { readonly name: string; readonly offset: number };
   readonly arranged: readonly ArrangedWeight[];
@@ -44,8 +44,9 @@ const lengthBytes = 4;
 const copiedBytesMax = 16 * 1024 * 1024;
 
 /**
- * Writes the arranged weights of a graph's operations into a file, atomically, except for those that another file
- * holds. Meanwhile it takes as much memory as they do, and disk space for the weights and twice the arranged ones.
+ * Writes the arranged weights of a graph's operations into a file, atomically; omits weights that another file holds.
+ * During the call it takes memory for the arranged weights, and disk space for the weights plus twice the arranged
+ * ones.
  *
  * @throws ServiceError `internal` if the runtime cannot load the program
  */
@@ -69,7 +70,7 @@ export async function writeArrangedWeights(
   }
 }
 
-/** On Windows a file that a process has mapped cannot be replaced: the first one has the same content. */
+/** On Windows, a file that a process has mapped cannot be replaced. The mapped file has the same content. */
 function putInPlace(whole: string, file: string): void {
   try {
     renameSync(whole, file);
@@ -79,8 +80,8 @@ function putInPlace(whole: string, file: string): void {
 }
 
 /**
- * Returns the weights with a file's arranged ones, for `createSession`; null if the file is missing or incomplete.
- * Weights of other values or kernels than the file's are arranged in memory.
+ * Adds the arranged weights in a file to the weights for `createSession`; returns null if the file is missing or
+ * incomplete. If a weight's values or kernels differ from the file's, the session arranges that weight in memory.
  */
 export function withArrangedWeights(file: string, weights: Weights): Weights | null {
   const found = readIndex(file);
@@ -162,7 +163,7 @@ function writePieces(
   }
 }
 
-/** Returns the arranged weights in a weight's file. */
+/** Returns the arranged weights stored in the file of a weight; empty if there are none. */
 function arrangedIn(source: WeightSource): readonly ArrangedWeight[] {
   return "file" in source ? (source.arranged ?? []) : [];
 }

@@ -1,4 +1,4 @@
-// Devices that the installed runtime can compute on. The machine need not have one.
+// Compute devices that the installed runtime supports, whether or not the machine has them.
 import { listSupportedBackends } from "onnxruntime-node";
 import type { Device } from "../../base/domain/model.ts";
 

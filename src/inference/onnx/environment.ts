@@ -1,5 +1,5 @@
-// Environment variables of processes that run ONNX Runtime: one that a parent must set before it starts the process,
-// and one that the process sets itself before its first session.
+// Environment variables of processes that run ONNX Runtime. A parent sets one before it starts the process; the
+// process sets the other before its first session.
 import { isMainThread } from "node:worker_threads";
 import { assert } from "../../base/domain/assert.ts";
 
@@ -13,14 +13,14 @@ export const computeEnvironment: Readonly<Record<string, string>> = {
   GLIBC_TUNABLES: "glibc.malloc.hugetlb=1",
 };
 
-/** ONNX Runtime's own switch, see its docs/Privacy.md. */
+/** Environment variable that turns off ONNX Runtime's telemetry; see its docs/Privacy.md. */
 const telemetrySwitch = "ORT_DISABLE_TELEMETRY";
 
 /**
  * Turns off ONNX Runtime's telemetry. Otherwise its builds for Linux and macOS, since 1.29, report each process and
  * session to Microsoft with a persistent machine id, and keep unsent reports in the home folder. The runtime reads the
- * variable once, before the first session, from the process's own environment; a thread has a copy, so this must be
- * called before computing threads are started.
+ * variable once, before the first session, from the process's own environment; worker threads have only a copy, so
+ * call this before starting computing threads.
  */
 export function silenceRuntime(): void {
   if (isMainThread) process.env[telemetrySwitch] = "1";

@@ -1,20 +1,20 @@
-// Root folder and relative paths of weight files, as the runtime requires: one folder, and paths below it. On Windows
-// each drive has a root.
+// Splits paths of weight files into a root folder and relative paths, because the runtime accepts one folder and paths
+// below it. On Windows each drive has its own root.
 import { posix, win32, type PlatformPath } from "node:path";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
-/** A folder that all files are below, and their paths from there. */
+/** Folder that contains all files, and a function that returns a file's path relative to it. */
 export interface FileRoot {
   readonly folder: string;
   readonly pathOf: (file: string) => string;
 }
 
 /**
- * Returns the root of the files' file system.
+ * Returns the root of the file system that holds the files.
  *
- * @param files relative ones are below the working folder
+ * @param files relative paths start at the working folder
  * @param path the platform's path functions
- * @throws ServiceError `unsupported` if they are on several drives
+ * @throws ServiceError `unsupported` if the files are on several drives
  */
 export function rootOfFiles(
   files: readonly string[],
@@ -29,7 +29,7 @@ export function rootOfFiles(
     });
   return {
     folder: rootOf(files[0] ?? "."),
-    // ONNX writes slashes on every platform.
+    // ONNX separates path segments with slashes on every platform.
     pathOf: (file) => path.resolve(file).slice(rootOf(file).length).replaceAll(path.sep, "/"),
   };
 }

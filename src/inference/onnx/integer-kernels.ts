@@ -1,6 +1,6 @@
-// Measures which products of rounded weights are exact on this processor, and their speed. On x86 without VNNI, pairs
-// of unsigned and signed bytes are added in 16 bits, which overflow: only unsigned codes have exact sums there.
-// Kernels of 4 bits may compute a single row differently from a row in a batch.
+// Measures which integer matrix products are exact on this processor, and their speed. x86 processors without VNNI add
+// pairs of unsigned × signed products in 16 bits, which overflow; only unsigned codes give exact sums there. Some
+// 4-bit kernels compute a single row differently from the same row in a batch.
 import { systemClock } from "../../base/domain/clock.ts";
 import type {
   IntegerKernels,
@@ -20,11 +20,11 @@ type Form = KernelRate["form"];
 let measured: Promise<KernelMeasurement> | null = null;
 
 /**
- * Returns the kernels that this processor may use: from the folder's file, else measured, once in a process, and
- * written there. A measurement takes less than a second.
+ * Returns the kernels that this processor may use. Reads them from the cache folder; if they are missing, measures
+ * them once per process, in less than a second, and saves them there.
  *
- * @param cacheFolder null saves nothing
- * @param isReadOnly measures if the file is missing, and writes nothing
+ * @param cacheFolder if null, the measurement is not saved
+ * @param isReadOnly if true, a missing file is measured but not written
  */
 export async function integerKernels(
   cacheFolder: string | null,
@@ -38,7 +38,7 @@ export async function integerKernels(
   return measurement;
 }
 
-/** Measures this processor. */
+/** Measures this processor's kernels. */
 export async function measureKernels(): Promise<KernelMeasurement> {
   const kernels: IntegerKernels = { codes: await exactCodes(), fourBits: await isRowSame("int4") };
   const forms: readonly Form[] = [
@@ -57,19 +57,19 @@ async function exactCodes(): Promise<IntegerKernels["codes"]> {
   return null;
 }
 
-/** Row counts of a product: one, the block sizes of kernels, and their neighbours. */
+/** Row counts to compare: a single row, the kernels' block sizes, and their neighbours. */
 const rowCounts = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 64];
 const mostRows = Math.max(...rowCounts);
 
-/** True if products equal those of integers, for the greatest codes and any others. */
+/** True if kernel products equal integer products, for extreme codes and for random ones. */
 export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
   const [K, N] = [70, 40];
   const random = seededRandom("exact sums");
-  // Half of the numbers are the greatest, of either sign.
+  // Half of the numbers are extreme (±127).
   const number = (): number =>
     random.index(2) === 0 ? random.index(255) - 127 : random.index(2) * 254 - 127;
   const codes = Int8Array.from({ length: K * N }, number);
-  // Rows begin with the greatest number, so that their values are whole steps.
+  // Each row begins with the greatest number, so that all its values are multiples of the row's rounding step.
   const rows = Array.from({ length: mostRows }, () => [127, ...Array.from({ length: K - 1 }, number)]);
   const session = await productOf(form, { K, N, codes, threads: 1 });
   try {
@@ -89,14 +89,17 @@ export async function hasExactSums(form: "int8" | "uint8"): Promise<boolean> {
   }
 }
 
-/** Weights [K, N] of few and of many columns, and more than one thread, because kernels split work by these. */
+/**
+ * Weight shapes [K, N] with few and with many columns. Kernels split work by columns and by threads, so more than one
+ * thread is measured too.
+ */
 const shapes = [
   [64, 64],
   [576, 640],
   [1536, 96],
 ] as const;
 
-/** True if a row has the same bits in any batch. */
+/** True if a row's result has the same bits in any batch. */
 export async function isRowSame(form: Form): Promise<boolean> {
   for (const [K, N] of shapes) {
     for (const threads of [1, 2]) {
@@ -118,13 +121,13 @@ export async function isRowSame(form: Form): Promise<boolean> {
   return true;
 }
 
-/** Rows of a decoded token, of a batch of them, and of a prompt. */
+/** Row counts: one decoded token, a batch of decoded tokens, and a prompt. */
 const measuredRows = [1, 16, 128];
 const repeatCountMax = 8;
 /** Time budget for one form at one row count; a slow machine repeats less often. */
 const measuredMs = 20;
 
-/** Measures the forms in turns, so that other load on the machine affects all of them. */
+/** Measures the forms alternately, so that other load on the machine affects all of them equally. */
 async function measureRates(forms: readonly Form[]): Promise<readonly KernelRate[]> {
   const [K, N] = [512, 1024];
   const random = seededRandom("rates");
@@ -155,12 +158,12 @@ async function measureRates(forms: readonly Form[]): Promise<readonly KernelRate
 interface ProductOptions {
   readonly K: number;
   readonly N: number;
-  /** [K, N], or as many bytes as a form takes. */
+  /** Codes [K, N]; fewer bytes if the form packs them. */
   readonly codes: Int8Array;
   readonly threads: number;
 }
 
-/** Multiplies rows x [B, K] with a weight made of codes, and adds the weight's data to the weights. */
+/** Adds the product of rows x [B, K] with a weight made of codes to a graph, and the weight's data to the weights. */
 type Product = (
   builder: GraphBuilder,
   x: Value,

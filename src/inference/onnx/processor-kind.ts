@@ -1,19 +1,20 @@
-// Identifies processors with the same kernels. The model name is not enough: virtual machines may hide instructions.
+// Identifies processors that have the same kernels. The model name is not enough, because virtual machines may hide
+// instructions.
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 
-/** Returns the architecture, model and, as Linux lists them, features of this processor. */
+/** Returns a key for this processor: its architecture, its model and, on Linux, its features. */
 export function processorKind(): string {
   return [process.arch, cpus()[0]?.model.trim() ?? "", featuresOfLinux()?.join(" ") ?? ""].join("|");
 }
 
-/** Returns the features that Linux lists; null elsewhere. */
+/** Returns this processor's features as Linux lists them; null on other systems. */
 export function featuresOfLinux(): readonly string[] | null {
   try {
     const listed = /^(?:flags|Features)\s*:\s*(.+)$/m.exec(readFileSync("/proc/cpuinfo", "utf8"))?.[1];
     return listed === undefined ? null : listed.trim().split(/\s+/);
   } catch {
-    // No such file outside of Linux.
+    // The file exists only on Linux.
     return null;
   }
 }

@@ -1,23 +1,24 @@
-// Saves the measurement of a processor's kernels across starts. Loads no native code: the server reads it too.
+// Saves the measurement of a processor's kernels between starts. This module loads no native code, because the server
+// reads the measurement too.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KernelMeasurement } from "../../base/domain/kernels/integer-kernels.ts";
 import { processorKind } from "./processor-kind.ts";
 
-/** Version of the installed ONNX Runtime; a test compares. */
+/** Version of the installed ONNX Runtime; a test checks that it matches the package. */
 export const runtimeVersion = "1.30.0";
 
 /** Must change whenever a measurement would have another result. */
 const format = `hone-kernels-1 onnxruntime-${runtimeVersion}`;
 
-/** Returns the saved measurement of a processor of this kind; null if it is missing or incomplete. */
+/** Returns the saved measurement for processors of this kind; null if it is missing or incomplete. */
 export function readSavedKernels(cacheFolder: string): KernelMeasurement | null {
   try {
     // Safe cast: `saveKernels` wrote it, under a name with its format.
     return JSON.parse(readFileSync(fileIn(cacheFolder), "utf8")) as KernelMeasurement;
   } catch {
-    // Missing or incomplete: it is measured again.
+    // The file is missing or incomplete: the caller measures again.
     return null;
   }
 }
@@ -31,7 +32,7 @@ export function saveKernels(cacheFolder: string, measurement: KernelMeasurement)
     writeFileSync(partial, JSON.stringify(measurement));
     renameSync(partial, file);
   } catch {
-    // Only the time of the next start depends on it.
+    // A failed write only makes the next start slower.
   }
 }
 

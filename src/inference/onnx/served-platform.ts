@@ -1,4 +1,5 @@
-// Platforms with native code. On others the start reports that, instead of a process that dies without a reason.
+// Platforms with native code. On other platforms, startup reports that they are unsupported; otherwise a process would
+// die without a reason.
 import { existsSync } from "node:fs";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
@@ -9,10 +10,10 @@ const served: Readonly<Record<string, readonly string[]>> = {
 };
 
 export interface Platform {
-  /** By Node's names. */
+  /** Node's name of the system, such as `linux`. */
   readonly system: string;
   readonly architecture: string;
-  /** True if its C library is musl, as on Alpine. */
+  /** True if the C library is musl, as on Alpine. */
   readonly hasMusl: boolean;
 }
 
@@ -23,16 +24,23 @@ export function thisPlatform(): Platform {
   return { system, architecture, hasMusl };
 }
 
-/** Some systems have both; Node's own report, which takes some milliseconds, says which one it uses. */
+/**
+ * True if Node uses glibc. A system may have glibc and musl; only Node's report, which takes some milliseconds, says
+ * which one Node uses.
+ */
 function hasGlibc(): boolean {
-  // A part of Node's report that its types leave open; absent with another C library.
+  // Part of Node's report that its types do not declare; the version is absent with another C library.
   const { header } = process.report.getReport() as {
     readonly header: { readonly glibcVersionRuntime?: string };
   };
   return header.glibcVersionRuntime !== undefined;
 }
 
-/** @throws ServiceError `unsupported` if models cannot be computed here */
+/**
+ * Requires a platform that can compute models.
+ *
+ * @throws ServiceError `unsupported` on other platforms
+ */
 export function requireServed({ system, architecture, hasMusl }: Platform = thisPlatform()): void {
   if ((served[system] ?? []).includes(architecture) && !hasMusl) return;
   const place = `${system} on ${architecture}${hasMusl ? " with musl (Alpine)" : ""}`;

@@ -15,59 +15,59 @@ import { byteLengthOf, bytesOf, type WeightSource } from "../../lib/graph/weight
 import { silenceRuntime } from "./environment.ts";
 import { rootOfFiles } from "./file-root.ts";
 
-// On import, which is before any computing thread is started.
+// Runs on import, before any computing thread is started.
 silenceRuntime();
 
 export interface SessionOptions {
-  /** One source for each of the graph's parameters, by name; others are ignored. Weights in files are memory-mapped. */
+  /** Sources of the graph's parameters, by name; other entries are ignored. Weights in files are memory-mapped. */
   readonly weights: ReadonlyMap<string, WeightSource>;
   /** Number of computing threads, including the caller's. */
   readonly threads: number;
-  /** Compute device. Default `cpu`; another must be available (`devices.ts`). */
+  /** Compute device. Default `cpu`; any other device must be available (`devices.ts`). */
   readonly device?: Device;
   /**
-   * True to compute with weights arranged for the runtime's kernels, in a private copy or a mapped one
-   * (`arranged-weights.ts`), instead of reading the mapped file. Default true.
-   * * Linear layers of a 135 M Llama on one thread of an AMD Zen 4: 14.9 ms with against 22.7 ms without at 1 row, 18
-   *   against 32 at 4, 30 against 48 at 16.
-   * * At 256 rows and in a training step it is 5 to 10 % faster.
-   * * If false, a session takes no memory for weights and loads immediately, which suits a second session of the same
-   *   weights.
-   * * Storing weights transposed ([in, out]) changes nothing if true, and is no faster if false.
+   * True to compute with weights arranged for the runtime's kernels, from a private copy or a mapped file
+   * (`arranged-weights.ts`); false to read the mapped model file. Default true.
+   * * Linear layers of a 135 M Llama on one thread of an AMD Zen 4: 14.9 ms if true and 22.7 ms if false at 1 row,
+   *   18 and 32 ms at 4 rows, 30 and 48 ms at 16 rows.
+   * * At 256 rows and in a training step, true is 5 to 10 % faster.
+   * * If false, a session takes no memory for weights and loads immediately, which suits a second session over the
+   *   same weights.
+   * * Storing weights transposed ([in, out]) has no effect if true, and is no faster if false.
    */
   readonly prepackWeights?: boolean;
   /**
-   * True to let the runtime plan the memory of all tensors for each combination of sizes, and allocate it in one piece
-   * in later runs. Default true. It holds that piece in addition to the memory of the first run: a training program
-   * needs half as much if false, at the same speed.
+   * True to let the runtime plan the memory of all tensors for each combination of sizes, and allocate it as one block
+   * in later runs. Default true. The block is held in addition to the memory of the first run, so a training program
+   * needs half as much memory if false, at the same speed.
    */
   readonly plansMemory?: boolean;
   /**
-   * True to let the runtime keep operations' memory for the session's next runs, in pieces that grow by powers of two.
-   * Default true. If false, results use the C library's heap, which all sessions of the process share and which
-   * returns unneeded memory: as fast, with sizes that change from run to run.
+   * True to let the runtime keep the memory of operations for the session's next runs, in blocks that grow by powers
+   * of two. Default true. If false, results use the C library's heap, which all sessions of the process share and
+   * which returns unneeded memory; this is as fast if sizes change from run to run.
    */
   readonly keepsMemory?: boolean;
   /**
-   * True to let the runtime optimize the program before running it, from which Hone's programs gain nothing. Default
-   * true. It is half of the load time of a large training program.
+   * True to let the runtime optimize the program before running it. Default true. Hone's programs gain nothing from
+   * it, and it takes half of the load time of a large training program.
    */
   readonly optimizesProgram?: boolean;
   /**
-   * True to treat numbers below the smallest normal one (1.2e-38) as zero: softmax produces them, and computing with
-   * them is many times slower on some machines. Default true.
-   * * It applies to threads that the runtime starts, and to the thread of the process's first session and those
-   *   started from it later.
-   * * If threads that already run create sessions, which one is first is chance, and only sessions with false compute
-   *   the same in all.
+   * True to treat denormal numbers (below 1.2e-38) as zero. Softmax produces them, and some machines compute with them
+   * many times more slowly. Default true.
+   * * The runtime sets the CPU flag in its own threads, in the thread that creates the process's first session, and in
+   *   threads started from that one later.
+   * * If several threads create sessions concurrently, which of them gets the flag is not deterministic. Results then
+   *   agree across threads only if false.
    */
   readonly flushesDenormals?: boolean;
 }
 
 /**
- * Each session has its own threads, and those that spin idly take the cores from other sessions. Long enough for the
- * next operation of the same run. End to end on a small model: 16 streams are 1.4 times as fast as with the runtime's
- * own limit; a single session is unchanged.
+ * Time for which an idle session thread spins. It is long enough for the next operation of the same run, but short,
+ * because spinning threads take cores from other sessions. End to end on a small model, 16 streams are 1.4 times as
+ * fast as with the runtime's own limit; a single session is unchanged.
  */
 const spinMicroseconds = 50;
 
@@ -80,14 +80,14 @@ export async function createSession(graph: Graph, options: SessionOptions): Prom
   return new Session(graph, await loadProgram(graph, options));
 }
 
-/** Location where the runtime writes a loaded program: the model, and its weights with their arranged copies. */
+/** Files into which the runtime writes a loaded program: the model, and its weights with their arranged copies. */
 export interface SavedProgram {
   readonly modelFile: string;
-  /** File next to the model file. */
+  /** Name of the data file, next to the model file. */
   readonly dataName: string;
 }
 
-/** Like {@link createSession}, but returns only the runtime's session; `saved` also writes the program. */
+/** Like {@link createSession}, but returns the runtime's session; if `saved` is given, also writes the program there. */
 export async function loadProgram(
   graph: Graph,
   options: SessionOptions,
@@ -110,8 +110,8 @@ export async function loadProgram(
 }
 
 /**
- * Creates the process's first session here, a minimal one, before computing threads are started; see
- * `flushesDenormals`.
+ * Creates the process's first session, a minimal one, in this thread, so that computing threads started later inherit
+ * the CPU flag; see `flushesDenormals`.
  */
 export async function flushDenormals(): Promise<void> {
   const builder = new GraphBuilder();
@@ -133,7 +133,7 @@ export class Session {
   /**
    * Computes the outputs.
    *
-   * @param feeds a tensor for every input, read in place during the run only
+   * @param feeds one tensor per input, read in place and only during the run
    * @returns new arrays that the caller owns
    * @throws ServiceError `internal` if the runtime fails, for instance for lack of memory
    */
@@ -148,7 +148,7 @@ export class Session {
     for (const { name, value } of this.graph.outputs) {
       const result = results[name];
       assert(result?.type === value.dtype, `output ${name} is ${value.dtype}, got ${result?.type}`);
-      // The runtime stores each type in the array that `DataArrays` names.
+      // Safe cast: the runtime returns each data type in the array class that `DataArrays` names.
       outputs[name] = { dtype: value.dtype, dims: result.dims, data: result.data } as Tensor;
     }
     return outputs;
@@ -169,8 +169,8 @@ export class Session {
 }
 
 /**
- * Returns the model, and the weights that are passed separately. The runtime maps files or takes buffers, not both: if
- * there are files, buffers go into the model.
+ * Returns the model, and the weights that are passed separately. The runtime either maps files or takes buffers: if
+ * any weight is in a file, buffers are embedded in the model.
  */
 function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
   const lengths = new Map(graph.parameters.map(({ name, value }) => [name, byteLengthOf(value)]));
@@ -203,10 +203,10 @@ function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
 }
 
 /**
- * Providers that compute a program's operations, best first; the next one computes what a provider lacks.
+ * Execution providers for each device, best first; operations that one provider lacks run on the next.
  *
- * Attention stays on the processor: keys and values are in its memory, and the runtime's kernel for WebGPU gives wrong
- * numbers for prompts of about 20 tokens and more on some adapters (microsoft/onnxruntime issue 26064).
+ * Attention always runs on the CPU. Its keys and values are in main memory, and on some GPUs the runtime's WebGPU
+ * kernel gives wrong results for prompts of about 20 tokens or more (microsoft/onnxruntime issue 26064).
  */
 const providersOf: {
   readonly [D in Device]: (
@@ -214,7 +214,7 @@ const providersOf: {
   ) => InferenceSession.SessionOptions["executionProviders"];
 } = {
   cpu: () => ["cpu"],
-  // It refuses an empty list.
+  // The runtime refuses an empty list.
   webgpu: (names) => [{ name: "webgpu", ...(names.length > 0 && { forceCpuNodeNames: names }) }, "cpu"],
 };
 

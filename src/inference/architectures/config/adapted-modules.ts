@@ -5,18 +5,18 @@ import { loraNames } from "../parameters.ts";
 import { storedParts, storedProjections } from "../stored-projections.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
-/** Adaptation of one module. */
+/** Rank and scale of one adapted module. */
 export interface AdaptedModule {
   readonly rank: number;
-  /** Factor of the product of its matrices. */
+  /** Factor of the product of the module's matrices. */
   readonly scale: number;
 }
 
 export interface AdaptedModules {
-  /** Alpha of modules without their own. */
+  /** Alpha of modules without a separate alpha. */
   readonly alpha: number;
   readonly isStabilised: boolean;
-  /** By path, in the order of `storedProjections`. */
+  /** Adapted modules by path, in the order of `storedProjections`. */
   readonly modules: ReadonlyMap<string, AdaptedModule>;
 }
 
@@ -46,16 +46,16 @@ export function adaptedModules(
 }
 
 /**
- * Returns the factor of the product of a module's matrices; rank stabilisation (arXiv:2312.03732) divides by the root
- * of the rank.
+ * Returns the factor of the product of a module's matrices: alpha / rank, or alpha / √rank with rank stabilisation
+ * (arXiv:2312.03732).
  */
 export function loraScale(alpha: number, rank: number, isStabilised: boolean): number {
   return alpha / (isStabilised ? Math.sqrt(rank) : rank);
 }
 
 /**
- * Returns a predicate that is true for adapted modules: those with matrices that the configuration includes. A named
- * module without matrices stays as in the base, like in PEFT and vLLM.
+ * Returns a predicate that is true for adapted modules: the configuration includes them, and the file has their
+ * matrices. An included module without matrices keeps the base's weights, as in PEFT and vLLM.
  */
 function choiceOf(
   reader: ConfigReader,
@@ -110,7 +110,7 @@ function layerOf(path: string): number {
   return Number(path.split(".")[2]);
 }
 
-/** True for a whole path, or the end of one. */
+/** True if a name equals a path or the end of one. */
 function isNamed(path: string, name: string): boolean {
   return path === name || path.endsWith(`.${name}`);
 }
@@ -118,7 +118,10 @@ function isNamed(path: string, name: string): boolean {
 /** A plain name in a pattern: letters, digits, `_` and dots, which may be escaped; `^` marks a whole path. */
 const plainName = /^\^?(?:[A-Za-z0-9_.]|\\\.)+$/;
 
-/** Returns a lookup of a module's number by the first pattern that matches the end of its path; null if none does. */
+/**
+ * Returns a function that maps a module's path to the number of the first pattern that matches the path's end; null if
+ * none matches.
+ */
 function patternOf(reader: ConfigReader, field: string): (path: string) => number | null {
   const fields = reader.object(field);
   if (fields === null) return () => null;

@@ -1,18 +1,18 @@
 // Reads typed fields of a configuration file and collects every fault, so that one error can name them all.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A parsed JSON object with unknown fields. */
+/** Parsed JSON object whose fields are unchecked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** More than any model has of anything; memory is allocated by these numbers before a weight is read. */
+/** Maximum of any count; real models stay below it. Hone allocates memory by counts before it reads a weight. */
 const countMax = 2 ** 24;
 
 /** Location of an object in the file, and the list that collects its faults. */
 interface Place {
-  /** Ends with a dot; empty for the whole file. */
+  /** Path of the object with a trailing dot; empty for the whole file. */
   readonly path: string;
   readonly faults: string[];
-  /** Returns another name under which a field is shown; null for its own. */
+  /** Returns the name under which faults show a field; null to show the field's own name. */
   readonly nameOf: (field: string) => string | null;
 }
 
@@ -76,7 +76,10 @@ export class ConfigReader {
     return fallback;
   }
 
-  /** Returns a reader of the object in a field, which adds to the same faults; null if it is absent or null. */
+  /**
+   * Returns a reader of the object in a field, which adds faults to the same list; null if the field is absent or
+   * null.
+   */
   object(field: string): ConfigReader | null {
     const value = this.#fields[field] ?? null;
     if (value === null) return null;

@@ -1,15 +1,15 @@
-// Differences between the classes of models: one record for each, with everything that only the family decides.
-// Defaults are those of the configuration classes of Transformers 5 for fields that config.json omits.
+// Differences between model classes: one record per class, with everything that depends only on the class. Defaults
+// for fields that config.json omits are those of the configuration classes in Transformers 5.
 import type { Architecture, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
 export interface FamilyRule {
   readonly modelType: string;
-  /** Null: width / heads. */
+  /** Default head size; null for width / heads. */
   readonly headSize: number | null;
-  /** Null: as many as heads. */
+  /** Default number of key-value heads; null for the number of heads. */
   readonly kvHeadCount: number | null;
-  /** Sizes that published files omit; null if they are required. */
+  /** Defaults of sizes that published files omit; null if the fields are required. */
   readonly usualSizes: {
     readonly vocabulary: number;
     readonly heads: number;
@@ -17,7 +17,7 @@ export interface FamilyRule {
   } | null;
   readonly isTied: boolean;
   readonly queryKeyNorm: ModelConfig["queryKeyNorm"];
-  /** True if `attention_bias` decides on biases; otherwise they are fixed. */
+  /** True if the field `attention_bias` decides about biases; otherwise the class fixes them. */
   readonly readsAttentionBias: boolean;
   readonly hasQueryKeyValueBias: boolean;
   /** Field that names the activation, and its default. Older files have `hidden_act` in any family. */
@@ -32,9 +32,9 @@ export interface FamilyRule {
   readonly hasFusedProjections: boolean;
   /** True if embeddings are multiplied by the root of the width. */
   readonly scalesEmbeddings: boolean;
-  /** The field whose inverse root multiplies attention scores, and its default; null: the head size. */
+  /** Field whose inverse square root multiplies attention scores, and its default; null to use the head size. */
   readonly attentionScalar: { readonly field: string; readonly fallback: number } | null;
-  /** True if embeddings, scores, layer outputs and logits have their own factors. */
+  /** True if config.json has separate factors for embeddings, scores, layer outputs and logits. */
   readonly readsMultipliers: boolean;
   /** Decides which layers rotate queries and keys by position. */
   readonly rotaryRule: (reader: ConfigReader) => (layer: number) => boolean;
@@ -47,11 +47,11 @@ export interface FamilyRule {
   readonly rotaryTheta: number;
   /** True if `partial_rotary_factor` decides how much of a head is rotated; otherwise whole heads are. */
   readonly readsPartialRotary: boolean;
-  /** The context length before LongRoPE if config.json names none; null: the whole one. */
+  /** Default context length before LongRoPE; null for the whole context length. */
   readonly originalContextLength: number | null;
   /**
-   * Rotary base of sliding layers, never scaled, with its field in older files. "unscaled" takes the base of other
-   * layers; null takes their base and scaling.
+   * Rotary base of sliding layers, which is never scaled, and the field that holds it in older files. "unscaled" uses
+   * the base of the other layers; null uses their base and scaling.
    */
   readonly slidingRotary: { readonly field: string; readonly theta: number } | "unscaled" | null;
   /** True if queries are scaled by their position. */
@@ -119,7 +119,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     kvHeadCount: 8,
     readsAttentionBias: false,
     readsLayerTypes: true,
-    // An absent window means the class's default, an explicit null means none.
+    // If the field is absent, the class's default window applies; an explicit null turns windows off.
     slidingRule: (reader) => () => reader.get("sliding_window") !== null,
   },
   Qwen2ForCausalLM: { ...qwen, modelType: "qwen2", readsAttentionBias: false, hasQueryKeyValueBias: true },
@@ -144,7 +144,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
       return (layer) => (layer + 1) % period !== 0;
     },
     rotaryTheta: 1_000_000,
-    // Only layers with full attention need scaling.
+    // Rotary scaling applies only to layers with full attention.
     slidingRotary: { field: "rope_local_base_freq", theta: 10_000 },
     readsLogitCap: true,
   },
@@ -159,14 +159,14 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
       const period = reader.count("no_rope_layer_interval", 4);
       if (listed === null) return (layer) => (layer + 1) % period !== 0;
       if (Array.isArray(listed) && listed.every((flag) => flag === 0 || flag === 1)) {
-        // Despite the field's name, a 1 stands for a layer that does rotate.
+        // Despite the field's name, a 1 marks a layer with rotary embedding.
         return (layer) => listed[layer] !== 0;
       }
       reader.refuse("no_rope_layers", "a list of 0 and 1 is needed, one for each layer");
       return always;
     },
     readsLayerTypes: true,
-    // Only layers without rotation use sliding windows, if any do.
+    // Only layers without rotary embedding may use sliding windows.
     slidingRule: (reader) => {
       if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null) return never;
       const rotates = families.SmolLM3ForCausalLM.rotaryRule(reader);

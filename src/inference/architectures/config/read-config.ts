@@ -1,5 +1,6 @@
 // Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig. Options that the decoder
-// does not compute are refused by name and value, all in one error: a model must never run as another one.
+// does not support are refused by name and value, all in one error, because a model must never be computed as a
+// different one.
 import { architectures, type Architecture, type ModelConfig } from "../config.ts";
 import { ggufNamesOf } from "../../../lib/model-files/gguf/gguf-model.ts";
 import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
@@ -11,7 +12,7 @@ import { readLayers, readRotarySize, refusePartialRotary } from "./read-layers.t
  * Reads the configuration of the model in `folder`.
  *
  * @throws ServiceError `not_found` without a config.json, `invalid` if it does not parse, `unsupported` naming every
- * field and value that is not computed here, with the cure
+ * unsupported field and value, with the cure
  */
 export function readModelConfig(folder: string): ModelConfig {
   const { config, generation } = readConfigFiles(folder);
@@ -64,7 +65,8 @@ function parse({
   const { attentionScalar } = family;
   const scoreSize =
     attentionScalar === null ? headSize : reader.number(attentionScalar.field, attentionScalar.fallback);
-  // A family with multipliers multiplies scores by one by default, not by the inverse root of the head size.
+  // In a family with multipliers, every factor defaults to one, even that of attention scores (not the inverse root of
+  // the head size).
   const multiplier = (field: string, usual: number): number =>
     family.readsMultipliers ? reader.number(field, 1) : usual;
   const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
@@ -85,7 +87,7 @@ function parse({
     hasOutputNorms: family.hasOutputNorms,
     queryKeyNorm: family.queryKeyNorm,
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
-    // A GGUF file may have only the other biases.
+    // A GGUF file may have biases of queries, keys and values but no output bias.
     hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
     hasFusedProjections: family.hasFusedProjections,
     activation: readActivation(reader, family),
@@ -149,7 +151,7 @@ function refuseUnsupportedOptions(reader: ConfigReader, family: FamilyRule): voi
   }
   if (!family.readsPartialRotary) refusePartialRotary(reader);
   if (!family.readsAttentionBias) {
-    // Qwen2's biases are fixed by its class, so `true` changes nothing.
+    // Qwen2's class fixes its biases, so `true` changes nothing.
     unless(
       "attention_bias",
       [family.hasQueryKeyValueBias, false],
@@ -167,7 +169,7 @@ function readActivation(
   reader: ConfigReader,
   { activation: { field: own, fallback } }: FamilyRule,
 ): ModelConfig["activation"] {
-  // Older files of a family with its own field have both, and only its own counts.
+  // Older files of such a family have both fields; only the family's own field counts.
   const field = reader.get(own) === undefined ? "hidden_act" : own;
   const name = reader.get(field) ?? fallback;
   const known = Object.entries(activations).find(([key]) => key === name);
@@ -179,9 +181,9 @@ function readActivation(
   return "silu";
 }
 
-// The text model in the configuration of a multimodal one: its fields are in `text_config`. Only it is computed.
+// Multimodal models: Hone computes only their text model, whose fields are in `text_config`.
 
-/** The class of the text model, by the class of the whole and the type of the text model. */
+/** Class of the text model, by the class of the multimodal model and the type of the text model. */
 const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>>>> = {
   Gemma3ForConditionalGeneration: { gemma3_text: "Gemma3ForCausalLM" },
   Mistral3ForConditionalGeneration: {
@@ -190,10 +192,10 @@ const textClasses: Readonly<Record<string, Readonly<Record<string, Architecture>
   },
 };
 
-/** The classes whose text model is computed. */
+/** Multimodal classes whose text model Hone computes. */
 const multimodalClasses: readonly string[] = Object.keys(textClasses);
 
-/** Returns the configuration of the text model, or `config` itself if it is one or its class is unknown. */
+/** Returns the configuration of the text model; `config` itself if it is a text model or its class is unknown. */
 function textPartOf(config: JsonObject): JsonObject {
   const { architectures, text_config: text } = config;
   const [name] = Array.isArray(architectures) ? (architectures as readonly unknown[]) : [];
@@ -202,7 +204,7 @@ function textPartOf(config: JsonObject): JsonObject {
   const type = text["model_type"] ?? Object.keys(types)[0];
   const textClass = typeof type === "string" && Object.hasOwn(types, type) ? types[type] : undefined;
   if (textClass === undefined) return config;
-  // Quantization and end tokens of the whole model apply to its text part too.
+  // The multimodal model's quantization and end tokens apply to its text model too.
   return { ...withoutTextConfig(config), ...text, model_type: type, architectures: [textClass] };
 }
 

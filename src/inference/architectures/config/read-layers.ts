@@ -1,4 +1,4 @@
-// Reads the parts of config.json that differ between layers: sliding windows and rotary embeddings, in their older and
+// Reads the parts of config.json that differ between layers (sliding windows and rotary embeddings), in older and
 // newer spellings.
 import type { LayerConfig, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
@@ -41,7 +41,7 @@ export function readLayers(
   return { layers, rotaries };
 }
 
-/** Returns the growth of queries with their position, as in Ministral 3; null if there is none. */
+/** Returns the scale of queries by position, as in Ministral 3; null if there is none. */
 function readGrowth(reader: ConfigReader, { readsQueryGrowth }: FamilyRule): QueryGrowth | null {
   if (!readsQueryGrowth) return null;
   const settings = reader.object("rope_parameters") ?? reader.object("rope_scaling");
@@ -80,7 +80,10 @@ function readWindow(reader: ConfigReader, { hasSlidingSwitch }: FamilyRule): num
   return reader.count("sliding_window", reader.get("sliding_window") === null ? undefined : 4096);
 }
 
-/** Returns how many dimensions of each head are rotated. Partial rotation in families without it is refused elsewhere. */
+/**
+ * Returns the number of dimensions of each head that are rotated. {@link refusePartialRotary} covers families without
+ * partial rotation.
+ */
 export function readRotarySize(
   reader: ConfigReader,
   { readsPartialRotary }: FamilyRule,
@@ -105,7 +108,7 @@ export function refusePartialRotary(settings: ConfigReader): void {
   settings.refuse("partial_rotary_factor", "only rotation of whole heads is computed; use a model with that");
 }
 
-/** Inputs of scaling besides its own settings. */
+/** Inputs for reading rotary scaling, besides the scaling settings. */
 interface ScalingContext {
   readonly reader: ConfigReader;
   readonly family: FamilyRule;
@@ -171,7 +174,7 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
       };
     case "yarn":
       return readYarn(settings, context);
-    // The name in the first published files.
+    // Name of LongRoPE in the first published files.
     case "su":
     case "longrope":
       return readLongRope(settings, context);
@@ -184,7 +187,7 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
   }
 }
 
-/** Like Transformers, which also reads DeepSeek's factors (`mscale`). */
+/** Reads YaRN scaling as Transformers does, including DeepSeek's factors (`mscale`). */
 function readYarn(settings: ConfigReader, { reader, family }: ScalingContext): RotaryScaling {
   const isSet = (field: string): boolean => (settings.get(field) ?? null) !== null;
   const contextLength = reader.count("max_position_embeddings", family.usualSizes?.contextLength);
@@ -192,7 +195,7 @@ function readYarn(settings: ConfigReader, { reader, family }: ScalingContext): R
   const factor = settings.number("factor", contextLength / originalContextLength);
   const magnitude = (multiplier: number): number =>
     factor <= 1 ? 1 : 0.1 * multiplier * Math.log(factor) + 1;
-  // A magnitude of 0 counts as absent.
+  // A factor of 0 counts as absent.
   const [one, all] = ["mscale", "mscale_all_dim"].map((field) =>
     isSet(field) && settings.get(field) !== 0 ? settings.number(field) : null,
   );
@@ -209,12 +212,13 @@ function readYarn(settings: ConfigReader, { reader, family }: ScalingContext): R
 }
 
 /**
- * A context longer than the original takes the factors for long texts at every position, like vLLM. Transformers
- * switches to them only once a text is longer, and then earlier results no longer fit.
+ * Reads LongRoPE scaling. If the context is longer than the original, the factors for long texts apply at every
+ * position, as in vLLM. Transformers switches to them only once a text is longer, which makes earlier results
+ * inconsistent.
  */
 function readLongRope(settings: ConfigReader, { reader, family, rotarySize }: ScalingContext): RotaryScaling {
   const contextLength = reader.count("max_position_embeddings");
-  // Phi-3 has the original length next to the scaling settings, not in them.
+  // Phi-3 stores the original length next to the scaling settings, not in them.
   const original = settings.count(
     "original_max_position_embeddings",
     reader.count("original_max_position_embeddings", family.originalContextLength ?? contextLength),

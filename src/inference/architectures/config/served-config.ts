@@ -1,5 +1,5 @@
-// Three facts of config.json that serving needs for any engine, also for architectures that the decoder here does not
-// know. `read-config` reads models that are computed here.
+// Three values of config.json that serving needs with any engine, also for architectures that Hone's decoder does not
+// support. `read-config` reads the models that Hone computes.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -7,16 +7,16 @@ import { families } from "./families.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 
 export interface ServedConfig {
-  /** Number of ids of the model; token ids are below it. */
+  /** Vocabulary size; token ids are below it. */
   readonly vocabularySize: number;
   /** Maximum tokens of prompt and answer together. */
   readonly contextLength: number;
-  /** Tokens that end a text; from generation_config.json, or config.json if that names none. */
+  /** Ids of end-of-text tokens, from generation_config.json, or from config.json if the former names none. */
   readonly endOfTextIds: readonly number[];
 }
 
 /**
- * Reads the facts of the model in `folder`; those of a multimodal model are in its `text_config`.
+ * Reads these values from the model's folder; those of a multimodal model are in its `text_config`.
  *
  * @throws ServiceError `not_found` without a config.json, `invalid` if it does not parse, `unsupported` naming what is
  * missing
@@ -42,11 +42,15 @@ export function readServedConfig(folder: string): ServedConfig {
 
 interface ConfigFiles {
   readonly config: JsonObject;
-  /** generation_config.json; empty if there is none. */
+  /** Content of generation_config.json; empty if the file is missing. */
   readonly generation: JsonObject;
 }
 
-/** @throws ServiceError `not_found` without a config.json, `invalid` for a file that does not parse */
+/**
+ * Reads both configuration files.
+ *
+ * @throws ServiceError `not_found` without a config.json, `invalid` for a file that does not parse
+ */
 export function readConfigFiles(folder: string): ConfigFiles {
   const config = readJson(folder, "config.json");
   if (config === null) {
@@ -73,7 +77,7 @@ function readJson(folder: string, name: string): JsonObject | null {
   return value as JsonObject;
 }
 
-/** Reads one id or a list of them; config.json counts if generation_config.json names none. */
+/** Returns the end-of-text ids, stored as one id or a list; reads config.json if generation_config.json names none. */
 export function readEndOfTextIds(config: JsonObject, generation: JsonObject): readonly number[] {
   const ids = generation["eos_token_id"] ?? config["eos_token_id"];
   return (Array.isArray(ids) ? ids : [ids]).filter((id) => Number.isInteger(id));

@@ -1,4 +1,4 @@
-// Identity of an adapter: one hash over its two files, regardless of other files in the folder.
+// Identity of an adapter: one hash over its two files. Other files in the folder do not count.
 import { hashOfFiles, sealMismatchError, requireSealed, type Seal } from "../../../store/artifacts/seal.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 
@@ -23,9 +23,9 @@ export function adapterSeal(hash: string | null): Seal | null {
 }
 
 /**
- * Refuses an adapter that is not the stored one.
+ * Requires that a folder holds the stored adapter.
  *
- * @param hash of the stored adapter; null if it was not recorded, which refuses nothing
+ * @param hash hash of the stored adapter; null if it was not recorded, which accepts any adapter
  * @throws ServiceError `conflict` if a file is missing or changed
  */
 export function requireAdapter(folder: string, hash: string | null): void {
@@ -33,7 +33,7 @@ export function requireAdapter(folder: string, hash: string | null): void {
   if (seal !== null) requireSealed(folder, seal);
 }
 
-/** Creates the error for a missing or damaged adapter: not the request's fault, and repairable. */
+/** Creates the error for a missing or damaged adapter, which is not the request's fault and can be repaired. */
 export function unreadableAdapter(reason: string, cause?: unknown): ServiceError {
   return sealMismatchError(what, reason, cause);
 }

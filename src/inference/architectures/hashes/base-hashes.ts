@@ -1,4 +1,4 @@
-// Identity of a base model, as hashes of its files: of its weights, to which versions belong, and of everything that
+// Identity of a base model, as two hashes: one of its weights, to which versions belong, and one of everything that
 // affects its results, for jobs. Hashing gigabytes takes a while, so hashes are cached with the converted weights
 // until a file changes.
 import { createHash } from "node:crypto";
@@ -9,12 +9,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { BaseHashes } from "../../../base/domain/model.ts";
 import { weightFilesOf } from "../../../lib/model-files/weight-files.ts";
 
-/** Configuration, tokenizer, template and weights; other files, and a GGUF file's location, do not count. */
+/**
+ * Names of hashed files: configuration, tokenizer, template and weights. Other files, and a GGUF file's location, do
+ * not count.
+ */
 const hashedNames = /(?<!\.gguf)\.json$|\.(jinja|safetensors)$/;
 
 /**
- * Name, size, inode, and times of the last change of the content and of any metadata, in milliseconds. Files from
- * images and archives with fixed times have the same size and content time as those they replace.
+ * Name, size, inode, and times of the last content change and the last metadata change, in milliseconds. Size and
+ * content time are not enough: files from images and archives with fixed times may equal those they replace.
  */
 type FileStamp = readonly [string, number, number, number, number];
 /** Name, and hex SHA-256 of the content. */
@@ -25,7 +28,7 @@ type FileHash = readonly [string, string];
  *
  * @param folder in the Hugging Face layout
  * @param cacheFolder folder of cached hashes; created if missing
- * @param options.isReadOnly refuses if they are not cached yet
+ * @param options.isReadOnly if true, refuses when the hashes are not cached
  */
 export async function baseHashes(
   folder: string,
@@ -35,7 +38,7 @@ export async function baseHashes(
   const files = await fileHashes(folder, cacheFolder, isReadOnly);
   const names = weightFilesOf(folder).map((file) => basename(file));
   const weights = files.filter(([name]) => names.includes(name));
-  // The hash of a single file is its SHA-256, as other programs compute it.
+  // The hash of a single file is its plain SHA-256, which other programs can compute too.
   return { weights: weights.length === 1 ? weights[0][1] : hashOf(weights), files: hashOf(files) };
 }
 
@@ -62,14 +65,14 @@ async function fileHashes(
   const hashes: FileHash[] = [];
   for (const [name, file] of files) hashes.push([name, await hashFile(file)]);
   await mkdir(cacheFolder, { recursive: true });
-  // A concurrent process writes the same content: the last rename wins.
+  // A concurrent process writes the same content, so the last rename may win.
   const partial = `${cacheFile}.${process.pid}.partial`;
   await writeFile(partial, JSON.stringify({ stamps, hashes }));
   await rename(partial, cacheFile);
   return hashes;
 }
 
-/** Returns name and path of each file, by name; weights may be outside the folder. */
+/** Returns name and path of each hashed file, sorted by name; weights may be outside the folder. */
 async function hashedFiles(folder: string): Promise<readonly (readonly [string, string])[]> {
   const names = (await readdir(folder)).filter((name) => hashedNames.test(name));
   const files = [...names.map((name) => join(folder, name)), ...weightFilesOf(folder)];
@@ -87,7 +90,7 @@ async function fileStamps(files: readonly (readonly [string, string])[]): Promis
   );
 }
 
-/** Content of the cache file; if another program wrote it, hashes may be missing, and it is recreated. */
+/** Content of the cache file. If another program wrote it, hashes may be missing; Hone then recreates the file. */
 interface Kept {
   readonly stamps: unknown;
   readonly hashes?: readonly FileHash[];
@@ -97,7 +100,7 @@ async function readCache(file: string): Promise<Kept | null> {
   try {
     return JSON.parse(await readFile(file, "utf8")) as Kept;
   } catch {
-    // Missing or damaged: it is recreated.
+    // The file is missing or damaged: the caller recreates it.
     return null;
   }
 }

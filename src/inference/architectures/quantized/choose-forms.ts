@@ -1,5 +1,5 @@
-// Chooses the number of bits of each weight: as stored in the file, or as the operator says, as far as the machine has
-// exact kernels. Norms and biases are always float32: they are few, and every token uses them.
+// Chooses the number of bits of each weight: as stored in the file or as the operator configured, if the machine has
+// exact kernels for it. Norms and biases are always float32, because they are few and every token uses them.
 import type { IntegerKernels } from "../../../base/domain/kernels/integer-kernels.ts";
 import type { Quantization } from "../../../base/domain/model.ts";
 import { hasFourBitBlocks } from "../../../lib/model-files/gguf/four-bit-blocks.ts";
@@ -15,7 +15,7 @@ import {
   type WeightForms,
 } from "./weight-forms.ts";
 
-/** Inputs of the choice besides the model. */
+/** Inputs of the choice, besides the model. */
 export interface FormChoice {
   readonly quantization: Quantization;
   readonly kernels: IntegerKernels;
@@ -26,7 +26,7 @@ export interface FormChoice {
  * that has one: 8 bits for 4, float32 for 8.
  * * As stored, types that fit blocks of 32 exactly (Q4_0, Q4_1, Q4_K) keep four bits; other quantized types become 8
  *   bits, which lose little; float32 and 16-bit types stay floating point.
- * * The embedding and the output projection, which affect every score, have 8 bits if the others have fewer.
+ * * The embedding and the output projection, which affect every logit, have 8 bits if the others have fewer.
  *
  * @param stored by the names of the model's parameters
  */
@@ -58,7 +58,7 @@ function weightFormFor(
   const wantsFour = quantization === "4" || (quantization === "as-stored" && isExact);
   const hasFour = kernels.fourBits && kernels.codes === promptCodes;
   if (!wantsFour || !hasFour || isOutput || shape[1] % blockSize !== 0) return kernels.codes;
-  // Rounding here produces offsets; blocks of a type without offsets have none.
+  // Hone's own rounding produces offsets; blocks of a type without offsets have none.
   return isExact && tensor.type === "Q4_0" ? "int4" : "int4-offset";
 }
 
@@ -83,7 +83,7 @@ export function precisionOf(config: ModelConfig, forms: WeightForms): Precision 
   );
 }
 
-/** Returns the precision's name for people; undefined for float32. A file's mix of precisions has its own name. */
+/** Returns the precision's display name; undefined for float32. A file's mix of precisions has a separate name. */
 export function precisionLabel(
   config: ModelConfig,
   forms: WeightForms,

@@ -1,7 +1,7 @@
 // Rounds weights to 8 and to 4 bits. Pure; `choose-forms` decides which weights are rounded.
 import { blockSize } from "./weight-forms.ts";
 
-/** A weight [N, K] in 8 bits: code · scale of its row. */
+/** A weight [N, K] in 8 bits: each value is its code times the scale of its row. */
 export interface Int8Rows {
   /** [N, K]. */
   readonly rows: Int8Array;
@@ -9,7 +9,7 @@ export interface Int8Rows {
   readonly scales: Float32Array;
 }
 
-/** Rounds each row to 127 steps up to its largest magnitude. */
+/** Rounds each row to 127 steps per sign, up to its largest magnitude. */
 export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Rows {
   const rows = new Int8Array(N * K);
   const scales = new Float32Array(N);
@@ -26,7 +26,7 @@ export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Row
 }
 
 /**
- * Returns the nearest of 127 steps in either direction. Clamped, because a tiny magnitude whose scale underflows in
+ * Returns the nearest of 127 steps per sign. The result is clamped, because a tiny magnitude whose scale underflows in
  * float32 could give a code beyond the type.
  */
 function int8Code(value: number, scale: number): number {
@@ -34,7 +34,7 @@ function int8Code(value: number, scale: number): number {
   return Math.max(-127, Math.min(127, Math.floor(value / scale + 0.5)));
 }
 
-/** A weight [N, K] in 8 bits: code · scale of its column. */
+/** A weight [N, K] in 8 bits: each value is its code times the scale of its column. */
 export interface Int8Columns {
   /** [N, K]. */
   readonly codes: Int8Array;
@@ -42,7 +42,7 @@ export interface Int8Columns {
   readonly scales: Float32Array;
 }
 
-/** Rounds each column to 127 steps up to its largest magnitude. */
+/** Rounds each column to 127 steps per sign, up to its largest magnitude. */
 export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): Int8Columns {
   const scales = new Float32Array(K);
   for (let row = 0; row < N; row++)
@@ -57,7 +57,7 @@ export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): 
   return { codes, scales };
 }
 
-/** Transposes [N, K] to [K, N]; in tiles, because one of the two has strided access. */
+/** Transposes [N, K] to [K, N], tile by tile, because either the reads or the writes are strided. */
 export function transposed(rows: Int8Array, [N, K]: readonly number[]): Int8Array {
   const columns = new Int8Array(rows.length);
   const tile = 64;
@@ -70,9 +70,9 @@ export function transposed(rows: Int8Array, [N, K]: readonly number[]): Int8Arra
   return columns;
 }
 
-/** A weight [N, K] in 4 bits: (code − 8) · scale + offset of its block. */
+/** A weight [N, K] in 4 bits: each value is (code − 8) · scale + offset, with the scale and offset of its block. */
 export interface Int4Blocks {
-  /** [N, K/32, 16]: two codes a byte, the first in its lower half. */
+  /** Codes [N, K/32, 16], two per byte, the first in the lower half. */
   readonly codes: Uint8Array;
   /** [N, K/32]. */
   readonly scales: Float32Array;
@@ -80,7 +80,7 @@ export interface Int4Blocks {
   readonly offsets: Float32Array;
 }
 
-/** Returns the values of blocks of 4 bits, [N, K]; absent offsets are 0. */
+/** Returns the values [N, K] of 4-bit blocks; absent offsets are 0. */
 export function blockValues({
   codes,
   scales,
@@ -125,7 +125,7 @@ interface BlockFit {
   readonly offset: number;
 }
 
-/** Starts with steps from the least to the largest value, and iterates while the error falls. */
+/** Fits a block: starts with steps from the least to the largest value, and iterates while the error falls. */
 function fitBlock(values: Float32Array): BlockFit {
   const [least, largest] = [Math.min(...values), Math.max(...values)];
   const first = (largest - least) / 15;

@@ -1,5 +1,5 @@
-// Creates the tensors of one quantized weight from a file's: copies four-bit blocks if possible, else rounds the
-// values of the stored weight.
+// Creates the tensors of a quantized weight from the stored tensor: copies its four-bit blocks if possible; otherwise
+// rounds its values.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { DataType } from "../../../lib/graph/graph.ts";
 import type { DataArrays } from "../../../lib/graph/tensor.ts";
@@ -31,7 +31,7 @@ export function quantizedParts(
   const { shape } = tensor;
   const blocks = hasFourBitBlocks(tensor) ? readFourBitBlocks(tensor) : toInt4(readFloats(tensor), shape);
   const { codes, scales, offsets } = blocks;
-  // From the values of the codes: prompts and decoded tokens must use the same model.
+  // Computed from the values of the 4-bit codes, because prompts and decoded tokens must use the same model.
   const inPrompts = codeParts(blockValues(blocks), tensor, { form: promptCodes, use });
   if (form === "int4") {
     assert(offsets === null, `the blocks of ${tensor.name} have no offsets`);

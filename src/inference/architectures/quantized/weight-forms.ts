@@ -22,7 +22,7 @@ export type WeightForm = "float32" | CodeType | "int4" | "int4-offset";
 /** Type of 8-bit codes; see `IntegerKernels`. */
 export type CodeType = NonNullable<IntegerKernels["codes"]>;
 
-/** By parameter name; absent ones are float32. */
+/** Forms by parameter name; absent parameters are float32. */
 export type WeightForms = ReadonlyMap<string, WeightForm>;
 
 /** A tensor that a graph takes for a weight or a part of it. */
@@ -39,17 +39,17 @@ export function partNames(weight: string): {
   readonly rows: string;
   /** 8-bit codes [K, N], for products. */
   readonly columns: string;
-  /** float32 [N], of rows and columns. */
+  /** Scales of the rows in `rows` and `columns`, float32 [N]. */
   readonly scales: string;
-  /** float32 [N, K/32], of codes. */
+  /** Scales of the blocks in `codes`, float32 [N, K/32]. */
   readonly blockScales: string;
-  /** uint8 [N, K/32, 16]. */
+  /** 4-bit codes, uint8 [N, K/32, 16]. */
   readonly codes: string;
-  /** float32 [K/32, N]. */
+  /** Offsets of the blocks in `codes`, float32 [K/32, N]. */
   readonly offsets: string;
   /** 8-bit codes [N, K] with a scale for each column, for gradients through products with the weight. */
   readonly back: string;
-  /** float32 [K]. */
+  /** Scales of the columns in `back`, float32 [K]. */
   readonly backScales: string;
 } {
   return {
@@ -64,11 +64,14 @@ export function partNames(weight: string): {
   };
 }
 
-/** Use of a weight: rows of an embedding are looked up, other weights are multiplied, and tied ones both. */
+/**
+ * Use of a weight. Rows of an embedding are looked up, other weights are multiplied, and a tied embedding is used in
+ * both ways.
+ */
 export interface WeightUse {
   readonly isLookedUp: boolean;
   readonly isMultiplied: boolean;
-  /** True if the scores over the vocabulary are products with it. */
+  /** True if the logits are products with the weight. */
   readonly isOutput: boolean;
 }
 
@@ -79,8 +82,8 @@ export function weightUseFor(name: string, config: ModelConfig): WeightUse {
 }
 
 /**
- * Returns the forms for prompts, given those of decoded tokens. Products of 4 bits are made for few rows; for the many
- * rows of a prompt, 8 bits are about three times as fast.
+ * Returns the forms for prompts, given those for decoded tokens. Kernels for 4 bits are made for few rows; for the
+ * many rows of a prompt, 8 bits are about three times as fast.
  */
 export function promptForms(forms: WeightForms): WeightForms {
   return new Map([...forms].map(([name, form]) => [name, promptForm(form)]));
@@ -91,7 +94,7 @@ export function isCodes(form: WeightForm): form is CodeType {
   return form === "int8" || form === "uint8";
 }
 
-/** Codes in which prompts over weights of 4 bits are computed. */
+/** Form in which prompts are computed if the weights have 4 bits. */
 export const promptCodes = "int8" satisfies CodeType;
 
 /** Like {@link promptForms}, for one weight. */
@@ -132,8 +135,8 @@ export function partsOf(
 
 /**
  * Returns the parts that gradients through products with a parameter need in addition to {@link partsOf}. The gradient
- * of scores uses rows of the output projection, which an embedding already has; others use the weight rounded by
- * column.
+ * of logits uses rows of the output projection, which an embedding already has; other gradients use the weight rounded
+ * by column.
  */
 export function gradientParts(
   { name, shape }: ParameterSpec,
@@ -164,7 +167,7 @@ export function weightParts(
   });
 }
 
-/** Returns the cached parts of a parameter: those for decoded tokens, and any others for prompts. */
+/** Returns the cached parts of a parameter: the parts for decoded tokens, and any additional parts for prompts. */
 export function keptParts(parameter: ParameterSpec, form: WeightForm, use: WeightUse): readonly WeightPart[] {
   const inPrompts = promptForm(form);
   return [

@@ -1,6 +1,6 @@
-// The graph of one new token per row in two caches, which may differ in capacity, in adapter, or both. Products with
-// weights cover all rows, so that weights are read once. Attention and low-rank products run by group with the decode
-// graph's operations, so a row gets the same bits.
+// The graph of one new token per row with two caches, which may differ in capacity, in adapter, or both. Products with
+// weights cover all rows, so that weights are read once. Attention and low-rank products run for each group with the
+// decode graph's operations, so a row gets the same bits.
 import { cacheAttention, cacheMask } from "../../../lib/graph/attention.ts";
 import { GraphBuilder } from "../../../lib/graph/builder.ts";
 import { dimensionSum } from "../../../lib/graph/dimension.ts";
@@ -93,7 +93,7 @@ export function buildPairedGraph(config: ModelConfig, { lora, forms }: ServingOp
   return builder.build({ logits, ...outputs });
 }
 
-/** Memoizes by input: projections of the same value share the result. */
+/** Returns a memoized `make`, so that projections of the same value share the result. */
 function madeOnce<Made>(make: (value: Value) => Made): (value: Value) => Made {
   const made = new Map<Value, Made>();
   return (value) => {
