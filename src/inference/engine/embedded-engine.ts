@@ -1,4 +1,4 @@
-// The embedded engine as the server uses it: a loop over a model folder, in its own process. This module loads no
+// The embedded engine as the server uses it: a loop over a model folder, in a separate process. This module loads no
 // native code.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Quantization } from "../../base/domain/model.ts";
@@ -14,7 +14,7 @@ import { loopCapabilities, loopGauges } from "./loop-capabilities.ts";
 import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
 import type { EngineSettings } from "./settings.ts";
 
-/** Everything the process needs before it can serve, except the vocabulary: loading begins without it. */
+/** Data that the process needs before it can serve, except the vocabulary, so that loading can begin without it. */
 export interface EmbeddedLoad {
   readonly modelFolder: string;
   /** Cache folder for converted weights; engines may share it. */
@@ -22,7 +22,7 @@ export interface EmbeddedLoad {
   /** Weight precision; `off` if absent. */
   readonly quantization?: Quantization;
   readonly settings: EngineSettings;
-  /** Cost limits of constraints on answers. */
+  /** Cost limits for constraints on answers. */
   readonly constraints: ConstraintSettings;
   /** Style of the process's log lines, which it writes to standard error. */
   readonly log: LogStyle;
@@ -32,20 +32,20 @@ export interface EmbeddedLoad {
 const embeddedModule = new URL("./embedded-main.js", import.meta.url);
 
 /**
- * Starts a process for an engine that is created later. Meanwhile the process loads native code, and the model if it
- * is given and needs nothing written.
+ * Pre-starts a process for an engine that is created later. The process loads native code, and also the model if it is
+ * given and loading it writes nothing.
  */
 export function startEngineAhead(model: ModelOpening | null): void {
   startAhead(embeddedModule, model ?? undefined);
 }
 
-/** Ends the processes of {@link startEngineAhead} that no engine took, for example because the model cannot be loaded. */
+/** Ends processes of {@link startEngineAhead} that no engine took, for example because the model cannot be loaded. */
 export function endEnginesAhead(): void {
   endAhead(embeddedModule);
 }
 
 export interface EmbeddedEngineOptions extends EmbeddedLoad {
-  /** Returns the vocabulary, which constraints need; called when a process asks for it. */
+  /** Returns the vocabulary, which constraints need; called when a process requests it. */
   readonly vocabulary: () => Promise<TokenVocabulary>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -72,13 +72,13 @@ export function createEmbeddedEngine({
   });
 }
 
-/** Assumed speed of a slow disk (on a network, or shared) that a first start reads and writes several times. */
+/** Assumed speed of a slow disk (networked or shared), which a first start reads and writes several times. */
 const weightBytesPerMs = 20_000;
 
 /**
- * Returns the longest time that reading, converting and arranging a model's weights may take, as a first start does.
- * It depends on their size in float32, independent of the files' precision. 0 for a folder without a model; the engine
- * reports that.
+ * Returns the maximum time that a first start may take to read, convert and arrange a model's weights. It depends on
+ * the weights' size in float32, not on the files' precision. Returns 0 for a folder without a model, which the engine
+ * reports.
  */
 export function weightsMs(modelFolder: string): number {
   try {

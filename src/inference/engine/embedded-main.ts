@@ -1,5 +1,5 @@
 // Entry point of the embedded engine's process. All native compute of serving happens here, so a crash ends one engine
-// and not the server.
+// but not the server.
 import { systemClock } from "../../base/domain/clock.ts";
 import type { TokenVocabulary } from "../../base/domain/vocabulary.ts";
 import { createLogger } from "../../base/telemetry/logger.ts";

@@ -1,27 +1,27 @@
-// The reader's side of a generation: buffers events until they are read. The request bounds the buffer: at most
-// `maxTokens` tokens per choice, so a slow reader cannot make it grow further.
+// The reader's side of a generation: buffers events until they are read. The request bounds the buffer to `maxTokens`
+// tokens per choice, so a slow reader cannot make it grow further.
 import type { Generation, GenerationEvent } from "../../base/domain/generation.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 export interface StreamOptions {
   readonly choiceCount: number;
-  /** Called once when the request leaves the queue: with its first event, or before. */
+  /** Called once when the request leaves the queue, at the latest with its first event. */
   readonly onBegin?: () => void;
-  /** Called once when the reader stops a choice that had not ended. */
+  /** Called once when the reader stops an unfinished choice. */
   readonly onStopChoice?: (choice: number) => void;
   /** Called once when the reader aborts the request before its end. */
   readonly onAbort?: () => void;
-  /** Called once when no more events can come, for any reason; some may still be unread. */
+  /** Called once when no more events can come, for any reason; some events may still be unread. */
   readonly onEnd?: () => void;
 }
 
 /**
- * Unread events of one choice: the tokens of several steps joined to one event, with the finish directly after the
- * last tokens.
+ * Unread events of one choice. The tokens of several steps are joined into one event, and the finish directly follows
+ * the last tokens.
  */
 type Unread = GenerationEvent[];
 
-/** Number of tokens at which an event is full: later steps start a new one. */
+/** Number of tokens at which an event is full; later steps then start a new event. */
 const joinedTokensMax = 16;
 
 /** Stream of one generation. Only the engine calls {@link push} and {@link fail}. */
@@ -48,7 +48,7 @@ export class GenerationStream implements Generation {
     return this.#hasBegun;
   }
 
-  /** Marks the request as begun, though it has no event yet. */
+  /** Marks the request as begun before its first event. */
   begin(): void {
     if (this.#hasBegun || this.#hasEnded) return;
     this.#hasBegun = true;
@@ -67,7 +67,7 @@ export class GenerationStream implements Generation {
     this.#wake();
   }
 
-  /** Ends the stream with an error, which the reader gets after the buffered events. */
+  /** Ends the stream with an error, which the reader receives after the buffered events. */
   fail(error: ServiceError): void {
     if (this.#hasEnded) return;
     this.#error = error;
@@ -103,7 +103,7 @@ export class GenerationStream implements Generation {
     const unread = [event];
     this.#unread.push(unread);
     if ("choice" in event) this.#lastUnread.set(event.choice, unread);
-    // Events of a choice must not move before an event of the whole request.
+    // A choice's later events must not be joined to events before one that concerns the whole request.
     else this.#lastUnread.clear();
   }
 

@@ -1,5 +1,5 @@
-// The open generations of one engine: checks and accepts requests, and counts those that still wait. The engine itself
-// produces the answers.
+// The open generations of one engine: checks and accepts requests, and counts those that are still queued. The engine
+// itself produces the answers.
 import {
   choiceCountOf,
   type EngineCapabilities,
@@ -19,7 +19,7 @@ const retryAfterSeconds = 2;
 export class Generations {
   readonly #capabilities: EngineCapabilities;
   readonly #waitingCountMax: number;
-  /** By request id. */
+  /** Streams by request id. */
   readonly #streams = new Map<string, GenerationStream>();
   #waitingCount = 0;
 
@@ -32,7 +32,11 @@ export class Generations {
     return this.#streams.size === 0;
   }
 
-  /** Accepts a request, or throws as the contract's `submit` does; `room` is the capacity for its choices. */
+  /**
+   * Accepts a request, or throws as the contract's `submit` does.
+   *
+   * @param room capacity for the request's choices
+   */
   open(
     request: GenerationRequest,
     { state, room }: { readonly state: EngineState; readonly room: number },
@@ -89,11 +93,11 @@ export function unavailable(message: string): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds });
 }
 
-// Checks a request before an engine takes it, so that nothing uncomputable reaches a step. Callers check first, with
-// messages that name their own fields.
+// Checks a request before an engine accepts it, so that no step receives a request that it cannot compute. Callers
+// check first, with messages that name their own fields.
 
 /**
- * Returns if the request can be computed.
+ * Requires that the request can be computed.
  *
  * @param engine.room result of {@link Engine.roomFor} for the request's choices
  * @throws ServiceError `unsupported` for a feature that the engine lacks, and for more than its limits and memory
@@ -161,7 +165,7 @@ function unsupported(message: string): ServiceError {
 
 /**
  * True if the request asks for nothing that is incompatible with an embedding. A prompt has one embedding, and no
- * scores follow it.
+ * logits follow it.
  */
 function asksOnlyForEmbedding({ choices, constraint, outputs, prompt }: GenerationRequest): boolean {
   const isOne = choices.kind === "sample" && choices.count === 1;

@@ -1,5 +1,5 @@
-// The model runner over compiled graphs: picks the graph, feeds it, and writes the results into the lane. Knows no
-// requests; a call is for rows of one lane and one adapter.
+// The model runner over compiled graphs: selects the graph, feeds it, and writes the results into the lane. It does
+// not know requests; a call covers rows of one lane and one adapter.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { AdapterReference } from "../../base/domain/generation.ts";
@@ -28,32 +28,32 @@ import {
 
 export interface GraphRunnerOptions extends SessionsOptions {
   readonly adapterCountMax: number;
-  /** Hash of the weights; adapters trained on others are refused. If absent, none is refused. */
+  /** Hash of the weights; adapters trained on other weights are refused. If absent, no adapter is refused. */
   readonly weightsHash?: string;
   /**
-   * If given, graphs that only some requests need are prepared while no calls run, and adapters in a thread. If
-   * absent, both happen at first use.
+   * If given, the runner prepares graphs that only some requests need while no calls run, and reads adapters in a
+   * thread. If absent, both happen at first use.
    */
   readonly clock?: Clock;
-  /** If false, everything waits for its first use even with a clock. */
+  /** If false, graphs and adapters are prepared at first use, even with a clock. */
   readonly preparesAhead?: boolean;
   /**
-   * True if rows of two lanes with adapters share calls. If absent, the size of the weights decides: reading weights
-   * twice from the processor's caches takes less time than the operations of two adapters.
+   * True if rows of two lanes with adapters share calls. If absent, the size of the weights decides: weights that fit
+   * the processor's caches are read twice in less time than two adapters' operations take.
    */
   readonly pairsAdapters?: boolean;
   /**
-   * If given, large weights are arranged for the runtime once and mapped; if absent, every session has its own copy in
-   * memory.
+   * If given, large weights are arranged for the runtime once, in a mapped file; if absent, every session has a
+   * private copy in memory.
    */
   readonly arrangedCache?: ArrangedCache;
 }
 
-/** Creates a runner for loaded weights; the graphs that every request needs are ready when it returns. */
+/** Creates a runner for loaded weights. The graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
   const { clock, preparesAhead = true, arrangedCache, device = "cpu" } = options;
   const graphs = graphsOfEveryRequest(options);
-  // Weights are arranged for the processor's kernels.
+  // The arranged form suits only the CPU's kernels.
   const isArranged = arrangedCache !== undefined && device === "cpu";
   const weights = isArranged ? await arrangedForSessions(graphs, arrangedCache, options) : options.weights;
   const sessions = new ServingSessions({ ...options, weights });
@@ -76,7 +76,7 @@ interface SlotEntries {
 
 interface RunResult {
   readonly outputs: Readonly<Record<string, Tensor>>;
-  /** Positions of each row of new keys and values. */
+  /** Number of positions of each row of new keys and values. */
   readonly positionCount: number;
 }
 
@@ -214,7 +214,7 @@ class GraphRunner implements ModelRunner {
     return this.#idleWork === null || this.#sessions.has("pair", lora);
   }
 
-  /** Zero adapter: adds nothing, for rows of the base model that share a call with others. */
+  /** Returns a zero adapter, which adds nothing, for rows of the base model that share a call with adapted rows. */
   #noAdapter(): LoadedAdapter["feeds"] {
     this.#zeros ??= toAdapterFeeds(this.#config, null).feeds;
     return this.#zeros;
@@ -254,7 +254,7 @@ class GraphRunner implements ModelRunner {
     await this.#sessions.close();
   }
 
-  /** Groups parts that share a call: first parts, or as many later parts as their graph has room for. */
+  /** Groups parts that share a call: first parts together, later parts up to the number that their graph has room for. */
   #groups(lane: KvLane, parts: readonly PromptPart[]): readonly PartGroup[] {
     const isFirst = ({ slot }: PromptPart): boolean => lane.lengths[slot] === 0;
     const groupsOf = (kind: "first" | "later", members: readonly PromptPart[], size: number): PartGroup[] => {
@@ -302,12 +302,12 @@ class GraphRunner implements ModelRunner {
     return session.run({ ...feeds, ...adapter?.feeds });
   }
 
-  /** True if a graph that calls can do without is ready to use. Calls never wait for graphs that idle work prepares. */
+  /** True if an optional graph is ready to use. Calls never wait for graphs that idle work prepares. */
   #isReady(kind: GraphKind, adapter: LoadedAdapter | null): boolean {
     return this.#idleWork === null || this.#sessions.has(kind, loraOf(adapter));
   }
 
-  /** Cache inputs of the first `count` slots. */
+  /** Returns the cache inputs of the first `count` slots. */
   #cacheFeeds(lane: KvLane, count: number): Readonly<Record<string, Tensor>> {
     const { layerCount, kvHeadCount, headSize } = this.shape;
     const dims = [count, kvHeadCount, 1, lane.capacity, headSize];
@@ -320,7 +320,10 @@ class GraphRunner implements ModelRunner {
     return feeds;
   }
 
-  /** Writes the new keys and values of each slot from the given location in the outputs. */
+  /**
+   * Writes each slot's new keys and values, found at the given location in the outputs, and advances the slot's
+   * length.
+   */
   #keep(lane: KvLane, entries: readonly SlotEntries[], result: RunResult): void {
     this.#write(lane, entries, result);
     for (const { slot, range } of entries) lane.advance(slot, range.count);

@@ -1,11 +1,14 @@
-// Idle work: tasks that a first request of some kind would otherwise wait for, run one at a time, and idle garbage
-// collection. A failed task is dropped; the request that needs its result runs it again and gets the error.
+// Idle work: runs tasks that the first request of some kind would otherwise wait for, one at a time, and collects
+// garbage. A failed task is dropped; the request that needs its result runs it again and receives the error.
 import type { Clock } from "../../base/domain/clock.ts";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const idleMs = 100;
-/** Idle time before the first task. A start mostly loads several engines, and the others' loading takes precedence. */
+/**
+ * Idle time before the first task. At startup several engines usually load, and loading takes precedence over idle
+ * work.
+ */
 const firstIdleMs = 1000;
 
 type Task = () => Promise<unknown>;
@@ -18,7 +21,7 @@ export class IdleWork {
   #finished: Promise<void>;
   #wasBusy = false;
 
-  /** Starts immediately; the first task runs after a longer idle moment than the others. */
+  /** Starts immediately. The first task waits for a longer idle time than later tasks. */
   constructor(clock: Clock, tasks: readonly Task[]) {
     this.#clock = clock;
     this.#tasks = [...tasks];
@@ -31,12 +34,12 @@ export class IdleWork {
     if (!this.#isRunning) this.#finished = this.#run(idleMs);
   }
 
-  /** Postpones the next task: a call runs. */
+  /** Postpones the next task, because a call runs. */
   postpone(): void {
     this.#wasBusy = true;
   }
 
-  /** Finishes the task in progress and starts no other. */
+  /** Finishes the task in progress and starts no further task. */
   async stop(): Promise<void> {
     this.#abort.abort();
     await this.#finished;
@@ -54,7 +57,7 @@ export class IdleWork {
     this.#isRunning = false;
   }
 
-  /** Waits for a stretch of time without postponement; ends early when the work is stopped. */
+  /** Waits until `ms` milliseconds have passed without postponement; ends early when the work is stopped. */
   async #idleMoment(ms: number): Promise<void> {
     do {
       this.#wasBusy = false;
@@ -63,10 +66,13 @@ export class IdleWork {
   }
 }
 
-// Idle garbage collection returns what requests leave behind. To the collector, arrays of keys, values and scores are
-// small objects: without new allocations it may keep hundreds of megabytes of them indefinitely.
+// Idle garbage collection frees what requests leave behind. V8 sees arrays of keys, values and logits as small
+// objects; without new allocations, it may keep hundreds of megabytes of them indefinitely.
 
-/** Longer than the gaps between requests of a busy server: a collection takes about ten milliseconds. */
+/**
+ * Idle time before a collection, longer than the gaps between requests of a busy server. A collection takes about ten
+ * milliseconds.
+ */
 const collectionIdleMs = 1000;
 
 /** Collects garbage once after each stretch of work. */
@@ -82,7 +88,7 @@ export class IdleGc {
     this.#collect = collect;
   }
 
-  /** Notes that work is in progress. Called at each step. */
+  /** Postpones the collection, because work is in progress. Called at each step. */
   postpone(): void {
     this.#wasBusy = true;
     if (!this.#isWaiting) void this.#collectWhenIdle();
@@ -99,9 +105,11 @@ export class IdleGc {
   }
 }
 
-/** Returns V8's own collector, which is exposed only by a flag. It frees everything in one call before it returns. */
+/**
+ * Returns V8's own collector, which only a flag exposes. The collector frees everything in one call before it returns.
+ */
 export function garbageCollector(): () => void {
   setFlagsFromString("--expose-gc");
-  // In a context created after the flag was set, the name `gc` is that function.
+  // In a context created after the flag was set, the name `gc` refers to that function.
   return runInNewContext("gc") as () => void;
 }

@@ -10,7 +10,7 @@ import type { AdapterTasks } from "./adapter-tasks.ts";
 
 export interface AdapterCacheOptions {
   readonly countMax: number;
-  /** Hex SHA-256 of the base model's weights; adapters trained over others are refused. */
+  /** Hex SHA-256 of the base model's weights; adapters trained on other weights are refused. */
   readonly weights?: string;
   /** Thread that can read adapters; if absent, the caller's thread reads them. */
   readonly thread?: AdapterThread;
@@ -30,9 +30,9 @@ interface Reading {
 export class AdapterCache {
   readonly #config: ModelConfig;
   readonly #options: AdapterCacheOptions;
-  /** By id, the least recently used first. */
+  /** Adapters by id, the least recently used first. */
   readonly #adapters = new Map<string, Kept>();
-  /** By id. */
+  /** Reads in progress by adapter id. */
   readonly #readings = new Map<string, Reading>();
   #readCount = 0;
 
@@ -44,8 +44,8 @@ export class AdapterCache {
   /**
    * Returns an adapter; reads it in the caller's thread if it is not in memory.
    *
-   * @throws ServiceError `conflict` if the adapter was trained over other weights, or the folder does not hold what
-   * was stored there
+   * @throws ServiceError `conflict` if the adapter was trained on other weights, or the folder does not hold what was
+   * stored there
    */
   load(reference: AdapterReference): LoadedAdapter {
     this.#requireBase(reference);
@@ -58,9 +58,9 @@ export class AdapterCache {
   /**
    * Reads an adapter in the thread.
    *
-   * @returns a promise that resolves when it is in memory, and rejects as {@link load} throws; null if it is in
-   * memory, or there is no thread
-   * @throws ServiceError `conflict` if the adapter was trained over other weights
+   * @returns a promise that resolves when the adapter is in memory, and rejects as {@link load} throws; null if the
+   * adapter is already in memory, or there is no thread
+   * @throws ServiceError `conflict` if the adapter was trained on other weights
    */
   prepare(reference: AdapterReference): Promise<void> | null {
     this.#requireBase(reference);
@@ -82,7 +82,7 @@ export class AdapterCache {
     this.#readings.delete(id);
   }
 
-  /** @param isWanted false if it was dropped meanwhile or requested with other contents */
+  /** @param isWanted false if the adapter was dropped meanwhile, or requested with other contents */
   async #readIn(thread: AdapterThread, reference: AdapterReference, isWanted: () => boolean): Promise<void> {
     const { id, hash } = reference;
     try {
@@ -110,7 +110,7 @@ export class AdapterCache {
 
   #named({ id, hash }: AdapterReference, feeds: AdapterFeeds): LoadedAdapter {
     this.#readCount += 1;
-    // Without a hash, a folder may no longer hold what was read from it before.
+    // Without a hash, the folder may have changed since an earlier read.
     return { id, revision: hash ?? `read ${this.#readCount}`, ...feeds };
   }
 
@@ -129,13 +129,13 @@ export class AdapterCache {
 
 /** Far longer than the largest adapter takes from a slow disk. */
 const readMs = 60_000;
-/** Limit for objects; matrices do not count. */
+/** Memory limit for objects; matrices do not count. */
 const memoryMebibytes = 512;
 
 export class AdapterThread {
   readonly #pool: WorkerPool<AdapterTasks, ModelConfig>;
 
-  /** Starts no thread yet. */
+  /** Creates the reader; starts no thread yet. */
   constructor(config: ModelConfig) {
     this.#pool = new WorkerPool({
       module: new URL("./adapter-tasks.js", import.meta.url),

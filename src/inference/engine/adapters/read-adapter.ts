@@ -1,5 +1,5 @@
-// Reads an adapter's folder into the inputs of serving graphs. Blocks while reading: a large one takes a few tenths of
-// a second.
+// Reads an adapter's folder into the inputs of serving graphs. Blocks while reading; a large adapter takes a few
+// tenths of a second.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { float32Tensor } from "../../../lib/graph/tensor.ts";
 import type { ModelConfig } from "../../architectures/config.ts";
@@ -11,7 +11,11 @@ import type { LoadedAdapter } from "../model-runner.ts";
 /** The parts of a loaded adapter that do not depend on its reader. */
 export type AdapterFeeds = Pick<LoadedAdapter, "rank" | "feeds">;
 
-/** @throws ServiceError `conflict` if the folder does not hold what was stored there, or cannot be read */
+/**
+ * Reads an adapter.
+ *
+ * @throws ServiceError `conflict` if the folder does not hold what was stored there, or cannot be read
+ */
 export function readAdapter(
   { folder, hash }: Pick<AdapterReference, "folder" | "hash">,
   config: ModelConfig,
@@ -25,7 +29,7 @@ export function readAdapter(
 }
 
 /**
- * Converts an adapter of a model to the inputs of its serving graphs; null gives inputs that add nothing to the base
+ * Converts a model's adapter to the inputs of its serving graphs; null gives inputs that add nothing to the base
  * model.
  */
 export function toAdapterFeeds(config: ModelConfig, adapter: LoraAdapter | null): AdapterFeeds {

@@ -1,30 +1,34 @@
-// State of one beam search: the live hypotheses (answers so far), the complete answers, and whether a live one can
-// still become better. Knows only tokens and log-probabilities: neither rows of scores nor where they are computed.
+// State of one beam search: the live hypotheses (answers so far), the complete answers, and whether a live hypothesis
+// can still beat them. This module knows only tokens and log-probabilities: neither logits nor where they are
+// computed.
 import type { FinishReason, GeneratedToken } from "../../../base/domain/generation.ts";
 
 export interface BeamOptions {
   readonly width: number;
-  /** Any number: 0 compares sums, 1 means; higher values favour longer answers. */
+  /**
+   * Exponent of the length by which a sum of log-probabilities is divided: 0 compares sums, 1 means; higher values
+   * favour longer answers.
+   */
   readonly lengthPenalty: number;
   readonly promptLength: number;
   readonly maxTokens: number;
-  /** Each of these completes an answer, as its last token. */
+  /** Tokens that complete an answer as its last token. */
   readonly stopTokenIds: ReadonlySet<number>;
 }
 
-/** An answer so far: a token after another hypothesis. */
+/** An answer so far: a token appended to another hypothesis. */
 export interface Hypothesis {
-  /** Null for the empty one. */
+  /** Hypothesis before the token; null for the empty hypothesis. */
   readonly before: Hypothesis | null;
   readonly token: GeneratedToken | null;
   readonly length: number;
-  /** The sum of its tokens' log-probabilities. */
+  /** Sum of its tokens' log-probabilities. */
   readonly logprob: number;
 }
 
 /** Possible next tokens of a hypothesis. */
 export interface Candidates {
-  /** Some of the most probable tokens, in order. */
+  /** Some of the most probable tokens, the most probable first. */
   readonly tokens: readonly GeneratedToken[];
   /** True if the hypothesis is already an answer, without a token that ends it. */
   readonly isComplete: boolean;
@@ -45,13 +49,13 @@ export interface BeamAnswer {
   readonly score: number;
 }
 
-/** Exceeds the rounding error of a score; bounds are widened by this fraction. */
+/** Fraction by which bounds are widened; it exceeds the rounding error of a score. */
 const slack = 1e-9;
 
 export class BeamSearch {
   readonly #options: BeamOptions;
   #live: readonly Hypothesis[] = [{ before: null, token: null, length: 0, logprob: 0 }];
-  /** At most `width`, the best first; of equals the one with the greater sum, then the one that was complete earlier. */
+  /** At most `width` answers, the best first. Equal scores are ordered by greater sum, then by earlier completion. */
   readonly #answers: BeamAnswer[] = [];
 
   constructor(options: BeamOptions) {
@@ -68,13 +72,13 @@ export class BeamSearch {
     return this.#answers;
   }
 
-  /** Number of a hypothesis's candidates that count: even if half of them end answers, one is left for each beam. */
+  /** Number of candidates that count for a hypothesis: even if half of them end answers, one is left for each beam. */
   get candidateCountMax(): number {
     return 2 * this.#options.width;
   }
 
   /**
-   * Advances by one token: tokens that end answers complete them, and the best `width` of the others live on.
+   * Advances by one token. Tokens that end answers complete them; the best `width` of the other hypotheses stay live.
    *
    * @param candidatesOf candidates of every live hypothesis
    * @returns the live hypotheses, in order
@@ -92,7 +96,8 @@ export class BeamSearch {
         else survivors.push({ parent, hypothesis });
       }
     }
-    // The sort is stable: of equals the more probable parent's come first, and of these the more probable token.
+    // The sort is stable: among equals, candidates of the more probable parent come first, and of one parent the more
+    // probable token.
     survivors.sort((one, other) => other.hypothesis.logprob - one.hypothesis.logprob);
     survivors.length = Math.min(width, survivors.length);
     if (survivors[0]?.hypothesis.length === maxTokens) {
@@ -113,14 +118,14 @@ export class BeamSearch {
     answers.length = Math.min(this.#options.width, answers.length);
   }
 
-  /** @param length of the answer, without the token that ends it */
+  /** @param length length of the answer, without the token that ends it */
   #score(logprob: number, length: number): number {
     return logprob / (this.#options.promptLength + length) ** this.#options.lengthPenalty;
   }
 
   /**
    * True if no extension of a live hypothesis can enter the best answers. Log-probabilities are at most 0, so a sum
-   * only falls. Divided by the largest divisor that can still occur, it bounds the scores of all extensions:
+   * only falls; divided by the largest divisor that can still occur, it bounds the scores of all extensions:
    * * the largest divisor is that of the longest answer or, for a negative penalty, of the shortest;
    * * all live hypotheses have the same length, so the bound of the most probable one holds for all.
    *
@@ -139,7 +144,7 @@ function isBetter(one: BeamAnswer, other: BeamAnswer): boolean {
   return one.hypothesis.logprob > other.hypothesis.logprob;
 }
 
-/** Returns the tokens from the first to the last. */
+/** Returns a hypothesis's tokens, the first one first. */
 export function tokensOf(hypothesis: Hypothesis): readonly GeneratedToken[] {
   const tokens: GeneratedToken[] = [];
   for (let at = hypothesis; at.before !== null && at.token !== null; at = at.before) tokens.push(at.token);

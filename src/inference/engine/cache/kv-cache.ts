@@ -1,23 +1,23 @@
 // The KV cache: all lanes, and the memory they may take. A step computes over a lane's whole capacity, so lanes grow
-// with their rows and shrink when mostly unused. Resizing copies ahead, for a few milliseconds per step, so that no
-// step waits for a large copy.
+// with their rows and shrink when mostly unused. Resizing spreads its copying over earlier steps, a few milliseconds
+// each, so that no step waits for a large copy.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { KvLane, roundUpPositions } from "./kv-lane.ts";
 import { positionBytes, SpareSlabs } from "./slab.ts";
 
-/** Short answers leave and enter a lane within a few steps. */
+/** Number of steps after which a mostly unused lane shrinks. Short answers leave and enter a lane within a few steps. */
 const shrinkAfterSteps = 64;
 
 /** Time limit for copying in one step while lanes are resized. */
 const copyMsPerStep = 6;
 
-/** Assumed copy speed before the first measurement; untouched memory is slow. */
+/** Assumed copy speed before the first measurement; writing to untouched memory is slow. */
 const firstBytesPerMs = 2e6;
 
 /**
- * If a layer's keys take at least this much, a slab reserves address space for all possible slots. Used space takes
- * memory in pages of 2 MB, so smaller slabs would take more pages than they use.
+ * Size of a layer's keys from which a slab reserves address space for all possible slots. Used space takes memory in
+ * pages of 2 MB, so smaller slabs would take more pages than they use.
  */
 const fullRoomBytes = 2 ** 20;
 
@@ -45,11 +45,11 @@ export interface KvCacheLimits {
   readonly slotCountMax: number;
 }
 
-/** Expected needs of a lane's rows beyond their present contents. */
+/** Expected needs of a lane's rows, beyond their present contents. */
 export interface LaneProspect {
   /** Positions that pending prompts will fill. */
   readonly positionCount: number;
-  /** Reserved maximum length of its longest row. */
+  /** Reserved maximum length of the lane's longest row. */
   readonly positionCountMax: number;
 }
 
@@ -57,7 +57,7 @@ export class KvCache {
   readonly #shape: ModelShape;
   readonly #limits: KvCacheLimits;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** Number of consecutive steps in which each lane needed few of its slots. */
+  /** Lanes, with the number of consecutive steps in which each needed few of its slots. */
   readonly #lanes = new Map<KvLane, number>();
   readonly #spares = new SpareSlabs(spareBytesMax);
   #bytesPerMs = firstBytesPerMs;
@@ -75,7 +75,7 @@ export class KvCache {
     return total;
   }
 
-  /** @param owner what computes the keys and values */
+  /** @param owner owner of the keys and values, such as a model */
   openLane(owner: string): KvLane {
     const lane = new KvLane(this.#shape, owner, this.#spares);
     this.#lanes.set(lane, 0);
@@ -87,16 +87,16 @@ export class KvCache {
     this.#lanes.delete(lane);
   }
 
-  /** Evicts spare slabs down to this size. */
+  /** Evicts spare slabs until the rest take at most this size. */
   limitSpares(bytesMax: number): void {
     this.#spares.limit(bytesMax);
   }
 
   /**
-   * Makes room in a lane for `slotCount` slots of `positionCount` positions each, without delay. Never fails: the
-   * scheduler reserves a request's whole need before it starts.
+   * Makes room in a lane for `slotCount` slots of `positionCount` positions each, immediately. Never fails, because
+   * the scheduler reserves a request's whole need before the request starts.
    *
-   * @param positionCountMax reserved maximum length of its longest row
+   * @param positionCountMax reserved maximum length of the lane's longest row
    */
   ensure(lane: KvLane, slotCount: number, positionCount: number, positionCountMax: number): void {
     const slots = Math.max(slotCount, lane.usedCount);
@@ -127,11 +127,11 @@ export class KvCache {
     const startMs = this.#clock.monotonicMs();
     const copiedBytes = lane.resize(isOver);
     const ms = this.#clock.monotonicMs() - startMs;
-    // Short times measure poorly.
+    // Short times are too imprecise to measure.
     if (ms >= copyMsPerStep / 2) this.#bytesPerMs = (this.#bytesPerMs + copiedBytes / ms) / 2;
   }
 
-  /** Starts resizing a lane that will soon be full, or that has needed little of its room. */
+  /** Starts resizing a lane that will soon be full, or that has used little of its room. */
   #startResizing(lane: KvLane, { positionCount, positionCountMax }: LaneProspect): void {
     if (lane.slotRoom === 0) return;
     const needed = Math.max(1, positionCount, ...lane.lengths);
@@ -148,7 +148,7 @@ export class KvCache {
     lane.startResizing(this.#slotRoom(slots, capacity), capacity);
   }
 
-  /** Number of steps that copying the whole lane may take, doubled as a margin. */
+  /** Returns the number of steps that copying the whole lane may take, doubled as a margin. */
   #copyStepCount(lane: KvLane): number {
     const bytesPerStep = this.#bytesPerMs * copyMsPerStep;
     const addedBytes = lane.usedCount * positionBytes(this.#shape);
@@ -171,7 +171,10 @@ export class KvCache {
     return this.bytes + more * positionBytes(this.#shape) <= this.#limits.bytesMax;
   }
 
-  /** Rows of a burst may come one at a time, and each change of the room copies all rows before them. */
+  /**
+   * Returns the number of slots to make room for: more than needed, because the rows of a burst may come one at a
+   * time, and each change of the room copies all earlier rows.
+   */
   #slotRoom(slots: number, capacity: number): number {
     const { kvHeadCount, headSize } = this.#shape;
     const { bytesMax, slotCountMax } = this.#limits;
@@ -182,7 +185,7 @@ export class KvCache {
     return Math.max(slots, Math.min(wanted, slotCountMax, affordable));
   }
 
-  /** Shrinks every lane to the contents of its rows; then the reservations bound the memory in use. */
+  /** Shrinks every lane to the contents of its rows; the memory in use is then within the reservations. */
   #shrinkAll(): void {
     for (const lane of this.#lanes.keys()) {
       lane.stopResizing();
@@ -194,7 +197,10 @@ export class KvCache {
   }
 }
 
-/** A quarter more than needed: growing copies a row's contents, and unused room costs compute in every step. */
+/**
+ * Returns a capacity a quarter above the need. Growing copies a row's contents, but unused room costs compute in every
+ * step.
+ */
 export function grownCapacity(needed: number, positionCountMax: number): number {
   return Math.max(
     roundUpPositions(needed),

@@ -1,11 +1,11 @@
 // A lane: keys and values of rows that are computed together. Used slots come first, so a batch is a contiguous view
-// that a graph takes without a copy. Knows neither the use of a slot, nor its adapter, nor the total memory, which the
-// cache manages.
+// that a graph takes without a copy. A lane does not know the use or adapter of a slot, nor the total memory, which
+// the cache manages.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { copyRun, positionBytes, Slab, type SpareSlabs } from "./slab.ts";
 
-/** Capacities are multiples of this, so that sums over a row are grouped alike at every capacity. */
+/** Granularity of capacities. Sums over a row are thereby grouped alike at every capacity. */
 export const positionGranule = 64;
 
 export function roundUpPositions(count: number): number {
@@ -16,7 +16,7 @@ export function roundUpPositions(count: number): number {
 export interface NewEntries {
   readonly keys: Float32Array;
   readonly values: Float32Array;
-  /** Positions per row in these arrays, padding included. */
+  /** Positions per row in these arrays, including padding. */
   readonly positionCount: number;
 }
 
@@ -27,7 +27,7 @@ export interface EntryRange {
   readonly count: number;
 }
 
-/** Positions [position, position + count) of a slot, stored in a block from `offset` on. */
+/** Positions [position, position + count) of a slot, stored in a block starting at `offset`. */
 export interface BlockRange {
   readonly position: number;
   readonly offset: number;
@@ -35,15 +35,15 @@ export interface BlockRange {
 }
 
 /**
- * The slab that replaces a lane's slab, filled in passes while rows continue; a pass copies what was added since the
- * one before. Each pass copies all slots of one part after the other: most of the time goes to touching new memory in
- * large pages, and so only one page is new at a time.
+ * The slab that replaces a lane's slab, filled in passes while rows continue; each pass copies what was added since
+ * the previous one. A pass copies all slots of one part before the next part, because most of the time is spent on
+ * touching new memory in large pages, and this order touches one new page at a time.
  */
 interface Resizing {
   readonly slab: Slab;
-  /** Positions of each slot that all parts have. */
+  /** Number of positions of each slot that are copied in all parts. */
   readonly copiedCounts: number[];
-  /** Positions that all parts have after this pass. */
+  /** Number of positions of each slot that are copied in all parts after this pass. */
   readonly passCounts: number[];
   /** Next part and slot to copy; null between passes. */
   cursor: { part: number; slot: number } | null;
@@ -52,7 +52,7 @@ interface Resizing {
 /** A slot is a number below `usedCount`; its holder is told when it moves. */
 export class KvLane {
   readonly shape: ModelShape;
-  /** Filled positions, by slot. */
+  /** Number of filled positions, by slot. */
   readonly lengths: number[] = [];
   readonly #owner: string;
   readonly #spares: SpareSlabs | null;
@@ -60,7 +60,7 @@ export class KvLane {
   #resizing: Resizing | null = null;
 
   /**
-   * @param owner what computes these keys and values
+   * @param owner owner of these keys and values
    * @param spares pool that slabs are taken from and returned to; if absent, each slab is new
    */
   constructor(shape: ModelShape, owner = "", spares: SpareSlabs | null = null) {
@@ -74,17 +74,17 @@ export class KvLane {
     return this.lengths.length;
   }
 
-  /** Positions that a slot has room for. */
+  /** Number of positions that a slot has room for. */
   get capacity(): number {
     return this.#slab.capacity;
   }
 
-  /** Slots that were ever written, also for an earlier lane: written slots take memory. */
+  /** Number of slots that were ever written, including writes for an earlier lane, because written slots take memory. */
   get slotCapacity(): number {
     return this.#slab.writtenSlotCount;
   }
 
-  /** Maximum slots without another slab. */
+  /** Maximum number of slots without another slab. */
   get slotRoom(): number {
     return this.#slab.slotRoom;
   }
@@ -93,17 +93,17 @@ export class KvLane {
     return this.#resizing !== null;
   }
 
-  /** Capacity that the lane is being resized to; null if it is not. */
+  /** Capacity that the lane is being resized to; null if it is not being resized. */
   get comingCapacity(): number | null {
     return this.#resizing?.slab.capacity ?? null;
   }
 
-  /** Size of all positions that its slots hold. */
+  /** Size in bytes of all filled positions. */
   get heldBytes(): number {
     return this.lengths.reduce((sum, length) => sum + length, 0) * positionBytes(this.shape);
   }
 
-  /** Size of everything that may have been written, including the slab that is being filled. */
+  /** Size in bytes of everything that may have been written, including the slab that is being filled. */
   get bytes(): number {
     return this.#slab.writtenBytes + (this.#resizing?.slab.writtenBytes ?? 0);
   }
@@ -118,7 +118,7 @@ export class KvLane {
     return this.#view(this.#slab.values[layer], slot, slotCount);
   }
 
-  /** Takes the next slot, empty; there must be room for it. */
+  /** Takes the next slot, which is empty; there must be room for it. */
   takeSlot(): number {
     assert(this.usedCount < this.slotRoom, "a slot is taken only where there is room");
     this.#resizing?.copiedCounts.push(0);
@@ -130,7 +130,7 @@ export class KvLane {
     return slot;
   }
 
-  /** Gives the last slot back. */
+  /** Releases the last slot. */
   dropLastSlot(): void {
     assert(this.usedCount > 0, "only a used slot is dropped");
     this.#resizing?.copiedCounts.pop();
@@ -139,9 +139,9 @@ export class KvLane {
   }
 
   /**
-   * Copies the contents of one slot over another, of this lane or of `target`.
+   * Copies the contents of one slot over another slot, of this lane or of `target`.
    *
-   * @param start position up to which both already hold the same
+   * @param start number of first positions that both slots already share
    */
   copySlot(from: number, to: number, start = 0, target: KvLane = this): void {
     if (target === this && from === to) return;
@@ -175,7 +175,7 @@ export class KvLane {
   }
 
   /**
-   * Writes a range of new entries after the slot's contents. The length is unchanged until {@link KvLane.advance},
+   * Writes a range of new entries after the slot's contents. Leaves the length unchanged until {@link KvLane.advance},
    * because layers are written one after another.
    */
   write(layer: number, slot: number, { row, start, count }: EntryRange, entries: NewEntries): void {
@@ -209,8 +209,8 @@ export class KvLane {
   }
 
   /**
-   * Copies positions from a block that {@link KvLane.copyToBlock} wrote; the length is unchanged, as in {@link
-   * KvLane.write}.
+   * Copies positions from a block that {@link KvLane.copyToBlock} wrote. Leaves the length unchanged, as {@link
+   * KvLane.write} does.
    */
   copyFromBlock(slot: number, { position, offset, count }: BlockRange, block: Float32Array): void {
     assert(position + count <= this.capacity, "keys and values of a block fit the slot");
@@ -225,7 +225,7 @@ export class KvLane {
     );
   }
 
-  /** Visits each head of each layer, with its offsets in the slab for the slot and in a block. */
+  /** Visits each head of each layer, with its offsets in the slot's slab and in a block. */
   #eachRun(
     slot: number,
     block: Float32Array,
@@ -244,7 +244,10 @@ export class KvLane {
     }
   }
 
-  /** Adds `count` positions to the slot's length, which every layer now holds; a negative count removes the last ones. */
+  /**
+   * Adds `count` positions, which every layer now holds, to the slot's length; a negative count removes the last
+   * positions.
+   */
   advance(slot: number, count: number): void {
     this.lengths[slot] += count;
     this.#forgetCopied(slot, this.lengths[slot]);
@@ -252,9 +255,9 @@ export class KvLane {
 
   /**
    * Resizes the lane immediately, keeping the contents of used slots. Takes as long as copying them, unless only the
-   * slots change and have room; see {@link KvLane.startResizing}.
+   * number of slots changes and the slab has room; see {@link KvLane.startResizing}.
    *
-   * @param slotRoom slots that may be added without another copy
+   * @param slotRoom number of slots that fit without another copy
    */
   reshape(slotRoom: number, capacity: number): void {
     assert(slotRoom >= this.usedCount, "a slab keeps its used slots");
@@ -265,7 +268,7 @@ export class KvLane {
     this.resize(() => false);
   }
 
-  /** Creates the slab of the new size; {@link KvLane.resize} fills it while the old one stays in use. */
+  /** Creates the slab of the new size; {@link KvLane.resize} fills it while the old slab stays in use. */
   startResizing(slotRoom: number, capacity: number): void {
     assert(this.#resizing === null, "a lane is resized once at a time");
     assert(slotRoom >= this.usedCount, "a slab keeps its used slots");
@@ -281,7 +284,7 @@ export class KvLane {
     this.#resizing = null;
   }
 
-  /** Gives its memory to others; the lane must be empty. */
+  /** Releases the lane's memory; the lane must be empty. */
   close(): void {
     assert(this.usedCount === 0, "only an empty lane is closed");
     this.stopResizing();
@@ -290,10 +293,10 @@ export class KvLane {
   }
 
   /**
-   * Continues copying into the new slab, and puts it in place when nothing is missing. If a slot has outgrown it
-   * meanwhile, the lane stays unchanged.
+   * Continues copying into the new slab, and replaces the old slab once nothing is missing. If a slot has outgrown the
+   * new slab meanwhile, the lane stays unchanged.
    *
-   * @param isOver called after each piece
+   * @param isOver called after each piece; true ends the copying for now
    * @returns copied bytes
    */
   resize(isOver: () => boolean): number {
@@ -331,7 +334,7 @@ export class KvLane {
     return copiedBytes;
   }
 
-  /** Marks the copy of a slot as stale from a position on. */
+  /** Marks the copy of a slot as stale, starting at a position. */
   #forgetCopied(slot: number, position: number): void {
     if (this.#resizing === null) return;
     const { copiedCounts, passCounts } = this.#resizing;

@@ -1,8 +1,9 @@
-// Memory for the keys and values of some slots at one capacity: for each layer [slot, kv head, capacity, head size],
-// so that consecutive slots are a view that a graph takes without a copy. Does not know how much of a slot is filled.
+// Memory for the keys and values of some slots at one capacity. Each layer is [slot, kv head, capacity, head size], so
+// that consecutive slots are a view that a graph takes without a copy. A slab does not know how much of a slot is
+// filled.
 import type { ModelShape } from "../model-shape.ts";
 
-/** Returns the bytes that the keys and values of one position of one slot take, over all layers. */
+/** Returns the bytes of the keys and values of one position of one slot, over all layers. */
 export function positionBytes(shape: Pick<ModelShape, "layerCount" | "kvHeadCount" | "headSize">): number {
   return shape.layerCount * 2 * shape.kvHeadCount * shape.headSize * Float32Array.BYTES_PER_ELEMENT;
 }
@@ -15,13 +16,13 @@ export interface SlotRange {
 }
 
 export class Slab {
-  /** Slots that there is room for. A slot's room takes physical memory only once it is written. */
+  /** Number of slots that fit. A slot's room takes physical memory only once it is written. */
   readonly slotRoom: number;
-  /** Positions that a slot has room for. */
+  /** Number of positions that a slot has room for. */
   readonly capacity: number;
-  /** Number of first slots that contain all written ones; their room takes memory. */
+  /** Number of first slots that include all written slots; their room takes memory. */
   writtenSlotCount = 0;
-  /** By layer. */
+  /** Keys of each layer. */
   readonly keys: readonly Float32Array[];
   readonly values: readonly Float32Array[];
   readonly #shape: ModelShape;
@@ -32,8 +33,8 @@ export class Slab {
     this.slotRoom = slotRoom;
     this.capacity = capacity;
     const size = slotRoom * kvHeadCount * capacity * headSize;
-    // One allocation for all layers: the C library maps large ones afresh, but clears smaller ones that it reuses,
-    // which would write into all of the room.
+    // One allocation for all layers: the C library maps large allocations afresh, but clears smaller ones that it
+    // reuses, which would write to all of the room.
     const sizeBytes = size * Float32Array.BYTES_PER_ELEMENT;
     const memory = new ArrayBuffer(2 * layerCount * sizeBytes);
     const part = (index: number): Float32Array => new Float32Array(memory, index * sizeBytes, size);
@@ -41,7 +42,7 @@ export class Slab {
     this.values = Array.from({ length: layerCount }, (_, layer) => part(2 * layer + 1));
   }
 
-  /** Offset of a slot's head in the keys, or the values, of a layer. */
+  /** Returns the offset of a slot's head in a layer's keys or values. */
   start(slot: number, head: number): number {
     const { kvHeadCount, headSize } = this.#shape;
     return (slot * kvHeadCount + head) * this.capacity * headSize;
@@ -57,12 +58,12 @@ export class Slab {
     for (const part of [...this.keys, ...this.values]) part.fill(0, 0, size);
   }
 
-  /** Number of parts: the keys of each layer and its values. */
+  /** Number of parts: each layer has one for its keys and one for its values. */
   get partCount(): number {
     return 2 * this.#shape.layerCount;
   }
 
-  /** Copies positions to the same slot, or the given one, of another slab or of this one. */
+  /** Copies positions to the same slot, or to the given slot, of another slab or this one. */
   copyTo(target: Slab, range: SlotRange, targetSlot = range.slot): void {
     for (let part = 0; part < this.partCount; part++) this.copyPartTo(target, part, range, targetSlot);
   }
@@ -100,18 +101,18 @@ export function copyRun(
   for (let index = 0; index < size; index++) target[to + index] = source[from + index];
 }
 
-// Slabs kept from earlier lanes for later ones: touching new memory costs more than all copying into it, and bursts of
-// requests follow each other. The newest are kept.
+// Slabs of earlier lanes, kept for later lanes, the newest first: touching new memory costs more than all copying into
+// it, and bursts of requests follow each other.
 
 interface Spare {
   readonly slab: Slab;
-  /** Owner of the numbers in it. */
+  /** Owner of the numbers in the slab. */
   readonly owner: string;
 }
 
 export class SpareSlabs {
   readonly #bytesMax: number;
-  /** The newest last. */
+  /** Spare slabs, the newest last. */
   #spares: Spare[] = [];
 
   constructor(bytesMax: number) {
@@ -123,7 +124,7 @@ export class SpareSlabs {
     return this.#spares.reduce((sum, { slab }) => sum + slab.writtenBytes, 0);
   }
 
-  /** Keeps a slab that its owner no longer uses. */
+  /** Stores a slab that its owner no longer uses. */
   give(slab: Slab, owner: string): void {
     if (slab.writtenSlotCount === 0) return;
     this.#spares.push({ slab, owner });
@@ -152,7 +153,7 @@ export class SpareSlabs {
     return rooms.length === 0 ? null : Math.min(...rooms);
   }
 
-  /** Drops the oldest until the rest fit this size. */
+  /** Drops the oldest slabs until the rest fit this size. */
   limit(bytesMax: number): void {
     while (this.#spares.length > 0 && this.bytes > bytesMax) this.#spares.shift();
   }

@@ -1,5 +1,5 @@
 // Measures the distance between two forms of a model's weights on given tokens: computes the same windows with both
-// and compares the probabilities. Knows token ids, not texts.
+// forms and compares the probabilities. This module works with token ids, not with texts.
 import type { ModelConfig } from "../../architectures/config.ts";
 import type { ModelWeights } from "../../architectures/weights.ts";
 import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
@@ -9,21 +9,24 @@ import type { ModelRunner } from "../model-runner.ts";
 export interface ModelComparison {
   /** Number of predicted tokens. */
   readonly tokenCount: number;
-  /** exp of the mean of −log p of each token. */
+  /** Perplexity under each form: exp of the mean of −log p over the tokens. */
   readonly perplexity: { readonly reference: number; readonly other: number };
-  /** Kullback–Leibler divergence of the other's distribution from the reference's, in nats a token. */
+  /** Kullback–Leibler divergence of the other form's distribution from the reference's, in nats per token. */
   readonly divergence: { readonly mean: number; readonly max: number };
-  /** Share of positions at which both predict the same most probable token. */
+  /** Share of positions at which both forms predict the same most probable token. */
   readonly sameGreedyShare: number;
 }
 
-/** Tokens of a window, each predicted from those before it. More gain little, and take memory for their scores. */
+/**
+ * Number of tokens in a window, each predicted from the preceding ones. Longer windows gain little, and take memory
+ * for their logits.
+ */
 export const windowTokens = 256;
 
 /**
  * Compares two forms of one model's weights.
  *
- * @param tokenIds split into windows of {@link windowTokens}, each computed without the ones before
+ * @param tokenIds split into windows of {@link windowTokens}, each computed without the preceding windows
  */
 export async function compareModels(
   config: ModelConfig,
@@ -81,11 +84,11 @@ function summary(distances: readonly RowDistance[]): ModelComparison {
 }
 
 interface RowDistance {
-  /** Natural-log probabilities of the actual token, under either row. */
+  /** Natural-log probabilities of the actual token under both rows. */
   readonly logprobs: readonly [number, number];
-  /** Kullback–Leibler divergence of the second's distribution from the first's, in nats. */
+  /** Kullback–Leibler divergence of the second row's distribution from the first's, in nats. */
   readonly divergence: number;
-  /** True if the most probable token is the same. */
+  /** True if both rows have the same most probable token. */
   readonly isSameGreedy: boolean;
 }
 
@@ -99,13 +102,13 @@ export function distance(reference: Float32Array, other: Float32Array, token: nu
   }
   return {
     logprobs: [reference[token] - first.logSum, other[token] - second.logSum],
-    // If both are equal, rounding can make it negative.
+    // Clamped: rounding can make the divergence of equal distributions negative.
     divergence: Math.max(0, divergence),
     isSameGreedy: first.greatest === second.greatest,
   };
 }
 
-/** Returns the logarithm of the sum of exponentials, and the index of the greatest score. */
+/** Returns the logarithm of the sum of exponentials, and the index of the greatest logit. */
 function normalizerOf(scores: Float32Array): { readonly logSum: number; readonly greatest: number } {
   let greatest = 0;
   for (let index = 1; index < scores.length; index++) if (scores[index] > scores[greatest]) greatest = index;

@@ -1,4 +1,4 @@
-// Thread that checks constraints next to a serving engine: reads them as the engine does, and finds the tokens of a
+// Thread that checks constraints next to a serving engine: parses them as the engine does, and finds the tokens of a
 // model's vocabulary that may come next.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
@@ -17,24 +17,24 @@ export interface CheckThreadData {
 export interface CheckTasks {
   readonly check: {
     readonly task: {
-      /** Base model whose tokens the answer consists of. */
+      /** Base model whose vocabulary is used. */
       readonly base: string;
       readonly vocabulary: TokenVocabulary;
       readonly constraint: Constraint;
-      /** As JSON. */
+      /** Instances as JSON texts. */
       readonly instances: readonly string[];
     };
     readonly result: ConstraintCheck;
   };
 }
 
-/** Number of vocabularies kept ready; a large one takes about 60 MB. */
+/** Number of vocabularies kept in memory; a large one takes about 60 MB. */
 const readyVocabularyCount = 2;
 
 export function openTasks({ limits }: CheckThreadData): TaskHandlers<CheckTasks> {
-  // Before the first check, whose time is measured.
+  // Runs before the first check, because the time of checks is measured.
   constraintBase();
-  /** The most recently used last. */
+  /** Vocabularies in use, the most recently used last. */
   const tries = new Map<string, TokenTrie>();
   const trieOf = (base: string, vocabulary: TokenVocabulary): TokenTrie => {
     const trie = tries.get(base) ?? buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });

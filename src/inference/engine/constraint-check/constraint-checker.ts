@@ -1,5 +1,5 @@
-// Checks constraints for their authors, in a separate thread: neither the server's event loop nor an engine waits for
-// a check.
+// Checks constraints for their authors in a separate thread, so that neither the server's event loop nor an engine
+// waits for a check.
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -12,7 +12,7 @@ export interface ConstraintChecker extends Service {
   /**
    * Runs `checkConstraint` of grammar/.
    *
-   * @param base the base model whose tokens the answer consists of; its vocabulary must be the same each time
+   * @param base the base model whose vocabulary is used; the vocabulary must be the same each time
    * @throws ServiceError `too_large` if the check exceeds its time limit; errors of the worker pool
    */
   check(

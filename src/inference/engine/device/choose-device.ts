@@ -1,13 +1,16 @@
-// Chooses the compute device: the one that the operator asked for if it is usable, else the processor, with a reason.
+// Chooses the compute device: the configured device if it is usable, else the CPU, with a reason.
 import type { Device, DeviceChoice } from "../../../base/domain/model.ts";
 import { inDeviceProcess } from "./device-process.ts";
 
-/** A driver compiles kernels that are new to it, which may take long, and a broken one may hang. */
+/**
+ * Time limit of a trial. A driver compiles kernels that are new to it, which may take long, and a broken driver may
+ * hang.
+ */
 const trialMs = 120_000;
 const memoryMebibytes = 1024;
 
 /**
- * Tries the device in a separate process; the processor is not tried.
+ * Tries the configured device in a separate process; the CPU needs no trial.
  *
  * @param modelFolder small model for the trial
  */
@@ -20,9 +23,9 @@ export async function chooseDevice(wanted: Device, modelFolder: string): Promise
 }
 
 /**
- * Computes on a device in a separate process: missing or crashing native code is also a result.
+ * Computes on a device in a separate process, so that missing or crashing native code counts as a result.
  *
- * @returns reason why it is unusable, for people; null if it is usable
+ * @returns reason why the device is unusable, for people; null if it is usable
  */
 export async function tryDevice(device: Device, modelFolder: string): Promise<string | null> {
   try {

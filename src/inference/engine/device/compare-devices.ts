@@ -1,5 +1,4 @@
-// Checks that a device computes the same as the processor: the scores of prompts and of tokens after them, with a
-// small model.
+// Checks that a device computes the same logits as the CPU, for prompts and for tokens after them, with a small model.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
@@ -8,17 +7,18 @@ import { canComputeOn } from "../../onnx/devices.ts";
 import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 
-/** Prompt lengths, one short and one long, because a device has different kernels for them. */
+/** Prompt lengths, one short and one long, because devices have different kernels for them. */
 const promptLengths = [5, 150];
 /** Length of a later part of the longer prompt. */
 const laterLength = 70;
-/** Tolerance as a share of the greatest score. Float32 summed in another order differs by about 1e-5. */
+/** Tolerance as a share of the greatest logit. Float32 sums in another order differ by about 1e-5. */
 const toleranceShare = 1e-3;
 
 /**
- * Returns null if the device may be used, else the reason for people.
+ * Checks a device.
  *
  * @param modelFolder a model that uses the runtime's usual kernels, small enough to be computed at each start
+ * @returns null if the device may be used, else the reason for people
  */
 export async function deviceFault(modelFolder: string, device: Device): Promise<string | null> {
   if (!canComputeOn(device)) return `the runtime of this platform does not support ${device}`;
@@ -31,7 +31,7 @@ export async function deviceFault(modelFolder: string, device: Device): Promise<
   }
 }
 
-/** Describes the difference for people; null if the scores match the processor's. */
+/** Describes the difference for people; null if the logits match the CPU's. */
 export function differenceOf(actual: Float32Array, expected: Float32Array): string | null {
   const greatest = greatestOf(expected.map(Math.abs));
   const difference = greatestOf(actual.map((score, index) => Math.abs(score - expected[index])));
@@ -40,7 +40,7 @@ export function differenceOf(actual: Float32Array, expected: Float32Array): stri
   return `its scores differ from the processor's by ${difference.toPrecision(2)} of ${greatest.toPrecision(3)}`;
 }
 
-/** Returns the scores of every token of two prompts, of a later part of one, and of a token after each. */
+/** Returns the logits of every token of two prompts, of a later part of one prompt, and of one token after each. */
 async function scoresOn(modelFolder: string, device: Device): Promise<Float32Array> {
   const config = readModelConfig(modelFolder);
   const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
@@ -75,7 +75,7 @@ function greatestOf(values: Float32Array): number {
   return values.reduce((one, other) => Math.max(one, other), 0);
 }
 
-/** Returns the runtime's message without the source locations, which follow it. */
+/** Returns the runtime's message without the source locations that follow it. */
 function reasonOf(error: ServiceError): string {
   const text = error.cause instanceof Error ? error.cause.message : error.message;
   return text

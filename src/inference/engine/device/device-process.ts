@@ -1,10 +1,10 @@
-// Runs one task in a separate process that may load native code and drivers: a crash there harms no engine and no
-// server.
+// Runs one task in a separate process that may load native code and drivers, so that a crash there harms no engine and
+// no server.
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
 import type { DeviceTasks } from "./device-tasks.ts";
 
 /**
- * Runs the task, and ends the process.
+ * Runs the task, then ends the process.
  *
  * @throws ServiceError errors of the task, and as `WorkerPool.run` if the process does not answer
  */

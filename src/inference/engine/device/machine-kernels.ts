@@ -1,16 +1,16 @@
-// The kernels that this machine may use, for processes that load no native code.
+// Returns the kernels that this machine may use, for processes that load no native code.
 import type { KernelMeasurement } from "../../../base/domain/kernels/integer-kernels.ts";
 import { readSavedKernels } from "../../onnx/saved-kernels.ts";
 import { inDeviceProcess } from "./device-process.ts";
 
-/** A measurement takes less than a second; loading native code from a slow disk takes longer. */
+/** Time limit. A measurement takes less than a second, but loading native code from a slow disk takes longer. */
 const measureMs = 60_000;
 const memoryMebibytes = 512;
 
 /**
- * Returns a saved measurement, or measures in a separate process as `integerKernels` of onnx/.
+ * Returns a saved measurement; if there is none, measures in a separate process as `integerKernels` of onnx/ does.
  *
- * @param cacheFolder folder of the saved measurement; null saves nothing
+ * @param cacheFolder folder of the saved measurement; if null, nothing is saved
  * @throws ServiceError the error of that process
  */
 export async function machineKernels(cacheFolder: string | null): Promise<KernelMeasurement> {

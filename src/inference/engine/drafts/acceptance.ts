@@ -1,5 +1,5 @@
-// Estimates how often guesses for a choice are right, by match length. Every token of the answer judges the guess
-// before it, whether it was drafted or not, so no trial drafts are needed.
+// Estimates how often guesses for a choice are right, by match length. Each token of the answer shows whether the
+// guess before it was right, drafted or not, so no trial drafts are needed.
 
 /** Classes of match lengths, each with its prior acceptance rate. */
 const classes = [
@@ -11,9 +11,12 @@ const classes = [
   { from: 16, prior: 0.9 },
 ] as const;
 
-/** The prior weighs as much as this many compared guesses. */
+/** Weight of the prior, as a number of compared guesses. */
 const priorWeight = 4;
-/** Decay of earlier observations with each guess of the class: some places of an answer are copies, others not. */
+/**
+ * Factor by which each guess of a class decays earlier observations of the class, because some places of an answer are
+ * copies and others are not.
+ */
 const decay = 0.97;
 
 export class Acceptance {
@@ -26,7 +29,7 @@ export class Acceptance {
     this.#all[place] = this.#all[place] * decay + 1;
   }
 
-  /** Returns the expected number of tokens of a step by draft length: 1 for no drafts, and so on up to `draftsMax`. */
+  /** Returns the expected number of tokens of a step for each draft length from 0 (one token) to `draftsMax`. */
   expectedTokens(matchLength: number, draftsMax: number): readonly number[] {
     const expected = [1];
     let chance = matchLength === 0 ? 0 : 1;

@@ -4,11 +4,16 @@ import type { KvLane } from "../cache/kv-lane.ts";
 
 export interface DraftLayout {
   readonly feeds: Readonly<Record<string, Tensor>>;
-  /** Positions of each row, repeated tokens included. */
+  /** Number of positions of each row, including repeated tokens. */
   readonly positionCount: number;
 }
 
-/** @param tokenIds for each of the first slots, to follow the slot's contents; a shorter row repeats its last token */
+/**
+ * Lays out tokens.
+ *
+ * @param tokenIds for each of the first slots, the tokens that follow the slot's contents; a shorter row repeats its
+ * last token
+ */
 export function layOutDrafts(lane: KvLane, tokenIds: readonly (readonly number[])[]): DraftLayout {
   const { kvHeadCount } = lane.shape;
   const positionCount = Math.max(...tokenIds.map(({ length }) => length));

@@ -1,5 +1,5 @@
-// Chooses the draft tokens of a step: for each row its lookup's guess, as long as the acceptance rate and the cost of
-// steps make it pay. Drafts change only the speed of an answer, never its tokens.
+// Chooses the draft tokens of a step: for each row, the guess of its prompt lookup, if the acceptance rate outweighs
+// the cost. Drafts change only the speed of an answer, never its tokens.
 import type { Sequence } from "../loop/sequence.ts";
 import { Acceptance } from "./acceptance.ts";
 import type { Drafter } from "./drafter.ts";
@@ -65,40 +65,41 @@ export class PromptDrafter implements Drafter {
   }
 }
 
-/** Returns how many tokens may follow the next one. */
+/** Returns the maximum number of tokens that may follow the next one. */
 function furtherTokensMax({ answerTokenIds, running }: Sequence): number {
   return running.request.stopping.maxTokens - answerTokenIds.length - 1;
 }
 
-// Measured cost of a step with drafts relative to one without, which grows with each further row. Steps are compared
-// with those shortly before, because contexts grow and a machine's load changes.
+// Measured cost of a step with drafts relative to a step without; it grows with each additional row. Steps are
+// compared with recent ones, because contexts grow and a machine's load changes.
 
-/** Before the first measurement: share of a step's time that a further row adds. */
+/** Share of a step's time that an additional row takes, until it is measured. */
 const defaultRowCost = 0.1;
-/** Bounds of a measured cost: a row costs something, and no more than a separate step. */
+/** Bounds of a measured cost: an additional row costs something, but no more than a separate step. */
 const rowCostLimits = { min: 0.01, max: 1 } as const;
 /** Weight of a new measurement. */
 const newWeight = 1 / 16;
-/** A disturbed step without drafts counts as at most this many times the steps before. */
+/** Maximum time of a disturbed step without drafts, as a multiple of the preceding steps' time. */
 const longestFactor = 3;
 /**
- * Decay of the estimate with each step without drafts: a wrong high estimate would otherwise prevent new measurements.
+ * Decay of the estimate with each step without drafts. Without it, an estimate that is too high would prevent new
+ * measurements.
  */
 const decay = 1 / 512;
 
 export class StepCosts {
-  /** Times of steps without drafts, by their rows. */
+  /** Times of steps without drafts, by their number of rows. */
   readonly #plainMs: number[] = [];
   #rowCost = defaultRowCost;
 
-  /** @param ms of a step of so many rows, one for each sequence */
+  /** @param ms time of a step with `rowCount` rows, one for each sequence */
   notePlain(rowCount: number, ms: number): void {
     const before = this.#plainMs[rowCount] ?? ms;
     this.#plainMs[rowCount] = before + newWeight * (Math.min(ms, longestFactor * before) - before);
     this.#rowCost += decay * (defaultRowCost - this.#rowCost);
   }
 
-  /** @param ms of a step that computed `furtherCount` rows more than one for each of the sequences */
+  /** @param ms time of a step that computed one row for each sequence and `furtherCount` additional rows */
   noteDrafted(sequenceCount: number, furtherCount: number, ms: number): void {
     const plainMs = this.#plainMs[sequenceCount];
     if (plainMs === undefined) return;
@@ -107,7 +108,7 @@ export class StepCosts {
     this.#rowCost += newWeight * (cost - this.#rowCost);
   }
 
-  /** Returns the time of a step with so many further rows, relative to one without. */
+  /** Returns the time of a step with `furtherCount` additional rows, relative to a step without. */
   relative(furtherCount: number): number {
     return 1 + this.#rowCost * furtherCount;
   }

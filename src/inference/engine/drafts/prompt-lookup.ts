@@ -1,28 +1,31 @@
-// Prompt lookup decoding (Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding): guesses the next tokens
-// of a choice from what followed its latest tokens earlier in the prompt or answer. Tables keep the last position of
-// runs of a few lengths. Their entries overwrite each other, so memory is bounded and lookup time does not grow with
+// Prompt lookup decoding (Saxena 2023, https://github.com/apoorvumang/prompt-lookup-decoding): guesses a choice's next
+// tokens from the tokens that followed the same run earlier in the prompt or answer. Tables hold the last position of
+// runs of a few lengths. Table entries overwrite each other, so memory is bounded and lookup time does not grow with
 // the text.
 import type { TokenHistory } from "../logits/draw-input.ts";
 
 /** Lengths of the runs that are looked up, the longest first. */
 const runLengths = [8, 4, 2] as const;
-/** A longer match is no better evidence. */
+/** Maximum match length that is counted; longer matches are no better evidence. */
 const matchLengthMax = 32;
-/** Table entries per token, enough that entries of a short text rarely overwrite each other. */
+/** Table entries per token; enough that a short text's entries rarely overwrite each other. */
 const entriesPerToken = 8;
 const tableSizes = { min: 2 ** 10, max: 2 ** 18 } as const;
 
-/** Called with each guess of one token that could be compared, and its match length. */
+/** Called with the match length of each one-token guess that can be compared, and whether it was right. */
 export type OnGuess = (matchLength: number, isRight: boolean) => void;
 
 export class PromptLookup {
   readonly #history: TokenHistory;
   readonly #onGuess: OnGuess;
-  /** For each run length, the position after the last occurrence of a run, by the run's hash; 0 if none. */
+  /** For each run length, a table from a run's hash to the position after its last occurrence; 0 if none. */
   readonly #tables: readonly Int32Array[];
   /** Number of tokens in the tables. */
   #seenCount = 0;
-  /** Position of the token that is expected next, and how many tokens before it match the latest ones. */
+  /**
+   * Position of the token that is guessed next. The match length is the number of tokens before it that equal the
+   * latest tokens.
+   */
   #source = 0;
   #matchLength = 0;
 
@@ -35,7 +38,7 @@ export class PromptLookup {
     this.#tables = runLengths.map(() => new Int32Array(size));
   }
 
-  /** Number of latest tokens that occurred earlier in this order; 0 without a guess. */
+  /** Number of latest tokens that occurred earlier in the same order; 0 if there is no guess. */
   get matchLength(): number {
     return this.#matchLength;
   }
@@ -47,7 +50,7 @@ export class PromptLookup {
     for (; this.#seenCount < end; this.#seenCount++) this.#take(this.#seenCount);
   }
 
-  /** Guesses `count` tokens after all processed ones; at the end of the tokens, it repeats from the match. */
+  /** Guesses `count` tokens after the processed ones. At the end of the tokens, the guess repeats from the match. */
   guess(count: number): readonly number[] {
     const guessed: number[] = [];
     if (this.#matchLength === 0) return guessed;
@@ -75,7 +78,7 @@ export class PromptLookup {
     });
   }
 
-  /** Tries a run that may equal the one before `end`. */
+  /** Tries a run that may equal the run before `end`. */
   #tryMatch(source: number, end: number): void {
     let length = 0;
     while (

@@ -1,12 +1,12 @@
-// Verifies a computed draft: while its tokens equal the drawn ones, the next token is drawn from its scores.
+// Verifies a computed draft: as long as its tokens equal the drawn ones, draws the next token from its logits.
 import type { Drawer } from "../loop/draw.ts";
 import { slotOf } from "../loop/lane.ts";
 import { settleDraws } from "../loop/settle.ts";
 import type { DraftedRow } from "./drafter.ts";
 
 /**
- * Draws and settles a row's further tokens. Call it when the token before the draft is settled, and before slots move:
- * the draft's entries lie beyond the slot's length.
+ * Draws and settles a row's additional tokens. Call it when the token before the draft is settled, and before slots
+ * move, because the draft's entries lie beyond the slot's length.
  *
  * @returns number of accepted draft tokens
  */
@@ -18,7 +18,7 @@ export async function settleDraft(
   const { answerTokenIds } = sequence;
   const first = sequence.computedCount - sequence.tokenCount;
   for (const [place, id] of draft.entries()) {
-    // A row that waits for its constraint has no further token yet.
+    // A row that waits for its constraint has no next token yet.
     if (answerTokenIds[first + place] !== id) return place;
     if (sequence.isFinished) return place + 1;
     kv.advance(slotOf(sequence), 1);

@@ -1,5 +1,6 @@
 // Prompt transfers of an engine in another process: each call of the contract is one message in each direction.
-// Readers and writers wait for each piece before the next, so at most one piece of each prompt is in transit.
+// Readers and writers wait for one piece before they request the next, so at most one piece of each prompt is in
+// transit.
 import { assert, unreachable } from "../../../base/domain/assert.ts";
 import type { HeldPrompt, PromptTransfers } from "../../../base/domain/prompt-transfer.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -12,7 +13,7 @@ export type TransferAsk = {
   };
 }[keyof PromptTransfers];
 
-/** Result of any of them; null for calls without a result. */
+/** Result of a call; null for calls without a result. */
 export type TransferAnswer = HeldPrompt | Uint8Array | null;
 
 export class IpcTransfers implements PromptTransfers {

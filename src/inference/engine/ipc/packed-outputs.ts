@@ -1,6 +1,6 @@
-// Packs outputs of calls for transport from the engine's process to the server's. Nearly all are tokens: columns of
-// numbers are written and read many times faster than objects. Alternatives stay in columns until they are asked for,
-// because a long answer has millions.
+// Packs outputs of calls for transport from the engine's process to the server's. Nearly all outputs are tokens, and
+// columns of numbers are written and read many times faster than objects. Alternatives stay in columns until they are
+// read, because a long answer has millions.
 import { present } from "../../../base/domain/assert.ts";
 import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../../base/domain/generation.ts";
 import type { Failure } from "../../../base/processes/serialized-error.ts";
@@ -14,13 +14,13 @@ export type CallOutput =
   | { readonly kind: "failed"; readonly call: number; readonly failure: Failure };
 
 export interface PackedOutputs {
-  /** Call, choice, id, log-probability and count of alternatives of each token: [tokens, 5]. */
+  /** One row per token: call, choice, id, log-probability and number of alternatives, [tokens, 5]. */
   readonly tokens: Float64Array;
   /** Id and log-probability of each alternative, in the order of the tokens: [alternatives, 2]. */
   readonly alternatives: Float64Array;
-  /** Everything else. */
+  /** All other outputs. */
   readonly others: readonly CallOutput[];
-  /** Ascending positions of these among all outputs, counting tokens. */
+  /** Ascending indices of `others` among all outputs, counting tokens. */
   readonly otherPlaces: readonly number[];
 }
 
@@ -90,7 +90,7 @@ export function* unpackOutputs(packed: PackedOutputs): Generator<CallOutput> {
   }
 }
 
-/** A token whose alternatives become objects when they are asked for. */
+/** A token whose alternatives become objects when they are first read. */
 class UnpackedToken implements GeneratedToken {
   readonly id: number;
   readonly logprob: number;

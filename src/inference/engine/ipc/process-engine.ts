@@ -1,6 +1,6 @@
-// An engine in a child process, seen from its parent: implements the contract `Engine` by carrying calls to the child,
-// which it starts, watches and restarts. Only the child knows which engine it is; nothing of it, and no native code,
-// is loaded here.
+// An engine in a child process, seen from its parent: implements the contract `Engine` by forwarding calls to the
+// child, which it starts, monitors and restarts. Only the child knows which engine it is; this module loads no engine
+// and no native code.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type {
@@ -31,14 +31,11 @@ import { restartDelayMs } from "./restart-policy.ts";
 export interface ProcessEngineOptions {
   /** The module that the process runs; it calls `serveEngine`. */
   readonly module: URL;
-  /** Parameters from which it makes its engine. */
+  /** Parameters from which the process creates its engine. */
   readonly load: unknown;
-  /** Hint of a process that was started ahead for this engine. */
+  /** Hint of a process that was pre-started for this engine. */
   readonly hint?: unknown;
-  /**
-   * Returns the last thing it needs before the engine is up; called at each start of a process, which begins without
-   * it.
-   */
+  /** Returns data that the engine needs before it is up, but not to begin loading; called at each start of a process. */
   readonly supplement?: () => Promise<unknown>;
   /** Capabilities of the engine. */
   readonly capabilities: EngineCapabilities;
@@ -56,7 +53,7 @@ export interface ProcessEngineOptions {
 interface Call {
   push(event: GenerationEvent): void;
   fail(error: ServiceError): void;
-  /** Called at the end of a call that generates nothing. */
+  /** Called with the result of a call that generates nothing. */
   end?(answer: TransferAnswer): void;
 }
 
@@ -74,7 +71,7 @@ export class ProcessEngine implements Engine {
   #lastCall = 0;
   /** Values of the engine's gauges; empty while it is down. */
   #gauges: readonly number[] = [];
-  /** Rooms as in the protocol; empty while it is down. */
+  /** Results of `roomFor`, as in the protocol; empty while the engine is down. */
   #rooms: readonly number[] = [];
   #restarting: Promise<void> = Promise.resolve();
   readonly #life = serviceOf("engine", {
@@ -90,7 +87,7 @@ export class ProcessEngine implements Engine {
     this.#logger = options.logger.child({ component: "engine" });
   }
 
-  /** Id of the process; null if there is none. */
+  /** Id of the process; null if none runs. */
   get processId(): number | null {
     return this.#process?.id ?? null;
   }
@@ -225,7 +222,7 @@ export class ProcessEngine implements Engine {
     this.#restarting = this.#restart(reason, signal);
   }
 
-  /** Retries until it is up, is stopped, or has tried too often. */
+  /** Restarts the process until it is up, is stopped, or has failed too often. */
   async #restart(firstReason: string, signal: AbortSignal): Promise<void> {
     let reason = firstReason;
     const { clock, settings } = this.#options;

@@ -15,16 +15,16 @@ export type IpcRequest =
 /** Outputs of one or several steps; see `EventOutbox`. */
 export interface IpcEvents {
   readonly outputs: PackedOutputs;
-  /** The values of the engine's gauges, in their order. */
+  /** Values of the engine's gauges, in the gauges' order. */
   readonly gauges: readonly number[];
 }
 
 export interface IpcProtocol {
-  /** Parameters of the engine, known to its maker in the process. */
+  /** Parameters of the engine, which the process's module interprets. */
   readonly load: unknown;
   readonly ready: {
     readonly state: Extract<EngineState, { readonly kind: "ready" }>;
-    /** Results of `roomFor`: for one choice, and for as many beams as the index. */
+    /** Results of `roomFor`: index 0 for one choice, any other index for that number of beams. */
     readonly rooms: readonly number[];
   };
   readonly request: IpcRequest;

@@ -1,5 +1,5 @@
-// Serves the embedded engine inside its process: makes the parent's calls on it, and sends their outputs back in
-// batches. Knows no model; checks no request, because the parent has.
+// Serves the embedded engine inside its process: executes the parent's calls on the engine, and sends their outputs
+// back in batches. It knows no model and checks no request, because the parent has checked it.
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import { choiceCountMax } from "../../../base/domain/generation.ts";
@@ -18,19 +18,19 @@ export interface ServedEngine {
   readonly intervalMs: number;
 }
 
-/** Progress reports of a served engine to its parent. */
+/** Progress reports from a served engine to its parent. */
 export interface EngineProgress {
   readonly onStep: () => void;
-  /** The engine has failed, and so does everything it runs. */
+  /** Reports that the engine, and everything it runs, has failed. */
   readonly onBreakdown: () => void;
 }
 
 /**
  * Serves the parent of this process. Must be called once, when the module is loaded.
  *
- * @param make makes the engine from the parent's first message and a promise of its last. The engine is started here
- * and reports its progress; a busy engine that does not report is ended and started again
- * @param prepare takes the parent's hint, if any, before the engine is made
+ * @param make creates the engine from the parent's first message and a promise of its last. The engine is started here
+ * and reports its progress; an engine that is busy and does not report is ended and started again
+ * @param prepare takes the parent's hint, if any, before the engine is created
  */
 export function serveEngine(
   make: (load: unknown, progress: EngineProgress, supplement: Promise<unknown>) => ServedEngine,
@@ -63,19 +63,19 @@ export function serveEngine(
   }, prepare);
 }
 
-/** Asks for each number of beams that a request may ask for. */
+/** Returns the engine's room for each number of beams that a request may ask for. */
 function roomsOf(engine: LoopEngine): readonly number[] {
   return Array.from({ length: choiceCountMax + 1 }, (_, width) =>
     engine.roomFor(width === 0 ? { kind: "sample", count: 1 } : { kind: "beam", width, lengthPenalty: 1 }),
   );
 }
 
-/** The calls that the parent has made and that have not ended. */
+/** The parent's calls that are still running. */
 class Calls {
   readonly #engine: LoopEngine;
   readonly #outbox: EventOutbox;
   readonly #running = new Map<number, Submission | null>();
-  /** Outputs of this turn of the event loop: mostly of one step. */
+  /** Outputs of this turn of the event loop, usually of one step. */
   #gathered: CallOutput[] = [];
   #isGathering = false;
 
@@ -112,7 +112,7 @@ class Calls {
     }
   }
 
-  /** Sends the outputs of one turn together, so that there is a message per step and not per request. */
+  /** Collects outputs and sends those of one turn together, so that there is one message per step and not per request. */
   put(...outputs: readonly CallOutput[]): void {
     this.#gathered.push(...outputs);
     if (this.#isGathering) return;
@@ -126,7 +126,7 @@ class Calls {
   }
 
   #submit({ call, request }: Extract<IpcRequest, { readonly kind: "submit" }>): void {
-    // A refused request ends before there is a submission.
+    // Registered first, because a refused request ends before it has a submission.
     this.#running.set(call, null);
     const submission = this.#engine.submit(request, {
       push: (event) => this.put({ kind: "event", call, event }),
@@ -155,27 +155,27 @@ class Calls {
   }
 }
 
-// Outbox of a process: batches the tokens of fast steps, because a message per step, with its handling up to the
+// Options of the outbox, which batches the tokens of fast steps: a message per step, with its handling up to the
 // client's socket, costs more than the step of a small model.
 
 interface OutboxOptions {
-  /** Maximum delay of tokens after the previous message, extended if many requests have some; 0 disables batching. */
+  /** Maximum delay of tokens after the previous message, extended if many requests have tokens; 0 disables batching. */
   readonly intervalMs: number;
   readonly clock: Clock;
   readonly send: (outputs: readonly CallOutput[]) => void;
 }
 
-/** With more requests the interval grows in proportion, so that the server's total cost is bounded. */
+/** Number of requests above which the interval grows in proportion, to bound the server's total cost. */
 const requestCountOfInterval = 32;
-/** Maximum of that growth. */
+/** Maximum factor by which the interval grows. */
 const growthMax = 4;
 
-/** Preserves the order of each request's outputs. */
+/** Batches outputs; preserves the order of each request's outputs. */
 export class EventOutbox {
   readonly #options: OutboxOptions;
   #kept: CallOutput[] = [];
   #sentAtMs = -Infinity;
-  /** True if a step was added since the last message; it needs a message even without outputs. */
+  /** True if a step was added since the last message, which needs a message even without outputs. */
   #isOwing = false;
   #isWaiting = false;
 
@@ -184,8 +184,8 @@ export class EventOutbox {
   }
 
   /**
-   * Sends everything once the interval is over, so that slow steps are sent individually. If a request's answer begins
-   * or ends, its outputs are sent immediately.
+   * Adds outputs, and sends everything once the interval has passed, so that slow steps are sent individually. If a
+   * request's answer begins or ends, its outputs are sent immediately.
    */
   put(outputs: readonly CallOutput[]): void {
     this.#kept.push(...outputs);
@@ -195,7 +195,7 @@ export class EventOutbox {
     if (this.#isOwing && !this.#isWaiting) void this.#flushLater();
   }
 
-  /** Sends everything, also an empty message: it reports the engine's current contents. */
+  /** Sends everything. Sends even an empty message, because it reports the engine's current contents. */
   flush(): void {
     const kept = this.#kept;
     this.#kept = [];
@@ -219,7 +219,7 @@ export class EventOutbox {
     this.#options.send(kept.filter(({ call }) => calls.has(call)));
   }
 
-  /** Waits and flushes; meanwhile steps may have sent what it started with. */
+  /** Waits and flushes. Meanwhile other steps may have sent the outputs that it waited for. */
   async #flushLater(): Promise<void> {
     this.#isWaiting = true;
     while (this.#isOwing && this.#restMs() > 0) await this.#options.clock.sleep(this.#restMs());

@@ -1,5 +1,5 @@
 // Calls a function of an operator's module, and stops it if it computes for too long. Uses only the watchdog of Node's
-// `vm`: the function runs in its usual realm. Each call starts a thread, which takes 0.1 ms.
+// `vm`; the function runs in its usual realm. Each call starts a thread, which takes 0.1 ms.
 import { createContext, Script } from "node:vm";
 
 const holder: { call: (() => unknown) | null } = { call: null };
@@ -10,8 +10,8 @@ const script = new Script("call()");
 export class CallTimeout extends Error {}
 
 /**
- * Returns the function's result. Stops a function that never ends wherever it is, also in `Atomics.wait` and in a
- * `try`. A system call that does not return, and work left to later tasks, cannot be stopped.
+ * Returns the function's result. A function that does not end is stopped anywhere, even in `Atomics.wait` or in a
+ * `try`. A system call that does not return cannot be stopped, nor can work that the function leaves to later tasks.
  *
  * @throws CallTimeout if it was stopped; errors of the function
  */

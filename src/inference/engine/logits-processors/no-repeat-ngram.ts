@@ -1,5 +1,5 @@
-// A logits processor that lets no n-gram occur twice, like `no_repeat_ngram_size` in Hugging Face transformers
-// (`NoRepeatNGramLogitsProcessor`). That one also counts the prompt's n-grams; here that is optional.
+// A logits processor that prevents repeated n-grams, like `no_repeat_ngram_size` in Hugging Face transformers
+// (`NoRepeatNGramLogitsProcessor`). Transformers also counts the prompt's n-grams; here that is optional.
 import type { ProcessorCall, TokenProcessor } from "./processor.ts";
 import { numberOf } from "./read-argument.ts";
 

@@ -3,9 +3,9 @@ import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 
 export interface ProcessorModel {
   readonly vocabularySize: number;
-  /** Returns a token's UTF-8 bytes; null for tokens that mark structure, and for ids without a token. */
+  /** Returns a token's UTF-8 bytes; null for special tokens, and for ids without a token. */
   readonly tokenBytes: (id: number) => Uint8Array | null;
-  /** Returns the token that consists of exactly a text; null if there is none. */
+  /** Returns the token whose text is exactly `text`; null if there is none. */
   readonly tokenOf: (text: string) => number | null;
 }
 

@@ -1,6 +1,6 @@
-// The logits processors of an engine: modules are loaded once, when the engine starts, and opened for each request
-// that asks for them. A fault of a processor, or an operator's processor that exceeds its time, ends its request and
-// is named in the error.
+// The logits processors of an engine. Modules are loaded once, when the engine starts, and opened for each request
+// that asks for them. If a processor fails or exceeds its time limit, its request ends with an error that names the
+// processor.
 import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { present } from "../../../base/domain/assert.ts";
@@ -57,7 +57,10 @@ function isModule(loaded: unknown): loaded is ProcessorModule {
     : false;
 }
 
-/** Time limit of one call of a module: all requests wait meanwhile. Loops over a vocabulary take a thousandth of it. */
+/**
+ * Time limit of one call of a module, because all requests wait during the call. Loops over a vocabulary take a
+ * thousandth of it.
+ */
 const callMsMax = 1000;
 
 /** Calls a function of a module. */
@@ -77,10 +80,10 @@ export class ProcessorRegistry {
   }
 
   /**
-   * Opens the processors of a request, in their order. They keep no state of a choice, so all its choices share them.
+   * Opens the processors of a request, in their order. They keep no state of a choice, so all choices share them.
    *
-   * @param sampling names registered ones
-   * @throws ServiceError `unsupported` naming the processor that does not take its arguments
+   * @param sampling names registered processors
+   * @throws ServiceError `unsupported` naming the processor that does not accept its arguments
    */
   open({ processors, extraArguments }: SamplingParameters): readonly ScoreProcessor[] {
     return processors.map((call, index) => this.#openOne(call, { index, extra: extraArguments }));
@@ -103,7 +106,7 @@ export class ProcessorRegistry {
     const run = Object.hasOwn(included, name) ? trusted : bounded;
     let process: unknown;
     try {
-      // Copies: a request may be opened again, and its processors share the extra arguments.
+      // Copies, because a request may be opened again, and its processors share the extra arguments.
       const call = { ...structuredClone({ args, kwargs, extra }), model: this.#model };
       process = run(() => createProcessor(call));
     } catch (cause) {
@@ -112,7 +115,7 @@ export class ProcessorRegistry {
     }
     if (isDropped(process)) throw refusal("is broken: createProcessor is asynchronous");
     if (typeof process !== "function") throw refusal("is broken: createProcessor returned no function");
-    // Unchecked cast: the module promises this type, and every call checks its effects.
+    // Unchecked cast: the module promises this type, and each call checks its results.
     return new OpenProcessor(process as TokenProcessor, { run, refusal });
   }
 }
@@ -123,14 +126,17 @@ class OpenProcessor implements ScoreProcessor {
   readonly #process: TokenProcessor;
   readonly #run: Call;
   readonly #refusal: (what: string, cause?: unknown) => ServiceError;
-  /** Error after which it is not called again. Choices share it, and each would wait as long for the same result. */
+  /**
+   * Error that stopped the processor; it is not called again. The choices of a request share it, and each would wait
+   * as long for the same result.
+   */
   #stopped: ServiceError | null = null;
   /**
-   * Scores for the module in a separate buffer: it may detach them, keep them, or write beyond them, and the model's
-   * own share a buffer with other requests.
+   * Logits for the module in a separate buffer. The module may detach or keep them, or write beyond them, and the
+   * model's own buffer also holds other requests.
    */
   #given_V = new Float32Array(0);
-  /** Copy of the prompt for the module, and the prompt it was copied from. */
+  /** Copy of the prompt for the module, and the prompt that it copies. */
   #promptCopy: { readonly of: readonly number[]; readonly ids: readonly number[] } | null = null;
 
   constructor(
@@ -150,7 +156,7 @@ class OpenProcessor implements ScoreProcessor {
     const promptTokenIds = this.#promptOf(prompt.ids);
     let result: unknown;
     try {
-      // A copy: the module may change these ids without harm to the history.
+      // A copy, so that the module cannot change the history.
       const context = { promptTokenIds, answerTokenIds: answerIds.slice(), logits: given_V };
       result = this.#run(() => this.#process(context));
     } catch (cause) {
@@ -171,14 +177,17 @@ class OpenProcessor implements ScoreProcessor {
     scores_V.set(given_V);
   }
 
-  /** Copied once per request, and frozen: a module that tries to change it fails at its own statement. */
+  /**
+   * Returns the prompt, copied once per request and frozen: a module that tries to change it fails at its own
+   * statement.
+   */
   #promptOf(ids: readonly number[]): readonly number[] {
     if (this.#promptCopy?.of !== ids) this.#promptCopy = { of: ids, ids: Object.freeze(ids.slice()) };
     return this.#promptCopy.ids;
   }
 }
 
-/** True if a result is a promise. No caller awaits it; its unhandled rejection would end the process. */
+/** True if a result is a promise. No caller awaits it, and its unhandled rejection would end the process. */
 function isDropped(result: unknown): boolean {
   if (!(result instanceof Promise)) return false;
   result.catch(() => undefined);

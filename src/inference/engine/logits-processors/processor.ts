@@ -1,11 +1,14 @@
-// The contract of a logits processor: its module's exports, its inputs, and its effect on scores. For operators,
-// docs/guides/logits-processors.md describes the same.
+// The contract of a logits processor: its module's exports, its inputs, and its effect on logits.
+// docs/guides/logits-processors.md describes it for operators.
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import type { ProcessorModel } from "./processor-model.ts";
 
 /** Exports of a module. */
 export interface ProcessorModule {
-  /** Called once for each request that asks for it; an error that it throws refuses the request with its message. */
+  /**
+   * Called once for each request that asks for the processor; if it throws, the request is refused with the error's
+   * message.
+   */
   readonly createProcessor: (call: ProcessorCall) => TokenProcessor;
 }
 
@@ -19,7 +22,7 @@ export interface ProcessorCall {
 }
 
 /**
- * Changes the scores of a choice's next token in place. Must depend only on the context: the choices of a request
+ * Changes the logits of a choice's next token in place. Must depend only on the context: the choices of a request
  * share it, and a token may be drawn again. An error that it throws ends the request.
  */
 export type TokenProcessor = (context: TokenContext) => void;
@@ -27,6 +30,6 @@ export type TokenProcessor = (context: TokenContext) => void;
 export interface TokenContext {
   readonly promptTokenIds: readonly number[];
   readonly answerTokenIds: readonly number[];
-  /** One per token, including the logit bias; negative infinity if the token may not come, which is final. */
+  /** Logits, one per token, including the logit bias; negative infinity forbids a token for good. */
   readonly logits: Float32Array;
 }

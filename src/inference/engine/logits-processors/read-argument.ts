@@ -1,14 +1,22 @@
 // Checks the arguments of the built-in logits processors, with messages for the client.
 import type { Json } from "../../../base/domain/text/json.ts";
 
-/** @throws Error unless it is a whole number of at least the minimum */
+/**
+ * Returns a whole number.
+ *
+ * @throws Error unless it is a whole number of at least the minimum
+ */
 export function numberOf(name: string, value: Json | undefined, minimum: number): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= minimum) return value;
   const given = value === undefined ? "is missing" : `is ${JSON.stringify(value)}`;
   throw new Error(`${name} ${given}; it must be a whole number of at least ${minimum}`);
 }
 
-/** @throws Error unless it is a list of ids of the vocabulary */
+/**
+ * Returns a list of token ids.
+ *
+ * @throws Error unless it is a list of ids of the vocabulary
+ */
 export function tokenIdsOf(name: string, value: Json, vocabularySize: number): readonly number[] {
   const isId = (id: unknown): id is number =>
     typeof id === "number" && Number.isInteger(id) && id >= 0 && id < vocabularySize;

@@ -1,11 +1,11 @@
-// The registered logits processors: the built-in ones and those of the settings. Loads none of them.
+// The registered logits processors: the built-in ones and those in the settings. This module loads none of them.
 import { resolve } from "node:path";
 import { invalid, quoted, type ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A processor of the operator. */
+/** An operator's processor. */
 export interface Registration {
   readonly name: string;
-  /** Absolute path of its module. */
+  /** Absolute path of the processor's module. */
   readonly file: string;
 }
 

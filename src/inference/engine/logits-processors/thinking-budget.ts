@@ -1,6 +1,6 @@
 // A logits processor that ends a model's thinking after a number of tokens: it forces the closing sequence, token by
-// token, and the answer follows. Thinking that has ended or not begun is unaffected. The idea is budget forcing of
-// "s1: Simple test-time scaling" (arXiv 2501.19393), without forcing more thought.
+// token, and the answer follows. Thinking that has ended or not begun is unaffected. The method is budget forcing of
+// "s1: Simple test-time scaling" (arXiv 2501.19393), without its forced continuation of thinking.
 import type { ProcessorCall, TokenProcessor } from "./processor.ts";
 import { numberOf, tokenIdsOf } from "./read-argument.ts";
 
@@ -38,7 +38,7 @@ export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): 
     if (!isThinking || ids.length - Math.max(opened, answerStart) < budget) return;
     const next = end[begunCount(ids, end, Math.max(opened, answerStart))];
     const score = logits[next];
-    // Another rule forbids it; an answer that continues is better than none.
+    // Another rule forbids the token, and an answer that continues is better than none.
     if (score === -Infinity) return;
     logits.fill(-Infinity);
     logits[next] = score;
@@ -57,7 +57,7 @@ function has(ids: readonly number[], sequence: readonly number[], from: number):
   return findLast(ids, sequence) >= from;
 }
 
-/** Returns the length of the longest proper prefix of a sequence with which the ids, from an index on, end. */
+/** Returns the length of the longest proper prefix of a sequence that the ids end with, counting ids from an index on. */
 function begunCount(ids: readonly number[], sequence: readonly number[], from: number): number {
   let count = Math.min(sequence.length - 1, ids.length - from);
   while (count > 0 && !isAt(ids.length - count, ids, sequence.slice(0, count))) count -= 1;
