@@ -6,7 +6,10 @@ import { EngineLoop } from "../../src/inference/engine/loop/engine-loop.ts";
 import { BlockSession } from "../../src/inference/engine/logits/blocks/block-session.ts";
 import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
 
-/** Tokens of the answers over the time of all; so many requests at once, the next when one has ended. */
+/**
+ * Returns the tokens of the answers over the time of all. `atOnce` requests run concurrently; the next starts when one
+ * has ended.
+ */
 export async function loopTokensPerSecond(
   runner: ModelRunner,
   requests: readonly GenerationRequest[],
@@ -33,7 +36,7 @@ export async function loopTokensPerSecond(
       throw error;
     },
   };
-  // Its first run makes what all later ones have.
+  // The first run creates the objects that all later ones reuse.
   await blocks?.blocksOf([{ logits_V: new Float32Array(runner.shape.vocabularySize), temperature: 1 }]);
   const startMs = systemClock.monotonicMs();
   let submittedCount = 0;

@@ -1,4 +1,4 @@
-// How long a model runner takes for a step and for a prompt, without process, scheduler and sampler.
+// The time that a model runner takes for a step and for a prompt, without process, scheduler and sampler.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { KvLane, roundUpPositions } from "../../src/inference/engine/cache/kv-lane.ts";
 import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
@@ -7,7 +7,7 @@ import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
 export const contextCount = 256;
 export const batchSizes = [1, 8, 16] as const;
 
-/** A prompt of tokens that every vocabulary has. */
+/** A prompt of tokens that exist in every vocabulary. */
 export function promptTokens(count: number): readonly number[] {
   return Array.from({ length: count }, (_, position) => position + 1);
 }
@@ -43,19 +43,19 @@ export async function draftedStepCosts(
   return new Map(counts.map((count) => [count, (best.get(count) ?? NaN) / bestPlain]));
 }
 
-/** A lane whose rows each have a context of {@link contextCount}. */
+/** Returns a lane whose rows each have a context of {@link contextCount}. */
 function filledLane(runner: ModelRunner, size: number): KvLane {
   const lane = new KvLane(runner.shape);
   lane.reshape(size, roundUpPositions(contextCount + 8));
   for (let slot = 0; slot < size; slot++) lane.advance(lane.takeSlot(), contextCount);
-  // Memory that was never written is one page of zeros over and over, and would be read from the nearest cache.
+  // Unwritten memory maps to one page of zeros, which the nearest cache would serve.
   for (let layer = 0; layer < runner.shape.layerCount; layer++) {
     for (const slab of [lane.keys(layer, 0, size), lane.values(layer, 0, size)]) slab.fill(0.01);
   }
   return lane;
 }
 
-/** One token for each row; the same step again each time: the context stays at its length. */
+/** Decodes one token for each row and restores the context, so that the next call takes the same step. */
 async function decodeAgain(runner: ModelRunner, lane: KvLane): Promise<void> {
   await runner.decode(
     lane,
@@ -77,7 +77,7 @@ export async function bestPrefillMs(runner: ModelRunner, count: number = context
   });
 }
 
-/** The shortest of so many runs, in milliseconds. */
+/** Returns the shortest of `count` runs, in milliseconds. */
 export async function bestOf(count: number, run: () => Promise<void>): Promise<number> {
   let best = Infinity;
   for (let turn = 0; turn < count; turn++) {

@@ -1,5 +1,5 @@
-// A built checkout's server as a process of its own, for benchmarks over HTTP: on a free port of the loopback address,
-// with a data folder that goes with it.
+// A built checkout's server as a separate process, for benchmarks over HTTP: on a free port of the loopback address,
+// with a temporary data folder.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,14 +14,14 @@ export interface ServedBuild {
   readonly apiKey: string;
   /** Process id of the server, whose children are its engine and others. */
   readonly processId: number;
-  /** Seconds of processor time that the server's process has used, without its children; null where nobody says. */
+  /** Seconds of processor time that the server's process has used, without its children; null if unknown. */
   cpuSeconds(): number | null;
-  /** The same of its children, the engines' processes among them. */
+  /** Seconds of processor time of its children, including the engines' processes; null if unknown. */
   childrenCpuSeconds(): number | null;
   stop(): Promise<void>;
 }
 
-/** One that was started here. */
+/** A build started on this machine. */
 export interface LocalBuild extends ServedBuild {
   readonly dataFolder: string;
 }
@@ -42,7 +42,7 @@ export async function serveBuild(
     readonly threads: number;
     /** Flags of `serve`, in addition to the usual ones. */
     readonly flags?: readonly string[];
-    /** Constants of the server in place of its own. */
+    /** The server's constants to override. */
     readonly limits?: SettingsOverrides;
   },
 ): Promise<LocalBuild> {
@@ -93,7 +93,7 @@ export async function untilWell(url: string): Promise<void> {
   throw new Error("The server is not well after a minute.");
 }
 
-/** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */
+/** Linux counts hundredths of a second; the process's name precedes the numbers in brackets. */
 export function cpuSecondsOf(processId: number | undefined): number | null {
   try {
     const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");

@@ -39,9 +39,9 @@ const subjects = [
 ] as const;
 type Subject = (typeof subjects)[number];
 
-/** In seconds, one behind the other. */
+/** Consecutive phases of a job, in seconds. */
 interface Phases {
-  /** From the request to the event of its start: stored, claimed, a process with the model, tokens, an estimate. */
+  /** From the request to the job's start event: stored, claimed, a process with the model, tokens, an estimate. */
   readonly start: number;
   /** To the end of the first step, which may load a program. */
   readonly firstStep: number;

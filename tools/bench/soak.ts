@@ -1,5 +1,5 @@
-// Keeps a server of its own under random load for as long as it is told, and says what became of its memory and of its slots:
-// `node dist/tools/bench/soak.js --minutes 60`. Ends with status 1 where something failed, is still held at the end, or grew.
+// Keeps its own server under random load for a given time, and reports its memory and slots: `node
+// dist/tools/bench/soak.js --minutes 60`. Exits with status 1 if something failed, is still held at the end, or grew.
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { freshSeed } from "../../src/base/domain/random.ts";
@@ -14,13 +14,13 @@ import { unexpectedLines } from "../../test/unexpected-lines.ts";
 import { MemoryRecord, type Growth } from "./soak/memory-record.ts";
 import { SoakClients, type SoakCounts } from "./soak/soak-clients.ts";
 
-/** More is a leak until somebody says what it is. */
+/** More growth counts as a leak until explained. */
 const growthMax = 0.02;
 /** Share of the time after which everything loaded or made at first use is in memory. */
 const warmUpShare = 0.25;
 const sampleMs = 2000;
 const progressMs = 60_000;
-/** Failures, and lines of the log, that are shown as text. */
+/** Maximum number of failures, and of log lines, that are printed as text. */
 const shownMax = 10;
 
 const help = `Usage: node dist/tools/bench/soak.js [flags]
@@ -42,11 +42,11 @@ interface SoakReport extends SoakCounts {
   readonly seed: number;
   readonly minutes: number;
   readonly growths: readonly Growth[];
-  /** A line each: gauges of work under way that are not 0 once nobody asks. */
+  /** Gauges of work under way that are not 0 after all requests have ended, one a line. */
   readonly held: readonly string[];
-  /** Lines of the server's log that say more than that a request was refused. */
+  /** Lines of the server's log that report more than a refused request. */
   readonly logged: readonly string[];
-  /** How often the engine's process was another one. */
+  /** How often the engine's process was replaced. */
   readonly engineRestarts: number;
 }
 
@@ -71,7 +71,7 @@ else {
 async function soak(seed: number): Promise<SoakReport> {
   const dataFolder = newDataFolder();
   const flags = ["--model", `tiny=${values.model}`, "--built-in-model=off", `--quantize=${values.quantize}`];
-  // So little memory for keys and values that what is kept of prompts soon has to make way.
+  // Leaves so little memory for keys and values that the prefix cache soon has to evict.
   flags.push("--engine-scheduling=priority", `--engine-kv-cache-bytes-max=${2 ** 28}`, ...values.flag);
   const server = await startServer({ dataFolder, flags });
   try {
@@ -89,7 +89,7 @@ async function soak(seed: number): Promise<SoakReport> {
   }
 }
 
-/** Takes samples until the time is over, or the clients end before. */
+/** Takes samples until the time is over, or until the clients end. */
 async function watch(
   server: RunningServer,
   clients: SoakClients,

@@ -39,7 +39,7 @@ function biases(count: number): object {
   return Object.fromEntries(Array.from({ length: count }, (_, id) => [id, 1]));
 }
 
-/** Answers that are held to something costly, no two to the same. */
+/** A case of answers with an expensive constraint, a different one each. */
 function constrained(name: string, structured: (index: number) => object | null): Case {
   const body = (_: string, index: number): Buffer =>
     Buffer.from(
@@ -232,14 +232,14 @@ const writes: readonly Case[] = [
 
 interface Gap {
   readonly ms: number;
-  /** The same without what the server's event loop, or the probe, waited for a core. */
+  /** Gap without the time in which the server's event loop, or the probe, waited for a core. */
   readonly ownMs: number;
 }
 
 interface Gaps {
   readonly health: Gap;
   readonly stream: Gap;
-  /** A stream whose answer is held to a constraint that costs little. */
+  /** Gap of a stream with a cheap constraint. */
   readonly held: Gap;
 }
 
@@ -261,7 +261,7 @@ class Prober {
     });
   }
 
-  /** The longest gaps since this was asked last. */
+  /** Returns the longest gaps since the last call. */
   async takeGaps(): Promise<Gaps> {
     const gaps = new Promise<Gaps>((resolve) => this.#worker.once("message", resolve));
     this.#worker.postMessage("take", []);
@@ -280,7 +280,7 @@ async function probe({ url, apiKey, processId }: Subject): Promise<void> {
     parentPort?.postMessage(longest, []);
     longest = { health: none, stream: none, held: none };
   });
-  /** Begins a gap; the result ends it. */
+  /** Starts a gap; the returned function ends it. */
   const beginGap = (kind: keyof Gaps): (() => void) => {
     const start = performance.now();
     const waited = coreWaitMs(processId);
@@ -323,7 +323,7 @@ async function probe({ url, apiKey, processId }: Subject): Promise<void> {
   await Promise.all([watchHealth(), watchStream("stream", {}), watchStream("held", held)]);
 }
 
-/** All of a case at once. */
+/** Sends all requests of a case concurrently. */
 async function sendAll(
   server: RunningServer,
   one: Case,
@@ -359,7 +359,7 @@ async function send(
   }
 }
 
-/** Reads an answer as fast as it comes, or slowly and not to its end. */
+/** Reads an answer as fast as it arrives, or slowly and only in part. */
 async function readAnswer(answer: Response, isReadSlowly: boolean): Promise<void> {
   const start = performance.now();
   let byteCount = 0;
@@ -371,7 +371,7 @@ async function readAnswer(answer: Response, isReadSlowly: boolean): Promise<void
   }
 }
 
-/** The most memory that the process had since this was asked last, in mebibytes; null where the system does not say. */
+/** Returns the process's peak memory since the last call, in mebibytes; null if the system does not say. */
 function takePeakMemory({ process: { pid } }: RunningServer): number | null {
   try {
     const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));

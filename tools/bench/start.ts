@@ -19,18 +19,18 @@ const askEveryMs = 2;
 
 interface Start {
   readonly wallMs: number;
-  /** From the command to the whole answer of a chat that was sent at that moment. */
+  /** From the command to the whole answer of the chat sent as soon as /health is well. */
   readonly firstChatMs: number;
-  /** That chat's time to its first token over the median of the tenth to the fourteenth. */
+  /** That chat's time to its first token, relative to the median of the tenth to the fourteenth. */
   readonly firstOverTenth: number;
-  /** The same of the processor time of the server and the engines, of whole chats. */
+  /** The same ratio of processor time, of the server and the engines, over whole chats. */
   readonly firstOverTenthCpu: number;
-  /** Up to that moment, of the server's process and of all engines'. */
+  /** Processor time up to that moment, of the server's process and of all engines. */
   readonly serverCpuMs: number;
   readonly enginesCpuMs: number;
 }
 
-/** The figures of a start, as they are named for people. */
+/** Descriptions of the figures of a start. */
 const figures: Readonly<Record<keyof Start, string>> = {
   wallMs: "ms to ready",
   firstChatMs: "ms to the first chat's answer",
@@ -41,7 +41,7 @@ const figures: Readonly<Record<keyof Start, string>> = {
 };
 
 interface BuildReport {
-  /** By the module that a process or thread was started with. */
+  /** Module counts, by the module with which a process or thread started. */
   readonly modules: readonly { readonly started: string; readonly count: number }[];
   readonly starts: Readonly<Record<(typeof kinds)[number], Start>>;
 }
@@ -58,7 +58,7 @@ await runComparingBench<StartReport>({
   textOf,
 });
 
-/** Both builds start turn about; the medians count. */
+/** Starts both builds alternately; the medians count. */
 async function measure(options: BenchOptions): Promise<readonly StartReport[]> {
   const { against, rounds } = options;
   const flags = flagsOf(options);
@@ -147,7 +147,7 @@ async function startOnce(
   return start;
 }
 
-/** As `npm start` does once all is set up: the bundle, which older builds do not have. */
+/** Returns what `npm start` runs once all is set up: the bundle, or its predecessor in older builds. */
 function launch(folder: string): string {
   const bundled = "dist/bundle/main.js";
   const entry = existsSync(join(folder, bundled)) ? bundled : "dist/src/apps/cli/main.js";
@@ -157,7 +157,7 @@ function launch(folder: string): string {
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A port on an address has an address that is no path.
+  // Safe cast: a TCP server's address is no path.
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
@@ -166,7 +166,7 @@ async function freePort(): Promise<number> {
 async function isReady(port: number): Promise<boolean> {
   return fetch(`http://127.0.0.1:${port}/health`, { headers: { connection: "close" } }).then(
     async (answer) => (await answer.text(), answer.ok),
-    // Nobody listens yet.
+    // The server does not listen yet.
     () => false,
   );
 }
@@ -177,7 +177,7 @@ interface Chat {
   readonly cpuMs: number;
 }
 
-/** No two of them begin alike. */
+/** Each chat starts differently, so that no cached prefix serves it. */
 async function chat(
   server: Pick<ServedBuild, "url" | "apiKey">,
   child: ChildProcess,
@@ -193,7 +193,7 @@ async function chat(
   return { firstTokenMs, cpuMs: after.reduce((sum, ms, place) => sum + ms - before[place], 0) };
 }
 
-/** The processor time of all threads of a process that are there, to the nanosecond, which Linux says. */
+/** Returns the processor time of a process's current threads, to the nanosecond; only Linux reports it. */
 function runMsOf(id: number): number {
   const threads = readdirSync(`/proc/${id}/task`);
   return threads.reduce((sum, thread) => {
@@ -202,7 +202,7 @@ function runMsOf(id: number): number {
   }, 0);
 }
 
-/** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */
+/** Linux counts hundredths of a second; the process's name precedes the numbers in brackets. */
 function cpuOf({ pid = 0 }: ChildProcess): Pick<Start, "serverCpuMs" | "enginesCpuMs"> {
   const engines = childrenOf(pid).map(({ id }) => cpuMsOf(id));
   return { serverCpuMs: cpuMsOf(pid), enginesCpuMs: engines.reduce((sum, ms) => sum + ms, 0) };
@@ -223,7 +223,7 @@ async function modulesOf(folder: string): Promise<BuildReport["modules"]> {
   );
   await startOnce(folder, dataFolder, { environment: { NODE_V8_COVERAGE: coverage } });
   const modules = readdirSync(coverage).map((file) => {
-    // Node's own file.
+    // Safe cast: Node wrote the file.
     const { result } = JSON.parse(readFileSync(join(coverage, file), "utf8")) as Coverage;
     const loaded = result.map(({ url }) => url).filter((url) => /^file:.*\.[cm]?js$/.test(url));
     return { started: basename(loaded[0]), count: loaded.length };

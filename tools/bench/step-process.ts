@@ -1,4 +1,4 @@
-// One side of `train-step`: a process that takes training steps when it is told to.
+// One side of `train-step`: a process that takes training steps on command.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BasePrecision } from "../../src/base/domain/trainer/base-precision.ts";
@@ -43,13 +43,13 @@ export class StepProcess {
     this.#process.tell(JSON.stringify(job));
   }
 
-  /** Takes a step; its time in milliseconds. */
+  /** Takes a step, and returns its time in milliseconds. */
   async step(): Promise<number> {
     const { ms } = await this.#process.ask("step");
     return ms;
   }
 
-  /** Ends the process; the most memory that it has held, in bytes. */
+  /** Ends the process, and returns its peak memory in bytes. */
   async end(): Promise<number> {
     const { memoryBytes } = await this.#process.ask("end");
     return memoryBytes;

@@ -1,4 +1,4 @@
-// The gradient steps of a job and nothing else, in this process.
+// Only the gradient steps of a job, in this process.
 import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
@@ -9,7 +9,7 @@ import { reinforcementLearningAdamW } from "../../src/train/trainer/adamw.ts";
 import { EmbeddedTrainers } from "../../src/train/trainer/embedded/embedded-trainer.ts";
 import type { TrainerCall, TrainingSequence } from "../../src/train/trainer/trainer.ts";
 
-/** Keeps its programs, which the first steps load. */
+/** Takes steps, and keeps the programs that the first ones load. */
 export class StepsAlone {
   readonly #trainers: EmbeddedTrainers;
   #callCount = 0;
@@ -29,7 +29,7 @@ export class StepsAlone {
     });
   }
 
-  /** In seconds. */
+  /** Takes the steps of a job; returns their time in seconds. */
   async take(sequences: readonly TrainingSequence[], stepSize: number): Promise<number> {
     const trainer = await this.#trainers.open({ kind: "new", seed: "bench" }, this.#call());
     const loss = { kind: "policy", config: resolveTrainingConfig({}) } as const;

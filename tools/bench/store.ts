@@ -46,7 +46,7 @@ interface Written {
   /** Median time of an answer, in milliseconds. */
   readonly medianMs: number;
   readonly p99Ms: number;
-  /** Microseconds of the server's processor time a record. */
+  /** The server's processor time per record, in microseconds. */
   readonly cpuMicroseconds: number | null;
   /** Time that other requests waited meanwhile. */
   readonly others: readonly Waits[];
@@ -112,7 +112,7 @@ async function measure({ postgres, ...options }: Options): Promise<StoreReport> 
   }
 }
 
-/** @param databaseUrl of an empty PostgreSQL database; null for a SQLite file */
+/** @param databaseUrl an empty PostgreSQL database; null for a SQLite file */
 async function measureOn(
   databaseUrl: string | null,
   { records, singles, batch, pages, flags: ownFlags }: Omit<Options, "postgres">,
@@ -211,7 +211,7 @@ async function write(server: LocalBuild, load: Load): Promise<Written> {
 
 type Query = Readonly<Record<string, unknown>>;
 
-/** Each of another call. */
+/** Returns a page's query by a different call each time. */
 function pageByReference(index: number): Query {
   const field = { $getField: "weave_ref" };
   return {
@@ -220,7 +220,7 @@ function pageByReference(index: number): Query {
   };
 }
 
-/** Each with another bound: half a percent to a tenth of all records pass. */
+/** Returns a page's query with a different bound each time: half a percent to a tenth of all records match. */
 function pageByNumber(index: number): Query {
   const score = { $convert: { input: { $getField: "payload.score" }, to: "double" } };
   const bound = 0.9 + 0.095 * (((index * 37) % 100) / 100);

@@ -6,11 +6,11 @@ import { systemClock } from "../../src/base/domain/clock.ts";
 import type { ServedBuild } from "./served-build.ts";
 import { median } from "./median.ts";
 
-/** How many streams at once, how many chats in all, and how long their answers are. */
+/** Number of concurrent streams, number of chats in all, and the length of their answers. */
 export interface ChatLoad {
   readonly streams: number;
   readonly chats: number;
-  /** Tokens of the shortest answer and the longest; absent takes {@link answerLengths}. */
+  /** Tokens of the shortest and the longest answer; {@link answerLengths} by default. */
   readonly answers?: AnswerLengths;
   /** Question of a chat; by default it asks for a story, in about 64 tokens. */
   readonly questionOf?: (index: number) => string;
@@ -29,10 +29,10 @@ export interface LoadResult {
   readonly engineCpuMicrosecondsPerToken: number | null;
 }
 
-/** For a model that is fast. */
+/** Lengths for a fast model. */
 export const answerLengths: AnswerLengths = { least: 96, most: 160 };
 
-/** Tokens of the answer to a chat: chats that start together do not end together. */
+/** Returns the tokens of a chat's answer; chats that start together end at different times. */
 export function answerLengthOf(index: number, { least, most }: AnswerLengths = answerLengths): number {
   return least + ((37 * index) % (most - least + 1));
 }
@@ -90,13 +90,13 @@ export function medianRatio(
 
 /** A streamed chat as the client sees it. */
 export interface StreamedChat {
-  /** From the request on. */
+  /** Time from the request to the first token. */
   readonly firstTokenMs: number;
   readonly promptTokens: number;
   readonly answerTokens: number;
 }
 
-/** No two begin alike: what is kept of prompts is not measured here. */
+/** Each story starts differently, so that no cached prefix serves it. */
 function storyQuestion(index: number): string {
   const words =
     "Tell me a story about Sam and a cat and a small bird in a small house, and about Ann and a big dog";
@@ -107,7 +107,7 @@ function storyQuestion(index: number): string {
 /**
  * Streams one chat to its end.
  *
- * @param onChunk called at each piece that comes
+ * @param onChunk called for each piece that arrives
  */
 export function streamedChat(
   { url, apiKey }: Pick<ServedBuild, "url" | "apiKey">,
@@ -119,7 +119,7 @@ export function streamedChat(
     let firstTokenMs: number | null = null;
     const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
     const sent = request(`${url}/v1/chat/completions`, { method: "POST", headers }, (response) => {
-      // Only the end of the stream is read: the client should cost as little as it can.
+      // Parses only the end of the stream, since the client should cost as little as possible.
       let last: readonly Buffer[] = [];
       response.on("data", (chunk: Buffer) => {
         firstTokenMs ??= systemClock.monotonicMs() - startMs;

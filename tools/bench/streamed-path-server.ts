@@ -1,5 +1,5 @@
-// The server of tools/bench/streamed-path.ts: HTTP and chat of a build over an engine that computes nothing, which gives each stream
-// a token as soon as all of them wait for one. Started with the folder of the build and how many streams there are.
+// The server of tools/bench/streamed-path.ts: a build's HTTP and chat over an engine that computes nothing and gives
+// each stream a token as soon as all of them wait for one. Receives the build's folder and the number of streams.
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -19,14 +19,14 @@ const [folder, streams] = [process.argv[2], Number(process.argv[3])];
 
 /** Loads the other build's version of a module that this build has too. */
 async function load<Module>(path: string): Promise<Module> {
-  // Both builds have these modules, and what is used of them.
+  // Safe cast: both builds have these modules, with the members used here.
   return (await import(pathToFileURL(join(folder, "dist", "src", path)).href)) as Module;
 }
 
 const limits = { contextLength: 4096, vocabularySize: 512 };
 const waiting: (() => void)[] = [];
 
-/** Gives what waits its tokens, all in one turn, as a step's tokens come. */
+/** Waits for the next step, which gives all waiting streams their tokens in one turn. */
 function wait(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
@@ -77,7 +77,7 @@ const chat = createChatService({
 });
 const server = await fakeServer({ chat });
 await server.app.listen({ host: "127.0.0.1", port: 0 });
-// Listening on TCP, it has an address with a port.
+// Safe cast: a TCP server has an address with a port.
 const { port } = server.app.server.address() as AddressInfo;
 process.on("message", () => process.send?.(process.cpuUsage()));
 process.send?.({ url: `http://127.0.0.1:${port}`, authorization: bearer() });

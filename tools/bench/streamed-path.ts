@@ -12,7 +12,7 @@ Streams answers of 256 tokens, a chunk each, to 1, 16 and 64 clients at once, an
 With --against both servers run and are asked turn about; figures are medians of the rounds.`;
 
 const answerTokens = 256;
-/** About so many in a round. */
+/** Approximate number of tokens in a round. */
 const tokensOfRound = 32_768;
 
 interface PathReport {
@@ -47,7 +47,7 @@ async function measure(streams: number, { rounds, against }: BenchOptions): Prom
   try {
     for (const folder of against === null ? [ownFolder] : [ownFolder, against])
       servers.push(await serve(folder, streams));
-    // The first rounds wait for code to be compiled.
+    // The first rounds wait for compilation.
     for (const server of servers) await runRound(server, streams);
     const results = servers.map((): number[] => []);
     for (let round = 0; round < rounds; round++) {
@@ -74,7 +74,7 @@ async function serve(folder: string, streams: number): Promise<Served> {
   return { ...served, child };
 }
 
-/** @returns microseconds a token */
+/** @returns microseconds per token */
 async function runRound(server: Served, streams: number): Promise<number> {
   const before = await cpuOf(server);
   let tokenCount = 0;

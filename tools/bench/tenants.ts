@@ -38,10 +38,10 @@ interface Hostile {
 interface Seen {
   readonly requests: readonly number[];
   readonly chats: readonly number[];
-  /** Statuses of requests that were not answered with 200, or why there was no answer. */
+  /** Counts of requests without a 200, by status or by the reason for having no answer. */
   readonly failures: Readonly<Record<string, number>>;
   readonly health: number;
-  /** Without what the server's main thread and the probe waited for a core. */
+  /** Latency of /health without the time in which the server's main thread and the probe waited for a core. */
   readonly healthOwn: number;
 }
 
@@ -183,14 +183,14 @@ async function bePolite({ url, key, processId, wantsChats }: Polite): Promise<vo
   await Promise.all([send(), probe()]);
 }
 
-/** Plays one trick at a time: the one whose index comes, and none for -1. */
+/** Plays one trick at a time: each message is the trick's index, or -1 to stop. */
 function beHostile({ stage }: Hostile): void {
   let ending = new AbortController();
   parentPort?.on("message", (index: number) => {
     ending.abort();
     ending = new AbortController();
     const { signal } = ending;
-    // Every request of a trick listens for its end.
+    // Every request of a trick listens to this signal.
     setMaxListeners(0, signal);
     tricks[index]?.play(stage, signal).catch((error: unknown) => {
       if (!signal.aborted) console.error(error);
@@ -301,7 +301,7 @@ async function measure({
       const ratio = beside.requests.p99 / alone.requests.p99;
       const chatRatio = wantsChats ? beside.chats.p99 / alone.chats.p99 : 0;
       onTrick({ name, alone, beside, ratio, chatRatio });
-      // Requests that the trick left behind are answered or given up.
+      // Leaves the server time to answer or abandon the trick's remaining requests.
       await sleep(3000);
     }
   } finally {
@@ -367,7 +367,7 @@ async function main(): Promise<void> {
 if (isMainThread) {
   if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main();
 } else {
-  // Made by this file.
+  // Safe cast: this file passed the data.
   const data = workerData as Polite | Hostile;
   if (data.kind === "polite") await bePolite(data);
   else beHostile(data);

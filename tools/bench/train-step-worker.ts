@@ -1,6 +1,6 @@
-// Our side of `train-step`: LoRA steps of the embedded trainer in a process of its own, so that its memory can be told.
-// Reads one JSON line that says what to train, answers every line "step" with the time of one, and "end" with the most
-// memory that the process has held. The other side, with the same lines, is `tools/conformance/python/train_step.py`.
+// Our side of `train-step`: LoRA steps of the embedded trainer in a separate process, so that its memory can be
+// measured. Reads one JSON line that says what to train, answers every line "step" with the time of one, and "end"
+// with the process's peak memory. The other side, with the same lines, is `tools/conformance/python/train_step.py`.
 import { createInterface } from "node:readline";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";

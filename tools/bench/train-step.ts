@@ -1,6 +1,6 @@
-// How fast a LoRA gradient step is, how much memory it takes, and how much of the machine's matrix product rate it uses.
-// Every side is a process of its own (step-process.ts); all take steps turn about, and the best of each counts, so that a
-// busy machine disturbs the ratios little.
+// Measures how fast a LoRA gradient step is, how much memory it takes, and how much of the machine's matrix product
+// rate it uses. Every side is a separate process (step-process.ts). All alternate and the best of each counts, so that
+// a busy machine hardly changes the ratios.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -64,7 +64,7 @@ interface Measurement extends Side {
   readonly matMulGflopPerSecond: number;
   /** Rate relative to that of a plain product. */
   readonly ratio: number;
-  /** Over the base in 8 bits. */
+  /** Figures over the base in 8 bits. */
   readonly int8: Side;
   readonly pytorch: Side | null;
 }
@@ -85,7 +85,7 @@ await runBench<Measurement>({
   textOf,
 });
 
-/** The folder of a shape's model; that of random weights is written where it is not there yet. */
+/** Returns the folder of a shape's model, writing the one with random weights if missing. */
 function modelFolder({ size }: Shape, folder: string): string {
   if (size === "tiny") return join(ownFolder, "models", "hone-tiny");
   const written = join(folder, size);

@@ -1,4 +1,5 @@
-// Two kinds of streamed chats at one server, turn about, so that a machine that changes its pace favours neither.
+// Runs two kinds of streamed chats at one server, alternating, so that a machine that changes its pace favours
+// neither.
 import type { ServedBuild } from "./served-build.ts";
 import { medianRatio, runLoad, type ChatLoad, type LoadResult } from "./streamed-chats.ts";
 
@@ -7,7 +8,7 @@ type Body = Readonly<Record<string, unknown>>;
 export interface TurnAboutResult {
   readonly plainTokensPerSecond: number;
   readonly otherTokensPerSecond: number;
-  /** The median of the rounds' own ratios, of the others to the plain ones. */
+  /** Median of the rounds' own ratios, of the others to the plain ones. */
   readonly ratio: number;
 }
 

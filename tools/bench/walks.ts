@@ -12,12 +12,12 @@ import { Hone } from "../../src/apps/client/hone.ts";
 import { ownFolder } from "./run-bench.ts";
 import { serveBuild, untilWell, type LocalBuild } from "./served-build.ts";
 
-/** How often each function was called, by its file in `dist/src` (without the ending) and its place there. */
+/** Number of calls of each function, by its file in `dist/src` (without the extension) and its position there. */
 type Calls = ReadonlyMap<string, number>;
 
 interface Walk {
   readonly name: string;
-  /** By area, those with the most functions first. */
+  /** Counts by area, those with the most functions first. */
   readonly areas: readonly AreaCount[];
   readonly files: readonly FileCount[];
   readonly fileCount: number;
@@ -49,7 +49,7 @@ Counts the files and functions that a streamed chat and an RL job pass, by area.
  * more often, at least once for every second token.
  */
 const [shortAnswer, longAnswer] = [12, 44];
-/** An idle server lives longer than one that is asked, so that its timers run at least as often. */
+/** An idle server lives longer than one under requests, so that its timers run at least as often. */
 const idleMs = 12_000;
 const idleStarts = 3;
 
@@ -83,13 +83,13 @@ async function measure(folder: string): Promise<readonly Walk[]> {
   ];
 }
 
-/** The calls of a server's whole life, in which `use` is what is asked of it. */
+/** Returns the calls over a server's whole life, during which `use` sends the requests. */
 async function callsOf(folder: string, use: (server: LocalBuild) => Promise<unknown>): Promise<Calls> {
   const coverage = mkdtempSync(join(tmpdir(), "hone-walks-"));
   process.env["NODE_V8_COVERAGE"] = coverage;
   try {
     const modelFolder = join(ownFolder, "models", "hone-tiny");
-    // Tokens that are sent together would be counted as one.
+    // Sends each token separately: tokens sent together would count as one.
     const limits = { engine: { eventIntervalMs: 0 } };
     const server = await serveBuild(folder, { modelFolder, threads: 1, limits });
     try {
@@ -146,14 +146,14 @@ interface Coverage {
 function readCalls(folder: string): Calls {
   const calls = new Map<string, number>();
   for (const name of readdirSync(folder)) {
-    // The runtime writes these files.
+    // Safe cast: V8 wrote the file.
     const { result } = JSON.parse(readFileSync(join(folder, name), "utf8")) as Coverage;
     for (const { url, functions } of result) {
       const file = fileIn(url);
       if (file === null) continue;
       for (const { ranges } of functions) {
         const [{ startOffset, count }] = ranges;
-        // At 0 stands the module itself.
+        // Offset 0 is the module itself.
         if (count === 0 || startOffset === 0) continue;
         const place = `${file} ${startOffset}`;
         calls.set(place, (calls.get(place) ?? 0) + count);
@@ -163,7 +163,7 @@ function readCalls(folder: string): Calls {
   return calls;
 }
 
-/** The file of the product that a module's URL names; null for others. */
+/** Returns the product's file that a module's URL names; null for other modules. */
 function fileIn(url: string): string | null {
   if (!url.startsWith("file:")) return null;
   return /\/dist\/src\/(.*)\.js$/.exec(fileURLToPath(url).replaceAll("\\", "/"))?.[1] ?? null;
@@ -176,7 +176,7 @@ function greatest(several: readonly Calls[]): Calls {
   return most;
 }
 
-/** By how many calls each function is above the usual. */
+/** Returns how many more calls each function has than usual. */
 function above(calls: Calls, usual: Calls): Calls {
   const more = [...calls].map(([place, count]) => [place, count - (usual.get(place) ?? 0)] as const);
   return new Map(more.filter(([, count]) => count > 0));

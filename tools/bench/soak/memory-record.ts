@@ -28,7 +28,7 @@ export class MemoryRecord {
     this.#processId = processId;
   }
 
-  /** The processes that compute; one that was started ahead and never used is among them. */
+  /** Returns the processes that compute, including one that was started ahead and never used. */
   engineIds(): readonly number[] {
     return childrenOf(this.#processId).flatMap(({ id, command }) =>
       command.includes("embedded-main") ? [id] : [],

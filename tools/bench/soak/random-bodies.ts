@@ -91,7 +91,7 @@ function messagesOf(random: Random, text: string): readonly object[] {
   return [{ role: "system", content: "Be short." }, ...earlier, user];
 }
 
-/** Most are short, one of a few is long. */
+/** Returns a text that is mostly short and sometimes long. */
 function randomText(random: Random): string {
   const count = 1 + random.index([6, 40, 300][Math.floor(3 * random.uniform() ** 2)]);
   return Array.from({ length: count }, () => words[random.index(words.length)]).join(" ");

@@ -10,17 +10,17 @@ export interface SoakCounts {
   answered: number;
   /** Requests whose client disconnected. */
   left: number;
-  /** As overloaded, which is an answer. */
+  /** Requests refused as overloaded, which is a valid answer. */
   refused: number;
   published: number;
   removed: number;
-  /** A line each. */
+  /** Failures, one a line. */
   readonly failures: string[];
 }
 
 const clientCount = 12;
 const modelCount = 3;
-/** Versions of each model that stay. */
+/** Number of versions of each model to keep. */
 const keptVersions = 2;
 const publishEveryMs = 3000;
 const failuresMax = 100;
@@ -44,7 +44,7 @@ export class SoakClients {
     this.#seed = seed;
   }
 
-  /** Returns once {@link SoakClients.end} was called and everybody has what they wait for. */
+  /** Runs until {@link SoakClients.end} is called and all clients have their answers. */
   async run(): Promise<void> {
     const archive = await this.#prepare();
     const asking = Array.from({ length: clientCount }, (_, client) => this.#askOn(client));
@@ -55,7 +55,7 @@ export class SoakClients {
     this.#over.abort();
   }
 
-  /** Models, and an adapter as an archive, which a job has made. */
+  /** Makes models, and returns an adapter from a job as an archive. */
   async #prepare(): Promise<Uint8Array<ArrayBuffer>> {
     const names = Array.from({ length: modelCount }, (_, index) => `soaked-${index}`);
     this.#modelIds = await Promise.all(names.map((name) => registerModel(this.#server, name)));
@@ -72,7 +72,7 @@ export class SoakClients {
     const random = seededRandom("soak", this.#seed, client);
     while (!this.#over.signal.aborted) {
       await this.#ask(random);
-      // Now and then nobody asks for a moment.
+      // Sometimes pauses longer.
       await sleep(random.index(20) === 0 ? random.index(3000) : random.index(50));
     }
   }

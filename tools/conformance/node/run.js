@@ -1,5 +1,5 @@
-// `npm test`: starts a Hone of this checkout with a small model whose template has tools, and runs every client against it.
-// Names after `--` choose the files in clients/ whose name holds one of them.
+// `npm test`: starts a Hone of this checkout with a small model whose template has tools, and runs every client
+// against it. Names after `--` select the files in clients/ whose names contain one of them.
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -56,7 +56,7 @@ try {
   rmSync(data, { recursive: true, force: true });
 }
 
-/** The server's address, once it says that it is listening. */
+/** Resolves to the server's address once it reports that it is listening. */
 function listening(child) {
   return new Promise((resolve, reject) => {
     let output = "";

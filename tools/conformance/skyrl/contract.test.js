@@ -1,4 +1,4 @@
-// The trainer's contract on a SkyRL server, which TRAINER_URL names, that has the contract's tiny model as TRAINER_BASE.
+// The trainer's contract on the SkyRL server at TRAINER_URL, which has the contract's tiny model as TRAINER_BASE.
 import { losses } from "../../../dist/src/train/trainer/contract/check-numbers.js";
 import { checkTrainer } from "../../../dist/src/train/trainer/contract/check-trainer.js";
 import { tinyConfig, tinyLora } from "../../../dist/src/train/trainer/contract/tiny-model.js";
@@ -7,7 +7,7 @@ import { TinkerTrainers } from "../../../dist/src/train/trainer/tinker/tinker-tr
 
 const { TRAINER_URL: url, TRAINER_BASE: base } = process.env;
 
-/** @returns trainers whose models are unloaded behind each test: the server has room for few */
+/** @returns trainers that unload their models after each test, since the server has room for few */
 function skyrl(_dataFolder, context) {
   const trainers = new TinkerTrainers({
     address: { url, kind: "skyrl-jax", bases: { "*": base }, adapters: null },

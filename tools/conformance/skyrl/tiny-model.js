@@ -1,5 +1,5 @@
-// Writes the tiny model of the trainer's contract as a folder that SkyRL loads: `node tiny-model.js <folder>`. Its tokenizer,
-// which is never asked for anything, is the built-in model's.
+// Writes the tiny model of the trainer's contract as a folder that SkyRL loads: `node tiny-model.js <folder>`. Its
+// tokenizer, which SkyRL loads but never uses, is the built-in model's.
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

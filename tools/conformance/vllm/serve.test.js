@@ -1,5 +1,5 @@
-// A Hone whose model vLLM computes, over HTTP: `run.py` starts both and says where. Chats, streams, a version that a job
-// trains, and its log-probabilities.
+// A Hone whose model vLLM computes, over HTTP: `run.py` starts both and passes the address. Covers chats, streams, a
+// version that a job trains, and its log-probabilities.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone, train } from "../../../dist/src/apps/client/index.js";
@@ -20,7 +20,7 @@ const postText = (path, body) => textOf(path, { method: "POST", body: JSON.strin
 const post = (path, body) => postText(path, body).then(JSON.parse);
 const messages = [{ role: "user", content: "Say yes or no." }];
 
-test("lists the model, and is well", async () => {
+test("lists the model, and reports that it is healthy", async () => {
   const { data } = await get("/v1/models");
   const big = data.find(({ id }) => id === "big");
   assert.equal(big.status.value, "loaded");
@@ -46,7 +46,7 @@ test("answers a chat, whole and streamed alike", async () => {
   assert.equal(parts.join(""), choice.message.content);
 });
 
-test("holds an answer to a constraint", async () => {
+test("constrains an answer", async () => {
   const request = { model: "big", messages, max_tokens: 12, structured_outputs: { choice: ["yes", "no"] } };
   const { choices } = await post("/v1/chat/completions", request);
   assert.match(choices[0].message.content, /^(yes|no)$/);
@@ -67,7 +67,7 @@ test("refuses by name what vLLM would ignore", async () => {
   }
 });
 
-test("a version that a job trains over the weights is served by vLLM, with its own log-probabilities", async () => {
+test("vLLM serves a version that a job trains over the weights, with its own log-probabilities", async () => {
   const hone = new Hone({ baseURL: url, apiKey: key });
   const model = await hone.model("conformance/lengths", { base: "big" });
   const result = await train(model, {

@@ -1,5 +1,5 @@
-// A prompt that one vLLM computes and another answers, through a Hone before both, whose models `prefill` and `decode` they are.
-// vLLM 0.32 does not count what it fetched among the cached tokens of an answer; its metrics do.
+// A prompt that one vLLM computes and another answers, through a Hone that serves them as the models `prefill` and
+// `decode`. vLLM 0.32 does not count fetched tokens among the cached tokens of an answer; its metrics do.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -18,11 +18,11 @@ async function answered(body) {
   return JSON.parse(text);
 }
 
-/** A prompt that no server has computed. */
+/** Returns a prompt that no server has computed. */
 const newPrompt = () => Array.from({ length: 200 }, () => 20 + Math.floor(400 * Math.random()));
 const greedy = { max_tokens: 16, temperature: 0, logprobs: 0, return_token_ids: true };
 
-/** Tokens of prompts that the second server has had from the first. */
+/** Returns the count of prompt tokens that the second server has fetched from the first. */
 async function fetchedCount() {
   const metrics = await (await fetch(`${decodeUrl}/metrics`)).text();
   return Number(
@@ -45,14 +45,14 @@ async function heldOf(prompt) {
   return held;
 }
 
-test("a prompt that another server computed is answered as one that the server computed itself", async () => {
+test("a fetched prompt gets the same answer as one that the server computed itself", async () => {
   for (const salt of ["one", "two", "three"]) {
     const prompt = newPrompt();
     const body = { ...greedy, model: "decode", prompt };
     const before = await fetchedCount();
     const there = await answered({ ...body, kv_transfer_params: await heldOf(prompt) });
     const fetched = (await fetchedCount()) - before;
-    // The last token of a prompt is computed where the answer is.
+    // The answering server computes the last token of a prompt.
     assert.ok(
       fetched >= prompt.length - 1,
       `${fetched} of ${prompt.length} tokens came from the other server`,
@@ -67,7 +67,7 @@ test("a prompt that another server computed is answered as one that the server c
   }
 });
 
-test("what a server said is passed on once, and unchanged", async () => {
+test("Hone passes a server's transfer parameters on once, and unchanged", async () => {
   const prompt = newPrompt();
   const held = await heldOf(prompt);
   const body = { ...greedy, model: "decode", prompt };

@@ -1,4 +1,4 @@
-// Weave's client for Node: an evaluation that is logged, and the API class that its own code is generated from.
+// Weave's client for Node: logging an evaluation, and the API class from which its own code is generated.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import * as weave from "weave";
 const url = process.env.WF_TRACE_SERVER_URL;
 const authorization = `Basic ${Buffer.from(`api:${process.env.WANDB_API_KEY}`).toString("base64")}`;
 
-/** The class that is not exported, with the key in every request. */
+/** The internal class, with the key in every request. */
 const { Api } = createRequire(import.meta.url)("./node_modules/weave/dist/generated/traceServerApi.js");
 const api = new Api({ baseUrl: url, baseApiParams: { headers: { authorization } } });
 
@@ -22,7 +22,7 @@ const project = `${viewer.defaultEntity.name}/conformance-node`;
 
 const equals = (field, value) => ({ $expr: { $eq: [{ $getField: field }, { $literal: value }] } });
 
-test("an evaluation that is logged leaves its scores as feedback, and its calls", async () => {
+test("logging an evaluation stores its scores as feedback, and its calls", async () => {
   await weave.init(project);
   const logger = new weave.EvaluationLogger({ name: "logged", dataset: "rows" });
   const prediction = logger.logPrediction({ q: "one" }, "yes");
@@ -42,7 +42,7 @@ test("an evaluation that is logged leaves its scores as feedback, and its calls"
     const { data: answer } = await api.call.callReadCallReadPost({ project_id: project, id });
     return answer.call;
   };
-  // Calls are sent a moment later, in batches.
+  // The client sends calls a moment later, in batches.
   let call = await read();
   for (let tries = 0; (call?.output ?? null) === null && tries < 50; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -51,7 +51,7 @@ test("an evaluation that is logged leaves its scores as feedback, and its calls"
   assert.equal(call.output, "yes");
 });
 
-test("feedback is created, replaced, found and removed by the generated class", async () => {
+test("the generated class creates, replaces, finds and removes feedback", async () => {
   const record = {
     project_id: project,
     weave_ref: `weave:///${project}/object/x:abc`,

@@ -54,7 +54,7 @@ for (const useResponses of [false, true]) {
   });
 
   test(`${api}: plain text`, async () => {
-    // An answer that is cut is an error to this client: the built-in model ends its own.
+    // This client treats a cut answer as an error; the built-in model ends its answers itself.
     const agent = new Agent({ name: "Talker", instructions: "Talk.", model: "hone-tiny" });
     const { finalOutput } = await runner.run(agent, "Hello");
     assert.equal(typeof finalOutput, "string");

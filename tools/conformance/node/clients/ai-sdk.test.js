@@ -1,4 +1,4 @@
-// The AI SDK through each of its providers that an operator of another server would choose.
+// The AI SDK through each of its providers that connects to servers other than its vendor's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOpenAI } from "@ai-sdk/openai";

@@ -14,7 +14,7 @@ function required(name) {
   return value;
 }
 
-/** Answers are short: the model's weights are random, and only what a constraint decides is looked at. */
+/** Answers are short: the model's weights are random, and the tests check only what a constraint decides. */
 export const maxTokens = 24;
 
 export const order = z.object({
@@ -23,7 +23,7 @@ export const order = z.object({
   gift: z.boolean(),
 });
 
-/** As a tool's arguments. */
+/** Schema of a tool's arguments. */
 export const place = z.object({ city: z.enum(["Oslo", "Lima"]), days: z.number().int().min(1).max(9) });
 
 /** Returns the tool's answer. */

@@ -1,5 +1,5 @@
-// The client's training loop with agents of OpenAI's Agents SDK, unmodified: a round in which agents call tools, hand over
-// and are judged, and a job that trains on exactly the tokens that were served.
+// The client's training loop with unmodified agents of OpenAI's Agents SDK: a round in which agents call tools, hand
+// over and are judged, and a job that trains on exactly the tokens that were served.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, Runner, setTracingDisabled, tool } from "@openai/agents";
@@ -60,7 +60,7 @@ test("a round through agents with a tool and a handoff makes a version of their 
   const [round] = rounds;
   assert.deepEqual(round.failureReasons, []);
   assert.deepEqual([round.rollouts, round.newStep, round.warnings], [4, 1, []]);
-  // A handoff brings other tools, and so another history.
+  // A handoff brings other tools, and so a new history.
   assert.equal(recorded.length, 8);
   const answers = await Promise.all(served.map(({ stream: _stream, ...body }) => hone.chat.create(body)));
   const tokensOf = ({ prompt_token_ids: prompt, token_ids: ids }) => JSON.stringify([prompt, ids]);
