@@ -13,7 +13,7 @@ import { processorNames, readRegistrations } from "./logits-processors/registrat
 import type { EngineSettings } from "./settings.ts";
 import type { TransferStore } from "./transfers/transfer-store.ts";
 
-/** Every feature that chat can ask for, in addition to those that settings enable. Chat refuses a missing one by name. */
+/** Features that chat can ask for, in addition to those that settings enable. Chat refuses a missing feature by name. */
 const features = [
   ...constraintFeatures,
   ...Object.values(samplingFeatures),
@@ -33,7 +33,7 @@ export function loopCapabilities({
   const processors = processorNames(readRegistrations(logitsProcessors));
   return {
     features: new Set([...features, ...(scheduling === "fcfs" ? [] : ["priority" as const])]),
-    // On other devices a row's numbers depend on what is computed with it.
+    // On other devices, a row's results depend on the other rows of its batch.
     isExact: device === "cpu",
     processors,
   };

@@ -1,6 +1,6 @@
 // The embedded engine inside its process: the loop over a model, threads that compute constraints, and logits
-// processors. `ipc/` carries the server's calls to it, and checks and counts requests there. A step that fails is a
-// programmer error; the engine then stays down.
+// processors. `ipc/` forwards the server's calls to it, and checks and counts requests on the server's side. A step
+// that fails is a programmer error; the engine then stays down.
 import { present } from "../../base/domain/assert.ts";
 import type {
   AdapterReference,
@@ -40,12 +40,15 @@ export interface LoopEngineOptions {
   readonly openModel: () => Promise<OpenModel>;
   /** The vocabulary, which constraints need; awaited once the model is open. */
   readonly vocabulary: TokenVocabulary | Promise<TokenVocabulary>;
-  /** Settings, with the zeros that mean "by the machine" replaced. */
+  /** Settings in which values computed from the machine replace zeros. */
   readonly settings: EngineSettings;
   /** Cost limits of constraints on answers. */
   readonly constraints: ConstraintSettings;
   readonly logger: Logger;
-  /** If given, idle work prepares what the first constraint needs; if absent, that constraint prepares it. */
+  /**
+   * If given, idle work prepares what the first constraint needs; if absent, the first constraint's request prepares
+   * it.
+   */
   readonly clock?: Clock;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
@@ -59,7 +62,7 @@ export class LoopEngine implements Service {
   #loop: EngineLoop | null = null;
   #constraints: ThreadedConstraints | null = null;
   #transfers: TransferStore | undefined;
-  /** Clean-up steps of the stop, in this order. */
+  /** Clean-up steps, run in this order when the engine stops. */
   readonly #ends: (() => Promise<void>)[] = [];
   readonly #life = serviceOf("engine", {
     start: (signal) => this.#start(signal),
@@ -70,7 +73,7 @@ export class LoopEngine implements Service {
     this.#options = options;
   }
 
-  /** Available once the engine has started. */
+  /** Prompt transfers; available once the engine has started. */
   get transfers(): TransferStore | undefined {
     return this.#transfers;
   }
@@ -103,7 +106,7 @@ export class LoopEngine implements Service {
     this.#loop?.dropAdapter(id);
   }
 
-  /** Frees spare memory that is kept only to speed up the next burst of work. */
+  /** Frees spare memory, which is kept only to speed up the next burst of requests. */
   releaseSpares(): void {
     this.#loop?.releaseSpares();
   }

@@ -1,28 +1,28 @@
-// Sorts scores into buckets by their distance from the greatest one, so that only a few of a whole vocabulary need
-// sorting. Buckets with too many are split into finer ones, recursively.
+// Sorts logits into buckets by their distance from the greatest one, so that only a small part of a vocabulary needs
+// sorting. Buckets with too many entries are split into finer ones, recursively.
 
-/** Each is 1/8 wide; the last holds everything farther away. */
+/** Number of buckets. Each is 1/8 wide; the last one holds all greater distances. */
 export const bucketCount = 512;
 const bucketsPerUnit = 8;
 
-/** Returns the bucket of a score, given the greatest of its row. */
+/** Returns the bucket of a logit, given the greatest logit of its row. */
 export function bucketOf(max: number, logit: number): number {
   const place = (max - logit) * bucketsPerUnit;
   return place < bucketCount - 1 ? place | 0 : bucketCount - 1;
 }
 
-/** Returns a lower bound for the scores of this bucket and of all with greater scores. */
+/** Returns a lower bound for the logits of this bucket and of all buckets with greater logits. */
 export function leastOf(max: number, bucket: number): number {
-  // One bucket more than needed, so that rounding of scores cannot matter.
+  // One bucket lower than needed, so that rounding of logits cannot matter.
   return bucket < bucketCount - 1 ? max - (bucket + 2) / bucketsPerUnit : -Infinity;
 }
 
-/** Up to this many are sorted by comparison. */
+/** Maximum number of entries that are sorted by comparison. */
 const sortedCountMax = 64;
 const finerCount = 256;
 
 /**
- * Yields ids by ascending score, of equal scores the higher id first. Sorts no more than is consumed.
+ * Yields ids by ascending logit, among equal logits the higher id first. Sorts no more than is consumed.
  *
  * @param ids in ascending order; not modified
  */
@@ -41,7 +41,7 @@ export function* ascending(ids: readonly number[], logits_V: Float32Array): Gene
   for (const bucket of finer.reverse()) yield* ascending(bucket, logits_V);
 }
 
-/** Returns the k-th greatest of some scores; k counts from 1. */
+/** Returns the k-th greatest logit; k counts from 1. */
 export function kthGreatest(logits: Float32Array, k: number): number {
   if (logits.length <= sortedCountMax) return logits.toSorted()[logits.length - k];
   const [least, greatest] = rangeOf(logits.length, (index) => logits[index]);
@@ -55,7 +55,10 @@ export function kthGreatest(logits: Float32Array, k: number): number {
   return kthGreatest(members, k - before);
 }
 
-/** The greatest score is in the first bucket and the least is not; scores infinitely far away are in the last. */
+/**
+ * Returns a finer bucket. The greatest logit is in the first bucket, the least is not; infinitely distant logits are
+ * in the last.
+ */
 function finerBucketOf(logit: number, least: number, greatest: number): number {
   const place = ((greatest - logit) * finerCount) / (greatest - least);
   return place < finerCount - 1 ? place | 0 : finerCount - 1;

@@ -1,5 +1,5 @@
-// Inputs of a draw besides the model's scores: the request's sampling options, and the state of the choice. Data, read
-// by the steps.
+// Inputs of a draw besides the model's logits: the request's sampling options, and the state of the choice. This
+// module holds data that the steps read.
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import type { Random } from "../../../base/domain/random.ts";
 import type { SamplingParameters } from "../../../base/domain/sampling.ts";
@@ -10,11 +10,11 @@ import { tokenSetOf, type TokenSet } from "./token-set.ts";
 export interface DrawRules {
   readonly sampling: SamplingParameters;
   readonly isConstrained: boolean;
-  /** `sampling.allowedTokenIds`. */
+  /** Token ids of `sampling.allowedTokenIds`; null if all are allowed. */
   readonly allowedIds: TokenSet | null;
   readonly minTokens: number;
   readonly stopTokenIds: ReadonlySet<number>;
-  /** Null if log-probabilities are not wanted. */
+  /** Number of alternatives to report; null if log-probabilities are not wanted. */
   readonly topLogprobCount: number | null;
 }
 
@@ -35,15 +35,15 @@ export function drawRulesOf({
   };
 }
 
-/** An operator's step on the scores, opened for one request and shared by its choices. */
+/** A logits processor, opened for one request and shared by its choices. */
 export interface ScoreProcessor {
   /**
-   * Changes the scores of the next token in place. Tokens that the constraint and the request forbid have negative
-   * infinity before and again after it. Must depend only on its parameters: it may be called again for the same
-   * tokens.
+   * Changes the logits of the next token in place. Tokens that the constraint and the request forbid have negative
+   * infinity before and again after it. Must depend only on its parameters, because it may be called again for the
+   * same tokens.
    *
-   * @param scores_V with the logit bias, before penalties; each is left finite or negative infinity, which forbids the
-   * token
+   * @param scores_V logits with the logit bias, before penalties; each must remain finite or negative infinity, which
+   * forbids the token
    * @param history of the choice
    * @throws ServiceError which ends the request
    */
@@ -53,17 +53,17 @@ export interface ScoreProcessor {
 /** A choice before its next token. */
 export interface DrawInput {
   readonly rules: DrawRules;
-  /** The choice's own random stream; a draw that is not greedy takes one number or a few. */
+  /** Random stream of this choice only; a draw that is not greedy takes one number or a few. */
   readonly random: Random;
   readonly history: TokenHistory;
-  /** Processors that the request asks for, in their order. */
+  /** Logits processors that the request asks for, in their order. */
   readonly processors: readonly ScoreProcessor[];
   /** Tokens that the constraint allows; null if unconstrained. */
   readonly mask: TokenMask | null;
 }
 
-// Token history of a choice, with the count of each token. Counts are computed when first asked for and then updated
-// token by token, so choices whose steps never ask pay nothing.
+// Token history of a choice, with the count of each token. Counts are computed at their first use and then updated
+// token by token, so choices whose steps never use counts pay nothing.
 
 /** A prompt, which the choices of a request share. */
 export class PromptTokens {
@@ -74,7 +74,7 @@ export class PromptTokens {
     this.ids = ids;
   }
 
-  /** Each id once. */
+  /** Distinct ids of the prompt. */
   get distinct(): ReadonlySet<number> {
     return (this.#distinct ??= new Set(this.ids));
   }
@@ -87,7 +87,7 @@ export class TokenHistory {
   readonly #counts = new Map<number, number>();
   #countedLength = 0;
 
-  /** @param answerIds may grow, but never changes otherwise */
+  /** @param answerIds may grow, but does not change otherwise */
   constructor(prompt: PromptTokens, answerIds: readonly number[]) {
     this.prompt = prompt;
     this.answerIds = answerIds;

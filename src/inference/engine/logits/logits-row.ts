@@ -1,23 +1,23 @@
-// One row of scores on its way to a token: the choosing steps read it and narrow it. A narrowed
-// row keeps only the rest, so later steps pass over fewer scores. Decides nothing.
+// One row of logits during a draw: the choosing steps read it and narrow it. A narrowed row holds only the remaining
+// logits, so later steps pass over fewer. This module chooses nothing itself.
 import type { Random } from "../../../base/domain/random.ts";
 import type { SamplingParameters } from "../../../base/domain/sampling.ts";
 import { blockSize, blocksOf, type ScoreBlocks } from "./blocks/score-blocks.ts";
 
-/** Parameters of a row's draw. */
+/** Options of a row's draw. */
 export interface RowOptions {
   readonly sampling: SamplingParameters;
   readonly random: Random;
 }
 
-/** Remaining scores to draw from, in the order of their ids. */
+/** Remaining logits to draw from, in the order of their ids. */
 export interface ScoresLeft {
   readonly logits: Float32Array;
   /** Token id of each index; null if the index is the id. */
   readonly ids: Int32Array | null;
 }
 
-/** Buffers for the remaining scores of a vocabulary; one row uses them at a time. */
+/** Buffers for the remaining logits of a vocabulary; one row uses them at a time. */
 export class RowBuffers {
   readonly ids_V: Int32Array;
   readonly logits_V: Float32Array;
@@ -34,25 +34,25 @@ export class RowBuffers {
 
 export class LogitsRow {
   readonly options: RowOptions;
-  /** Id of the greatest score, the lowest of equals. */
+  /** Id of the greatest logit; the lowest id among equals. */
   readonly greatestId: number;
-  /** The greatest score. */
+  /** Greatest logit. */
   readonly max: number;
-  /** Divisor of scores before they become weights. */
+  /** Divisor of the logits when weights are computed. */
   temperature = 1;
-  /** Sum of the remaining weights in the order of the ids; NaN if a score is NaN. See {@link computeWeights}. */
+  /** Sum of the remaining weights, added in the order of the ids; NaN if a logit is NaN. See {@link computeWeights}. */
   total = 0;
-  /** The token, once it is chosen. */
+  /** Chosen token id; -1 until one is chosen. */
   chosenId = -1;
   readonly #room: RowBuffers;
   #left: ScoresLeft;
   #weighedAt: number | null = null;
-  /** Blocks of the remaining scores. */
+  /** Blocks of the remaining logits; null if unknown. */
   #blocks: ScoreBlocks | null;
 
   /**
-   * @param left not modified, unless it is in the room
-   * @param blocks blocks of these scores, if known: they save passes
+   * @param left remaining logits; not modified, unless they are in the room
+   * @param blocks blocks of these logits, if known: they save passes
    */
   constructor(left: ScoresLeft, room: RowBuffers, options: RowOptions, blocks: ScoreBlocks | null = null) {
     const index = greatestIndex(left.logits, blocks?.maxima);
@@ -64,27 +64,27 @@ export class LogitsRow {
     this.max = left.logits[index];
   }
 
-  /** Remaining scores. */
+  /** Remaining logits. */
   get logits(): Float32Array {
     return this.#left.logits;
   }
 
-  /** Weight of each in the draw, 1 for the greatest score; see {@link computeWeights}. */
+  /** Weight of each remaining logit in the draw, 1 for the greatest; see {@link computeWeights}. */
   get weights(): Float64Array {
     return this.#room.weights_V.subarray(0, this.logits.length);
   }
 
-  /** Greatest scores of the remaining blocks; null if unknown. */
+  /** Greatest logits of the remaining blocks; null if unknown. */
   get maxima(): Float32Array | null {
     return this.#blocks?.maxima ?? null;
   }
 
-  /** True if known blocks show a NaN score. */
+  /** True if known blocks show a NaN logit. */
   get hasBrokenBlocks(): boolean {
     return this.#blocks?.masses.some(Number.isNaN) ?? false;
   }
 
-  /** Blocks of the remaining scores, at the temperature. */
+  /** Blocks of the remaining logits, at the temperature. */
   get blocks(): ScoreBlocks {
     if (this.#blocks?.temperature !== this.temperature) {
       this.computeWeights();
@@ -116,7 +116,7 @@ export class LogitsRow {
     return weights;
   }
 
-  /** Keeps scores above `logit`, scores equal to it up to index `lastIndex`, and NaN. */
+  /** Keeps logits greater than `logit`, logits equal to it up to index `lastIndex`, and NaN. */
   narrow(logit: number, lastIndex = Infinity): void {
     const { ids_V, logits_V, weights_V } = this.#room;
     const { maxima } = this;
@@ -142,7 +142,7 @@ export class LogitsRow {
   }
 }
 
-/** Returns the index of the greatest value, the lowest of equals; 0 for a row of NaN. */
+/** Returns the index of the greatest value, the lowest index among equals; 0 for a row of NaN. */
 function greatestIndex(values: Float32Array, maxima?: Float32Array): number {
   if (maxima === undefined) return greatestFrom(values, 0, values.length);
   const start = greatestFrom(maxima, 0, maxima.length) * blockSize;
@@ -161,9 +161,9 @@ function greatestFrom(values: Float32Array, start: number, end: number): number 
   return best;
 }
 
-// exp over whole rows of scores, several times faster than Math.exp and as accurate: a distance of d from the greatest
-// score gives a relative error of about d rounding errors. 2^(whole) and 2^(part / 256) come from tables, the small
-// rest from the series.
+// Computes exp over whole rows of logits, several times faster than Math.exp and as accurate: a distance of d from the
+// greatest logit gives a relative error of about d rounding errors. 2^(whole) and 2^(part / 256) come from tables, the
+// small remainder from the series.
 
 const partsPerPower = 256;
 const rest = Math.LN2 / partsPerPower;
@@ -184,7 +184,7 @@ export function exponentialOf(distance: number): number {
 /**
  * Fills `weights_V` with exp((logit - max) / temperature).
  *
- * @param logits_V at least as many, from `start` on
+ * @param logits_V at least as many logits, starting at `start`
  * @param options.max the greatest of the logits; finite
  * @returns the sum of the weights, added in the order of the ids; NaN if a logit is NaN
  */
@@ -204,10 +204,10 @@ export function exponentials(
   return total;
 }
 
-// Maps a random number to one of the remaining scores: each takes a share in proportion to its weight, in the order of
-// the indices.
+// Maps a random number to one of the remaining logits. Each covers a share in proportion to its weight, in the order
+// of the indices.
 
-/** Takes one number of the row's random stream; -1 if a score is NaN. */
+/** Draws an index with one number of the row's random stream; -1 if a logit is NaN. */
 export function drawIndex(row: LogitsRow): number {
   const { masses } = row.blocks;
   const total = totalMass(row.blocks);
@@ -239,12 +239,12 @@ function indexOfPart(weights: Float64Array, part: number): number {
   return chosen;
 }
 
-/** Returns the total weight of all scores, in the unit of the blocks. */
+/** Returns the total weight of all logits, in the unit of the blocks. */
 export function totalMass({ masses }: ScoreBlocks): number {
   return sumOf(masses);
 }
 
-/** Returns the weight of the greatest score, in the unit of the blocks. */
+/** Returns the weight of the greatest logit, in the unit of the blocks. */
 export function maxScoreMass(row: LogitsRow): number {
   const { masses, maxima } = row.blocks;
   const block = maxima.indexOf(row.max);

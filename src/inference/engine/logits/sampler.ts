@@ -1,5 +1,6 @@
 // Draws the next token of one row, and returns raw log-probabilities: those before any step that a request asks for.
-// Probabilities are in float64. Sorts as little as possible, and creates no object per vocabulary entry.
+// Probabilities are computed in float64. A draw sorts as little as possible, and creates no object per vocabulary
+// entry.
 import type { GeneratedToken, TokenAlternative } from "../../../base/domain/generation.ts";
 import { blockSize, type ScoreBlocks } from "./blocks/score-blocks.ts";
 import type { DrawInput, DrawRules } from "./draw-input.ts";
@@ -9,30 +10,30 @@ import { TokenSet } from "./token-set.ts";
 
 /** Reason why no token was drawn. */
 export type NoToken =
-  /** No score is finite, or one is NaN: the model, or a processor, is broken. */
+  /** No logit is finite, or one is NaN: the model, or a processor, is broken. */
   | "broken scores"
-  /** Everything is forbidden. */
+  /** All tokens are forbidden. */
   | "nothing allowed";
 
-/** Blocks of a row's raw scores, which save a draw passes over them; without them the draw takes these passes. */
+/** Blocks of a row's raw logits, which save a draw passes over the row; without blocks the draw makes these passes. */
 export interface DrawBlocks {
-  /** At temperature 1, for log-probabilities. */
+  /** Blocks at temperature 1, for log-probabilities. */
   readonly raw: ScoreBlocks | null;
-  /** At the request's temperature, if the draw uses raw scores. */
+  /** Blocks at the request's temperature, if the draw uses raw logits. */
   readonly tempered: ScoreBlocks | null;
 }
 
 /** Returns the temperatures of the blocks that a request's draws can use; null for none. */
 export function blockTemperatures(rules: DrawRules): { readonly [Kind in keyof DrawBlocks]: number | null } {
   const { temperature } = rules.sampling;
-  // At lower temperatures float32 cannot distinguish the products of scores well enough.
+  // At lower temperatures, float32 does not distinguish tempered logits well enough.
   const isTempered = !isGreedy(rules) && temperature >= 0.1 && drawsFromRawScores(rules);
   return { raw: rules.topLogprobCount === null ? null : 1, tempered: isTempered ? temperature : null };
 }
 
 const noBlocks: DrawBlocks = { raw: null, tempered: null };
 
-/** Draws tokens for a vocabulary of one size. Holds the buffers of a draw, so draws must not overlap. */
+/** Draws tokens for one vocabulary size. The sampler holds the buffers of a draw, so draws must not overlap. */
 export class Sampler {
   readonly #shifted_V: Float32Array;
   readonly #allowed: TokenSet;
@@ -47,8 +48,8 @@ export class Sampler {
   /**
    * Draws the next token of a row, or returns why there is none.
    *
-   * @param logits_V raw scores; not modified
-   * @param blocks blocks of these scores, at the temperatures of {@link blockTemperatures}
+   * @param logits_V raw logits; not modified
+   * @param blocks blocks of these logits, at the temperatures of {@link blockTemperatures}
    * @throws ServiceError if a processor does
    */
   draw(logits_V: Float32Array, input: DrawInput, blocks = noBlocks): GeneratedToken | NoToken {
@@ -62,7 +63,7 @@ export class Sampler {
     const left = this.#scoresLeft(logits_V, allowed, input);
     const known = blocks.tempered ?? raw?.blocks ?? null;
     const row = this.#row(left, input, left.logits === logits_V ? known : null);
-    // If the model's own scores are all negative infinity, nothing was forbidden.
+    // If all of the model's own logits are negative infinity, no rule forbade the tokens.
     if (row.max === -Infinity && left.logits !== logits_V) return "nothing allowed";
     const id = choose(row, input);
     if (id === null) return "broken scores";
@@ -72,11 +73,11 @@ export class Sampler {
   }
 
   /**
-   * Returns the most probable allowed tokens, in order, each with its raw log-probability. Of a request's parameters,
-   * only those that forbid tokens count.
+   * Returns the most probable allowed tokens, in order, each with its raw log-probability. Among a request's
+   * parameters, only those that forbid tokens have an effect.
    *
-   * @param logits_V raw scores; not modified
-   * @param raw blocks of these scores at temperature 1, if known
+   * @param logits_V raw logits; not modified
+   * @param raw blocks of these logits at temperature 1, if known
    */
   best(
     logits_V: Float32Array,
@@ -98,7 +99,7 @@ export class Sampler {
       }));
   }
 
-  /** Returns the allowed tokens; null if all are. */
+  /** Returns the allowed tokens; null if all are allowed. */
   #allowedTokens(input: DrawInput): TokenSet | null {
     const steps = forbiddingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
     if (steps.length === 0) return null;
@@ -108,7 +109,10 @@ export class Sampler {
     return allowed;
   }
 
-  /** Returns the shifted scores of the allowed tokens: the row itself if nothing changes it, never changed in place. */
+  /**
+   * Returns the shifted logits of the allowed tokens. Returns the row itself if nothing changes it; the row is never
+   * changed in place.
+   */
   #scoresLeft(logits_V: Float32Array, allowed: TokenSet | null, input: DrawInput): ScoresLeft {
     const steps = shiftingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
     if (steps.length === 0) return this.#allowedScores(logits_V, allowed);
@@ -116,11 +120,11 @@ export class Sampler {
     shifted_V.set(logits_V);
     if (allowed !== null) forbid(shifted_V, allowed);
     for (const { apply } of steps) apply(shifted_V, input);
-    // Again, because a processor may have changed the scores of forbidden tokens.
+    // Applied again, because a processor may have changed the logits of forbidden tokens.
     return this.#allowedScores(shifted_V, allowed);
   }
 
-  /** Returns the scores of the allowed tokens: the given ones if all are allowed. */
+  /** Returns the logits of the allowed tokens: the given ones if all are allowed. */
   #allowedScores(logits_V: Float32Array, allowed: TokenSet | null): ScoresLeft {
     const allowedCount = allowed?.count ?? logits_V.length;
     if (allowed === null || allowedCount === logits_V.length) return { logits: logits_V, ids: null };
@@ -136,13 +140,13 @@ export class Sampler {
   }
 }
 
-/** Returns the logarithm of the sum of a raw row's exponentials; NaN if no score is finite or one is NaN. */
+/** Returns the logarithm of the sum of a raw row's exponentials; NaN if no logit is finite or one is NaN. */
 function logTotalOf(row: LogitsRow): number {
   if (!Number.isFinite(row.max)) return NaN;
   return row.max + Math.log(totalMass(row.blocks) / maxScoreMass(row));
 }
 
-/** Returns the token that the steps of a row choose; null if no score is finite or one is NaN. */
+/** Returns the token that the steps of a row choose; null if no logit is finite or one is NaN. */
 function choose(row: LogitsRow, { rules }: DrawInput): number | null {
   if (!Number.isFinite(row.max) || row.hasBrokenBlocks) return null;
   for (const { isNeeded, apply } of choosingSteps) if (isNeeded(rules)) apply(row);
@@ -161,7 +165,7 @@ function alternativesOf(
 /**
  * Returns the indices of the `count` greatest values in order, the lower index first among equals.
  *
- * @param maxima the greatest values of blocks, if known: then only few blocks are searched
+ * @param maxima greatest values of blocks, if known; they limit the search to few blocks
  */
 export function greatest(values: Float32Array, count: number, maxima?: Float32Array): readonly number[] {
   const best: number[] = [];
@@ -186,9 +190,9 @@ export function greatest(values: Float32Array, count: number, maxima?: Float32Ar
   return best;
 }
 
-// Extracts the scores of allowed tokens, so that later steps pass over no others.
+// Extracts the logits of allowed tokens, so that later steps pass over no other logits.
 
-/** Sets the scores of forbidden tokens to negative infinity. */
+/** Sets the logits of forbidden tokens to negative infinity. */
 function forbid(scores_V: Float32Array, { words }: TokenSet): void {
   for (let index = 0; index < words.length; index++) {
     if (words[index] === 0) {
@@ -203,7 +207,7 @@ function forbid(scores_V: Float32Array, { words }: TokenSet): void {
 }
 
 /**
- * Collects the scores of the allowed tokens, in the order of their ids.
+ * Collects the logits of the allowed tokens, in the order of their ids.
  *
  * @param logits_V of the whole vocabulary; not modified
  * @param room buffers that hold the result
@@ -217,7 +221,7 @@ function gather(logits_V: Float32Array, { words }: TokenSet, room: RowBuffers): 
     if (word === 0) continue;
     const first = 32 * index;
     const end = Math.min(first + 32, logits_V.length);
-    // Each is written, and stays if its bit is set: a branch would be mispredicted too often.
+    // Writes each entry, and advances only if its bit is set: a branch would be mispredicted too often.
     for (let id = first; id < end; id++) {
       ids_V[count] = id;
       left_V[count] = logits_V[id];

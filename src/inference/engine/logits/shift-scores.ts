@@ -1,5 +1,5 @@
-// The steps that shift scores before the temperature: logit bias, the operator's processors and the penalties. They
-// touch only the tokens concerned, never the whole vocabulary; negative infinity stays.
+// The steps that shift logits before the temperature: logit bias, the operator's processors and the penalties. They
+// touch only affected tokens, never the whole vocabulary; negative infinity is preserved.
 import type { DrawInput } from "./draw-input.ts";
 
 export function addBias(scores_V: Float32Array, { rules }: DrawInput): void {
@@ -10,7 +10,7 @@ export function applyProcessors(scores_V: Float32Array, { processors, history }:
   for (const processor of processors) processor.apply(scores_V, history);
 }
 
-/** Applies to every token in prompt or answer, once regardless of its count. */
+/** Penalizes every token in the prompt or answer once, regardless of its count. */
 export function penalizeRepetition(scores_V: Float32Array, { rules, history }: DrawInput): void {
   const { repetitionPenalty } = rules.sampling;
   const { distinct } = history.prompt;
@@ -22,7 +22,10 @@ export function penalizeRepetition(scores_V: Float32Array, { rules, history }: D
 
 const scoreMax = 3.4028234663852886e38;
 
-/** Lowers a score if the penalty is above 1. The result stays a finite float32: possible tokens stay possible. */
+/**
+ * Lowers a logit if the penalty is above 1. The result remains a finite float32, so that possible tokens stay
+ * possible.
+ */
 function repeated(score: number, penalty: number): number {
   if (score === -Infinity) return score;
   const shifted = score > 0 ? score / penalty : score * penalty;

@@ -1,4 +1,4 @@
-// The steps from a row of scores to a token, in this order: forbid tokens, shift scores, and draw one of the remaining
+// The steps from a row of logits to a token, in this order: forbid tokens, shift logits, and draw one of the remaining
 // tokens. Steps that a request does not need are left out. Raw log-probabilities are those before the first step.
 import type { DrawInput, DrawRules } from "./draw-input.ts";
 import { drawIndex, type LogitsRow } from "./logits-row.ts";
@@ -17,11 +17,11 @@ import { drawTopP } from "./top-p.ts";
 interface Step<Parameters extends readonly unknown[]> {
   readonly name: string;
   readonly isNeeded: (rules: DrawRules) => boolean;
-  /** Changes only its first parameter. */
+  /** Applies the step; changes only its first parameter. */
   readonly apply: (...parameters: Parameters) => void;
 }
 
-/** They begin with the set of all tokens. */
+/** Steps that remove tokens from the set of allowed tokens, which initially holds all tokens. */
 export const forbiddingSteps: readonly Step<[allowed: TokenSet, input: DrawInput]>[] = [
   { name: "constraint", isNeeded: ({ isConstrained }) => isConstrained, apply: applyConstraint },
   { name: "allowed ids", isNeeded: ({ allowedIds }) => allowedIds !== null, apply: keepAllowedIds },
@@ -33,7 +33,7 @@ export const forbiddingSteps: readonly Step<[allowed: TokenSet, input: DrawInput
   },
 ];
 
-/** On scores of the whole vocabulary, with negative infinity for forbidden tokens. */
+/** Steps that change logits of the whole vocabulary, with negative infinity for forbidden tokens. */
 export const shiftingSteps: readonly Step<[scores_V: Float32Array, input: DrawInput]>[] = [
   { name: "bias", isNeeded: ({ sampling }) => sampling.logitBias.length > 0, apply: addBias },
   { name: "processors", isNeeded: ({ sampling }) => sampling.processors.length > 0, apply: applyProcessors },
@@ -50,7 +50,7 @@ export const shiftingSteps: readonly Step<[scores_V: Float32Array, input: DrawIn
   { name: "presence", isNeeded: ({ sampling }) => sampling.presencePenalty !== 0, apply: penalizePresence },
 ];
 
-/** On scores of allowed tokens. */
+/** Steps that choose among the logits of allowed tokens. */
 export const choosingSteps: readonly Step<[row: LogitsRow]>[] = [
   { name: "greedy", isNeeded: isGreedy, apply: (row) => void (row.chosenId = row.greatestId) },
   {
@@ -80,17 +80,20 @@ function draw(row: LogitsRow): void {
   if (index >= 0) row.chosenId = row.idAt(index);
 }
 
-/** True if a request draws from the model's unchanged scores. */
+/** True if a request draws from the model's unchanged logits. */
 export function drawsFromRawScores(rules: DrawRules): boolean {
   return [...forbiddingSteps, ...shiftingSteps].every(({ isNeeded }) => !isNeeded(rules));
 }
 
-/** Removes tokens below this fraction of the greatest probability. In scores: log(p) is the maximum distance below it. */
+/**
+ * Removes tokens whose probability is below the fraction p of the greatest one. For logits, the maximum distance below
+ * the greatest is −log(p).
+ */
 function keepMinP(row: LogitsRow): void {
   row.narrow(row.max + row.temperature * Math.log(row.options.sampling.minP));
 }
 
-// The steps that forbid tokens. Each removes tokens from the set; none looks at scores.
+// The steps that forbid tokens. Each removes tokens from the set without reading logits.
 
 /** Allows tokens that continue the constraint and, if the answer may end, tokens that end it. */
 function applyConstraint(allowed: TokenSet, { mask, rules }: DrawInput): void {
@@ -103,7 +106,7 @@ function keepAllowedIds(allowed: TokenSet, { rules }: DrawInput): void {
   if (rules.allowedIds !== null) allowed.intersect(rules.allowedIds);
 }
 
-/** Forbids the last token of each word whose other tokens the answer ends with; ignores the prompt. */
+/** Forbids the last token of each word whose preceding tokens the answer ends with; ignores the prompt. */
 function forbidBadWords(allowed: TokenSet, { rules, history }: DrawInput): void {
   for (const word of rules.sampling.badWords) {
     const lastIndex = word.length - 1;
@@ -123,7 +126,7 @@ function endsWith(answerIds: readonly number[], word: readonly number[], count: 
 
 /**
  * Forbids tokens that end the answer while it is too short, unless no other token is allowed: an answer that is
- * complete under its constraint ends at any length.
+ * complete under its constraint may end at any length.
  */
 function forbidEarlyEnd(allowed: TokenSet, { rules, history }: DrawInput): void {
   if (history.answerIds.length >= rules.minTokens) return;

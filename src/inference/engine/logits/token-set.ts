@@ -1,9 +1,9 @@
-// A set of token ids as bits; intersects and counts sets by words of 32 ids. Knows nothing of scores.
+// A set of token ids as bits; intersects and counts sets by words of 32 ids.
 
 export class TokenSet {
-  /** Ids are below this; others are never in the set. */
+  /** Number of ids; the set contains only lower ids. */
   readonly vocabularySize: number;
-  /** Bit `id % 32` of word `id / 32` is set for an id that is in the set. */
+  /** Bit `id % 32` of word `id / 32` is set if the id is in the set. */
   readonly words: Uint32Array;
 
   constructor(vocabularySize: number) {
@@ -29,7 +29,7 @@ export class TokenSet {
     this.#cutAtEnd();
   }
 
-  /** Copies the set from other words; ids beyond the last of these are not in it. */
+  /** Copies the set from other words; ids beyond the last word are not in the set. */
   assign(words: Uint32Array): void {
     const own = this.words;
     own.set(words.length > own.length ? words.subarray(0, own.length) : words);

@@ -5,12 +5,12 @@ import type { LogitsRow } from "./logits-row.ts";
 export function keepTopK(row: LogitsRow): void {
   const { topK } = row.options.sampling;
   const { maxima } = row;
-  // At least `topK` blocks have a score that is not below this.
+  // At least `topK` blocks have a logit that is not below this bound.
   if (maxima !== null && topK <= maxima.length) row.narrow(kthGreatest(maxima, topK));
   if (topK < row.logits.length) row.narrow(kthLogit(row, topK));
 }
 
-/** Returns the k-th greatest score: counts whole buckets, and searches only the one it falls into. */
+/** Returns the k-th greatest logit: counts whole buckets, and searches only the bucket that contains it. */
 function kthLogit(row: LogitsRow, k: number): number {
   const { max } = row;
   const counts = new Float64Array(bucketCount);

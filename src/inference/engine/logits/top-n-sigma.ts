@@ -1,13 +1,13 @@
-// Top-n-sigma (Tang et al., arXiv 2411.07641): removes tokens whose score is more than n standard deviations below the
-// greatest. Like llama.cpp, takes the deviation over the scores of all allowed tokens as a whole population, before
-// the temperature.
+// Top-n-sigma (Tang et al., arXiv 2411.07641): removes tokens whose logit is more than n standard deviations below the
+// greatest. Like llama.cpp, it computes the population standard deviation over the logits of all allowed tokens,
+// before the temperature.
 import type { LogitsRow } from "./logits-row.ts";
 
 export function keepTopNSigma(row: LogitsRow): void {
   row.narrow(row.max - row.options.sampling.topNSigma * standardDeviation(row.logits));
 }
 
-/** Standard deviation of the scores other than negative infinity, in float64. */
+/** Returns the standard deviation of the logits other than negative infinity, in float64. */
 function standardDeviation(logits: Float32Array): number {
   let count = 0;
   let sum = 0;

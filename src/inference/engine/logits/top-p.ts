@@ -1,12 +1,12 @@
-// Top-p: drops tokens from the least probable up while their total weight is at most 1 - p, but never the most
-// probable one; of equal scores the higher id goes first. A token drawn from all is mostly a kept one, which few other
-// scores can show. So it draws from all and repeats until the token is kept; after {@link topPDrawCount} draws it
-// computes the kept set.
+// Top-p: removes the least probable tokens as long as their total weight is at most 1 - p, but never the most probable
+// one; among equal logits the higher id is removed first. Most tokens drawn from the whole row are kept ones, and
+// checking one takes few other logits. So this step draws from the whole row until the token is kept; after {@link
+// topPDrawCount} draws it computes the kept set.
 import { blockSize } from "./blocks/score-blocks.ts";
 import { ascending, bucketCount, bucketOf, leastOf } from "./buckets.ts";
 import { drawIndex, totalMass, maxScoreMass, exponentialOf, type LogitsRow } from "./logits-row.ts";
 
-/** Draws from all tokens before the kept set is computed. */
+/** Maximum draws from all tokens before the kept set is computed. */
 export const topPDrawCount = 8;
 
 export function drawTopP(row: LogitsRow): void {
@@ -21,7 +21,7 @@ export function drawTopP(row: LogitsRow): void {
   keepTopP(row);
 }
 
-/** True if the token and all that are not more probable have more than 1 - p of the weight. */
+/** True if the token and all tokens that are not more probable have more than 1 - p of the weight. */
 function isKeptByTopP(row: LogitsRow, index: number): boolean {
   const { logits, max, temperature, blocks } = row;
   const { maxima, masses } = blocks;

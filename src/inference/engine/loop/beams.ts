@@ -1,6 +1,6 @@
-// Moves the rows of a beam search when every live hypothesis knows its candidates: rows whose hypothesis continues
-// keep their slots, others copy a better row, and the answers are emitted at the end. The search decides which
-// hypotheses live.
+// Advances the rows of a beam search once the candidates of every live hypothesis are known. Rows whose hypothesis
+// continues keep their slots, other rows copy a better row, and the answers are emitted at the end. `BeamSearch`
+// decides which hypotheses live.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { GeneratedToken, GenerationEvent } from "../../../base/domain/generation.ts";
 import {
@@ -27,7 +27,7 @@ export function isReadyToAdvance({ sequences }: SearchedRequest): boolean {
   return sequences.every(({ candidates, isFinished }) => candidates !== null && !isFinished);
 }
 
-/** Takes the next step of a search that is ready. Only between calls of the runner: it writes slots. */
+/** Takes the next step of a search that is ready. Call it only between calls of the runner, because it writes slots. */
 export function advanceBeams(running: SearchedRequest, lane: Lane): void {
   const { search, sequences } = running;
   const rows = new Map(sequences.map((row) => [row.hypothesis, row]));
@@ -69,7 +69,7 @@ function reassign(
     continueRow(target, survivor);
     target.cursor = running.constraint?.open(target.answerTokenIds) ?? null;
   }
-  // Last, because others start with copies of these rows' earlier state.
+  // Done last, because other rows start with copies of these rows' earlier state.
   for (const { row, survivor } of staying) {
     continueRow(row, survivor);
     row.cursor?.accept(row.answerTokenIds[row.answerTokenIds.length - 1]);
@@ -83,7 +83,7 @@ function continueRow(row: Sequence, { hypothesis }: Survivor): void {
   row.candidates = null;
 }
 
-/** Emits every answer whole; the number of a choice is its rank. */
+/** Emits every answer as a whole; a choice's number is its rank. */
 function finish(running: SearchedRequest): void {
   const { search, sequences, request, unwanted, output } = running;
   const { answers } = search;

@@ -1,5 +1,5 @@
-// Measures the calls of an engine's steps, and derives the time that prompts may take of the next step. Knows who has
-// rows and prompts; decides nothing else.
+// Measures the calls of an engine's steps, and derives how much time prompts may take in the next step. It knows who
+// has rows and prompts, and decides nothing else.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { CallTimes, expectedMs, type CallKind, type CallWork } from "../schedule/call-times.ts";
 import type { Lane } from "./lane.ts";
@@ -30,7 +30,7 @@ export class CallPace {
     return result;
   }
 
-  /** Returns the time that prompts may take of the next step. */
+  /** Returns the time that prompts may take in the next step. */
   promptTime(lanes: Iterable<Lane>): PromptTime {
     const { costs } = this.#times;
     const { decode } = costs;
@@ -45,7 +45,7 @@ export class CallPace {
   }
 }
 
-/** Returns a call's work; null if its rows or prompts have gone meanwhile. */
+/** Returns a call's work; null if its rows or prompts no longer exist. */
 function timedWork(
   call: PlannedCall<Sequence>,
   lanes: Lanes,
@@ -59,7 +59,7 @@ function timedWork(
   return { kind: chunks[0].start === 0 ? "first" : "later", work: prefillWork({ chunks }) };
 }
 
-/** Includes rows that wait for their constraints: they continue before a long call would end. */
+/** Includes rows that wait for their constraints, because they continue before a long call would end. */
 function decodeWork(lanes: readonly Lane[]): CallWork {
   const rows = lanes.flatMap((lane) => lane.rows);
   return {
@@ -82,29 +82,29 @@ function ownerLoads(lanes: readonly Lane[]): Iterable<OwnerLoad> {
   return loads.values();
 }
 
-// Limits the share of a step's time for prompts, by who waits for the prompts and whose rows wait because of them.
+// Limits the share of a step's time for prompts, depending on whose prompts wait and whose rows they delay.
 
 /** Rows and pending choices of an owner. */
 export interface OwnerLoad {
   /** Rows, each of which waits for its next token. */
   readonly rowCount: number;
-  /** Choices that wait for their prompt. */
+  /** Choices whose prompt is not computed yet. */
   readonly promptedCount: number;
 }
 
 /**
- * Maximum time for prompts as a multiple of the rows' own time. A step then takes 2.5 times as long as one without
+ * Maximum time for prompts as a multiple of the rows' time. A step then takes 2.5 times as long as a step without
  * prompts, below the factor of 3 that readers of a stream accept.
  */
 const promptTimes = 1.5;
 
-/** If an owner has more pending choices per row than this, its rows wait longer. */
+/** Pending choices per row above which an owner's rows wait longer. */
 const burstShare = 0.25;
 
 /**
  * Returns the time that prompts may take: {@link promptTimes}, or more if every owner with rows has many choices in
- * prefill. An owner who starts many at once wants them all to begin, and a step with few rows is inefficient. It grows
- * with the square, so that most of a burst begins within few steps.
+ * prefill. An owner who starts many choices at the same time wants all of them to begin, and a step with few rows is
+ * inefficient. The time grows with the square, so that most of a burst begins within few steps.
  *
  * @param decodeMs time of the rows in this step
  * @returns milliseconds; Infinity if there are no rows

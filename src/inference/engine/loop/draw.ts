@@ -1,5 +1,5 @@
-// Draws the next tokens of sequences from their scores, each with separate random numbers and under its constraint. If
-// a constraint's mask is late, the sequence keeps its scores and is drawn later: no other sequence waits for it, and
+// Draws the next tokens of sequences from their logits, each with separate random numbers and under its constraint. If
+// a constraint's mask is late, the sequence keeps its logits and is drawn later. No other sequence waits for it, and
 // its answer stays the same.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -11,14 +11,14 @@ import type { ScoredSequence } from "./run-call.ts";
 import type { HeldScores, RunningRequest, Sequence } from "./sequence.ts";
 import type { Draw, DrawOutcome } from "./settle.ts";
 
-/** Waiting this long for a late mask costs less than leaving its row out of the next step. */
+/** Time to wait for a late mask. Waiting this long costs less than leaving the mask's row out of the next step. */
 const graceMs = 1;
-/** Maximum time without reading messages while everything that runs waits for masks. */
+/** Maximum time for which the thread blocks, without reading messages, while all rows wait for masks. */
 const pauseMs = 2;
 
 const noBlocks: DrawBlocks = { raw: null, tempered: null };
 
-/** Scores of a sequence's next token, with blocks that save passes over them. */
+/** Logits of a sequence's next token, with blocks that save passes over them. */
 interface DrawnSequence extends HeldScores {
   readonly sequence: Sequence;
 }
@@ -27,13 +27,13 @@ export class Drawer {
   readonly #sampler: Sampler;
   readonly #blocks: BlockSession | null;
 
-  /** @param blocks null if the vocabulary is small enough to do without */
+  /** @param blocks null if the vocabulary is so small that blocks are not needed */
   constructor(vocabularySize: number, blocks: BlockSession | null) {
     this.#sampler = new Sampler(vocabularySize);
     this.#blocks = blocks;
   }
 
-  /** Draws from the scores of a call; all choices of a newly computed prompt draw from its scores. */
+  /** Draws from the logits of a call; all choices of a newly computed prompt draw from the prompt's logits. */
   async draw(scored: readonly ScoredSequence[]): Promise<readonly Draw[]> {
     const blocks = await this.#blocksOf(scored);
     const all = scored.flatMap(({ sequence: leader, logits_V }, index) =>
@@ -55,7 +55,7 @@ export class Drawer {
     return draws;
   }
 
-  /** Draws for those sequences with held scores that need not wait any longer. */
+  /** Draws for the sequences with held logits that need not wait any longer. */
   drawHeld(sequences: Iterable<Sequence>): readonly Draw[] {
     const draws: Draw[] = [];
     this.#drawInto(draws, [...heldAmong(sequences)]);
@@ -105,7 +105,7 @@ export class Drawer {
   }
 }
 
-/** Blocks the engine's thread until each of them has its mask, for at most `ms` milliseconds in all (1 or 2). */
+/** Blocks the engine's thread until each sequence has its mask, for at most `ms` milliseconds in total (1 or 2). */
 function waitFor(waiting: readonly DrawnSequence[], ms: number): void {
   const endMs = systemClock.monotonicMs() + ms;
   for (const { sequence } of waiting) sequence.cursor?.waitUntil(endMs);
@@ -118,7 +118,7 @@ function* heldAmong(sequences: Iterable<Sequence>): Generator<DrawnSequence, voi
   }
 }
 
-/** Draws a token; null while the constraint's mask is unknown, and then nothing is drawn. Does not modify the scores. */
+/** Draws a token; returns null, without drawing, while the constraint's mask is unknown. Does not modify the logits. */
 function drawFor({ sequence, logits_V, blocks }: DrawnSequence, sampler: Sampler): DrawOutcome | null {
   const { running, random, history, processors, cursor } = sequence;
   try {
@@ -143,7 +143,7 @@ function drawFor({ sequence, logits_V, blocks }: DrawnSequence, sampler: Sampler
   }
 }
 
-/** Error of a request whose answers can neither continue nor end. */
+/** Creates the error for a request whose answers can neither continue nor end. */
 export function nothingAllowed({ request }: RunningRequest): ServiceError {
   const { allowedTokenIds, badWords, processors } = request.sampling;
   const forbidding = [

@@ -40,29 +40,32 @@ export interface LoopOptions {
   readonly slotCountMax: number;
   readonly kvCacheBytesMax: number;
   readonly prefixCachePercent: number;
-  /** Positions per step that a second lane must save to pay; if absent, derived from the model's dimensions. */
+  /**
+   * Positions per step that a second lane must save to be worth its cost; if absent, derived from the model's
+   * dimensions.
+   */
   readonly lanePositions?: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
-  /** If absent, derived from the size of the vocabulary. */
+  /** Maximum tokens per step of prompts with log-probabilities; if absent, derived from the size of the vocabulary. */
   readonly logprobTokensPerStepMax?: number;
-  /** Absent if no request brings a constraint. */
+  /** Constraint backend; absent if requests have no constraints. */
   readonly constraints?: ConstraintBackend;
-  /** Absent if no request asks for a logits processor. */
+  /** Logits processors; absent if requests ask for none. */
   readonly processors?: ProcessorRegistry;
-  /** Session that saves draws passes over a large vocabulary; absent if the vocabulary is small. */
+  /** Session that computes blocks, which save passes over a large vocabulary; absent if the vocabulary is small. */
   readonly blocks?: BlockSession | null;
-  /** Absent if prompts are neither held for other engines nor received. */
+  /** Prompt transfers; absent if prompts are neither held for other engines nor received. */
   readonly transfers?: TransferStore;
-  /** Absent if nothing is drafted. */
+  /** Source of draft tokens; absent if nothing is drafted. */
   readonly drafter?: Drafter;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
-  /** Clock that times calls; the system's if absent. */
+  /** Clock that times calls; the system clock if absent. */
   readonly clock?: Clock;
 }
 
-/** Controls of a submitted request; without effect once it has ended. */
+/** Controls of a submitted request; no effect once the request has ended. */
 export interface Submission {
   /** Ends one choice without further output. */
   stopChoice(choice: number): void;
@@ -79,16 +82,16 @@ export interface DraftCounts {
   readonly accepted: number;
 }
 
-/** A request from its submission on. */
+/** A submitted request. */
 interface Submitted {
   readonly request: GenerationRequest;
   readonly submittedMs: number;
   readonly output: GenerationOutput;
-  /** Null while it waits for its adapter or its constraint. */
+  /** The running request; null while it waits for its adapter or its constraint. */
   running: RunningRequest | null;
   /** Aborted when the caller aborts the request. */
   readonly abort: AbortController;
-  /** Choices that were stopped while it waited. */
+  /** Choices that were stopped while the request waited. */
   readonly stopped: Set<number>;
 }
 
@@ -107,7 +110,7 @@ export class EngineLoop {
   readonly #draftCounts = { drafts: 0, tokens: 0, accepted: 0 };
   /** Unfinished requests. */
   readonly #requests = new Set<RunningRequest>();
-  /** Sequences without slots, each with its followers, in the order in which they are to start. */
+  /** Sequences without slots, each with its followers, in the order in which they will start. */
   #waiting: readonly Sequence[] = [];
   #arrivalCount = 0;
   #turns: Turns = noTurns;
@@ -154,8 +157,8 @@ export class EngineLoop {
   }
 
   /**
-   * Queues a request. Choices that can never all run at the same time run in portions, each computing the prompt
-   * again.
+   * Queues a request. If its choices can never all run at the same time, they run in portions, and each portion
+   * computes the prompt again.
    */
   submit(request: GenerationRequest, output: GenerationOutput): Submission {
     const { constraint, prompt } = request;
@@ -176,7 +179,7 @@ export class EngineLoop {
     };
   }
 
-  /** Delays a request until its adapter is read and its constraint is ready; fails it if either cannot be served. */
+  /** Delays a request until its adapter is read and its constraint is ready; fails the request if either fails. */
   async #prepare(
     submitted: Submitted,
     {
@@ -236,7 +239,7 @@ export class EngineLoop {
     this.#wake();
   }
 
-  /** A prompt whose log-probabilities are wanted must be computed. */
+  /** Returns the received prompt, unless log-probabilities of the prompt are wanted: they must be computed. */
   #findReceived({ prompt, outputs }: GenerationRequest): ReceivedPrompt | null {
     const { received, tokenIds } = prompt;
     if (received === undefined || this.#transfers === undefined) return null;
@@ -252,18 +255,18 @@ export class EngineLoop {
   }
 
   /**
-   * Loads an adapter into memory, so that requests that name it need not wait for its files.
+   * Loads an adapter into memory, so that later requests for it need not wait for its files.
    *
    * @throws ServiceError as {@link ModelRunner.loadAdapter}
    */
   async prepareAdapter(reference: AdapterReference): Promise<void> {
     await this.#runner.prepareAdapter(reference);
     const adapter = this.#runner.loadAdapter(reference);
-    // It would stall everything that runs; in that case idle work or the first request does it.
+    // A warm-up would stall running requests; if there are any, idle work or the first request does it.
     if (!this.hasWork) await this.#runner.warmUp(adapter);
   }
 
-  /** Frees spare memory that is kept only to speed up the next burst of work. */
+  /** Frees spare memory, which is kept only to speed up the next burst of requests. */
   releaseSpares(): void {
     this.#lanes.releaseSpares();
   }
@@ -284,13 +287,13 @@ export class EngineLoop {
     }
   }
 
-  /** Lets the step in progress end; `run` then returns. Requests stay as they are. */
+  /** Ends the loop after the step in progress; `run` then returns. Requests are left unchanged. */
   stop(): void {
     this.#isStopping = true;
     this.#wake();
   }
 
-  /** Runs one step; public so that tests can step. */
+  /** Runs one step. Public for tests. */
   async step(): Promise<void> {
     this.#settleHeld();
     const calls = await this.#schedule();
@@ -313,7 +316,7 @@ export class EngineLoop {
     return calls.every(({ kind }) => kind === "decode") && draftsMayPay(decodingCount);
   }
 
-  /** Settles draws of sequences whose late masks have arrived. */
+  /** Settles draws of sequences whose late masks are ready. */
   #settleHeld(): void {
     const draws = this.#drawer.drawHeld(this.#rows());
     settleDraws(draws);
@@ -333,7 +336,7 @@ export class EngineLoop {
       { lanes: [...this.#lanes].map(({ load }) => load), running: this.#lanes.holders },
       this.#budget,
     );
-    // Preempted sequences wait for the next step: the room they freed is for others.
+    // Preempted sequences wait for the next step, because the room they freed is for others.
     if (admitted.length + preempted.length > 0) {
       const begun = new Set(admitted);
       const left = this.#waiting.filter((sequence) => !begun.has(sequence));
@@ -359,7 +362,7 @@ export class EngineLoop {
     return [...this.#lanes].flatMap(({ prompts }) => prompts).sort(compareRanks);
   }
 
-  /** Continues prompts from their cached prefixes; prompts that were cached whole begin decoding. */
+  /** Continues prompts from their cached prefixes; prompts that are fully cached begin decoding. */
   async #readCached(): Promise<void> {
     const whole = this.#prompts().flatMap((sequence) => {
       const logits_V = this.#lanes.readCached(sequence);
@@ -374,8 +377,8 @@ export class EngineLoop {
   }
 
   /**
-   * Preempts what must make room for a better priority or an owner who holds less; it waits again, and later continues
-   * where it was.
+   * Preempts sequences to make room for a better priority, or for an owner with a smaller share. A preempted sequence
+   * waits again, and later continues where it stopped.
    */
   #preempt(): readonly Sequence[] {
     if (this.#waiting.length === 0) return [];
@@ -384,7 +387,7 @@ export class EngineLoop {
     return preempted;
   }
 
-  /** Admits a sequence. An unreadable adapter fails its request; the rest of the step runs as planned. */
+  /** Admits a sequence. If its adapter cannot be read, its request fails and the rest of the step runs as planned. */
   #admit(sequence: Sequence): void {
     if (sequence.isFinished) return;
     try {
@@ -401,7 +404,7 @@ export class EngineLoop {
     }
   }
 
-  /** Settles draws: appends and emits tokens, starts decoding computed prompts, and removes what has finished. */
+  /** Settles draws: appends and emits tokens, starts decoding computed prompts, and removes finished sequences. */
   async #settle(
     prompts: readonly Sequence[],
     draws: readonly Draw[],
@@ -418,7 +421,7 @@ export class EngineLoop {
     this.#sweep();
   }
 
-  /** Advances searches whose every beam now knows its candidates. */
+  /** Advances searches in which the candidates of every beam are known. */
   #advanceSearches(draws: readonly Draw[]): void {
     const searched = new Set(draws.map(({ sequence }) => sequence.running).filter(isSearched));
     for (const running of searched) {
@@ -476,8 +479,8 @@ function stopChoice({ running, stopped }: Submitted, choice: number): void {
 }
 
 /**
- * Stops a choice of a search. Only the end shows which beams become it, so all beams continue unless no choice is
- * wanted.
+ * Stops a choice of a search. Only at the end is it known which beam becomes the choice, so all beams continue unless
+ * no choice is wanted.
  */
 function stopSearched({ sequences, unwanted }: RunningRequest, choice: number): void {
   unwanted.add(choice);

@@ -1,6 +1,6 @@
-// Assigns the slots of a lane, which holds one adapter's keys and values, to sequences; does not decide who gets one.
-// Decoding rows come first, prompts in prefill after them, so that both are contiguous. Slots move when a sequence
-// leaves, and each sequence is told its new slot.
+// Assigns the slots of a lane, which holds one adapter's keys and values, to sequences; other modules decide which
+// sequences get one. Decoding rows come first, then prompts in prefill, so that both are contiguous. Slots move when a
+// sequence leaves, and each moved sequence gets its new slot.
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { LaneProspect } from "../cache/kv-cache.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
@@ -10,13 +10,13 @@ import type { Sequence } from "./sequence.ts";
 
 export class Lane {
   readonly id: string;
-  /** As in its sequences. */
+  /** Adapter key, the same as in its sequences. */
   readonly adapterKey: string;
   readonly adapter: LoadedAdapter | null;
   readonly kv: KvLane;
-  /** Row i holds slot i. */
+  /** Decoding rows; row i holds slot i. */
   readonly rows: Sequence[] = [];
-  /** Prompt i holds slot `rows.length + i`. */
+  /** Prompts in prefill; prompt i holds slot `rows.length + i`. */
   readonly prompts: Sequence[] = [];
 
   constructor(
@@ -34,7 +34,7 @@ export class Lane {
     return this.rows.length === 0 && this.prompts.length === 0;
   }
 
-  /** Reserved maximum length of its longest sequence. */
+  /** Reserved maximum length of the lane's longest sequence. */
   get positionCountMax(): number {
     return Math.max(
       0,
@@ -43,7 +43,7 @@ export class Lane {
     );
   }
 
-  /** Positions that its prompts will fill, and its sequences' reservations. */
+  /** Positions that the lane's prompts will fill, and its sequences' reservations. */
   get prospect(): LaneProspect {
     const { positionCountMax } = this;
     return {
@@ -62,7 +62,7 @@ export class Lane {
     };
   }
 
-  /** Moves rows whose next token is to be computed before those that wait; returns their number. */
+  /** Moves rows whose next token will be computed before rows that wait; returns the number of the former. */
   arrangeRows(): number {
     let count = 0;
     for (const [slot, row] of this.rows.entries()) {
@@ -79,7 +79,7 @@ export class Lane {
     sequence.slot = this.kv.takeSlot();
   }
 
-  /** Replaces a leader by its follower, which takes over the computed part of their prompt. */
+  /** Replaces a leader by its follower, which takes over the computed part of their shared prompt. */
   handOver(leader: Sequence, follower: Sequence): void {
     this.prompts[this.#placeOf(leader)] = follower;
     follower.slot = slotOf(leader);
@@ -127,7 +127,7 @@ export class Lane {
     to.copyAnswer(from);
   }
 
-  /** Moves a row to another lane, which has no prompts and room for one more. */
+  /** Moves a row to another lane, which must have no prompts and room for one more row. */
   moveRow(row: Sequence, target: Lane): void {
     assert(target.prompts.length === 0, "a moved row comes last in its lane");
     const slot = target.kv.takeSlot();
@@ -138,7 +138,7 @@ export class Lane {
     row.placedIn = target.id;
   }
 
-  /** Takes a row's slot away; the last row and the last prompt fill the holes. */
+  /** Removes a row's slot; the last row and the last prompt fill the gaps. */
   removeRow(sequence: Sequence): void {
     const slot = slotOf(sequence);
     const lastRow = this.rows.pop();
@@ -162,7 +162,7 @@ export class Lane {
     sequence.slot = null;
   }
 
-  /** Takes a prompt's slot away; the last prompt fills the hole. */
+  /** Removes a prompt's slot; the last prompt fills the gap. */
   removePrompt(sequence: Sequence): void {
     const place = this.#placeOf(sequence);
     const last = present(this.prompts.pop(), "the last prompt of a lane that has one");

@@ -1,6 +1,6 @@
-// All lanes and their memory: one for the base model and for each adapter in use, more if their sequences differ much
-// in length. A lane is opened when a sequence needs it and closed when it is empty. The scheduler admits only what
-// fits.
+// All lanes and their memory: one lane for the base model and for each adapter in use, more if their sequences differ
+// much in length. A lane is opened when a sequence needs it and closed when it is empty. The scheduler admits only
+// sequences that fit.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
@@ -26,33 +26,36 @@ import { successorOf, type Sequence } from "./sequence.ts";
 export interface LaneLimits {
   readonly slotCountMax: number;
   readonly kvCacheBytesMax: number;
-  /** Share of the memory for keys and values that cached prefixes may take. */
+  /** Share of the key-value memory that cached prefixes may take. */
   readonly prefixCachePercent: number;
-  /** Positions per step that a second lane must save to pay; if absent, derived from the model's dimensions. */
+  /**
+   * Positions per step that a second lane must save to be worth its cost; if absent, derived from the model's
+   * dimensions.
+   */
   readonly lanePositions?: number;
-  /** Absent if prompts are neither held for other engines nor received. */
+  /** Prompt transfers; absent if prompts are neither held for other engines nor received. */
   readonly transfers?: TransferStore;
 }
 
 export interface LaneCounts {
   readonly laneCount: number;
-  /** Slots in use. */
+  /** Number of slots in use. */
   readonly slotCount: number;
 }
 
 /** Prefix cache statistics. */
 export interface PrefixCounts {
   readonly bytes: number;
-  /** Prompt tokens looked up. */
+  /** Number of prompt tokens looked up. */
   readonly queries: number;
-  /** Prompt tokens found. */
+  /** Number of prompt tokens found. */
   readonly hits: number;
 }
 
-/** A row that fills this share of its slot will soon need more room. */
+/** Share of a slot from which a row will soon need more room. */
 const longShare = 0.8;
 
-/** Copying this much takes about ten milliseconds. */
+/** Maximum size of rows to copy in one step, which takes about ten milliseconds. */
 const copiedBytesMax = 2 ** 25;
 
 const layerBytesOfSecond = 2 ** 21;
@@ -116,7 +119,7 @@ export class Lanes implements Iterable<Lane> {
     return ids.flatMap((id) => this.#lanes.get(id) ?? []);
   }
 
-  /** Returns the gain of decoding two lanes in one call; without adapters in either, adapter operations are left out. */
+  /** Returns the gain of decoding two lanes in one call. If neither has an adapter, adapter operations are left out. */
   pairGain(one: string, other: string): number {
     const [first, second] = [one, other].map(
       (id) => present(this.#lanes.get(id), "a lane with rows").adapter,
@@ -137,16 +140,17 @@ export class Lanes implements Iterable<Lane> {
     this.#ensure(lane, { slotCount: lane.kv.usedCount + 1, positionCount, also: sequence });
     for (const each of [sequence, ...sequence.followers]) each.placedIn = lane.id;
     lane.addPrompt(sequence);
-    // A prompt whose log-probabilities are wanted must be computed; others may still use its result.
+    // If log-probabilities of the prompt are wanted, the prompt must be computed. Other prompts may still use the
+    // result.
     const isShared = !sequence.needsLogprobs && sequence.tokenCount <= this.#prefixes.positionCountMax;
     sequence.prefixScope = isShared ? scopeOf(sequence) : null;
     if (isShared) this.#queries += sequence.tokenCount;
   }
 
   /**
-   * Continues a prompt from its cached prefix, if that is worth the copy.
+   * Continues a prompt from its cached prefix, if the prefix is long enough to be worth the copy.
    *
-   * @returns scores after the prompt if it was cached whole; else null
+   * @returns logits after the prompt if it is fully cached; else null
    */
   readCached(prompt: Sequence): Float32Array | null {
     const { prefixScope, tokenIds, tokenCount, computedCount, running } = prompt;
@@ -156,11 +160,11 @@ export class Lanes implements Iterable<Lane> {
     const found = this.#prefixes.countCached(kept, tokenCount);
     const isWhole = found === tokenCount && !prompt.wantsEmbedding;
     const scores_V = isWhole ? this.#prefixes.scoresAfter(kept) : null;
-    // Without cached scores the last token must be computed; an embedding always needs it computed.
+    // Without cached logits the last token must be computed; an embedding always needs the last token computed.
     const count = scores_V === null ? Math.min(found, tokenCount - 1) : tokenCount;
     if (scores_V === null && count - computedCount < sharedCountMin) return null;
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt in prefill");
-    // Making room may evict cached entries; then there is less to read.
+    // Making room may evict cached entries, so fewer tokens may be read.
     this.makeRoom(lane, count);
     const readCount = this.#prefixes.read(kept, count, { lane: lane.kv, slot: slotOf(prompt) });
     prompt.computedCount += readCount;
@@ -187,7 +191,7 @@ export class Lanes implements Iterable<Lane> {
     return scores_V;
   }
 
-  /** Holds a computed prompt for another engine if its request asks for that. */
+  /** Holds a computed prompt for another engine if the request asks for it. */
   #hold(prompt: Sequence, scores_V: Float32Array): void {
     const { running, tokenIds } = prompt;
     const { hold } = running.request.prompt;
@@ -204,9 +208,9 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Caches the computed part of a prompt for others.
+   * Caches the computed part of a prompt for other requests.
    *
-   * @param logits_V scores after its last computed token; not modified. Null if it has none
+   * @param logits_V logits after its last computed token; not modified. Null if there are none
    */
   cachePrompt(prompt: Sequence, logits_V: Float32Array | null): void {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
@@ -218,15 +222,15 @@ export class Lanes implements Iterable<Lane> {
     this.#hold(prompt, logits_V);
   }
 
-  /** Everything that holds slots. The rows of a search hold theirs together; the first represents them. */
+  /** All holders of slots. The rows of a search hold their slots together; the first row represents them. */
   get holders(): readonly Sequence[] {
     const isHolder = ({ running, choice }: Sequence): boolean => running.search === null || choice === 0;
     return [...this.#lanes.values()].flatMap(({ rows, prompts }) => [...rows.filter(isHolder), ...prompts]);
   }
 
   /**
-   * Takes the slots and the computed entries from a sequence and its followers. Only between calls of the runner:
-   * slots move.
+   * Removes the slots and the computed entries of a sequence and its followers. Call it only between calls of the
+   * runner, because slots move.
    */
   preempt(sequence: Sequence): void {
     const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");
@@ -238,7 +242,10 @@ export class Lanes implements Iterable<Lane> {
     this.#closeIfEmpty(lane);
   }
 
-  /** Continues resizing lanes ahead of their needs. Once per step, between calls of the runner: slots move. */
+  /**
+   * Continues resizing lanes before their room is needed. Call it once per step, between calls of the runner, because
+   * slots move.
+   */
   resize(): void {
     this.#moveLongRows();
     const lanes = new Map([...this.#lanes.values()].map((lane) => [lane.kv, lane]));
@@ -251,7 +258,10 @@ export class Lanes implements Iterable<Lane> {
     this.#ensure(lane, { slotCount: lane.kv.usedCount, positionCount });
   }
 
-  /** Turns a computed prompt into a row for each unfinished choice; if none is left, the sweep removes it. */
+  /**
+   * Turns a computed prompt into a row for each unfinished choice. If no choice is unfinished, the sweep removes the
+   * prompt.
+   */
   beginRows(leader: Sequence): void {
     const lane = present(this.#lanes.get(leader.laneId), "the lane of a computed prompt");
     const first = successorOf(leader);
@@ -264,10 +274,10 @@ export class Lanes implements Iterable<Lane> {
     for (const follower of followers) lane.addCopy(first, follower);
   }
 
-  /** Removes every finished sequence. Only between calls of the runner: slots move. */
+  /** Removes every finished sequence. Call it only between calls of the runner, because slots move. */
   sweep(): void {
     for (const lane of this.#lanes.values()) {
-      // Last to first: rows that end together leave no holes to fill.
+      // Last to first, so that rows that end together leave no gaps to fill.
       for (const row of lane.rows.filter(({ isFinished }) => isFinished).reverse()) lane.removeRow(row);
       for (const prompt of lane.prompts.slice()) {
         const successor = successorOf(prompt);
@@ -278,7 +288,7 @@ export class Lanes implements Iterable<Lane> {
     }
   }
 
-  /** Returns the best lane of its adapter for a sequence, or a new one if that is better. */
+  /** Returns the best lane of the sequence's adapter, or a new lane if that is better. */
   #chooseLane(
     { adapterKey, running, positionCountMax }: Sequence,
     need: Pick<SlotRequest, "positionCount" | "slotCount">,
@@ -292,7 +302,7 @@ export class Lanes implements Iterable<Lane> {
     return this.#open(adapterKey, running.adapter);
   }
 
-  /** Returns the lanes of an adapter, first the one that the scheduler counts with. */
+  /** Returns the lanes of an adapter; the first is the lane that the scheduler counts with. */
   #lanesOf(adapterKey: string): readonly Lane[] {
     const lanes = [...this.#lanes.values()].filter((lane) => lane.adapterKey === adapterKey);
     return lanes.toSorted((one, other) => Number(other.id === adapterKey) - Number(one.id === adapterKey));
@@ -308,8 +318,8 @@ export class Lanes implements Iterable<Lane> {
   }
 
   /**
-   * Moves rows that outgrow their lane to another lane of their adapter, if growing the lane for them can be avoided.
-   * Their contents are copied in one step, so this is done only while they are small.
+   * Moves rows that outgrow their lane to another lane of their adapter, if this avoids growing the lane. Their
+   * contents are copied in one step, so rows are moved only while they are small.
    */
   #moveLongRows(): void {
     for (const lane of this.#lanes.values()) {
@@ -327,7 +337,7 @@ export class Lanes implements Iterable<Lane> {
     }
   }
 
-  /** Returns the one row of a lane that will soon need more room than the lane has; undefined if several do. */
+  /** Returns the only row of a lane that will soon need more room than the lane has; undefined if there are several. */
   #findLongRow({ rows, prompts, kv }: Lane): Sequence | undefined {
     if (prompts.length > 0 || rows.length < 2) return undefined;
     const long = rows.filter(({ computedCount }) => computedCount > longShare * kv.capacity);
@@ -340,7 +350,7 @@ export class Lanes implements Iterable<Lane> {
     return mayMove ? row : undefined;
   }
 
-  /** Returns the lane for a long row; null if its own lane had better grow. */
+  /** Returns the lane for a long row; null if growing its own lane is better. */
   #targetOf(
     { positionCountMax }: Sequence,
     {
@@ -352,14 +362,14 @@ export class Lanes implements Iterable<Lane> {
     const need = { slotCount: 1, positionCount, positionCountMax };
     const left = { ...stateOf(from), slotCount: from.rows.length - 1 };
     const states = [left, ...others.map(stateOf)];
-    // Its neighbours are known here: the saving of not sharing a lane with it must pay for another one.
+    // The row's neighbours are known here, so the saving must pay for another lane with this row only.
     const place = placeSequence(need, states, this.#costs, 1);
     if (place === 0) return null;
     const target = place === null ? "new" : others[place - 1];
     return target !== "new" && target.prompts.length > 0 ? null : target;
   }
 
-  /** @param need.also what the lane gets next */
+  /** @param need.also additional needs that the lane will get next */
   #ensure(
     lane: Lane,
     need: { readonly slotCount: number; readonly positionCount: number; readonly also?: Sequence },
@@ -375,7 +385,7 @@ export class Lanes implements Iterable<Lane> {
     this.#cache.limitSpares(0);
   }
 
-  /** Lanes take precedence: the prefix cache gets the memory they leave. */
+  /** Limits the prefix cache to the memory that lanes leave, because lanes take precedence. */
   #limitPrefixes(): void {
     this.#prefixes.limit(this.#bytesMax - this.#cache.bytes);
     this.#cache.limitSpares(this.#bytesMax - this.#cache.bytes - this.#prefixes.bytes);
@@ -397,8 +407,8 @@ function stateOf(lane: Lane): LaneState {
 }
 
 /**
- * Costs of another lane, in positions that a step reads. The operations of a second lane take about as long as reading
- * two megabytes per layer, and a separate call about four times that.
+ * Returns the costs of another lane, in positions that a step reads. The operations of a second lane take about as
+ * long as reading two megabytes per layer, and a separate call about four times as long.
  */
 function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCosts {
   const second = lanePositions ?? (layerBytesOfSecond * shape.layerCount) / positionBytes(shape);
@@ -406,8 +416,8 @@ function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCo
 }
 
 /**
- * Returns the cache scope of a prompt: everything besides its tokens that its keys and values depend on (the weights),
- * and who may share them.
+ * Returns the cache scope of a prompt: the weights, on which its keys and values depend besides its tokens, and the
+ * owners who may share them.
  */
 function scopeOf({ running }: Sequence): string {
   const { cacheOwner, cacheSalt } = running.request;

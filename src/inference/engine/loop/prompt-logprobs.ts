@@ -1,23 +1,23 @@
-// Log-probabilities of a prompt's tokens: the value and rank of each among all tokens, and the best alternatives, from
-// the scores after the tokens before it. Scores are reduced immediately; no row of them is kept.
+// Log-probabilities of a prompt's tokens, computed from the logits after the preceding tokens: each token's value, its
+// rank among all tokens, and the best alternatives. Logits are reduced immediately; no row of them is kept.
 import type { PromptLogprob, RankedToken } from "../../../base/domain/generation.ts";
 import { exponentials } from "../logits/logits-row.ts";
 import { greatest } from "../logits/sampler.ts";
 import { brokenModel } from "../../../base/domain/broken-model.ts";
 
-/** Maximum size of prompts' scores in one step, unless the scores after a single token are larger. */
+/** Maximum size of prompts' logits in one step, unless the logits after a single token are larger. */
 const scoreBytesMax = 64 * 1024 * 1024;
 
-/** Returns the maximum tokens that a step computes of prompts whose log-probabilities are wanted. */
+/** Returns the maximum number of tokens that a step computes of prompts whose log-probabilities are wanted. */
 export function logprobTokensPerStep(vocabularySize: number): number {
   const bytesPerToken = vocabularySize * Float32Array.BYTES_PER_ELEMENT;
   return Math.max(1, Math.floor(scoreBytesMax / bytesPerToken));
 }
 
 /**
- * @param logits_TV raw scores, row i for the i-th token; not modified. Further rows may follow
+ * @param logits_TV raw logits, row i for the i-th token; not modified. More rows may follow
  * @param tokenIds tokens of the prompt
- * @throws ServiceError {@link brokenModel} if scores are not finite numbers
+ * @throws ServiceError {@link brokenModel} if logits are not finite numbers
  */
 export function scoreTokens(
   logits_TV: Float32Array,
@@ -53,7 +53,7 @@ function scoreToken(
   return { id, logprob: own - logTotal, rank: ownRank, alternatives };
 }
 
-/** Counts the scores that reach each of two thresholds. */
+/** Counts the logits that are at least as great as each of two thresholds. */
 function countsFrom(
   logits_V: Float32Array,
   one: number,

@@ -1,7 +1,7 @@
-// Runs one planned call of a step: makes room, passes the tokens to the runner, and counts them as computed. Draws
-// nothing; returns the sequences whose next token can now be drawn, and the log-probabilities of prompts. Preempted
-// rows recompute their answers token by token: as prompt parts they would get other last digits, and perhaps another
-// answer.
+// Runs one planned call of a step: makes room, passes the tokens to the runner, and counts them as computed. Returns
+// the sequences whose next token can now be drawn, and the log-probabilities of prompts; draws nothing. Preempted rows
+// recompute their answers token by token, because as prompt parts they would get slightly different logits, and
+// perhaps another answer.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { PromptLogprob } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,7 +13,7 @@ import type { Lanes } from "./lanes.ts";
 import type { PlannedCall, PromptChunk } from "../schedule/plan-calls.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
 
-/** Next-token scores of a sequence whose every token is computed; valid until the next call. */
+/** Next-token logits of a sequence whose tokens are all computed; valid until the next call. */
 export interface ScoredSequence {
   readonly sequence: Sequence;
   readonly logits_V: Float32Array;
@@ -28,15 +28,15 @@ export interface PromptLogprobs {
 /** A computed prompt whose request asks for an embedding instead of an answer. */
 export interface EmbeddedPrompt {
   readonly sequence: Sequence;
-  /** Valid until the next call. */
+  /** Hidden state; valid until the next call. */
   readonly hidden_D: Float32Array;
 }
 
 export interface CallResult {
   readonly scored: readonly ScoredSequence[];
-  /** Scored rows whose drafts can be checked once their first draw is settled. */
+  /** Rows with logits whose drafts can be verified once their first draw is settled. */
   readonly drafted: readonly DraftedRow[];
-  /** In the order of their prompts' tokens. */
+  /** Log-probabilities in the order of the prompts' tokens. */
   readonly promptLogprobs: readonly PromptLogprobs[];
   readonly embedded: readonly EmbeddedPrompt[];
 }
@@ -44,7 +44,7 @@ export interface CallResult {
 const nothing: CallResult = { scored: [], drafted: [], promptLogprobs: [], embedded: [] };
 
 /**
- * Runs a call. Lanes and prompts that have gone since the step was planned are left out.
+ * Runs a call. Lanes and prompts that no longer exist since the step was planned are left out.
  *
  * @param drafter null if nothing is to be drafted
  */
@@ -98,7 +98,7 @@ async function decodeRows(
   return { ...nothing, scored, drafted };
 }
 
-/** Returns for each row the scores after its next token, and after each of its draft tokens. */
+/** Returns for each row the logits after its next token, and after each of its draft tokens. */
 async function scoresAfter(
   {
     lane,
@@ -191,8 +191,8 @@ function isLast({ prompt, start, count }: PromptChunk<Sequence>): boolean {
 }
 
 /**
- * Tokens whose log-probabilities a chunk gives for the first time; choices that run in portions compute some again.
- * `firstRow` is the row of scores for the first of them.
+ * Tokens whose log-probabilities a chunk gives for the first time; choices that run in portions compute some tokens
+ * again. `firstRow` is the row of logits for the first of the new tokens.
  */
 interface NewTokens {
   readonly ids: readonly number[];

@@ -1,4 +1,4 @@
-// Computes blocks of many rows of scores in one run of the runtime, whose kernels pass over a vocabulary about thirty
+// Computes blocks of many rows of logits in one run of the runtime, whose kernels pass over a vocabulary about thirty
 // times as fast as JavaScript.
 import { float32Data, float32Tensor } from "../../../../lib/graph/tensor.ts";
 import { GraphBuilder } from "../../../../lib/graph/builder.ts";
@@ -6,15 +6,15 @@ import type { Graph } from "../../../../lib/graph/graph.ts";
 import { createSession, type Session } from "../../../onnx/session.ts";
 import { blockSize, type ScoreBlocks } from "./score-blocks.ts";
 
-/** A row of scores and its temperature, the divisor of the scores. */
+/** A row of logits and its temperature, the divisor of the logits. */
 export interface TemperedRow {
   readonly logits_V: Float32Array;
   readonly temperature: number;
 }
 
-/** JavaScript passes over rows of fewer scores faster than a run takes. */
+/** Minimum vocabulary size; for smaller rows, JavaScript is faster than a run. */
 const vocabularySizeMin = 4096;
-/** This many scores stay in a core's cache from one operation to the next. */
+/** Maximum logits in one run: so many stay in a core's cache from one operation to the next. */
 const scoresPerRunMax = 8 * 49_152;
 
 export class BlockSession {
@@ -26,7 +26,7 @@ export class BlockSession {
     this.#session = session;
   }
 
-  /** Opens a session; null for vocabularies that are small enough to do without. */
+  /** Opens a session; null for vocabularies so small that none is needed. */
   static async open(vocabularySize: number, threads: number): Promise<BlockSession | null> {
     if (vocabularySize < vocabularySizeMin) return null;
     const options = { weights: new Map(), threads, plansMemory: false, keepsMemory: false };
@@ -63,7 +63,7 @@ export class BlockSession {
   }
 }
 
-/** Joins all scores in one array: a view if the rows are adjacent in memory, as those of a step are. */
+/** Returns all logits in one array: a view if the rows are adjacent in memory, as the rows of a step are. */
 function joined(rows: readonly TemperedRow[], size: number): Float32Array {
   const { buffer, byteOffset, BYTES_PER_ELEMENT } = rows[0].logits_V;
   const isNext = ({ logits_V }: TemperedRow, row: number): boolean =>
@@ -75,12 +75,12 @@ function joined(rows: readonly TemperedRow[], size: number): Float32Array {
 }
 
 /**
- * Builds the graph that reduces rows of scores to blocks; results for a row do not depend on the other rows.
+ * Builds the graph that reduces rows of logits to blocks; results for a row do not depend on the other rows.
  * * Inputs: `logits` [N, V]; `inverse_temperatures` [N, 1].
- * * Outputs, per block of a row: `maxima` [N, blocks], the greatest scores; `masses` [N, blocks], the sums of the
+ * * Outputs, per block of a row: `maxima` [N, blocks], the greatest logits; `masses` [N, blocks], the sums of the
  *   probabilities at the temperatures.
- * * A score is multiplied in float32 before the maximum is subtracted, which saves a pass: the relative error of a
- *   probability is |score| / temperature · 6e-8.
+ * * A logit is multiplied in float32 before the maximum is subtracted, which saves a pass: the relative error of a
+ *   probability is |logit| / temperature · 6e-8.
  */
 function buildBlocksGraph(vocabularySize: number): Graph {
   const builder = new GraphBuilder();

@@ -1,20 +1,20 @@
-// Blocks of a row of scores: the greatest score and the total weight of consecutive entries. Searches for the greatest
-// scores, or for the entry of a random number, pass over the blocks and into only a few. This module computes them
-// from given weights; `block-session.ts` computes them for many rows.
+// Blocks of a row of logits: the greatest logit and the total weight of consecutive entries. A search for the greatest
+// logits, or for the entry of a random number, passes over the blocks and then into only a few of them. This module
+// computes blocks from given weights; `block-session.ts` computes them for many rows.
 
-/** Entries of a block; the last block of a row may have fewer. */
+/** Number of entries in a block; the last block of a row may have fewer. */
 export const blockSize = 64;
 
 export interface ScoreBlocks {
-  /** The greatest score of each block. */
+  /** Greatest logit of each block. */
   readonly maxima: Float32Array;
-  /** Total weight of each block's scores at the temperature, in any common unit; NaN if a score is NaN. */
+  /** Total weight of each block's logits at the temperature, in any common unit; NaN if a logit is NaN. */
   readonly masses: Float32Array | Float64Array;
-  /** Divisor of the scores. */
+  /** Divisor of the logits. */
   readonly temperature: number;
 }
 
-/** Computes blocks from given weights, in the weights' unit. */
+/** Computes blocks from given weights, in the unit of the weights. */
 export function blocksOf(logits: Float32Array, weights: Float64Array, temperature: number): ScoreBlocks {
   const count = Math.ceil(logits.length / blockSize);
   const maxima = new Float32Array(count);
