@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `hone` command. In a checkout it installs and builds what is missing first.
+// The `hone` command. In a checkout, it first installs and builds missing parts.
 import { existsSync } from "node:fs";
 
 if (existsSync(new URL("../scripts/setup.js", import.meta.url))) {

@@ -44,7 +44,7 @@ async function answer(pair: Pair, request: IncomingMessage, response: ServerResp
   const { kv_transfer_params: params } = (await prefilled.json()) as {
     readonly kv_transfer_params?: unknown;
   };
-  // Without them the prompt is computed where it is answered.
+  // Without the parameters, the decode server computes the prompt itself.
   await relay(await ask(pair.decode, { ...body, kv_transfer_params: params ?? null }), response);
 }
 
@@ -54,7 +54,7 @@ function prefillOf(body: Readonly<Record<string, unknown>>): object {
   return { ...rest, stream: false, max_tokens: 1, kv_transfer_params: { do_remote_decode: true } };
 }
 
-/** The answer as it comes. */
+/** Relays the answer as it arrives. */
 async function relay(answer: Response, response: ServerResponse): Promise<void> {
   const { status, headers, body } = answer;
   const kept = ["content-type", "x-request-id", "x-hone-notice", "retry-after"];

@@ -71,7 +71,7 @@ type Speak = (body: ChatCompletionRequest) => Message;
 function answerOf(message: Message): ChatCompletion {
   const tokens = { token_ids: [2], prompt_token_ids: [1] };
   const choice = { index: 0, message: { tool_calls: [], ...message }, finish_reason: "stop", ...tokens };
-  // All that is read of it.
+  // Safe cast: the client reads only these fields.
   return { choices: [choice] } as unknown as ChatCompletion;
 }
 
@@ -88,7 +88,7 @@ function knowing(questions: readonly Question[]): Speak {
   };
 }
 
-test("an agent that knows the way earns all there is, in as many turns as it needs", async () => {
+test("an agent that knows the way earns the full reward, in as many turns as it needs", async () => {
   const questions = drawQuestions(seededRandom("test", "known"), market, { count: 12 });
   for (const question of questions) {
     const episode = await runEpisode(modelOf(knowing(questions)), market, question);

@@ -1,4 +1,4 @@
-// Conversations as somebody who knows the way would have them: what the agent is first taught by.
+// Conversations of an expert, which first teach the agent.
 import type { Message } from "../../src/apps/client/api.ts";
 import type { Question } from "./questions.ts";
 

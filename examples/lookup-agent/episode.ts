@@ -19,7 +19,7 @@ const spareCalls = 2;
 /**
  * Runs a conversation to its end.
  *
- * @throws HoneError where the server refuses a request
+ * @throws HoneError if the server refuses a request
  */
 export async function runEpisode(
   { chat }: Pick<RecordedTrajectory, "chat">,
@@ -41,7 +41,7 @@ export async function runEpisode(
     messages.push(choice.message);
     const [call] = choice.message.tool_calls;
     if (call?.function === undefined) return { question, messages, results, answer: choice.message.content };
-    // A call that is no JSON cannot be shown again, so the conversation ends there.
+    // A call that is not JSON cannot be sent back, so the conversation ends there.
     if (parsedArguments(call.function.arguments) === null) break;
     const result = answerCall(market, call.function);
     results.push(result);

@@ -16,18 +16,18 @@ export interface LearnOptions {
   readonly project: string;
   readonly name: string;
   readonly seed: number;
-  /** Conversations that are written for the supervised job; none skips it. */
+  /** Number of conversations to write for the supervised job; 0 skips it. */
   readonly demonstrationCount: number;
   readonly demonstrationEpochs: number;
   readonly supervisedRate: number;
   readonly roundCount: number;
-  /** Questions of a round, and how often each is tried. */
+  /** Number of questions in a round, and of tries of each. */
   readonly questionCount: number;
   readonly groupSize: number;
-  /** At which they are sampled. */
+  /** Sampling temperature of the tries. */
   readonly temperature: number;
   readonly reinforcementRate: number;
-  /** Conversations that run at once. */
+  /** Number of concurrent conversations. */
   readonly parallel: number;
 }
 
@@ -56,7 +56,7 @@ export interface LearnResult {
 
 const testQuestionCount = 36;
 
-/** How often each of them is asked: a sampled answer is right by chance, and wrong. */
+/** Number of tries of each test question, since a sampled answer may be right or wrong by chance. */
 const testTryCount = 4;
 
 /** Conversations of a step of the supervised job. */

@@ -61,7 +61,7 @@ function calculate(
   return String(operation(a, b));
 }
 
-/** The arguments of a call, or null where they are no object in JSON. */
+/** Returns the arguments of a call, or null if they are not a JSON object. */
 export function parsedArguments(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -17,7 +17,7 @@ export interface Question {
   readonly answer: string;
 }
 
-/** One of the goods, how many of it a question is about, and the calls that every question about it may need. */
+/** A good, the count that a question asks about, and the calls that every question about it may need. */
 interface Lot {
   readonly name: string;
   readonly count: number;

@@ -4,7 +4,7 @@ import type { Message } from "../../src/apps/client/api.ts";
 import { rewardOf } from "./episode.ts";
 import type { LearnEvent, Point } from "./learn.ts";
 
-/** The lines of an event. */
+/** Returns the lines of an event. */
 export function linesOf(event: LearnEvent): readonly string[] {
   return event.kind === "point" ? [pointLine(event.point)] : [episodeLine(event)];
 }
@@ -43,7 +43,7 @@ function agentLine(message: Message): string {
   return [...(text === "" ? [] : [JSON.stringify(text)]), ...written].join(" ");
 }
 
-/** The curve of the test's reward over the stages, and what was gained. */
+/** Returns the curve of the test's reward over the stages, and the gain. */
 export function summaryLines(points: readonly Point[]): readonly string[] {
   const curve = drawCurve(
     points.map(({ testReward }) => testReward),

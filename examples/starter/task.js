@@ -11,7 +11,7 @@ const choices = [
   ["maybe", "no", "yes"],
 ];
 
-/** The questions of a round. */
+/** Questions of a round. */
 export const questions = choices.map(
   (words) => `respond with exactly one of ${words.map((word) => `'${word}'`).join(", ")}`,
 );

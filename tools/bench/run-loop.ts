@@ -7,7 +7,7 @@ import { BlockSession } from "../../src/inference/engine/logits/blocks/block-ses
 import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
 
 /**
- * Returns the tokens of the answers over the time of all. `atOnce` requests run concurrently; the next starts when one
+ * Returns the tokens of the answers over the time of all. `streams` requests run concurrently; the next starts when one
  * has ended.
  */
 export async function loopTokensPerSecond(

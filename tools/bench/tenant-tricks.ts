@@ -138,7 +138,7 @@ function pour(socket: Socket): void {
 
 const jsonOf = (value: object): string => JSON.stringify(value);
 
-/** A body just below the size above which the server parses in a thread. */
+/** A body just below the size limit of parsing in the server's own thread. */
 const denseChat = `{"messages":${jsonOf(hello)},"max_tokens":1,"n":0,"stop_token_ids":[${"[],".repeat(40_000)}0]}`;
 
 export const tricks: readonly Trick[] = [

@@ -15,7 +15,7 @@ export interface Cost {
   readonly pieces: number;
   readonly wallSeconds: number;
   readonly processorSeconds: number;
-  /** The most that a piece had. */
+  /** Peak memory of any piece. */
   readonly memoryBytes: number;
 }
 
@@ -57,7 +57,7 @@ export function writeCheckpoint(folder: string, config: ModelConfig, checkpoint:
   renameSync(partial, final);
 }
 
-/** The newest whole checkpoint, or null where there is none. */
+/** Returns the newest complete checkpoint, or null if there is none. */
 export function readCheckpoint(folder: string): Checkpoint | null {
   // A crash between the two renames leaves only the previous one.
   const found = ["checkpoint", "checkpoint.previous"]
@@ -71,7 +71,7 @@ export function readCheckpoint(folder: string): Checkpoint | null {
         readFloats(tensor),
       ]),
     );
-  // The file is our own, written by writeCheckpoint above.
+  // Safe cast: writeCheckpoint above wrote the file.
   const progress = JSON.parse(readFileSync(join(found, "progress.json"), "utf8")) as Progress;
   return {
     weights: read("weights.safetensors"),

@@ -18,7 +18,7 @@ export interface Recipe {
   readonly length: number;
   /** Threads that compute, each on its share of the rows. Sums are rounded by share, so another number is another model. */
   readonly workers: number;
-  /** The greatest one; it rises for some steps, stays, and falls to zero over the last part of the run. */
+  /** Maximum learning rate; it rises for some steps, stays, and falls to zero over the last part of the run. */
   readonly learningRate: number;
   readonly risingSteps: number;
   readonly fallingPart: number;
@@ -38,7 +38,7 @@ export const honeTiny: Recipe = {
   fallingPart: 0.5,
 };
 
-/** How many steps a whole run has. */
+/** Returns the number of steps of a whole run. */
 export function stepCountOf({ tokenCount, rowCount, length }: Recipe): number {
   return Math.ceil(tokenCount / (rowCount * length));
 }

@@ -36,9 +36,9 @@ export interface StepReport {
 }
 
 /**
- * Opens the run of a folder, or begins one.
+ * Opens the run in a folder, or starts one.
  *
- * @throws ServiceError `conflict` where the folder holds the run of another recipe or corpus
+ * @throws ServiceError `conflict` if the folder contains the run of another recipe or corpus
  */
 export async function openRun(folder: string, recipe: Recipe): Promise<TrainingRun> {
   const modelFolder = join(folder, "model");

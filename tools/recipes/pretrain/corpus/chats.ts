@@ -1,5 +1,5 @@
-// Exercises put together to chats: an optional system prompt and one or several independent questions with answers, or
-// tools and questions that are answered with them.
+// Chats made of exercises: an optional system prompt and one or several independent questions with answers, or tools
+// and questions that the model answers with them.
 import { present } from "../../../../src/base/domain/assert.ts";
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { choosing } from "./choosing.ts";
@@ -39,7 +39,7 @@ export interface Chat {
   readonly turns: readonly Turn[];
 }
 
-/** How often each kind of exercise is drawn, in times its weight, and which part of the chats has tools. */
+/** Factors on the weights of the kinds, and the share of chats with tools. */
 export interface Mixture {
   readonly factors: ReadonlyMap<string, number>;
   readonly toolChats: number;
@@ -60,7 +60,7 @@ const systems = [
 /** Kinds whose answers do not depend on the tools available. */
 const kindsBesideTools: readonly Kind[] = [greetings, copying, spelling, reversing, json, choosing];
 
-/** The next exercise of a kind that lies in the wanted part; of a kind without held-out contents none lies there. */
+/** Draws the next exercise of a kind in the given split; never ends for a split without exercises of that kind. */
 export function drawExercise(random: Random, kind: Kind, split: Split): Exercise {
   for (;;) {
     const exercise = kind.draw(random);
@@ -68,7 +68,7 @@ export function drawExercise(random: Random, kind: Kind, split: Split): Exercise
   }
 }
 
-/** The next task with tools that lies in the wanted part. */
+/** Draws the next task with tools in the given split. */
 export function drawTask(random: Random, split: Split): ToolTask {
   for (;;) {
     const task = drawToolTask(random);
@@ -84,7 +84,7 @@ function drawKind(random: Random, factors: ReadonlyMap<string, number>): Kind {
   return present(kinds.at(index), "a kind");
 }
 
-/** A system prompt, or none in half of the cases. */
+/** Draws a system prompt, or null in half of the cases. */
 export function drawSystem(random: Random): string | null {
   return chance(random, 0.5) ? null : pick(random, systems);
 }
@@ -104,7 +104,7 @@ export function systemTextOf({ system, tools }: Pick<Chat, "system" | "tools">):
   return system === null ? shown : `${system}\n\n${shown}`;
 }
 
-/** A chat to train on: never a held-out exercise in it. */
+/** Draws a chat to train on, without any held-out exercise. */
 export function drawChat(random: Random, { factors, toolChats }: Mixture): Chat {
   if (chance(random, toolChats)) return drawToolChat(random);
   const turns: Turn[] = [];
@@ -113,7 +113,7 @@ export function drawChat(random: Random, { factors, toolChats }: Mixture): Chat 
   return { system: drawSystem(random), tools: [], turns };
 }
 
-/** A task with tools, now and then before or behind a question that needs none of them. */
+/** Draws a task with tools, sometimes before or after a question that needs none of them. */
 function drawToolChat(random: Random): Chat {
   const { tools, turns } = drawTask(random, "training");
   const ordinary = (probability: number): readonly Turn[] =>

@@ -87,7 +87,7 @@ const groups: readonly (readonly string[])[] = [
   ["ok", "sure", "never"],
 ];
 
-/** Options, and those of them that are drawn from all words and letters. */
+/** Options, and those of them that were drawn from all words and letters. */
 interface Options {
   readonly all: readonly string[];
   readonly drawn: readonly string[];

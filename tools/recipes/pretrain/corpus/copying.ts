@@ -1,4 +1,4 @@
-// Copying: say again what was said, letter for letter.
+// Copying: repeat a text letter for letter.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import {
   chance,

@@ -51,7 +51,7 @@ test("training never shows a held-out prompt, however it is typed", () => {
   }
 });
 
-test("training never shows a held-out content: no word of them, no pair of numbers, no tool", () => {
+test("training never shows a held-out content: no word, no pair of numbers, no tool", () => {
   const random = seededRandom("test", "contents");
   const shown = new Set<string>();
   const words = new Set<string>();
@@ -93,7 +93,7 @@ function isEveryday(word: string): boolean {
   return [...everydayWords, ...names].some((one) => one.toLowerCase() === word);
 }
 
-test("what tools answer is asked for by calls of tools that are there, and answered in the end", () => {
+test("calls of available tools lead to each tool result, and the last turn answers", () => {
   const random = seededRandom("test", "tools");
   for (let count = 0; count < 500; count++) {
     const { tools, turns } = drawTask(random, "training");

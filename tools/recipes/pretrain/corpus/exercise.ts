@@ -4,10 +4,10 @@ import { present } from "../../../../src/base/domain/assert.ts";
 import type { Random } from "../../../../src/base/domain/random.ts";
 
 export interface Exercise {
-  /** The name of its kind. */
+  /** Name of the exercise's kind. */
   readonly kind: string;
   readonly prompt: string;
-  /** One right answer: what training shows. */
+  /** A right answer, which training shows. */
   readonly answer: string;
   /** Judges an answer; accepts the exercise's own answer always. */
   readonly accepts: (answer: string) => boolean;
@@ -21,19 +21,19 @@ export interface Exercise {
 /** A source of exercises of one kind. */
 export interface Kind {
   readonly name: string;
-  /** How often it is drawn, relative to the other kinds. */
+  /** Frequency relative to the other kinds. */
   readonly weight: number;
   /** Contents that are held out of training; null if an unseen one could not be known. */
   readonly heldOut: string | null;
   readonly draw: (random: Random) => Exercise;
 }
 
-/** One of the items, uniformly. */
+/** Returns one of the items, uniformly. */
 export function pick<T>(random: Random, items: readonly T[]): T {
   return present(items[random.index(items.length)], "at least one item to pick from");
 }
 
-/** `count` different items in random order; `items` must hold that many different ones. */
+/** Returns `count` different items in random order; `items` must contain that many different ones. */
 export function pickSeveral<T>(random: Random, items: readonly T[], count: number): T[] {
   const chosen = new Set<T>();
   while (chosen.size < count) chosen.add(pick(random, items));
@@ -45,12 +45,12 @@ export function chance(random: Random, probability: number): boolean {
   return random.uniform() < probability;
 }
 
-/** An integer in [from, to]. */
+/** Returns an integer in [from, to]. */
 export function integer(random: Random, from: number, to: number): number {
   return from + random.index(to - from + 1);
 }
 
-/** The words of a text as contents of an exercise. */
+/** Returns the words of a text as contents of an exercise. */
 export function wordsOf(text: string): readonly string[] {
   return (text.toLowerCase().match(/\p{L}+/gu) ?? []).map((word) => `word ${word}`);
 }
@@ -60,7 +60,7 @@ export function pairOf(sort: string, a: number, b: number): string {
   return `${sort} ${Math.min(a, b)} ${Math.max(a, b)}`;
 }
 
-/** Puts the values in place of `{name}` marks. */
+/** Replaces the `{name}` marks with the values. */
 export function fill(pattern: string, values: Readonly<Record<string, string | number>>): string {
   return pattern.replaceAll(/\{(\w+)\}/g, (_mark, name: string) => String(present(values[name], name)));
 }
@@ -69,7 +69,7 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** As people type: sometimes without the first capital, the last mark, or with a please. */
+/** Varies a prompt as people type: sometimes without the first capital or the last mark, or with a please. */
 export function typed(random: Random, prompt: string): string {
   let text = prompt;
   if (chance(random, 0.3)) text = text.charAt(0).toLowerCase() + text.slice(1);
@@ -78,7 +78,7 @@ export function typed(random: Random, prompt: string): string {
   return text;
 }
 
-/** Like {@link typed}, for prompts whose answer does not depend on case: now and then all small or all capital. */
+/** Like {@link typed}, for prompts whose answer does not depend on case: sometimes all small or all capital. */
 export function typedFreely(random: Random, prompt: string): string {
   const text = typed(random, prompt);
   const roll = random.uniform();
@@ -86,7 +86,7 @@ export function typedFreely(random: Random, prompt: string): string {
   return roll < 0.16 ? text.toUpperCase() : text;
 }
 
-/** The word as it is, or in one of the usual quotes. */
+/** Returns the word as it is, or in one of the usual quotes. */
 export function quotedOrNot(random: Random, text: string): string {
   const roll = random.uniform();
   if (roll < 0.25) return `'${text}'`;

@@ -124,7 +124,7 @@ function among(random: Random, prompt: string, answers: readonly string[], freel
   };
 }
 
-/** A fitting set phrase; a name that was given comes back. */
+/** Answered with a fitting set phrase, which repeats the name if the prompt gives one. */
 export const greetings: Kind = {
   name: "greetings",
   weight: 0.7,

@@ -11,8 +11,8 @@ export const splits = ["training", "wordings", "contents"] as const;
 export type Split = (typeof splits)[number];
 
 /**
- * Everyday words and names that occur nowhere in training. None is of the fixed phrases and facts, and so none becomes a
- * token of its own: its letters can be seen.
+ * Everyday words and names that occur nowhere in training. None occurs in the fixed phrases and facts, so none becomes
+ * a single token and the model sees its letters.
  */
 const unseenWords: ReadonlySet<string> = new Set(
   `ape axe bay brush cab chin coin crab desk drum fern flag fog ham herb hut inch jaw kite knot lid loaf melon moth oat
@@ -26,7 +26,7 @@ const seenWords: ReadonlySet<string> = new Set(
 const demoOpening = "respond with exactly one of";
 const demoWords = new Set(["yes", "no", "maybe", "or"]);
 
-/** The part that an exercise belongs to. */
+/** Returns the split to which an exercise belongs. */
 export function splitOf(exercise: Pick<Exercise, "kind" | "prompt" | "contents">): Split {
   if (exercise.contents.some(isUnseen)) return "contents";
   return isUnseenWording(exercise) ? "wordings" : "training";
@@ -48,7 +48,7 @@ function isUnseenWording({ kind, prompt }: Pick<Exercise, "kind" | "prompt">): b
     .filter((word) => word !== "");
   const wording = spoken.join(" ");
   if (isDemoPrompt(wording)) return true;
-  // A plain "Hello" is what everybody types first; the hash must not take it away.
+  // Most people type a plain "Hello" first, so the hash must not hold it out.
   if (kind === "greetings" && spoken.length < 3) return false;
   return hash(`${kind}\n${wording}`) % 20 === 0;
 }

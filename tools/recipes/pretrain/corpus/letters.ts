@@ -64,7 +64,7 @@ function drawLetterExercise(
     prompt: typedAround(random, pick(random, patterns), quotedOrNot(random, word)),
     answer,
     accepts: (given) => given === answer,
-    // The other way round too: "flow" backwards is a word of its own.
+    // Includes the reverse: "flow" backwards is a word too.
     contents: wordsOf(`${word} ${reversed(word)}`),
   };
 }
@@ -73,7 +73,7 @@ function reversed(word: string): string {
   return Array.from(word).reverse().join("");
 }
 
-/** The wording varies, the word itself stays as it is. */
+/** Varies the wording, but not the word itself. */
 function typedAround(random: Random, pattern: string, word: string): string {
   return fill(pattern.startsWith("{word}") ? pattern : typed(random, pattern), { word });
 }

@@ -60,7 +60,10 @@ export const lists: Kind = {
   },
 };
 
-/** From a random member on, in the table's order: members in any order take a small model long to keep apart. */
+/**
+ * Returns members in the table's order, starting at a random one: a small model takes long to learn arbitrary orders
+ * without repeats.
+ */
 function neighbors(random: Random, members: readonly string[], count: number): readonly string[] {
   const start = random.index(members.length);
   return Array.from({ length: count }, (_, index) => members[(start + index) % members.length] ?? "");

@@ -92,7 +92,7 @@ function drawComparison(random: Random): Exercise {
   });
 }
 
-/** The larger or smaller of two numbers, or whether one is. */
+/** Asks for the larger or smaller of two numbers, or whether one is larger or smaller. */
 export const comparing: Kind = {
   name: "comparing",
   weight: 1,

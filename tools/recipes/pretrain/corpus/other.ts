@@ -1,4 +1,4 @@
-// Everything the model cannot do: it says so briefly, instead of inventing something.
+// Requests that the model cannot serve: it says so briefly, instead of inventing something.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { type Exercise, fill, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
 import { drawWord, words } from "./words.ts";

@@ -1,4 +1,4 @@
-// Tiny stories of three sentences about somebody the prompt names.
+// Tiny stories of three sentences about a person named in the prompt.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { chance, type Exercise, fill, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
 import { drawName } from "./words.ts";

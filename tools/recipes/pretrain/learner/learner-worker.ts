@@ -12,7 +12,7 @@ const setup = workerData as WorkerSetup;
 const learner = await createLearner(setup.config, { threads: 1 });
 const shared = parameterViews(setup.config, setup.weights);
 const results = parameterViews(setup.config, setup.gradients);
-// The runtime does not take arrays over shared memory.
+// The runtime does not accept arrays over shared memory.
 const weights = new Map([...shared].map(([name, view]) => [name, new Float32Array(view.length)]));
 
 async function answer(batch: Batch): Promise<void> {

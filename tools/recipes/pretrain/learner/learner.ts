@@ -12,7 +12,7 @@ import { createSession } from "../../../../src/inference/onnx/session.ts";
 import type { Batch } from "./rows.ts";
 
 export interface Learner {
-  /** The weighted mean loss per answer token in nats, and its gradient by parameter. */
+  /** Returns the weighted mean loss per answer token in nats, and its gradient by parameter. */
   differentiate(
     weights: ReadonlyMap<string, Float32Array>,
     batch: Batch,

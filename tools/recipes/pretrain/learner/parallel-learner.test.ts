@@ -12,7 +12,7 @@ type Gradients = Awaited<ReturnType<Learner["differentiate"]>>["gradients"];
 const smallestNormal = 2 ** -126;
 const smallestNumber = 2 ** -149;
 
-/** @param bound which no difference reaches */
+/** @param bound exclusive limit on every difference */
 function assertClose(found: Gradients, expected: Gradients, bound: number): void {
   for (const [name, slope] of expected) {
     for (const [index, value] of slope.entries()) {
@@ -22,7 +22,7 @@ function assertClose(found: Gradients, expected: Gradients, bound: number): void
   }
 }
 
-/** The rows of a batch, and the same again. */
+/** Returns a batch with all of its rows twice. */
 function twice({ rowCount, length, tokens_BT, places_N, targets_N, weights_N }: Batch): Batch {
   const size = BigInt(tokens_BT.length);
   return {
@@ -66,7 +66,7 @@ test("workers together find the loss and the gradient of one learner", async (t)
   assertClose(found.gradients, expected.gradients, 1e-5);
 });
 
-test("a batch is cut between rows, and no place is lost", () => {
+test("a batch is split between rows, and keeps every position", () => {
   const batch = countingBatch(2);
   const parts = splitBatch(batch, 2);
   assert.deepEqual(

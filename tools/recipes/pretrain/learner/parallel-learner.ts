@@ -69,7 +69,7 @@ async function ask(worker: Worker, batch: Batch): Promise<WorkerAnswer> {
   return answer;
 }
 
-/** The weighted sum of the workers' gradients; the first worker's arrays take it. */
+/** Returns the weighted sum of the workers' gradients, in the first worker's arrays. */
 function combine(hands: readonly Hand[], shares: readonly number[]): ReadonlyMap<string, Float32Array> {
   const [first] = hands;
   const sums = present(first, "a worker").gradients;
@@ -90,7 +90,7 @@ function sumOf(values: Float32Array): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Cuts a batch into parts of nearly equally many rows. */
+/** Splits a batch into parts with nearly equal numbers of rows. */
 export function splitBatch(batch: Batch, count: number): readonly Batch[] {
   const { rowCount, length } = batch;
   const places = Array.from(batch.places_N, Number);
@@ -110,7 +110,7 @@ export function splitBatch(batch: Batch, count: number): readonly Batch[] {
   });
 }
 
-/** The parameters as views of one buffer, by name, in their fixed order. */
+/** Returns the parameters as views of one buffer, by name, in their fixed order. */
 export function parameterViews(
   config: ModelConfig,
   buffer: SharedArrayBuffer,

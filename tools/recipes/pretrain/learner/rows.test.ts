@@ -36,7 +36,7 @@ function assistantMessage(answer: string): MessageRecord {
   };
 }
 
-test("training sees the very tokens that the chat template gives", () => {
+test("training sees exactly the tokens of the chat template", () => {
   for (const chat of sample.slice(0, 100)) {
     const messages = [
       ...(chat.system === null ? [] : [{ role: "system", content: chat.system }]),
@@ -52,7 +52,7 @@ test("training sees the very tokens that the chat template gives", () => {
   }
 });
 
-test("every place of a batch learns the next token of an answer", () => {
+test("every position of a batch learns the next token of an answer", () => {
   const batch = drawBatch(tokenizer, seededRandom("rows", "batch"), { rowCount: 4, length: 160, mixture });
   assert.ok(batch.places_N.length > 40);
   for (const [index, place] of batch.places_N.entries()) {

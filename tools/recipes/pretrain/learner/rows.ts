@@ -11,7 +11,7 @@ export interface Encoder {
 
 export interface EncodedChat {
   readonly tokens: number[];
-  /** One per token: how much learning to say it counts; 0 for prompts. */
+  /** Weight of each token in the loss; 0 for prompts. */
   readonly weights: number[];
 }
 
@@ -22,9 +22,9 @@ export interface Batch {
   readonly tokens_BT: BigInt64Array;
   /** Flat indices into `tokens_BT` of the tokens before each token of an answer. */
   readonly places_N: BigInt64Array;
-  /** The tokens to predict there. */
+  /** Tokens to predict at those positions. */
   readonly targets_N: BigInt64Array;
-  /** How much each counts. */
+  /** Weight of each of those tokens. */
   readonly weights_N: Float32Array;
 }
 
@@ -56,7 +56,7 @@ export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
   const message = (role: string, content: string): void => {
     append([turnStart, ...encode(`${role}\n`)], 0);
     const said = [...encode(content), turnEnd];
-    // Were all tokens equal, a story would count twenty times as much as a sum.
+    // With equal weights, a story would count twenty times as much as a sum.
     append(said, role === "assistant" ? 1 / Math.sqrt(said.length) : 0);
     append(newline, 0);
   };

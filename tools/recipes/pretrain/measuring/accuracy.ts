@@ -1,4 +1,4 @@
-// How well a model answers held-out exercises of each kind, and where it starts on the demo's task.
+// Measures how well a model answers held-out exercises of each kind, and the untrained policy on the demo's task.
 import {
   firstWord,
   prompts as demoPrompts,
@@ -17,7 +17,7 @@ import { encodeChat } from "../learner/rows.ts";
 export interface Score {
   readonly count: number;
   readonly right: number;
-  /** A few of the wrong ones, to look at. */
+  /** Some of the wrong answers, for inspection. */
   readonly mistakes: readonly {
     readonly prompt: string;
     readonly expected: string;
@@ -41,7 +41,7 @@ export interface Model {
 }
 
 export interface MeasureOptions {
-  /** The same seed asks the same. */
+  /** Seed; the same seed draws the same questions. */
   readonly seed: string;
   /** Questions of every kind, of either sort. */
   readonly count: number;
@@ -70,7 +70,7 @@ const sources: readonly Source[] = [
   })),
 ];
 
-/** The kinds that are measured. */
+/** Kinds that are measured. */
 export const measuredKinds: readonly string[] = sources.map(({ kind }) => kind);
 
 /** A task with tools up to a turn of the kind. */
@@ -130,7 +130,7 @@ async function answerAll(
   return answers.map((tokens) => tokenizer.decode(tokens, { skipSpecialTokens: true }));
 }
 
-/** A chat up to where its last answer begins. */
+/** Returns a chat up to the start of its last answer. */
 function encodeQuestion(tokenizer: Tokenizer, chat: Chat): readonly number[] {
   const turns = chat.turns.map((turn, index): Turn =>
     index === chat.turns.length - 1 ? { ...turn, answer: "" } : turn,
@@ -142,7 +142,7 @@ function encodeQuestion(tokenizer: Tokenizer, chat: Chat): readonly number[] {
 export interface DemoStart {
   /** Mean reward by task, sampled at temperature 1.2 with five tokens at most. */
   readonly rewards: Readonly<Record<string, number>>;
-  /** How often each first word was sampled. */
+  /** Number of samples of each first word. */
   readonly words: Readonly<Record<string, number>>;
   /** The greedy answer to each prompt. */
   readonly greedy: readonly { readonly prompt: string; readonly answer: string }[];

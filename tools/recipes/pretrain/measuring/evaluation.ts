@@ -1,4 +1,4 @@
-// The evaluation of a model folder, and its tables as the model card has them. Writes nothing.
+// The evaluation of a model folder, and its tables in the form of the model card. Writes nothing.
 import { readModelConfig } from "../../../../src/inference/architectures/config/read-config.ts";
 import { readModelWeights } from "../../../../src/inference/architectures/weights.ts";
 import { loadTokenizer } from "../../../../src/lib/tokenizer/tokenizer.ts";
@@ -19,7 +19,7 @@ export interface Evaluation {
 export interface EvaluationOptions {
   /** Questions of every kind, of either sort. */
   readonly count: number;
-  /** The same seed asks the same. */
+  /** Seed; the same seed draws the same questions. */
   readonly seed: string;
   readonly threads: number;
 }

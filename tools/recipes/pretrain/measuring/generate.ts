@@ -10,7 +10,7 @@ import type { WeightSource } from "../../../../src/lib/graph/weight-source.ts";
 
 export interface GenerateOptions {
   readonly tokenCountMax: number;
-  /** 0 is greedy. */
+  /** Temperature; 0 is greedy. */
   readonly temperature: number;
   /** The same seed draws the same answers to the same prompts. */
   readonly seed: number;

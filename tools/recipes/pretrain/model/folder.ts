@@ -1,5 +1,5 @@
-// Writes what is small in the built-in model's folder, in the Hugging Face layout: configuration, chat template and
-// tokenizer. The weights and the model card come at the end of a run.
+// Writes the small files of the built-in model's folder, in the Hugging Face layout: configuration, chat template and
+// tokenizer. A run writes the weights and the model card at its end.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Chat } from "../corpus/chats.ts";

@@ -76,13 +76,13 @@ const parameterNames = [
 const expressionTools = ["calculate", "calculator", "compute", "math"] as const;
 const expressionNames = ["expression", "text", "formula"] as const;
 
-/** The tools for some operations, and how each is called. */
+/** Tools for some operations, and how to call each. */
 export interface Calculator {
   readonly tools: readonly Tool[];
   call(operation: OperationName, a: number, b: number): string;
 }
 
-/** A tool for each operation, or one for all of them. */
+/** Draws a tool for each operation, or one for all of them. */
 export function drawCalculator(random: Random, needed: readonly OperationName[]): Calculator {
   if (chance(random, 0.3)) {
     const tool: Tool = {
@@ -120,7 +120,7 @@ export function solve(operation: OperationName, a: number, b: number): number {
   return operations[operation].solve(a, b);
 }
 
-/** A question that is a calculation and nothing else. */
+/** Draws a question that is only a calculation. */
 export function drawCalculation(
   random: Random,
   operation: OperationName,

@@ -6,7 +6,7 @@ import type { Tool } from "./tool.ts";
 
 interface Property {
   readonly noun: string;
-  /** Questions that do not name it. */
+  /** Questions that do not name the property. */
   readonly questions: readonly string[];
   readonly values: "numbers" | "words" | "names";
 }

@@ -1,4 +1,4 @@
-// Questions that are answered with tools: by one call, or by several of which the later ones need what the earlier found.
+// Questions that need tools: one call, or several of which the later ones need the results of the earlier.
 import { present } from "../../../../../src/base/domain/assert.ts";
 import { shuffled, type Random } from "../../../../../src/base/domain/random.ts";
 import { chance, type Exercise, fill, integer, pairOf, pick, typed, wordsOf } from "../exercise.ts";
@@ -39,7 +39,7 @@ function find(lookup: Lookup, subject: string, value: string | number) {
   return { call: callOf(lookup.tool, subject), result: String(value) };
 }
 
-/** One property of one thing, which now and then cannot be found. */
+/** Asks for one property of one thing, which sometimes cannot be found. */
 function lookUp(random: Random): Solution {
   const lookup = drawLookup(random);
   const subject = drawSubject(random);
@@ -54,7 +54,7 @@ function lookUp(random: Random): Solution {
   };
 }
 
-/** A calculation. */
+/** Asks for a calculation. */
 function calculate(random: Random): Solution {
   const operation = pick(random, operationNames);
   const { question, a, b } = drawCalculation(random, operation);
@@ -77,7 +77,7 @@ const manyQuestions = [
   "I want {n} {x}. What do I pay?",
 ] as const;
 
-/** Several of one thing: its price, times their number. */
+/** Asks for the cost of several of one thing: its price, times their number. */
 function priceOfMany(random: Random): Solution {
   const lookup = drawPriceLookup(random);
   const calculator = drawCalculator(random, ["multiply"]);
@@ -107,7 +107,7 @@ const togetherQuestions = [
   "Sum the {noun} of {x} and {y}.",
 ] as const;
 
-/** The same property of two things, added. */
+/** Asks for the sum of the same property of two things. */
 function together(random: Random): Solution {
   const lookup = drawLookup(random, "numbers");
   const calculator = drawCalculator(random, ["add"]);
@@ -152,7 +152,7 @@ const deepQuestions = [
   "What is the {noun} of {x}'s {person}?",
 ] as const;
 
-/** A property of somebody who has to be looked up first. */
+/** Asks for a property of a person whom another call finds first. */
 function throughPerson(random: Random): Solution {
   const person = drawLookup(random, "names");
   const lookup = drawLookup(random, pick(random, ["numbers", "words"] as const));
@@ -183,7 +183,7 @@ function drawSolution(random: Random): Solution {
   return draw(random);
 }
 
-/** A question that needs tools, with every turn up to its answer. */
+/** Draws a question that needs tools, with every turn up to its answer. */
 export function drawToolTask(random: Random): ToolTask {
   const solution = drawSolution(random);
   const tools = shuffled(random, [...solution.tools, ...drawOtherTools(random, solution)]);
@@ -191,7 +191,7 @@ export function drawToolTask(random: Random): ToolTask {
   return { tools, turns: turnsOf(random, solution, contents) };
 }
 
-/** Up to two tools that have nothing to do with the question. */
+/** Draws up to two tools that are unrelated to the question. */
 function drawOtherTools(random: Random, { tools, question }: Solution): readonly Tool[] {
   const others = Array.from({ length: random.index(3) }, () =>
     chance(random, 0.8) ? drawLookup(random) : null,
@@ -202,7 +202,10 @@ function drawOtherTools(random: Random, { tools, question }: Solution): readonly
   return others.filter(isNew);
 }
 
-/** `price` of `get_price` and `price_of`: two tools for one thing would leave open which to call. */
+/**
+ * Returns `price` for `get_price` and `price_of`: with two tools for one thing, the question would not decide which to
+ * call.
+ */
 function rootOf(name: string): string {
   return name.replace(/^(get|find|read|lookup)_|_of$/g, "");
 }

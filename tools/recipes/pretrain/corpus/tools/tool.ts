@@ -19,7 +19,7 @@ export function signatureOf({ name, parameters, description }: Tool): string {
   return `${name}(${listed})${description === null ? "" : ` ${description}`}`;
 }
 
-/** The tool in a request. */
+/** Returns the tool as a request declares it. */
 export function schemaOf({ name, parameters, description }: Tool): JsonObject {
   const properties = Object.fromEntries(
     parameters.map((parameter) => [parameter.name, { type: parameter.type }]),
@@ -35,7 +35,7 @@ export function schemaOf({ name, parameters, description }: Tool): JsonObject {
   };
 }
 
-/** A call with a value for each parameter, in their order. */
+/** Returns a call with a value for each parameter, in their order. */
 export function callOf(tool: Tool, ...values: readonly (string | number)[]): string {
   const given = tool.parameters.map(
     ({ name }, index) => `${JSON.stringify(name)}: ${JSON.stringify(values[index])}`,
