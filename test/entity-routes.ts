@@ -7,7 +7,7 @@ export interface Attempt extends Request {
   readonly status: number;
   /** For things that do not exist, where that is another: only ids of models. */
   readonly statusOfNone?: number;
-  /** For whom the things belong to, where that is not 200. */
+  /** Status for the owner of the things, if not 200. */
   readonly statusOfOwner?: number;
 }
 
@@ -17,7 +17,7 @@ const rules = "/v1/preview/reward-rules";
 const webhooks = "/v1/preview/webhooks";
 const keys = "/v1/preview/keys";
 
-/** That a model is another entity's is said to whoever has its id; a name is refused whether or not it is one. */
+/** A foreign model's id is refused as foreign; a name is refused whether or not such a model exists. */
 const foreignId = { status: 403, statusOfNone: 404 } as const;
 
 /** Routes without credentials, which know nothing of entities; HEAD goes with GET. */
@@ -45,7 +45,7 @@ export const openRoutes: readonly string[] = [
   "GET /docs/static/swagger-initializer.js",
 ];
 
-/** By method and route as the server registers them, requests of the owner of `own` with what is another's. */
+/** Requests by the owner of `own` for another entity's things, by method and route as the server registers them. */
 export function attemptsWith(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   return {
     "POST /v1/chat/completions": answers(other, "/v1/chat/completions", conversation),
@@ -211,7 +211,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/preview/training-jobs": creations(other, own),
     "POST /v1/preview/sft-training-jobs": [
       ...creations(other, own, (modelId) => teach({ model_id: modelId, training_data: examples }, 0)).filter(
-        // Keys are of all jobs, whatever their kind: those attempts would be repetitions of the ones above.
+        // Keys cover jobs of every kind: those attempts would repeat the ones above.
         ({ headers }) => headers?.["idempotency-key"] === undefined,
       ),
       ...[other.fileId, other.fileId.toUpperCase(), `hone-file://${other.fileId}`].map((url) =>
@@ -447,7 +447,7 @@ function modelIds({ modelId }: Things): readonly string[] {
   return [modelId, modelId.toUpperCase(), `%${modelId.charCodeAt(0).toString(16)}${modelId.slice(1)}`];
 }
 
-/** What may stand in a URL where an id is wanted, and is no model's. */
+/** Ids in a URL that are not a model's. */
 function otherIds(things: Things): readonly string[] {
   const { modelId, jobId, endedJobId, eventId, versionId, logId, feedbackId, requestId, project, name } =
     things;
@@ -457,7 +457,7 @@ function otherIds(things: Things): readonly string[] {
   return [...ids, `${modelId}:step1`, `${modelId}:latest`, `${modelId}\0`, ...named].map(encodeURIComponent);
 }
 
-/** Where a path takes a model's id: `attempt` says what is sent to it. */
+/** Attempts for a path that takes a model's id; `attempt` returns the request. */
 function ofModel(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   return [
     ...modelIds(other).map((id) => ({ ...attempt(id), ...foreignId })),
@@ -469,7 +469,7 @@ function recordedIds(other: Things): readonly string[] {
   return [other.requestId, `chatcmpl-${other.requestId}`, ...otherIds(other), ...modelIds(other)];
 }
 
-/** Where a path takes a request's id, with the project and without. */
+/** Attempts for a path that takes a request's id, with and without the project. */
 function recordedAttempts(other: Things, method: "GET" | "DELETE", path: string): readonly Attempt[] {
   const project = encodeURIComponent(projectOf(other));
   return recordedIds(other).flatMap((id) => {
@@ -481,12 +481,12 @@ function recordedAttempts(other: Things, method: "GET" | "DELETE", path: string)
   });
 }
 
-/** Where a path takes a job's id. */
+/** Attempts for a path that takes a job's id. */
 function ofJob(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   return [...otherIds(other), ...modelIds(other)].map(attempt);
 }
 
-/** Where a path takes a rule's id, or a name of something else. */
+/** Attempts for a path that takes a rule's id, or the name of something else. */
 function ofRule(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { ruleId, modelId, jobId, name } = other;
   return [ruleId, ruleId.toUpperCase(), modelId, jobId, name].map(attempt);
@@ -497,13 +497,13 @@ function fromFeedback(modelId: string): object {
   return { model_id: modelId, rule: { terms: rewardTerms } };
 }
 
-/** Where a path takes a file's id, or a name of something else. */
+/** Attempts for a path that takes a file's id, or the name of something else. */
 function ofFile(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { fileId, modelId, jobId } = other;
   return [fileId, fileId.toUpperCase(), modelId, jobId].map(attempt);
 }
 
-/** Where a path takes a webhook's id, or another's. */
+/** Attempts for a path that takes a webhook's id, or another's. */
 function ofWebhook(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { webhookId, deliveryId, modelId, jobId } = other;
   return [webhookId, webhookId.toUpperCase(), deliveryId, modelId, jobId].map(attempt);
@@ -556,7 +556,7 @@ function hook(about: object, status: number): Attempt {
   return post(webhooks, { url: "http://127.0.0.1:1/", events: ["feedback.created"], ...about }, status);
 }
 
-/** What a page may be asked to begin after. */
+/** Cursors that a request for a page may name. */
 function cursors({
   modelId,
   versionId,
@@ -604,7 +604,7 @@ function answers(other: Things, url: string, prompt: object): readonly Attempt[]
   ];
 }
 
-/** What a chat asks. */
+/** Body of a chat request. */
 const conversation = { messages: [{ role: "user", content: "Hi" }] };
 
 function registrations(other: Things, own: Things): readonly Attempt[] {
@@ -768,7 +768,7 @@ const queues = "/annotation_queues";
 /** Another's queues, by its project and in one's own. */
 function queueAttempts(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   const { queueId, itemId } = other;
-  /** Where a body names the project: `path` is of another's queue. */
+  /** Attempts that name the project in the body; `path` names another entity's queue. */
   const inBody = (method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): readonly Attempt[] => [
     ...projects(other).map(({ projectId, status }) => ({
       ...post(path, { project_id: projectId, ...body }, status),
@@ -776,7 +776,7 @@ function queueAttempts(other: Things, own: Things): Readonly<Record<string, read
     })),
     { ...post(path, { project_id: projectOf(own), ...body }, 404), method },
   ];
-  /** Where nothing but the project is named. */
+  /** Attempts that name only the project. */
   const ofProject = (path: string, body: object = {}): readonly Attempt[] => [
     ...projects(other).map(({ projectId, status }) => post(path, { project_id: projectId, ...body }, status)),
     post(path, { project_id: projectOf(own), ...body }, 200),

@@ -16,13 +16,13 @@ import { createReplicas, modelFolder, smallEngine } from "./fleet-replicas.ts";
 import { startMortalTrainers } from "./mortal-trainers.ts";
 
 export interface TrainedFleetOptions {
-  /** Of an empty PostgreSQL. */
+  /** URL of an empty PostgreSQL database. */
   readonly databaseUrl: string;
   readonly requestCount: number;
   /** So many run at once. */
   readonly concurrency: number;
   readonly modelCount: number;
-  /** Of all models together. */
+  /** Number of jobs of all models together. */
   readonly jobCount: number;
   /** How often a replica falls ill while requests come. */
   readonly illnessCount: number;
@@ -83,7 +83,7 @@ class TrainedFleet {
   readonly #folder: string;
   readonly #random: Random;
   readonly #replicas: ReturnType<typeof createReplicas>;
-  /** What each version's own adapter answers. */
+  /** Computes the expected answers of each version's adapter. */
   readonly #alone: LocalEngine;
   readonly #servers: RunningServer[] = [];
   readonly #log: (line: string) => void;
@@ -114,7 +114,7 @@ class TrainedFleet {
       cacheFolder,
       seed: options.seed,
       onCompletion: (replica, { request_id: requestId, model, prompt }) => {
-        // What asks a replica who it is has another kind of id.
+        // Requests that ask a replica for its identity have another kind of id.
         const [, id] = requestId.startsWith("[") ? (JSON.parse(requestId) as readonly string[]) : [];
         if (id === undefined) return;
         const prefix = hashPrefix(requestOf(prompt, { adapter: adapterNamed(model), cacheOwner: entity }));
@@ -128,7 +128,7 @@ class TrainedFleet {
 
   async start(): Promise<void> {
     const { databaseUrl, trainerSoundCount } = this.#options;
-    // What the first makes of the model's weights the others find.
+    // The first server prepares the model's weights; the others find them.
     const urls: string[] = [];
     for (const replica of this.#replicas) urls.push(await replica.start());
     await this.#alone.start();
@@ -319,7 +319,7 @@ class TrainedFleet {
     return Array.from({ length: 16 }, () => 100 + random.index(300));
   }
 
-  /** What an engine by itself answers, with the adapter that lies where the version's is. */
+  /** Returns the answer of a separate engine with the adapter stored for the version. */
   #expectedOf(version: Version | null, prompt: readonly number[]): Promise<string> {
     const key = JSON.stringify([version, prompt]);
     const expected = this.#expected.get(key) ?? this.#answerAlone(version, { prompt, key });
@@ -394,7 +394,7 @@ async function callOf(...request: Parameters<typeof call>): ReturnType<typeof ca
   }
 }
 
-/** Of all requests here. */
+/** Entity of all requests here. */
 const entity = "fleet";
 
 /** How long a job may take at most, in milliseconds. */

@@ -1,17 +1,17 @@
-// What clients know of the feedback that they wrote: what was acknowledged is so, and what was not answered is one way or
-// the other, but never in part.
+// The clients' knowledge of the feedback that they wrote. Acknowledged writes must be stored; unanswered ones may be
+// stored or not, but never in part.
 
-/** What a record says, or null where it is gone. */
+/** Content of a record; null if it is deleted. */
 export type Said = string | null;
 
-/** What an operation makes of records, all of them or none. */
+/** Changes of one operation, which apply all together or not at all. */
 export type Change = ReadonlyMap<string, Said>;
 
 export class FeedbackLedger {
   /** By id. */
   readonly #acknowledged = new Map<string, Said>();
   readonly #unanswered = new Set<Change>();
-  /** Of each record, how many revisions it has at least, and how many it may have. */
+  /** Minimum and maximum number of revisions of each record. */
   readonly revisions = new Map<string, { least: number; most: number }>();
 
   /** Something was sent: until it is answered it may have happened. */
@@ -49,16 +49,16 @@ export class FeedbackLedger {
     return [...this.#acknowledged].filter(([, said]) => said === null).map(([id]) => id);
   }
 
-  /** What was never answered; each can be sent again. */
+  /** Changes that were never answered; each can be sent again. */
   get unanswered(): readonly Change[] {
     return [...this.#unanswered];
   }
 
   /**
-   * Compares with what is stored, which is what counts from then on.
+   * Compares the ledger with the stored records, which then become the ledger's state.
    *
-   * @param stored every record there is
-   * @returns in words, what is not as it was acknowledged
+   * @param stored all stored records
+   * @returns a description of each difference from what was acknowledged
    */
   compare(stored: readonly { readonly id: string; readonly said: string }[]): readonly string[] {
     const found = new Map(stored.map(({ id, said }) => [id, said]));

@@ -48,7 +48,7 @@ const togetherMax = 20;
 /** A test that takes longer than it took unbroken, and this, hangs. */
 const hangMs = 30_000;
 
-/** What fails sooner than this does not wait for anything, and fails again. */
+/** A faster failure is not a timeout, and would repeat. */
 const waitingMs = 1500;
 
 const { values } = parseArgs({
@@ -83,7 +83,7 @@ const trials = await tryEach(
 );
 report(trials);
 
-/** What a run began with, it goes on with, whatever was committed meanwhile. */
+/** A run keeps the commit that it began with, even if others follow. */
 function commitOf(file: string): string {
   if (!existsSync(file)) writeFileSync(file, execFileSync("git", ["rev-parse", "HEAD"]));
   return readFileSync(file, "utf8").trim();
@@ -133,7 +133,7 @@ async function tryOne({ file, line, text, from, to }: Drawn, built: Built): Prom
       const limitMs = hangMs + 5 * test.durationMs;
       const { isPassed, failure, durationMs } = await runTest(tree.folder, test.file, { limitMs });
       if (isPassed) continue;
-      // What waited may have failed for want of time.
+      // A slow failure may be a timeout.
       const isSure = durationMs < waitingMs || !(await runTest(tree.folder, test.file, { limitMs })).isPassed;
       if (isSure) return { ...trial, outcome: "caught", by: `${test.file}: ${failure}` };
     }
@@ -186,7 +186,7 @@ function readTrials(file: string): Trial[] {
   return lines.map((line) => JSON.parse(line) as Trial);
 }
 
-/** What the product is made of. */
+/** Lists the product's source files. */
 function sourceFiles(): readonly string[] {
   return filesIn("src").filter((file) => !/\.test\.ts$|\/(testing|contract)\/|\/fake-[^/]*$/.test(file));
 }

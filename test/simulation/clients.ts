@@ -1,5 +1,5 @@
-// Clients of the simulated world: each asks now this and now that of whichever server is up, tries again what it was told
-// nothing of, and writes down what it asked and what it was told. What they ask for is drawn from the seed.
+// Clients of the simulated world. Each sends requests drawn from the seed to any running server, retries those without
+// an answer, and records requests and answers.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chatRequest } from "../../src/inference/chat/testing/chat-request.ts";
@@ -46,7 +46,7 @@ const patienceMs = 40_000;
 const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0 };
 const { sampling } = sampleContent();
 
-/** What clients know of each other's doings: names to ask for. */
+/** Names that clients share, so that they can ask for each other's things. */
 export interface Known {
   readonly models: string[];
   readonly jobs: string[];
@@ -121,7 +121,7 @@ export class Client {
     );
   }
 
-  /** A model that goes on from another one's version. */
+  /** Forks a model from another model's version. */
   #fork(modelId: string): Promise<void> {
     const modelName = `fork-${this.#newName()}`;
     const step = 1 + this.#place.scheduler.random.index(3);
@@ -193,7 +193,7 @@ export class Client {
     );
   }
 
-  /** As a chat goes on the newest version; null where that is the base model, or there is no such model. */
+  /** Returns the newest version, as a chat would use it; null for the base model or a missing model. */
   async #served(server: SimulatedServer, modelId: string): Promise<ServedVersion | null> {
     const version = await server.stores.models.newestVersion(modelId);
     if (version === null || version.adapterFolder === null) return null;
@@ -204,7 +204,7 @@ export class Client {
       const folder = await server.artifacts.path(adapterFolder, adapterSeal(adapterHash));
       matrices = await readFile(join(folder, adapterFiles.matrices), "utf8");
     } catch (error) {
-      // A disk that fails to read says nothing of what is there.
+      // A disk that fails to read says nothing about its files.
       if (!(error instanceof ServiceError) && codeOf(error) !== "ENOENT") throw error;
     }
     const live = this.#place.database
@@ -332,7 +332,7 @@ export class Client {
     );
   }
 
-  /** Asks once, whatever becomes of it. */
+  /** Asks once and does not retry. */
   async #once(ask: (server: SimulatedServer) => Promise<Outcome<unknown>>): Promise<void> {
     await ask(await this.#server());
   }
@@ -370,7 +370,7 @@ export class Client {
       );
     });
     scheduler.note(`${asked.what} ${outcome.kind}`);
-    // What was asked and what came of it are of one kind.
+    // Safe cast: the request and its outcome are of the same kind.
     history.push({ ...asked, outcome, calledMs, endedMs: scheduler.nowMs } as Operation);
     return outcome;
   }
@@ -402,7 +402,7 @@ async function seenJob(server: SimulatedServer, jobId: string): Promise<SeenJob 
   const job = await jobs.find(jobId);
   if (job === null) return null;
   const events: string[] = [];
-  // What has ended has all its events; of another one the state and the events are of different moments.
+  // Only an ended job has all its events; otherwise the state and the events may be of different moments.
   if (isTerminal(job.state))
     for await (const { type } of allItems((page) => jobs.listEvents(jobId, page))) events.push(type);
   return { state: job.state, resultStep: job.resultStep, events };

@@ -1,7 +1,7 @@
-// What clients asked of a simulated world and what they were told, as plain data in the order of their ends, and what was
-// found in the world when all was over. The checker knows nothing else.
+// Plain data about a simulated world: the clients' requests and answers in the order of their ends, and the final
+// state of the world. The checker knows nothing else.
 
-/** What a client was told: that it was done, that it was not and never will be, or nothing that it can rely on. */
+/** Answer to a client: done, certainly never done, or unknown. */
 export type Outcome<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "refused"; readonly code: string }
@@ -10,15 +10,15 @@ export type Outcome<Result> =
 export interface SeenJob {
   readonly state: string;
   readonly resultStep: number | null;
-  /** Of its events, the oldest first. */
+  /** Events of the job, oldest first. */
   readonly events: readonly string[];
 }
 
 export interface ServedVersion {
   readonly step: number;
-  /** What its adapter holds; null where its files were not there, or not those that were stored. */
+  /** Content of the adapter; null if its files were missing or differed from those stored. */
   readonly matrices: string | null;
-  /** Whether the version was still one when its files had been looked at. */
+  /** True if the version still existed after its files had been read. */
   readonly isLive: boolean;
 }
 
@@ -66,7 +66,7 @@ export type Operation = Asked & {
   readonly endedMs: number;
 };
 
-/** What is in the database and on the disk when every server has stopped, after all faults were over. */
+/** Contents of the database and the disk after all faults are over and every server has stopped. */
 export interface Remains {
   readonly models: readonly string[];
   readonly jobs: readonly {
@@ -83,14 +83,14 @@ export interface Remains {
     readonly modelId: string;
     readonly step: number;
     readonly jobId: string | null;
-    /** Of its adapter's files, as it was stored. */
+    /** Hash of the adapter's files, as stored. */
     readonly adapterHash: string | null;
     readonly isDeleted: boolean;
   }[];
   readonly files: readonly string[];
   readonly answers: readonly string[];
   readonly feedback: readonly { readonly id: string; readonly note: string }[];
-  /** Whether the disk was full at times: what removes then cannot say before what it is about to remove. */
+  /** True if the disk was full at times: a removal then cannot be announced in advance. */
   readonly wasFull: boolean;
   /** Contents by paths, and the paths of empty folders with null. */
   readonly disk: ReadonlyMap<string, string | null>;

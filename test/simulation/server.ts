@@ -40,16 +40,16 @@ import { rootOf } from "./world/node-world.ts";
 import type { SimulatedProcess } from "./world/process.ts";
 import type { Scheduler } from "./world/scheduler.ts";
 
-/** Of one world: what its servers have in common. */
+/** The part of one world that its servers share. */
 export interface ServerPlace extends Pick<TrainerPlace, "failure"> {
   readonly scheduler: Scheduler;
   readonly database: SimulatedDatabase;
   readonly logger: Logger;
-  /** Of a model, but for its newest versions; 0 keeps all. */
+  /** Number of newest versions kept per model; 0 keeps all. */
   readonly checkpointsKept: number;
 }
 
-/** What clients ask of a server. */
+/** Operations that clients ask of a server. */
 export interface SimulatedServer {
   readonly process: SimulatedProcess;
   readonly stores: Stores;
@@ -77,7 +77,7 @@ const settings = jobSettings.with({
   startsMax: 1000,
 });
 
-/** Of the disk: what all servers share; each has a folder of its own beside it. */
+/** Folder on the disk that all servers share; each server also has a separate folder next to it. */
 export const sharedFolder = "blobs";
 
 /** Starts a server in a place; rejects as the program would end. */
@@ -251,7 +251,7 @@ export async function startServer(
           store: stores.models,
           artifacts,
           folder,
-          // What stands for an archive is unpacked here; the workers that do it are no part of this.
+          // Unpacks a stand-in for an archive here; the workers that unpack real ones are not simulated.
           unpack: async ({ folder: target }: { readonly folder: string }) => {
             for (const [name, text] of Object.entries(files)) await writeFile(join(target, name), text);
             return { taken: Object.keys(files), left: [] };

@@ -1,5 +1,5 @@
-// What was promised of versions: consecutive, one for each job that succeeded, and of each that is not deleted the whole
-// adapter, with the bytes that its job makes when nothing goes wrong.
+// Checks the promises about versions. Versions are consecutive, one per job that succeeded. Each version that is not
+// deleted has its whole adapter, with the bytes that its job makes without faults.
 import { createHash } from "node:crypto";
 import { adapterFolderOf } from "../../../src/base/domain/model.ts";
 import { adapterFiles } from "../../../src/inference/architectures/hashes/adapter-hash.ts";
@@ -73,7 +73,7 @@ function adapterFaults(modelId: string, remains: Remains): readonly string[] {
   });
 }
 
-/** What was said to be imported is a version. */
+/** Each acknowledged import must be a version. */
 function importFaults(history: readonly Operation[], { models, versions }: Remains): readonly string[] {
   return asked(history, "import").flatMap(({ modelId, outcome }) => {
     if (outcome.kind !== "done" || !models.includes(modelId)) return [];
@@ -85,7 +85,7 @@ function importFaults(history: readonly Operation[], { models, versions }: Remai
   });
 }
 
-/** Who asked for a version that was one got what its job made. */
+/** Each answer from a version must match its job's result. */
 function servedFaults(history: readonly Operation[], remains: Remains): readonly string[] {
   return asked(history, "serve").flatMap(({ modelId, outcome, endedMs }) => {
     if (outcome.kind !== "done" || outcome.result === null) return [];
@@ -100,7 +100,7 @@ function servedFaults(history: readonly Operation[], remains: Remains): readonly
   });
 }
 
-/** What was said to be deleted is. */
+/** Each acknowledged deletion must have removed the version. */
 function deletionFaults(history: readonly Operation[], { versions, disk }: Remains): readonly string[] {
   return asked(history, "delete versions").flatMap(({ modelId, outcome }) =>
     (outcome.kind === "done" ? outcome.result : []).flatMap((step) => {

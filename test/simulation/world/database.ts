@@ -19,11 +19,11 @@ import { Announcers } from "./announcers.ts";
 import { firstMoment, type SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** What goes wrong with the way to the database at a time. */
+/** Faults on the connection to the database. */
 export interface DatabaseFaults {
   /** On the way there, or back, in milliseconds. */
   delayMs(): number;
-  /** Whether a connection is lost on a way. */
+  /** True if the connection is lost on this trip. */
   losesConnection(): boolean;
 }
 
@@ -33,7 +33,7 @@ const lockMsMax = 15_000;
 /** Until the database notices that a process has died. */
 const noticeMsMax = 2000;
 
-/** A statement of this world alone. */
+/** A statement that only this world has. */
 const askTime = "select the time";
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -49,7 +49,7 @@ export class SimulatedDatabase {
   readonly faults: DatabaseFaults;
   readonly #clients = new Set<Client>();
   readonly #announcers: Announcers;
-  /** Whose transaction or statement is carried out. */
+  /** Client whose transaction or statement is running. */
   #holder: Client | null = null;
   #waiting: Waiter[] = [];
   readonly #cutOff = new Set<SimulatedProcess>();
@@ -62,7 +62,7 @@ export class SimulatedDatabase {
     this.#announcers = new Announcers(scheduler, () => this.#isAway || faults.losesConnection());
   }
 
-  /** What time it has: the world's, unless it was set. */
+  /** Time of the database: the world's, unless it was set. */
   get time(): Date {
     return new Date(firstMoment + Math.floor(this.scheduler.nowMs + this.#aheadMs));
   }
@@ -72,7 +72,7 @@ export class SimulatedDatabase {
     this.#aheadMs = aheadMs;
   }
 
-  /** Ends all connections; none can be made until it is back. What was committed is there then. */
+  /** Ends all connections and refuses new ones until it is back. Committed data survives. */
   goAway(): void {
     this.#isAway = true;
     for (const client of this.#clients) client.lose();
@@ -138,7 +138,7 @@ export class SimulatedDatabase {
     return client;
   }
 
-  /** What a process that has died had of it is taken back a while later. */
+  /** Drops a dead process's waiting statements; its clients are abandoned, and lose what they hold a while later. */
   abandon(process: SimulatedProcess): void {
     for (const client of this.#clients) {
       if (client.process !== process) continue;
@@ -147,7 +147,7 @@ export class SimulatedDatabase {
     }
   }
 
-  /** The rows of a query, at once: for whoever looks into the world from outside. */
+  /** Returns the rows of a query immediately, for observers outside the world. */
   rows(sql: string): readonly Row[] {
     // No column that is looked at has bytes.
     return this.session.answer({ kind: "statement", sql, parameters: [] }).rows as Row[];
