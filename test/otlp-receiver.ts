@@ -28,9 +28,9 @@ export interface ReceivedMetric {
   readonly kind: "gauge" | "sum" | "histogram";
   readonly points: readonly {
     readonly attributes: Readonly<Record<string, unknown>>;
-    /** Of a histogram the sum. */
+    /** Value; for a histogram, its sum. */
     readonly value: number;
-    /** Of a histogram, else 0. */
+    /** Count of a histogram; otherwise 0. */
     readonly count: number;
     readonly bucketCounts: readonly number[];
     readonly bounds: readonly number[];
@@ -42,13 +42,13 @@ export interface OtlpReceiver {
   readonly spans: ReceivedSpan[];
   /** As they were when they were sent last. */
   readonly metrics: Map<string, ReceivedMetric>;
-  /** What was sent, unpacked, with its headers. */
+  /** Received requests, decompressed, with their headers. */
   readonly requests: {
     readonly path: string;
     readonly headers: IncomingMessage["headers"];
     readonly body: Buffer;
   }[];
-  /** Whether it answers otherwise than a collector does. */
+  /** Replaces a collector's usual answer; null keeps it. */
   answer: ((response: ServerResponse) => void) | null;
   close(): Promise<void>;
 }
@@ -142,7 +142,7 @@ function resourceOf(bytes: Uint8Array): Record<string, unknown> {
   return resource;
 }
 
-/** Of an ExportTraceServiceRequest. */
+/** Parses the spans of an ExportTraceServiceRequest. */
 function spansOf(body: Uint8Array): readonly ReceivedSpan[] {
   const spans: ReceivedSpan[] = [];
   each(body, 1, (resourceSpans) => {
@@ -201,7 +201,7 @@ function linkOf(bytes: Uint8Array): { readonly traceId: string; readonly spanId:
 
 const metricKinds = { 5: "gauge", 7: "sum", 9: "histogram" } as const;
 
-/** Of an ExportMetricsServiceRequest. */
+/** Parses the metrics of an ExportMetricsServiceRequest. */
 function metricsOf(body: Uint8Array): readonly ReceivedMetric[] {
   const metrics: ReceivedMetric[] = [];
   each(body, 1, (resourceMetrics) =>
@@ -276,7 +276,7 @@ interface JsonSpan {
   readonly endTimeUnixNano: string;
 }
 
-/** Of the JSON that the protocol also has, what tests ask of spans. */
+/** Parses the fields of spans that tests read from the protocol's JSON form. */
 function takeJson({ spans }: Pick<OtlpReceiver, "spans">, text: string): void {
   const { resourceSpans = [] } = JSON.parse(text) as {
     readonly resourceSpans?: readonly {

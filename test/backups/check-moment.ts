@@ -21,7 +21,7 @@ export async function momentFaults(
 
 type RowsOf = (table: string) => readonly Row[];
 
-/** What was acknowledged is there. */
+/** Acknowledged writes must be stored. */
 function acknowledgedFaults({ feedback, jobs, logCount }: Acknowledged, of: RowsOf): readonly string[] {
   const missing = (ids: readonly string[], table: string): readonly string[] => {
     const there = new Set(of(table).map(({ id }) => id));
@@ -73,7 +73,7 @@ function jobFaults(
   return faults;
 }
 
-/** What is counted beside the rows is what they come to. */
+/** Stored counts must match the rows. */
 function countFaults(of: RowsOf): readonly string[] {
   const sum = (table: string, column: string): number =>
     of(table).reduce((total, row) => total + Number(row[column]), 0);

@@ -20,7 +20,7 @@ import { differentVersions } from "./undisturbed.ts";
 export interface KillReport extends Omit<Stored, "steps" | "made"> {
   readonly kills: Readonly<Record<Victim, number>>;
   readonly obstacles: Readonly<Record<Obstacle, number>>;
-  /** What clients were told is done. */
+  /** Numbers of acknowledged requests. */
   readonly acknowledged: {
     readonly jobs: number;
     readonly cancelled: number;

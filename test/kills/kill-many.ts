@@ -29,7 +29,7 @@ export interface ManyKillOptions {
   readonly seed: number;
   readonly serverCount: number;
   readonly kills: number;
-  /** Of the kills, how many are the database's. */
+  /** Number of kills of the database. */
   readonly databaseKills: number;
   /** The program of another build on the same version of the database: every other start is of that. */
   readonly otherEntry?: string;
@@ -39,7 +39,7 @@ export interface ManyKillOptions {
 export interface ManyKillReport {
   readonly serverKills: number;
   readonly databaseKills: number;
-  /** What clients were told is done. */
+  /** Numbers of acknowledged requests. */
   readonly acknowledged: {
     readonly jobs: number;
     readonly cancelled: number;

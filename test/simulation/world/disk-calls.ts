@@ -8,7 +8,7 @@ import type { Scheduler } from "./scheduler.ts";
 /** Removing needs no room. */
 export type CallKind = "read" | "write" | "remove" | "sync";
 
-/** What goes wrong with a disk at a time. */
+/** Faults of a disk. */
 export interface DiskFaults {
   /** How long a call takes until it has its effect, or until it is over, in milliseconds. */
   delayMs(): number;
@@ -30,7 +30,7 @@ interface RemoveOptions {
 
 type Content = string | Uint8Array;
 
-/** Of the methods of `node:fs/promises` those that are asked of it. */
+/** The methods of `node:fs/promises` that the simulated disk supports. */
 export class DiskCalls {
   readonly #place: DiskOfProcess;
 
@@ -162,7 +162,7 @@ export class DiskCalls {
   }
 }
 
-/** An open file or folder; it goes on being what it was when it was opened. */
+/** An open file or folder; it stays the one that was opened, even if its path changes. */
 class FileCalls {
   readonly #calls: DiskCalls;
   readonly #path: string;
@@ -198,7 +198,7 @@ class FileCalls {
   }
 }
 
-/** What `stat` says, as far as anybody asks. */
+/** Returns the fields of `stat` that the product reads. */
 export function statOf(node: SimulatedFile | SimulatedFolder) {
   return {
     isDirectory: () => node.kind === "folder",

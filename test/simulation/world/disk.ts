@@ -5,9 +5,9 @@ import type { Random } from "../../../src/base/domain/random.ts";
 export interface SimulatedFile {
   readonly kind: "file";
   content: Uint8Array;
-  /** What outlives a loss of power; null where nothing of it does. */
+  /** Content that survives a power failure; null if nothing does. */
   durable: Uint8Array | null;
-  /** Whether the disk has failed to keep a part of it, which a later sync does not make good. */
+  /** True if the disk failed to keep a part of it, which a later sync does not repair. */
   isPoisoned: boolean;
   modifiedMs: number;
 }
@@ -132,7 +132,7 @@ export class SimulatedDisk {
     this.#drop(this.#parentOf(path), lastOf(path));
   }
 
-  /** What is there now outlives a loss of power. */
+  /** Makes the present content survive a power failure. */
   sync(node: SimulatedNode): void {
     if (node.kind === "folder") node.durable = new Map(node.entries);
     else if (!node.isPoisoned) node.durable = node.content;
@@ -143,7 +143,7 @@ export class SimulatedDisk {
     if (node.kind === "file") node.isPoisoned = true;
   }
 
-  /** The power fails: of what was not synced chance keeps this and loses that. */
+  /** Simulates a power failure: unsynced changes are kept or lost at random. */
   losePower(random: Random): void {
     const seen = new Set<SimulatedNode>();
     const settled = settledFolders(this.#root);
@@ -217,7 +217,7 @@ function recoverFile(file: SimulatedFile, random: Random): void {
   file.durable = file.content;
 }
 
-/** What a disk may have of a file that was not synced. */
+/** Returns content that a disk may hold for a file that was not synced. */
 function tornContent(durable: Uint8Array, content: Uint8Array, random: Random): Uint8Array {
   const at = random.index(content.length + 1);
   switch (random.index(4)) {

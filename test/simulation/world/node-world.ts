@@ -18,7 +18,7 @@ interface Place {
   readonly disk: SimulatedDisk;
 }
 
-/** Of the simulation under way, by the number of the process. */
+/** Places of the running simulation, by process number. */
 const places = new Map<string, Place>();
 let bytesOfWorld: Random | null = null;
 let isInstalled = false;
@@ -48,7 +48,7 @@ export function endWorld(): void {
 function install(): void {
   if (isInstalled) return;
   isInstalled = true;
-  // Their functions are looked up by name alone.
+  // Their functions are looked up only by name.
   replaceAll(promises as unknown as Calls, asyncCalls);
   replaceAll(fs as unknown as Calls, syncCalls);
   replaceDescriptorCalls(fs as unknown as Calls);
@@ -64,7 +64,7 @@ function install(): void {
 /** @param root what stands before the path */
 type Simulated = (place: Place, path: string, rest: readonly unknown[], root: string) => unknown;
 
-/** What goes to the simulation where its first argument is a path there. */
+/** Redirects calls whose first argument is a path of the simulation. */
 function replaceAll(module: Calls, simulated: Readonly<Record<string, Simulated>>): void {
   for (const [name, real] of Object.entries(module)) {
     if (typeof real !== "function" || /^[A-Z]/.test(name)) continue;
@@ -76,7 +76,7 @@ function replaceAll(module: Calls, simulated: Readonly<Record<string, Simulated>
       if (own === undefined) throw new Error(`${name} is asked of a simulated disk, and not simulated.`);
       return own(found.place, found.path, rest, found.root);
     };
-    // What functions carry, such as `realpath.native`, stays with them.
+    // Keeps properties of functions, such as `realpath.native`.
     module[name] = Object.assign(call, real);
   }
 }
@@ -113,7 +113,7 @@ const asyncCalls: Readonly<Record<string, Simulated>> = {
   writeFile: ({ calls }, path, [content]) => calls.writeFile(path, content as string | Uint8Array),
 };
 
-/** What is asked at once happens at once, and never fails. */
+/** Synchronous calls take no time and never fail. */
 const syncCalls: Readonly<Record<string, Simulated>> = {
   existsSync: ({ disk }, path) => disk.find(path) !== null,
   statSync: ({ disk }, path) => statOf(disk.get(path)),
@@ -129,7 +129,7 @@ const syncCalls: Readonly<Record<string, Simulated>> = {
   },
 };
 
-/** What was opened at once, by descriptors that no real file has. */
+/** Files opened synchronously, by descriptors that no real file has. */
 const opened = new Map<unknown, { readonly bytes: Uint8Array; position: number }>();
 const firstDescriptor = 1_000_000_000;
 let openedCount = 0;

@@ -3,7 +3,7 @@
 // trace is a hash over all that happened, by which that is checked. Knows neither disks nor databases.
 import { type Random, seededRandom } from "../../../src/base/domain/random.ts";
 
-/** Whoever may die: what it waits for then never comes. */
+/** A process that may die; its pending waits then never end. */
 export interface Mortal {
   readonly isAlive: boolean;
   /** It stands still until then, as a machine does that swaps or is moved: what it waits for comes that late. */
@@ -45,12 +45,12 @@ export class Scheduler {
     return this.#eventCount;
   }
 
-  /** The same for two runs alone in which the same things happened at the same times. */
+  /** Equal only for two runs in which the same things happened at the same times. */
   get trace(): number {
     return this.#trace >>> 0;
   }
 
-  /** Whether something of this probability happens. */
+  /** True with this probability. */
   chance(probability: number): boolean {
     return probability > 0 && this.random.uniform() < probability;
   }
@@ -135,7 +135,7 @@ function isBefore(one: Event, other: Event): boolean {
   return one.atMs < other.atMs || (one.atMs === other.atMs && one.draw < other.draw);
 }
 
-/** Lets all go on that waits for no event: promises, and what was left for the next turn of the event loop. */
+/** Waits until all code that needs no event has run: promises, and the next turn of the event loop. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
