@@ -1,16 +1,16 @@
-// The engine loop's interface to a model: scores for the next tokens of some rows, whose keys and values stay in a
-// lane of the cache. Independent of how they are computed; knows no requests.
+// The engine loop's interface to a model: logits for the next tokens of some rows, whose keys and values stay in a
+// lane of the cache. The interface does not depend on how logits are computed, and knows no requests.
 import type { AdapterReference } from "../../base/domain/generation.ts";
 import type { Tensor } from "../../lib/graph/tensor.ts";
 import type { KvLane } from "./cache/kv-lane.ts";
 import type { ModelShape } from "./model-shape.ts";
 
-/** Consecutive tokens of one prompt, at least one, for the positions from `lane.lengths[slot]` on. */
+/** At least one consecutive token of a prompt, for the positions starting at `lane.lengths[slot]`. */
 export interface PromptPart {
   readonly slot: number;
   readonly tokenIds: readonly number[];
   /**
-   * Tokens whose scores are wanted: the last one, all, or none; `last-hidden` asks for the last token's hidden state
+   * Tokens whose logits are wanted: the last one, all, or none; `last-hidden` requests the last token's hidden state
    * instead.
    */
   readonly logits: "last" | "all" | "none" | "last-hidden";
@@ -19,49 +19,51 @@ export interface PromptPart {
 /** An adapter in memory. */
 export interface LoadedAdapter {
   readonly id: string;
-  /** Equal exactly for equal matrices, under any id. */
+  /** Revision that is equal exactly for equal matrices, under any id. */
   readonly revision: string;
   readonly rank: number;
-  /** Matrices by the names of the graph's inputs; empty if a runner needs none. */
+  /** Matrices by the names of the graph's inputs; empty if the runner needs none. */
   readonly feeds: Readonly<Record<string, Tensor>>;
 }
 
-/** The first rows of a lane, which get one token each. */
+/** The first rows of a lane, with one token for each. */
 export interface DecodingRows {
   readonly lane: KvLane;
-  /** As for {@link ModelRunner.prefill}. */
+  /** Adapter, as for {@link ModelRunner.prefill}. */
   readonly adapter: LoadedAdapter | null;
-  /** One per row. */
+  /** Token ids, one per row. */
   readonly tokenIds: readonly number[];
 }
 
 export interface ModelRunner {
   readonly shape: ModelShape;
-  /** Size of the hidden state from which a token's scores are computed. */
+  /** Size of the hidden state from which a token's logits are computed. */
   readonly hiddenSize: number;
   /**
-   * Returns an adapter, read from its folder unless it is in memory. Holders may keep using it after it was dropped.
+   * Returns an adapter; reads it from its folder unless it is in memory. Callers may keep using an adapter after it
+   * was dropped.
    *
-   * @throws ServiceError if the folder does not hold an adapter of this model; only the requests that name it fail
+   * @throws ServiceError if the folder does not hold an adapter of this model; only the requests that name the adapter
+   * fail
    */
   loadAdapter(reference: AdapterReference): LoadedAdapter;
   /**
    * Reads an adapter while steps continue, so that {@link ModelRunner.loadAdapter} finds it in memory.
    *
-   * @returns a promise that resolves then, and rejects with the error of `loadAdapter`; null if there is nothing to
-   * wait for: it is in memory, or `loadAdapter` reads it
+   * @returns a promise that resolves when the adapter is in memory, and rejects with the error of `loadAdapter`; null
+   * if there is nothing to wait for, because the adapter is in memory or `loadAdapter` reads it
    */
   prepareAdapter(reference: AdapterReference): Promise<void> | null;
-  /** Prepares everything that the first call with the adapter would wait for; other calls wait meanwhile. */
+  /** Prepares everything that the first call with the adapter would otherwise wait for. Other calls wait meanwhile. */
   warmUp(adapter: LoadedAdapter): Promise<void>;
-  /** Drops an adapter from memory; the next use reads it again. */
+  /** Drops an adapter from memory; its next use reads it again. */
   dropAdapter(id: string): void;
   /**
-   * Computes parts of prompts, first or later ones, each in another slot, and writes their keys and values into the
-   * lane, whose lengths grow. The numbers of a part do not depend on the other parts of the call.
+   * Computes parts of prompts, first or later ones, each in a different slot, and writes their keys and values into
+   * the lane, whose lengths grow. The numbers of a part do not depend on the other parts of the call.
    *
    * @param adapter adapter of everything computed in this lane, before and after; null for the base model
-   * @returns for each part, in order, its rows of next-token scores [rows, V]: one for "last", one per token for
+   * @returns for each part, in order, its rows of next-token logits [rows, V]: one for "last", one per token for
    * "all", none for "none"; for "last-hidden" the input of the output projection for its last token, [D]
    */
   prefill(
@@ -78,22 +80,23 @@ export interface ModelRunner {
    */
   decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array>;
   /**
-   * Like {@link ModelRunner.decode}, with draft tokens after the next token of each slot: returns scores after every
-   * token, equal to those of decoding one token at a time. Writes keys and values of all, but lengths grow by only 1:
-   * the caller adds the accepted draft tokens (`KvLane.advance`).
+   * Like {@link ModelRunner.decode}, with draft tokens after the next token of each slot: returns logits after every
+   * token, equal to those of decoding one token at a time. Writes keys and values of all tokens, but lengths grow by
+   * only 1; the caller adds the accepted draft tokens (`KvLane.advance`).
    *
    * @param tokenIds at least one for each of the first slots; there must be room for all
-   * @returns for every slot its rows of scores [tokens, V]
+   * @returns for every slot its rows of logits [tokens, V]
    */
   decodeDrafts(
     lane: KvLane,
     adapter: LoadedAdapter | null,
     tokenIds: readonly (readonly number[])[],
   ): Promise<readonly Float32Array[]>;
-  /** True if {@link ModelRunner.decodeDrafts} can run without delay; if not, idle work prepares it. */
+  /** True if {@link ModelRunner.decodeDrafts} can run without delay; otherwise idle work prepares it. */
   isReadyForDrafts(adapter: LoadedAdapter | null): boolean;
   /**
-   * Like {@link ModelRunner.decode} for each of two lanes, in one call if that is faster: weights are then read once.
+   * Decodes each of two lanes as {@link ModelRunner.decode} does, in one call if that is faster, because weights are
+   * then read once.
    *
    * @returns logits_BV of each
    */

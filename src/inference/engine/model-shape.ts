@@ -1,4 +1,4 @@
-// The dimensions of a model that decide the sizes of the cache and of the scores. Not a description of its
+// The dimensions of a model that determine the sizes of the cache and of the logits. They do not describe its
 // computation.
 
 export interface ModelShape {

@@ -1,14 +1,14 @@
-// Layout of prompt parts in the tensors of one call, and the inputs of that call. Knows the graphs' inputs, but
-// neither sessions nor adapters.
+// Layout of prompt parts in the tensors of one call, and the inputs of that call. This module knows the graphs'
+// inputs, but neither sessions nor adapters.
 import { float32Tensor, int64Tensor, type Tensor } from "../../lib/graph/tensor.ts";
 import { laterPartNames } from "../architectures/serving-graphs.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import type { PromptPart } from "./model-runner.ts";
 
 /**
- * Sequences are padded to a multiple of this. Fused attention works in blocks of rows, and sums a block of one row in
- * another order than a longer block. Padding keeps that independent of other prompts in the call and of how a prompt
- * is cut.
+ * Granule to which sequences are padded. Fused attention works in blocks of rows, and sums a block of one row in
+ * another order than a longer block. Padding makes results independent of other prompts in the call and of how a
+ * prompt is cut.
  */
 const lengthGranule = 8;
 
@@ -38,7 +38,7 @@ export function layOutFirstParts(parts: readonly PromptPart[]): PartLayout {
   };
 }
 
-/** Lays out later parts, at most `partCount` (the graph's room): their tokens one after another, without padding. */
+/** Lays out later parts, at most `partCount` (the graph's maximum): their tokens one after another, without padding. */
 export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], partCount: number): PartLayout {
   const positions: number[] = [];
   const order: number[] = [];
@@ -75,7 +75,7 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], par
   return { feeds, ranges, positionCount: positions.length, rowCounts: places.map(({ length }) => length) };
 }
 
-/** Cache inputs of later parts; unused ones have the smallest size that the graph takes. */
+/** Returns the cache inputs of later parts; unused parts have the smallest size that the graph accepts. */
 export function laterPartCaches(
   lane: KvLane,
   parts: readonly PromptPart[],
@@ -96,13 +96,16 @@ export function laterPartCaches(
   return feeds;
 }
 
-/** Positions of a part's tokens whose results are wanted, counted from the start of the tensor. */
+/** Returns the positions of a part's tokens whose results are wanted, counted from the start of the tensor. */
 function wantedIndices({ tokenIds, logits }: PromptPart, start: number): readonly number[] {
   if (logits === "all") return tokenIds.map((_, token) => start + token);
   return logits === "none" ? [] : [start + tokenIds.length - 1];
 }
 
-/** Never empty, because the runtime then does not know all shapes; an unused row comes at the end. */
+/**
+ * Adds an unused row at the end, so that the tensor is never empty; the runtime could otherwise not determine all
+ * shapes.
+ */
 function toIndexTensor(places: readonly (readonly number[])[]): Tensor<"int64"> {
   const wanted = places.flat();
   return vector(wanted.length === 0 ? [0] : wanted);

@@ -1,4 +1,4 @@
-// Settings of the embedded engine: those of an operator, and constants of every server.
+// Settings of the embedded engine: settings of the operator, and constants that are the same on every server.
 import type { Device } from "../../base/domain/model.ts";
 import {
   section,
@@ -65,38 +65,44 @@ const schema = {
 
 const fixed = {
   /**
-   * Maximum draft tokens per row and step while one or two rows decode; longer drafts are seldom right. 0 disables
+   * Maximum draft tokens per row and step while one or two rows decode. Longer drafts are seldom right; 0 disables
    * drafting.
    */
   draftTokensMax: 7,
-  /** Compute device; the server sets another if it finds one usable (`device/choose-device.ts`). */
+  /** Compute device; the server sets another one if it finds it usable (`device/choose-device.ts`). */
   device: "cpu" as Device,
-  /** True if idle work prepares what only some requests need; false leaves it to the first use. */
+  /** True to let idle work prepare what only some requests need; false to prepare it at first use. */
   preparesAhead: true,
-  /** Maximum choices computed at the same time; more gain nothing once weights are read once for all of them. */
+  /**
+   * Maximum choices computed at the same time. More gain nothing, because the weights are already read once for all of
+   * them.
+   */
   slotCountMax: 128,
-  /** Maximum tokens computed in one step. More would speed up prompts and delay other streams. */
+  /** Maximum tokens computed in one step. A higher limit would speed up prompts and delay other streams. */
   tokensPerStepMax: 512,
-  /** A longer prompt is computed in parts of this size, one a step. */
+  /** Maximum tokens of a prompt computed in one step; longer prompts are computed in parts of this size. */
   promptChunkTokens: 512,
-  /** Maximum adapters in memory; the least recently used is evicted, and read again in milliseconds when needed. */
+  /**
+   * Maximum adapters in memory; the least recently used one is evicted, and read again within milliseconds when
+   * needed.
+   */
   adapterCountMax: 16,
   /**
-   * Tokens computed faster than this are sent together: nobody reads fifty chunks a second. The first token of an
-   * answer and its end never wait. Above 32 requests the interval is up to four times as long.
+   * Interval in which tokens are sent together, because nobody reads fifty chunks a second. The first token of an
+   * answer and its end are sent immediately. Above 32 requests the interval is up to four times as long.
    */
   eventIntervalMs: 20,
   /** Deadline for loading the model in the engine's process, in addition to the time for reading its files. */
   startDeadlineMs: 120_000,
-  /** A busy engine that is silent for longer is killed and restarted; far above the time of any step. */
+  /** Deadline after which a busy engine that reports nothing is killed and restarted; far above the time of any step. */
   stepDeadlineMs: 300_000,
   /** Time for the process to end before it is killed. */
   stopDeadlineMs: 10_000,
-  /** Restarts within ten minutes after which the engine stays down: the fault is then not transient. */
+  /** Maximum restarts within ten minutes. After that the engine stays down, because the fault is not transient. */
   restartCountMax: 5,
 };
 
-/** Memory for prompts in transfer between servers, per base model: a quarter of that for keys and values. */
+/** Memory for prompts in transfer between servers, per base model: a quarter of the memory for keys and values. */
 const following = ({ kvCacheBytesMax }: Pick<SettingsOf<typeof schema>, "kvCacheBytesMax">) => ({
   transferBytesMax: Math.floor(kvCacheBytesMax / 4),
 });

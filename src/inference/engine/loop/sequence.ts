@@ -1,6 +1,7 @@
-// A sequence: one choice of a request while the engine has it, with its tokens, how many are computed, and where they
-// are kept. Choices of one request share the computation of their prompt: one leads, and the others follow until it is
-// computed and then copy it. Data with simple questions; nothing here computes or decides.
+// A sequence: one choice of a request while the engine has it, with its tokens, the number of computed tokens, and
+// their location. Choices of one request share the computation of their prompt: one leads, and the others follow until
+// the prompt is computed and then copy it. A sequence is data with simple queries; this module computes and decides
+// nothing.
 import {
   choiceCountOf,
   type FinishReason,
@@ -25,9 +26,9 @@ import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
 /** Receiver of a request's events. */
 export interface GenerationOutput {
   push(event: GenerationEvent): void;
-  /** Ends the output with an error; nothing follows. */
+  /** Ends the output with an error; no events follow. */
   fail(error: ServiceError): void;
-  /** Called when nothing more comes, for any reason. */
+  /** Called when no more events come, for any reason. */
   end?(): void;
 }
 
@@ -35,43 +36,43 @@ export interface GenerationOutput {
 export interface RunningRequest {
   readonly output: GenerationOutput;
   readonly request: GenerationRequest;
-  /** Constraint on its choices; null if unconstrained. */
+  /** Constraint on the request's choices; null if unconstrained. */
   readonly constraint: PreparedConstraint | null;
   readonly rules: DrawRules;
   readonly prompt: PromptTokens;
   /**
-   * Held from its first admission, so that the request ends on the weights that it began with; null for the base
-   * model.
+   * Adapter, held from the first admission, so that the request ends on the weights that it began with; null for the
+   * base model.
    */
   adapter: LoadedAdapter | null;
-  /** Null if its choices are sampled. */
+  /** Beam search over the choices; null if the choices are sampled. */
   readonly search: BeamSearch | null;
-  /** Unwanted choices of a search, which are identified only at its end. */
+  /** Stopped choices of a search, which are matched to beams only at its end. */
   readonly unwanted: Set<number>;
-  /** One for each choice; in a search one for each beam, whose choice is known only at the end. */
+  /** Sequences, one for each choice. In a search there is one for each beam, whose choice is known only at the end. */
   readonly sequences: readonly Sequence[];
-  /** Prompt tokens computed for it before the prompt was complete; the others came from the cache. */
+  /** Number of prompt tokens that were computed before the prompt was complete; the others came from the cache. */
   computedPromptCount: number;
-  /** The prompt's keys and values from another engine, until they are in a slot. */
+  /** The prompt's keys and values from another engine, until they are copied into a slot. */
   received: ReceivedPrompt | null;
-  /** True if the prompt is held for another engine; null before it is computed, and if not requested. */
+  /** True if the prompt is held for another engine; null before the prompt is computed, and if not requested. */
   isHeld: boolean | null;
-  /** Prompt tokens whose log-probabilities were emitted. */
+  /** Number of prompt tokens whose log-probabilities were emitted. */
   emittedLogprobCount: number;
   readonly submittedMs: number;
-  /** Time from its submission to its first admission; null before that. */
+  /** Time from submission to first admission; null before the first admission. */
   waitedMs: number | null;
-  /** True once `prompt-computed` was emitted: choices that run in portions compute the prompt again. */
+  /** True once `prompt-computed` was emitted, because choices that run in portions compute the prompt again. */
   isPromptComputed: boolean;
 }
 
-/** Scores kept until they can be drawn from. */
+/** Logits kept until a token can be drawn from them. */
 export interface HeldScores {
   readonly logits_V: Float32Array;
   readonly blocks: DrawBlocks;
 }
 
-/** Reason and details of a choice's own end. */
+/** Reason and details of the end of a choice. */
 export interface Finish {
   readonly reason: FinishReason;
   readonly stopTokenId: number | null;
@@ -80,34 +81,37 @@ export interface Finish {
 export class Sequence {
   readonly running: RunningRequest;
   readonly choice: number;
-  /** Its rank among all sequences by arrival. */
+  /** Number of sequences that arrived earlier. */
   readonly arrival: number;
   /** Random stream of this sequence only. */
   readonly random: Random;
   answerTokenIds: number[] = [];
   /** Token history for its draws. */
   history: TokenHistory;
-  /** Logits processors that its request asks for, in their order. */
+  /** Logits processors that the request asks for, in their order. */
   processors: readonly ScoreProcessor[] = [];
-  /** Choices that start with a copy of this one's prompt; until then they hold no slots and do nothing. */
+  /** Sequences that start with a copy of this one's prompt; until then they hold no slots and are not computed. */
   followers: readonly Sequence[] = [];
-  /** Tokens, from the first of the prompt, whose keys and values are in its slot. */
+  /** Number of tokens, from the start of the prompt, whose keys and values are in the slot. */
   computedCount = 0;
-  /** Scope of prompts with which it shares computed prefixes; null if it shares nothing. */
+  /** Scope within which the prompt shares cached prefixes; null if the prompt may not share cache entries. */
   prefixScope: string | null = null;
-  /** Written only by its lane; null while it has none. */
+  /** Slot, set only by the sequence's lane; null without a slot. */
   slot: number | null = null;
-  /** Lane of its adapter that it was given; null while it waits. */
+  /** Lane of its adapter in which the sequence is placed; null while it waits. */
   placedIn: string | null = null;
-  /** Its state in its constraint while it runs; null if unconstrained. */
+  /** State of the constraint while the sequence runs; null if unconstrained. */
   cursor: ConstraintCursor | null = null;
-  /** Scores of its next token while its constraint's mask is late; it is not computed meanwhile. */
+  /** Logits of the next token while the constraint's mask is late. The sequence is not computed meanwhile. */
   held: HeldScores | null = null;
-  /** In a search: the live hypothesis that it holds, as its answer so far; null while it holds none. */
+  /** In a search: the live hypothesis that this sequence holds as its answer so far; null if it holds none. */
   hypothesis: Hypothesis | null = null;
-  /** In a search: its possible next tokens; it is not computed until all others of its request know theirs. */
+  /**
+   * In a search: the possible next tokens. The sequence is not computed until all others of its request have
+   * candidates too.
+   */
   candidates: Candidates | null = null;
-  /** True if it wants no more tokens; it leaves its slot at the next sweep. */
+  /** True if the sequence needs no more tokens; it leaves its slot at the next sweep. */
   isFinished = false;
 
   constructor(running: RunningRequest, choice: number, arrival: number) {
@@ -118,28 +122,28 @@ export class Sequence {
     this.history = new TokenHistory(running.prompt, this.answerTokenIds);
   }
 
-  /** Key of its adapter from its id and hash: empty for the base model. */
+  /** Key of the adapter, made from its id and hash; empty for the base model. */
   get adapterKey(): string {
     const { adapter } = this.running.request.prompt;
     return adapter === null ? "" : `${adapter.id} ${adapter.hash ?? ""}`;
   }
 
-  /** The lane that it is in; while it waits, the first one of its adapter. */
+  /** Id of the sequence's lane; while the sequence waits, the id of its adapter's first lane. */
   get laneId(): string {
     return this.placedIn ?? this.adapterKey;
   }
 
-  /** Lower is earlier. */
+  /** Priority; lower values run earlier. */
   get priority(): number {
     return this.running.request.priority;
   }
 
-  /** Owner among whom turns are shared. */
+  /** Owner for fair shares. */
   get owner(): string {
     return this.running.request.cacheOwner;
   }
 
-  /** Tokens of its prompt. */
+  /** Tokens of the prompt. */
   get tokenIds(): readonly number[] {
     return this.running.request.prompt.tokenIds;
   }
@@ -148,27 +152,30 @@ export class Sequence {
     return this.tokenIds.length;
   }
 
-  /** True if every token that it has is computed: the next one can be drawn. */
+  /** True if all present tokens are computed, so that the next one can be drawn. */
   get isComputed(): boolean {
     return this.computedCount === this.tokenCount + this.answerTokenIds.length;
   }
 
-  /** True if the next step computes it: it waits neither for its constraint nor for others of its search. */
+  /**
+   * True if the next step computes the sequence: it waits neither for its constraint nor for other sequences of its
+   * search.
+   */
   get isDecoding(): boolean {
     return this.held === null && this.candidates === null;
   }
 
-  /** True if it is a beam's row without a live hypothesis. */
+  /** True if the sequence is a beam's row without a live hypothesis. */
   get isFree(): boolean {
     return this.running.search !== null && this.hypothesis === null;
   }
 
-  /** Token of its answer to compute next. */
+  /** Token of the answer to compute next. */
   get inputTokenId(): number {
     return this.answerTokenIds[this.computedCount - this.tokenCount];
   }
 
-  /** Maximum tokens that it may hold. */
+  /** Maximum number of tokens that the sequence may hold. */
   get positionCountMax(): number {
     const { prompt, stopping } = this.running.request;
     return prompt.tokenIds.length + stopping.maxTokens;
@@ -187,12 +194,12 @@ export class Sequence {
     return this.running.request.outputs.embedding === true;
   }
 
-  /** Slots that it and its followers will need. */
+  /** Number of slots that the sequence and its followers will need. */
   get slotCount(): number {
     return 1 + this.followers.length;
   }
 
-  /** Discards its computed entries but keeps its tokens; they are computed again when it runs again. */
+  /** Discards the computed entries but keeps the tokens, which are computed again when the sequence runs again. */
   forgetComputed(): void {
     this.computedCount = 0;
     this.placedIn = null;
@@ -202,7 +209,7 @@ export class Sequence {
     this.cursor = null;
   }
 
-  /** Drops its live hypothesis. Its computed entries stay for another hypothesis to start with. */
+  /** Drops the live hypothesis. Computed entries stay, so that another hypothesis can start with them. */
   dropHypothesis(): void {
     this.hypothesis = null;
     this.candidates = noCandidates;
@@ -210,14 +217,14 @@ export class Sequence {
     this.cursor = null;
   }
 
-  /** Copies another's answer, as far as that is computed. */
+  /** Copies another sequence's answer, up to its last computed token. */
   copyAnswer({ answerTokenIds, computedCount }: Sequence): void {
     this.answerTokenIds = [...answerTokenIds];
     this.history = new TokenHistory(this.running.prompt, this.answerTokenIds);
     this.computedCount = computedCount;
   }
 
-  /** Appends a drawn token; returns how the choice ends with it, or null if it continues. */
+  /** Appends a drawn token; returns how the token ends the choice, or null if the choice continues. */
   append(tokenId: number): Finish | null {
     const { rules, request } = this.running;
     this.answerTokenIds.push(tokenId);
@@ -228,7 +235,7 @@ export class Sequence {
 }
 
 /**
- * Opens a request with a sequence for each choice. In each group of `portion` sequences one leads and the others
+ * Opens a request with a sequence for each choice. In each group of `portion` sequences, one leads and the others
  * follow.
  *
  * @param options.arrival number of earlier sequences
@@ -297,8 +304,8 @@ function searchOf({ choices, prompt, stopping }: GenerationRequest, rules: DrawR
 }
 
 /**
- * Returns the first unfinished sequence of a leader and its followers, followed by the other unfinished ones; null if
- * there is none. It gets the slot only when its lane hands it over.
+ * Returns the unfinished sequences of a leader and its followers, as the first one with the others as its followers;
+ * null if all are finished. The first one gets the slot only when its lane hands it over.
  */
 export function successorOf(leader: Sequence): Sequence | null {
   if (!leader.isFinished && !leader.followers.some(({ isFinished }) => isFinished)) return leader;

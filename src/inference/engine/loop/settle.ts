@@ -15,11 +15,11 @@ export interface Draw {
 
 export type DrawOutcome =
   | { readonly kind: "token"; readonly token: GeneratedToken }
-  /** Possible next tokens of a beam. */
+  /** Possible next tokens of a beam's hypothesis. */
   | { readonly kind: "candidates"; readonly candidates: Candidates }
-  /** The answer is complete under its constraint, without an end token. */
+  /** The answer is complete under its constraint and has no end token. */
   | { readonly kind: "complete" }
-  /** Nothing can be drawn, which ends the whole request. */
+  /** No token can be drawn, which ends the whole request. */
   | { readonly kind: "failed"; readonly error: ServiceError };
 
 /** Settles draws in their order. Draws for sequences that have finished meanwhile are dropped. */
@@ -66,7 +66,7 @@ export function failRequest(running: RunningRequest, error: ServiceError): void 
 }
 
 /**
- * Emits `prompt-computed`, before any event of a choice. Tokens that were computed for it, lost and computed
+ * Emits `prompt-computed`, before any event of a choice. Tokens that were computed for this request, lost and computed
  * again do not count as cached.
  */
 function emitPromptComputed({ running }: Sequence): void {

@@ -1,5 +1,5 @@
 // Estimates how much memory an engine takes for a model folder before it is loaded, from the configuration and the
-// tensors' names only. An upper bound: keys and values count with their full limit.
+// tensors' names only. The estimate is an upper bound: keys and values count with their full limit.
 import type { ModelConfig } from "../../architectures/config.ts";
 import { readModelConfig } from "../../architectures/config/read-config.ts";
 import { largeWeightBytes } from "../../architectures/large-weights.ts";
@@ -13,20 +13,26 @@ import type { EngineSettings } from "../settings.ts";
 /** Memory of an engine's process without a model: Node, native code, and uncollected garbage. */
 const processBytes = 160 * 2 ** 20;
 
-/** Memory of the thread that computes masks, which idle work starts: fixed, and per token of the vocabulary. */
+/**
+ * Memory of the thread that computes masks, which idle work starts: a fixed part, and a part per token of the
+ * vocabulary.
+ */
 const maskThreadBytes = 20 * 2 ** 20;
 const maskTokenBytes = 512;
 
-/** Programs of twelve sessions per layer of a model, including memory that the C library keeps after loading them. */
+/** Memory per layer for the programs of twelve sessions, including memory that the C library keeps after loading them. */
 const programBytesPerLayer = 9.5 * 2 ** 20;
 
 /**
- * Copies of a model's weights in memory: large ones as stored and arranged, both mapped; small ones in each of twelve
- * sessions.
+ * Number of copies of a model's weights in memory: large weights as stored and as arranged, both mapped; small weights
+ * in each of twelve sessions and once more.
  */
 const weightCopies = { large: 2, small: 13 } as const;
 
-/** The C library keeps about one step's memory for the next steps, fragmented between allocations in use. */
+/**
+ * Number of steps whose memory counts: the C library keeps about one step's memory for the next steps, fragmented
+ * between allocations in use.
+ */
 const keptStepCount = 2;
 
 type Limits = Pick<
@@ -37,14 +43,14 @@ type Limits = Pick<
 /** Maximum memory of a model's engine, in bytes. */
 export interface EngineMemory {
   readonly bytes: number;
-  /** Part of it for keys and values, which fill as requests come. */
+  /** Part of the memory for keys and values, which fills as requests arrive. */
   readonly keyValueBytes: number;
 }
 
 /**
  * Returns the maximum memory of a model's engine, without adapters.
  *
- * @throws ServiceError if the folder holds no model that can be computed so
+ * @throws ServiceError if the folder holds no model that can be computed with these settings
  */
 export function engineMemory(
   { folder, ...choice }: FormChoice & { readonly folder: string },
@@ -66,11 +72,11 @@ export function engineMemory(
 }
 
 /**
- * Returns the memory of the largest step besides weights and cache; the runtime's results count twice, because they
- * are copied. It is the larger of two steps:
- * * part of a long prompt: scores of attention over the whole context, a layer's activations, and keys and values of
- *   all layers;
- * * one token of every row: scores over the vocabulary.
+ * Returns the memory of the largest step, besides weights and cache; the runtime's results count twice, because they
+ * are copied. The largest step is one of two:
+ * * part of a long prompt: attention scores over the whole context, a layer's activations, and keys and values of all
+ *   layers;
+ * * one token of every row: logits over the vocabulary.
  */
 function stepBytes(config: ModelConfig, limits: Limits): number {
   const { contextLength, headCount, width, intermediateSize, vocabularySize } = config;
@@ -81,14 +87,14 @@ function stepBytes(config: ModelConfig, limits: Limits): number {
   return Math.max(partBytes, 2 * limits.slotCountMax * vocabularySize * Float32Array.BYTES_PER_ELEMENT);
 }
 
-/** Maximum memory of running requests and cached prompts, which small models never fill. */
+/** Returns the maximum key-value memory of running requests and cached prompts; small models never fill the limit. */
 function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotCountMax }: Limits): number {
   const contextLength = Math.min(config.contextLength, contextLengthMax);
   const bytesPerPosition = positionBytesOf(config);
   return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition });
 }
 
-/** Size of the keys and values of one position, over all layers. */
+/** Returns the size of the keys and values of one position, over all layers. */
 function positionBytesOf({ layers, kvHeadCount, headSize }: ModelConfig): number {
   return positionBytes({ layerCount: layers.length, kvHeadCount, headSize });
 }

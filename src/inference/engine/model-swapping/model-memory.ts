@@ -1,5 +1,5 @@
-// Memory shared by base models: requests hold the base they run on, or wait here until it is loaded; this module
-// carries out the decisions of `planRoom`. Loading and unloading a base are its own; tokens never pass here.
+// Memory shared by base models: requests hold the base they run on, or wait until it is loaded. This module carries
+// out the decisions of `planRoom`. Each base implements its own loading and unloading; tokens never pass through here.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -10,7 +10,7 @@ export interface MemoryOptions {
   readonly limits: RoomLimits;
   /** Maximum time that a request waits for room. */
   readonly waitMs: number;
-  /** Maximum waiting requests, over all bases. */
+  /** Maximum number of waiting requests, over all bases. */
   readonly waitingCountMax: number;
   readonly clock: Clock;
   readonly observer?: MemoryObserver;
@@ -28,12 +28,12 @@ export interface Loadable {
   readonly name: string;
   readonly bytes: number;
   readonly isKept: boolean;
-  /** Rejects if the load fails; `unload` then cleans up. */
+  /** Loads the base. Rejects if the load fails; `unload` then cleans up. */
   load(): Promise<void>;
   unload(): Promise<void>;
 }
 
-/** State of a base, for people: `waiting` is not loaded, and requests wait for room; `failed` could not be loaded. */
+/** State of a base, for people. `waiting`: not loaded, and requests wait for room; `failed`: could not be loaded. */
 export type Presence =
   | { readonly kind: "loaded" | "loading" | "unloading" | "unloaded" }
   | { readonly kind: "waiting" | "failed"; readonly reason: string };
@@ -50,7 +50,7 @@ interface Failure {
   readonly count: number;
 }
 
-/** Back-off after a failed load; doubles each time. */
+/** Initial back-off after a failed load; doubles with each further failure. */
 const backOffFirstMs = 1000;
 const backOffMaxMs = 60_000;
 
@@ -64,7 +64,7 @@ export class ModelMemory {
     this.#options = options;
   }
 
-  /** Infinity if unlimited. */
+  /** Memory limit in bytes; Infinity if unlimited. */
   get bytesMax(): number {
     return this.#options.limits.bytesMax;
   }
@@ -79,7 +79,7 @@ export class ModelMemory {
   }
 
   /**
-   * Adds a base, not loaded yet.
+   * Adds a base, which is not loaded yet.
    *
    * @throws ServiceError `invalid` for a base that can never fit
    */
@@ -147,12 +147,12 @@ interface PlaceOptions extends Omit<MemoryOptions, "limits"> {
   readonly settle: () => void;
 }
 
-/** One base's place in the shared memory. */
+/** A base's membership in the shared memory. */
 export class MemorySlot {
   readonly #loadable: Loadable;
   readonly #options: PlaceOptions;
   readonly #waiters = new Set<Waiter>();
-  /** Number of running requests by the signal that ends them. */
+  /** Number of running requests for each signal that ends them. */
   readonly #running = new Map<AbortSignal, number>();
   #state: PlannedBase["state"] = "unloaded";
   #useCount = 0;
@@ -190,7 +190,7 @@ export class MemorySlot {
     return this.#waiters.size;
   }
 
-  /** Its position among the bases that are waited for. */
+  /** Rank of the base among the bases that requests wait for. */
   get claim(): number {
     return this.#claim;
   }
@@ -218,13 +218,13 @@ export class MemorySlot {
   }
 
   /**
-   * Resolves once the base is loaded and the request may run. The base stays loaded until the returned function is
+   * Waits until the base is loaded and the request may run. The base stays loaded until the returned function is
    * called.
    *
    * @param signal shared by requests that end together: while one of them runs, the others do not wait, because they
    * may depend on each other
-   * @throws ServiceError `unavailable` if it cannot be loaded, no room was freed in time, or it is being stopped;
-   * `overloaded` if too many wait; `cancelled` when the signal aborts
+   * @throws ServiceError `unavailable` if the base cannot be loaded, no room was freed in time, or the base is being
+   * stopped; `overloaded` if too many requests wait; `cancelled` when the signal aborts
    */
   hold({ signal }: { readonly signal: AbortSignal }): Promise<() => void> {
     const { clock, waitingCountMax, waitingCount, claim, waitMs } = this.#options;
@@ -267,7 +267,7 @@ export class MemorySlot {
     });
   }
 
-  /** Opens or closes it to new requests; opening admits the waiting ones. */
+  /** Closes the base to new requests, or opens it again; opening admits the waiting requests. */
   setClosed(isClosed: boolean): void {
     this.#isClosed = isClosed;
     if (this.#state !== "loaded" || isClosed) return;
@@ -275,9 +275,9 @@ export class MemorySlot {
   }
 
   /**
-   * Loads it immediately, regardless of room, and admits the waiting requests.
+   * Loads the base immediately, regardless of room, and admits the waiting requests.
    *
-   * @throws the error of the load, which the waiting requests get too
+   * @throws the error of the load, which the waiting requests receive too
    */
   load(): Promise<void> {
     this.#state = "loading";
@@ -292,7 +292,7 @@ export class MemorySlot {
     this.#changing = this.#unload().then(() => this.#options.observer?.unloaded(this.name, why));
   }
 
-  /** Refuses all waiting requests; resolves when it is completely stopped. Others may then use its room. */
+  /** Refuses all waiting requests; resolves when the base is completely stopped. Other bases may then use its room. */
   async stop(): Promise<void> {
     this.#isOver = true;
     for (const waiter of this.#waiters) waiter.refuse(stopping());
@@ -367,8 +367,8 @@ export class MemorySlot {
 }
 
 /**
- * Returns the reason for callers; the log has the rest. Operating errors are written for callers, programmer errors
- * are not.
+ * Returns the reason for callers; the log has the full error. Operating errors are written for callers, programmer
+ * errors are not.
  */
 function reasonOf(error: unknown): string {
   const isForCallers = error instanceof ServiceError && error.code !== "internal";

@@ -1,5 +1,5 @@
-// An engine that is in memory only while it is needed: a request holds it, and loads it if necessary. Works with any
-// engine and makes a new one for each load; other modules decide when to load and unload.
+// An engine that is in memory only while it is needed: a request holds it, and loads it if necessary. It works with
+// any kind of engine and creates a new one for each load. Other modules decide when to load and unload.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type {
   AdapterReference,
@@ -21,34 +21,35 @@ export interface OnDemandOptions {
   /** Name of the base model. */
   readonly name: string;
   /**
-   * Makes an engine that has not started. Called immediately, for its capabilities, and for each load after the first.
+   * Creates an engine that has not started. Called immediately, to read its capabilities, and for each load after the
+   * first.
    */
   readonly make: () => Engine;
   readonly memory: ModelMemory;
   /** Estimated memory while it is loaded. */
   readonly bytes: number;
-  /** True to load it at the start; otherwise the first request loads it. */
+  /** True to load the model at startup; otherwise the first request loads it. */
   readonly isReadyAtStart: boolean;
   /** True to keep it loaded while idle. */
   readonly isKept: boolean;
-  /** Called when it is no longer in memory. */
+  /** Called when the model is no longer in memory. */
   readonly onUnloaded?: () => void;
   readonly logger: Logger;
 }
 
-/** Retry delay for requests that come while the start loads the model. */
+/** Retry delay for requests that arrive while startup loads the model. */
 const retryAfterSeconds = 2;
 
-/** Adapters prepared at the next load; older ones are loaded by their first request. */
+/** Maximum number of adapters to prepare at the next load; older adapters are loaded by their first request. */
 const preparedCountMax = 16;
 
 export class OnDemandEngine implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly #options: OnDemandOptions;
   readonly #place: MemorySlot;
-  /** Adapters of versions that were published while it was not loaded. */
+  /** Adapters of versions that were published while the model was not loaded. */
   readonly #unprepared = new Map<string, AdapterReference>();
-  /** The engine that is loaded, or will be. */
+  /** The engine that is loaded, or that the next load uses. */
   #inner: Engine;
   #isLoaded = false;
   #phase: "new" | "starting" | "up" | "stopped" = "new";
@@ -57,7 +58,7 @@ export class OnDemandEngine implements Engine {
     stop: () => this.#stop(),
   });
 
-  /** @throws ServiceError `invalid` for one that can never fit the memory */
+  /** @throws ServiceError `invalid` for a model that can never fit the memory */
   constructor(options: OnDemandOptions) {
     const { name, bytes, isKept, memory, make } = options;
     this.#options = options;
@@ -72,17 +73,17 @@ export class OnDemandEngine implements Engine {
     });
   }
 
-  /** True if it is in memory, or about to be. */
+  /** True if the model is in memory or being loaded. */
   get isLoaded(): boolean {
     return !this.#place.isAway;
   }
 
-  /** Transfers of the engine that is loaded, or will be; unloading it drops the prompts it holds. */
+  /** Transfers of the current engine; unloading it drops the prompts that it holds. */
   get transfers(): PromptTransfers | undefined {
     return this.#inner.transfers;
   }
 
-  /** Reason why its latest load failed, for people; null if it did not. */
+  /** Reason why the latest load failed, for people; null if it succeeded. */
   get loadFault(): string | null {
     const { presence } = this.#place;
     return presence.kind === "failed" ? presence.reason : null;
@@ -102,10 +103,10 @@ export class OnDemandEngine implements Engine {
   }
 
   /**
-   * Resolves once it accepts requests, which it does until the returned function is called; callers of submit must
-   * hold it.
+   * Waits until the engine accepts requests; it keeps accepting them until the returned function is called. Callers of
+   * `submit` must hold the engine.
    *
-   * @throws ServiceError as `MemorySlot.hold`; `unavailable` while its start loads it
+   * @throws ServiceError as `MemorySlot.hold`; `unavailable` while startup loads the model
    */
   async hold(options: { readonly signal: AbortSignal }): Promise<() => void> {
     if (this.#phase !== "up" && this.#phase !== "stopped") throw loading(this.#options.name);
@@ -174,7 +175,7 @@ export class OnDemandEngine implements Engine {
     try {
       if (this.#options.isReadyAtStart) await this.#place.load();
     } finally {
-      // After a failed load, requests retry it with back-off.
+      // After a failed load, requests retry with back-off.
       if (!signal.aborted) this.#phase = "up";
     }
   }

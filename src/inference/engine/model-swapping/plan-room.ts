@@ -1,6 +1,6 @@
-// Plans which base models are in memory next: a pure function of the loaded ones, the queue, and the time; loads and
-// unloads nothing itself. Waiting bases get room strictly in order, so small ones never overtake a large one forever.
-// A base that others wait for is unloaded once idle, or accepts no new requests once its turn is over.
+// Plans which base models are in memory next. It is a pure function of the loaded bases, the queue, and the time; it
+// loads and unloads nothing itself. Waiting bases get room strictly in order, so small ones never overtake a large one
+// forever, and a base that others wait for is unloaded once idle, or accepts no new requests once its turn is over.
 
 /** A base model from the view of memory planning. */
 export interface PlannedBase {
@@ -10,23 +10,23 @@ export interface PlannedBase {
   readonly state: "unloaded" | "loading" | "loaded" | "unloading";
   /** True while requests run on it. */
   readonly isBusy: boolean;
-  /** True if it accepts no new requests, so that another base gets its room. */
+  /** True if the base accepts no new requests, so that another base gets its room. */
   readonly isClosed: boolean;
-  /** True if it stays loaded while idle, and is unloaded after all others. */
+  /** True if the base stays loaded while idle, and is unloaded after all others. */
   readonly isKept: boolean;
   readonly loadedAtMs: number;
-  /** Time when its last request began or ended. */
+  /** Time when the base's last request began or ended. */
   readonly usedAtMs: number;
 }
 
 export interface RoomLimits {
-  /** Infinity if unlimited. */
+  /** Memory limit in bytes; Infinity if unlimited. */
   readonly bytesMax: number;
   /** Idle time after which a base is unloaded; Infinity keeps it. */
   readonly keepAliveMs: number;
-  /** Time for which a base is not closed for another one, so that its load is worth the cost. */
+  /** Minimum time before a base is closed for another one, so that its load is worth the cost. */
   readonly turnMs: number;
-  /** A base without a request for this long makes room for another before its turn is over. */
+  /** Time without a request after which a base makes room for another before its turn is over. */
   readonly pauseMs: number;
 }
 
@@ -75,8 +75,8 @@ interface Now {
 const nothing: Rest = { unload: [], closed: new Set(), wakeAtMs: Infinity };
 
 /**
- * Makes room for one base: from idle ones if they suffice, else from bases whose turn is over, which finish their
- * requests.
+ * Makes room for one base: unloads idle bases if they suffice, otherwise closes bases whose turn is over, so that they
+ * finish their requests.
  */
 function makeRoom(tenants: readonly PlannedBase[], needed: number, now: Now): Rest {
   const rest = needed - bytesOf(tenants.filter(({ state }) => state === "unloading"));
@@ -89,7 +89,7 @@ function makeRoom(tenants: readonly PlannedBase[], needed: number, now: Now): Re
   if (idle !== null) {
     return { ...nothing, unload: idle.map(({ name }) => ({ name, why: "room" })) };
   }
-  // Closed bases stay closed: their requests finish, and none is added.
+  // Closed bases stay closed: they finish their requests and accept no new ones.
   const closing = chooseEnoughToFree(
     loaded.filter((tenant) => tenant.isClosed || mayClose(tenant, now)).sort(compareClosed),
     rest,
@@ -116,7 +116,7 @@ function mayClose(tenant: PlannedBase, now: Now): boolean {
   return isSliceExpired(tenant, now) || (!tenant.isBusy && mayUnload(tenant, now));
 }
 
-/** Returns the first of these that free enough; null if all together do not. */
+/** Returns the shortest prefix of the bases that frees enough memory; null if all of them together do not. */
 function chooseEnoughToFree(tenants: readonly PlannedBase[], bytes: number): readonly PlannedBase[] | null {
   const taken: PlannedBase[] = [];
   let freed = 0;
@@ -140,7 +140,7 @@ function compareClosed(one: PlannedBase, other: PlannedBase): number {
   );
 }
 
-/** Without requests for room: unloads bases whose idle time is over. */
+/** If no request waits for room: unloads bases whose idle time is over. */
 function planIdleUnloads(
   tenants: readonly PlannedBase[],
   waiting: readonly string[],
@@ -158,7 +158,7 @@ function planIdleUnloads(
   };
 }
 
-/** Returns the bases to load at the start: as many as fit together, in this order. */
+/** Returns the bases to load at startup: as many as fit together, in this order. */
 export function readyAtStart(
   bases: readonly { readonly name: string; readonly bytes: number }[],
   bytesMax: number,

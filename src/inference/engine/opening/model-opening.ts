@@ -1,4 +1,5 @@
-// Parameters with which an engine's process opens a model, as the server sends and compares them. Opens nothing.
+// Parameters with which an engine's process opens a model. The server sends them, and the process compares them with
+// those of a model that it has already opened.
 import type { Quantization } from "../../../base/domain/model.ts";
 import type { EngineSettings } from "../settings.ts";
 
@@ -14,7 +15,10 @@ export interface ModelOpening extends OpeningSettings {
   readonly quantization: Quantization;
 }
 
-/** Returns the parameters of an engine's load that decide how its model is opened; an absent quantization means `off`. */
+/**
+ * Returns the parameters of an engine's load that determine how its model is opened; an absent quantization means
+ * `off`.
+ */
 export function openingOf({
   modelFolder,
   cacheFolder,

@@ -13,14 +13,18 @@ import type { OpenModel } from "../loop-engine.ts";
 import type { ModelOpening } from "./model-opening.ts";
 
 /**
- * Like {@link openModelFolder}, using only cached data; null if something would have to be written, or cannot be
- * opened.
+ * Like {@link openModelFolder}, but uses only cached data; returns null if data would have to be written, or the model
+ * cannot be opened.
  */
 export async function openCachedModel(opening: ModelOpening): Promise<OpenModel | null> {
   return open(opening, { isReadOnly: true }).catch(() => null);
 }
 
-/** @throws ServiceError for a folder without a model that can be computed; unforeseen errors go only to the log */
+/**
+ * Opens a model folder.
+ *
+ * @throws ServiceError for a folder without a model that can be computed; unforeseen errors go only to the log
+ */
 export async function openModelFolder(opening: ModelOpening, logger: Logger): Promise<OpenModel> {
   const { modelFolder } = opening;
   try {
@@ -35,7 +39,7 @@ export async function openModelFolder(opening: ModelOpening, logger: Logger): Pr
   }
 }
 
-/** `isReadOnly` writes no cache, and throws if one is missing. */
+/** @param isReadOnly if true, writes no cache, and throws if cached data is missing */
 async function open(
   opening: ModelOpening,
   { isReadOnly }: { readonly isReadOnly: boolean },
@@ -58,7 +62,7 @@ async function open(
     adapterCountMax,
     clock: systemClock,
     preparesAhead,
-    // If a row depended on its batch, drafts would change answers.
+    // If a row's results depended on its batch, drafts would change answers.
     takesDrafts: draftTokensMax > 0 && device === "cpu",
     weightsHash: weights,
     arrangedCache: {
@@ -71,7 +75,7 @@ async function open(
   return { runner, weights };
 }
 
-/** Measures only if the model may have rounded weights; float32 is the same everywhere. */
+/** Measures only if the model may have rounded weights, because float32 results need no measurement. */
 async function kernelsFor(
   { modelFolder, cacheFolder, quantization }: ModelOpening,
   { isReadOnly }: { readonly isReadOnly: boolean },

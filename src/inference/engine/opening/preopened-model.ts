@@ -1,5 +1,5 @@
-// A model that an engine's process opens ahead, before it is told to load one, while the server is still starting. It
-// uses only cached data, because nothing may be written until that server owns its data folder.
+// A model that an engine's process opens before it is told to load one, while the server is still starting. It uses
+// only cached data, because the process may not write until the server owns its data folder.
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import type { OpenModel } from "../loop-engine.ts";
@@ -8,7 +8,7 @@ import { openCachedModel, openModelFolder } from "./open-model-folder.ts";
 
 export class PreopenedModel {
   readonly #opening: ModelOpening;
-  /** Null once it was taken, or if it could not be opened. */
+  /** The opened model; null once it was taken, or if it could not be opened. */
   #model: Promise<OpenModel | null>;
 
   constructor(opening: ModelOpening) {
@@ -17,7 +17,7 @@ export class PreopenedModel {
   }
 
   /**
-   * Returns the model to load: the one opened ahead if it matches, else opened now.
+   * Returns the model to load: the pre-opened one if its parameters match, otherwise a newly opened one.
    *
    * @throws ServiceError as `openModelFolder`
    */
@@ -26,7 +26,7 @@ export class PreopenedModel {
     return taken ?? openModelFolder(opening, logger);
   }
 
-  /** True if it is ready to be taken. */
+  /** True if the model is ready to be taken. */
   async isOpen(): Promise<boolean> {
     return (await this.#model) !== null;
   }

@@ -1,20 +1,20 @@
 // The prefix cache: copies of computed prompts' keys and values in blocks, evicted least recently used first. It holds
-// only results of prefill, which do not depend on how a prompt is cut, so using it changes no bit. Readers get a copy
-// in their lane's slot, so nothing is locked.
+// only results of prefill, which do not depend on how a prompt is cut, so using the cache changes no bit. Readers get
+// a copy in their lane's slot, so nothing is locked.
 import type { KvLane } from "../cache/kv-lane.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
 /**
- * Small enough that the last block of a prompt, on average half full, wastes little; large enough to copy in long
- * runs.
+ * Positions per block: few enough that the last block of a prompt, on average half full, wastes little; many enough to
+ * copy in long runs.
  */
 const blockPositions = 32;
 
-/** A prompt with everything that its keys and values depend on. */
+/** A prompt, with the scope that its keys and values depend on. */
 export interface CachedPrompt {
-  /** Identifies the weights and the owners that may share: nothing is shared between scopes. */
+  /** Identifies the weights and the owners that may share cached entries; scopes share nothing with each other. */
   readonly scope: string;
   readonly tokenIds: readonly number[];
 }
@@ -33,10 +33,10 @@ export class PrefixCache {
   readonly #tree: PrefixTree;
   readonly #blocks = new Map<number, Float32Array>();
   readonly #endScores = new EndScores();
-  /** Memory that other readers use; a block that is reused gets new memory. */
+  /** Memory of blocks that was lent to readers; a lent block that is reused gets new memory. */
   readonly #lent = new WeakSet<Float32Array>();
 
-  /** @param bytesMax 0 disables the cache */
+  /** @param bytesMax maximum size; 0 disables the cache */
   constructor(shape: ModelShape, bytesMax: number) {
     this.#bytesMax = bytesMax;
     this.#bytesAllowed = bytesMax;
@@ -54,19 +54,19 @@ export class PrefixCache {
     return this.#blockCountAllowed * blockPositions;
   }
 
-  /** Evicts entries down to this size, which then is the limit until the next call. */
+  /** Evicts entries until the rest fit this size, which remains the limit until the next call. */
   limit(bytesAllowed: number): void {
     this.#bytesAllowed = Math.min(this.#bytesMax, bytesAllowed);
     if (this.#bytesAllowed < this.#endScores.bytes) this.#endScores.clear();
     this.#limitBlocks();
   }
 
-  /** Returns the scores after the last token of a prompt that is cached whole; null if they are missing. */
+  /** Returns the logits after the last token of a prompt that is fully cached; null if they are missing. */
   scoresAfter({ scope, tokenIds }: CachedPrompt): Float32Array | null {
     return this.#endScores.find(scope, tokenIds);
   }
 
-  /** @param scores_V copied */
+  /** @param scores_V logits; copied */
   cacheScores({ scope, tokenIds }: CachedPrompt, scores_V: Float32Array): void {
     if (this.#endScores.bytes + scores_V.byteLength + this.#blockBytes > this.#bytesAllowed) return;
     this.#endScores.keep(scope, tokenIds, scores_V);
@@ -79,7 +79,8 @@ export class PrefixCache {
   }
 
   /**
-   * Extends a slot, which holds the first tokens of a prompt and has room, with cached tokens up to `countMax`.
+   * Extends a slot with cached tokens, up to `countMax`. The slot must hold the first tokens of the prompt and have
+   * room.
    *
    * @returns number of copied tokens
    */
@@ -96,7 +97,7 @@ export class PrefixCache {
     return copied;
   }
 
-  /** Caches a slot's first `count` tokens of a prompt, as far as there is memory. */
+  /** Caches a slot's first `count` tokens of a prompt, as many as fit. */
   keep({ scope, tokenIds }: CachedPrompt, count: number, { lane, slot }: SlotRef): void {
     for (const { block, offset, start, count: added } of this.#tree.add(scope, tokenIds, count)) {
       if (offset === 0) this.#leaveLent(block);
@@ -105,8 +106,8 @@ export class PrefixCache {
   }
 
   /**
-   * Returns the full blocks of a prompt themselves, from the first token on. The reader may use them indefinitely;
-   * eviction does not change them.
+   * Returns the full blocks of a prompt, from the first token on, without copying them. The reader may use them
+   * indefinitely; eviction does not change them.
    */
   lend({ scope, tokenIds }: CachedPrompt): readonly Float32Array[] {
     const lent: Float32Array[] = [];
@@ -119,7 +120,7 @@ export class PrefixCache {
     return lent;
   }
 
-  /** Blocks get the memory that scores leave. */
+  /** Limits blocks to the memory that cached logits leave. */
   #limitBlocks(): void {
     const allowed = Math.max(0, Math.floor((this.#bytesAllowed - this.#endScores.bytes) / this.#blockBytes));
     if (allowed === this.#blockCountAllowed) return;
@@ -142,14 +143,14 @@ export class PrefixCache {
   }
 }
 
-// Scores after whole prompts. Prompts that are repeated to the last token, such as the rollouts of a task, then need
-// no computation. Limited to few prompts, because a row of scores is as large as several positions of keys and values.
+// Logits after whole prompts. Prompts that are repeated to the last token, such as the rollouts of a task, then need
+// no computation. Limited to few prompts, because a row of logits is as large as several positions of keys and values.
 
-/** Rollouts of more prompts than these seldom run at the same time. */
+/** Maximum number of prompts: rollouts of more prompts seldom run at the same time. */
 const promptCountMax = 64;
 
 export class EndScores {
-  /** By prompt, the least recently used first. */
+  /** Logits by prompt, the least recently used first. */
   readonly #scores = new Map<string, Float32Array>();
   #bytes = 0;
 
@@ -166,7 +167,7 @@ export class EndScores {
     return scores_V;
   }
 
-  /** @param scores_V copied */
+  /** @param scores_V logits; copied */
   keep(scope: string, tokenIds: readonly number[], scores_V: Float32Array): void {
     const key = keyOf(scope, tokenIds);
     if (this.#scores.has(key)) return;

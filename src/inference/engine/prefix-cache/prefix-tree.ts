@@ -1,9 +1,9 @@
 // A radix tree over cached prompts: maps tokens to blocks, one block of a fixed number of positions per node. The
-// least recently used block is evicted first, but never before its continuations. Knows block numbers, not their
-// contents.
+// least recently used block is evicted first, but never before its continuations. The tree knows block numbers, not
+// their contents.
 import { assert, present } from "../../../base/domain/assert.ts";
 
-/** Positions [start, start + count) of a prompt, stored in a block from `offset` on. */
+/** Positions [start, start + count) of a prompt, stored in a block starting at `offset`. */
 export interface BlockSpan {
   readonly block: number;
   readonly offset: number;
@@ -12,14 +12,14 @@ export interface BlockSpan {
 }
 
 interface TreeNode {
-  /** Null for a scope's root, which has no tokens. */
+  /** Block number; null for a scope's root, which has no tokens. */
   readonly block: number | null;
   readonly parent: TreeNode | null;
-  /** Key among its parent's children; for a root, its scope. */
+  /** Key among the parent's children; for a root, its scope. */
   readonly key: string;
-  /** Tokens in its block. */
+  /** Tokens in the block. */
   readonly tokenIds: number[];
-  /** Nodes that branch off within its tokens, keyed by the number of shared tokens and the token that follows. */
+  /** Nodes that branch off within this node's tokens, keyed by the number of shared tokens and the next token. */
   readonly children: Map<string, TreeNode>;
 }
 
@@ -52,7 +52,7 @@ export class PrefixTree {
   }
 
   /**
-   * Returns the locations of a prompt's first tokens, as far as they are cached, and marks them as used.
+   * Returns the locations of a prompt's cached prefix, and marks its blocks as used.
    *
    * @param scope prompts of different scopes share nothing
    * @param countMax number of tokens to look up
@@ -67,7 +67,7 @@ export class PrefixTree {
   }
 
   /**
-   * Adds the first tokens of a prompt as far as there are blocks for them, evicting the least recently used.
+   * Adds the first tokens of a prompt, as many as there are blocks for, evicting the least recently used blocks.
    *
    * @returns the new positions, which the caller must write
    */
@@ -80,7 +80,7 @@ export class PrefixTree {
     let node = present(match.path.at(-1), "the root of a path");
     let offset = match.matchedCount;
     for (let start = match.count; start < count;) {
-      // Tokens that continue exactly the end of a partly filled block are added to it.
+      // Tokens that continue exactly at the end of a partly filled block are added to that block.
       if (node.block === null || offset < node.tokenIds.length || offset === this.blockPositions) {
         const block = this.#takeBlock(path);
         if (block === null) break;
@@ -111,7 +111,7 @@ export class PrefixTree {
     return dropped;
   }
 
-  /** Returns a free block, or evicts the oldest node's; null if only those of `path` are left. */
+  /** Returns a free block, or evicts the block of the oldest node; null if only nodes of `path` are left. */
   #takeBlock(path: ReadonlySet<TreeNode>): number | null {
     if (this.#order.size >= this.#blockCountMax) {
       const [oldest] = this.#order;
@@ -142,7 +142,7 @@ export class PrefixTree {
     return block;
   }
 
-  /** From the last node to the first, so that each comes before those that lead to it. */
+  /** Marks a path as used, last node first, so that each node comes before its ancestors. */
   #use(path: readonly TreeNode[]): void {
     for (let depth = path.length - 1; depth > 0; depth--) {
       this.#order.delete(path[depth]);
@@ -159,7 +159,7 @@ function childKey(offset: number, tokenId: number): string {
   return `${offset} ${tokenId}`;
 }
 
-/** Follows a prompt's first tokens as far as they are cached. */
+/** Follows a prompt's first tokens until the first one that is not cached. */
 function matchFrom(root: TreeNode, tokenIds: readonly number[], countMax: number): Match {
   const path = [root];
   const spans: BlockSpan[] = [];

@@ -1,19 +1,19 @@
-// Estimates how long the runner's calls take from measured ones: one line per kind of call, over the work of a call.
-// Machines and models differ by a factor of a thousand, and a machine's speed changes with its load, so only linearity
-// is assumed. Reads no clock.
+// Estimates the duration of the runner's calls from measured calls: a linear function of a call's work, one per kind
+// of call. Machines and models differ by a factor of a thousand, and a machine's speed changes with its load, so only
+// linearity is assumed. This module reads no clock.
 
 /** Kinds of calls: first parts of prompts, later parts, and the next tokens of rows. */
 export type CallKind = "first" | "later" | "decode";
 
-/** Work of a call, on which its time depends. */
+/** Work of a call, which determines its duration. */
 export interface CallWork {
-  /** Padding included. */
+  /** Number of tokens, including padding. */
   readonly tokenCount: number;
-  /** Pairs of a token and a position that it attends to. */
+  /** Number of pairs of a token and a position that it attends to. */
   readonly pairCount: number;
 }
 
-/** Fixed milliseconds per call, and those per token and per pair. */
+/** Milliseconds of a call: a fixed part, and parts per token and per pair. */
 export interface CallCost {
   readonly callMs: number;
   readonly tokenMs: number;
@@ -24,15 +24,21 @@ export interface CallCost {
 export type CallCosts = Readonly<Record<CallKind, CallCost | null>>;
 
 /**
- * Before the first measurements, a call's fixed cost equals that of this many tokens, and this many pairs cost as much
- * as one token.
+ * Assumptions before the first measurements: a call's fixed cost equals the cost of this many tokens, and this many
+ * pairs cost as much as one token.
  */
 const tokensPerCall = 64;
 const pairsPerToken = 2048;
 
-/** Share of an error that one call corrects: occasional other load on the machine must not upset the estimate. */
+/**
+ * Share of an error that one call corrects. It is small, because occasional other load on the machine must not distort
+ * the estimate.
+ */
 const learningRate = 0.3;
-/** Maximum correction as a share of the expected time: a longer delay says more about the machine than about the call. */
+/**
+ * Maximum correction as a share of the expected time, because a longer delay says more about the machine than about
+ * the call.
+ */
 const errorShareMax = 0.5;
 
 /** @returns expected milliseconds of a call */
@@ -40,7 +46,7 @@ export function expectedMs({ callMs, tokenMs, pairMs }: CallCost, work: CallWork
   return callMs + tokenMs * work.tokenCount + pairMs * work.pairCount;
 }
 
-/** Until this many calls of a kind were measured, a delayed one may dominate the estimate. */
+/** Number of first calls of a kind during which a delayed call may dominate the estimate. */
 const earlyCallCount = 8;
 
 export class CallTimes {
@@ -64,7 +70,7 @@ export class CallTimes {
     }
     const expected = expectedMs(known, { tokenCount, pairCount });
     if (ms < errorShareMax * expected && this.#callCounts[kind] <= earlyCallCount) {
-      // The estimate comes from delayed calls, such as the first of their kind.
+      // The estimate comes from delayed calls, such as the first ones of their kind, so it is scaled down.
       const part = ms / expected;
       const { callMs, tokenMs, pairMs } = known;
       this.#costs[kind] = { callMs: part * callMs, tokenMs: part * tokenMs, pairMs: part * pairMs };

@@ -1,5 +1,5 @@
-// Fair shares: what each owner holds of the engine, and who starts next. The order is by priority, then by the owner
-// who holds least, then first come, first served.
+// Fair shares: how much of the engine each owner holds, and who starts next. The order is by priority, then the owner
+// with the smallest share, then first come, first served.
 import type { SlotHolder, StepBudget } from "./slot-holder.ts";
 
 type ShareBudget = Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | "bytesPerPosition">;
@@ -22,7 +22,7 @@ export class Shares {
     return this.#byOwner.get(owner) ?? 0;
   }
 
-  /** Returns the share that one holder adds to its owner's. */
+  /** Returns how much one holder adds to its owner's share. */
   by({ slotCount, positionCountMax }: SlotHolder): number {
     const { slotCountMax, kvCacheBytesMax, bytesPerPosition } = this.#budget;
     return slotCount * Math.max(1 / slotCountMax, (positionCountMax * bytesPerPosition) / kvCacheBytesMax);
@@ -39,8 +39,9 @@ export class Shares {
   }
 
   /**
-   * True if one may replace the other of the same priority: the other's owner must still hold at least as much
-   * afterwards. So places are never taken back, and no owner is left with less than the newcomer.
+   * True if `one` may replace `other`, which has the same priority: the other's owner must still hold at least as much
+   * afterwards. This rule prevents owners from taking places back from each other, and leaves no owner with less than
+   * the newcomer.
    */
   mayReplace(one: SlotHolder, other: SlotHolder): boolean {
     if (one.owner === other.owner) return false;
@@ -49,7 +50,7 @@ export class Shares {
 }
 
 /**
- * Yields the waiting in the order in which they are to start, each chosen by the shares at that time.
+ * Yields waiting holders in the order in which they will start, each chosen by the shares at that time.
  *
  * @param waiting by priority, then first come, first served
  */

@@ -1,4 +1,4 @@
-// Chooses lanes that decode their rows in a shared call, which has room for two. A pure function.
+// Chooses lanes that decode their rows in a shared call, which has room for two lanes. A pure function.
 
 /** Gain of one call for two lanes over two calls; 0 if they cannot or should not share one. */
 export type PairGain<L> = (one: L, other: L) => number;

@@ -1,11 +1,11 @@
-// Chooses the lane of a sequence: a step computes over the whole capacity of a lane for each of its rows, so one long
-// row makes all short ones as expensive. Lanes of one adapter differ in capacity; a second one costs its operations, a
-// third one a whole call. A pure function that counts the positions a step computes over.
+// Chooses the lane of a sequence. A step computes over a lane's whole capacity for each of its rows, so one long row
+// makes all short rows as expensive; lanes of one adapter therefore differ in capacity. A second lane costs its
+// operations, a third one a whole call; this pure function counts the positions that a step computes over.
 import { grownCapacity, laneBytes } from "../cache/kv-cache.ts";
 
 /** State of a lane of the sequence's adapter. */
 export interface LaneState {
-  /** Reserved ones included. */
+  /** Number of slots, including reserved ones. */
   readonly slotCount: number;
   /** Positions that each of its slots has room for. */
   readonly capacity: number;
@@ -17,32 +17,32 @@ export interface LaneState {
 
 export interface SlotRequest {
   readonly slotCount: number;
-  /** Positions that it will soon hold in each slot. */
+  /** Number of positions that the sequence will soon hold in each slot. */
   readonly positionCount: number;
   readonly positionCountMax: number;
 }
 
-/** Costs that decide when a second lane pays. */
+/** Costs that determine when another lane saves time. */
 export interface LaneCosts {
-  /** Cost in positions of a second lane's operations in a call. */
+  /** Cost of a second lane's operations in a call, in positions. */
   readonly second: number;
-  /** Cost in positions of a call. */
+  /** Cost of a separate call, in positions. */
   readonly call: number;
   /** Positions that can be copied in one step without a noticeable delay. */
   readonly copiedCountMax: number;
 }
 
 /**
- * Assumed number of sequences that will share a new lane. Few coming ones are known yet, so the first one need not pay
- * for the whole lane.
+ * Assumed number of sequences that will share a new lane. Few future sequences are known, so the first one need not
+ * pay for the whole lane.
  */
 const expectedSequenceCount = 4;
 
 /**
- * Chooses the best lane for a sequence among those that take no more memory, with all reservations, than the first
- * would.
+ * Chooses the best lane for a sequence. Considers only lanes that, with all reservations, take no more memory than the
+ * first lane would.
  *
- * @param lanes the first is the one that the scheduler has counted with; if empty, a new lane
+ * @param lanes the first is the lane that the scheduler has counted with; if empty, a new lane is chosen
  * @param sequenceCount number of similar sequences that may share a new lane
  * @returns its index in `lanes`; null for a new lane
  */

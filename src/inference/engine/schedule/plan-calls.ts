@@ -1,6 +1,6 @@
 // Plans one step of the engine: a pure function of the prompts in prefill, the rows, the budget and estimates of call
-// times. Rows always continue. Prompts take turns and get as much of each step as the time allows: any cut of a prompt
-// gives the same bits, so parts can be any size.
+// times. Every step computes the rows. Prompts take turns and get as much of each step as the time allows; they can be
+// cut anywhere, because every cut gives the same bits.
 import { laterPartCount } from "../../architectures/serving-graphs.ts";
 import { computesForOther, type PrefillingPrompt } from "../prefix-cache/shared-tokens.ts";
 import { expectedMs, type CallCosts, type CallWork } from "./call-times.ts";
@@ -12,8 +12,8 @@ import type { LaneLoad, StepBudget } from "./slot-holder.ts";
 export interface PlannedPrompt extends TurnTaker, PrefillingPrompt {
   readonly laneId: string;
   /**
-   * True if log-probabilities of its tokens are wanted: then scores are needed after each token, not only after the
-   * last.
+   * True if log-probabilities of the prompt's tokens are wanted: logits are then needed after each token, not only
+   * after the last.
    */
   readonly needsLogprobs: boolean;
 }
@@ -35,45 +35,50 @@ export interface PrefillCall<Prompt> {
 /** A planned call. */
 export type PlannedCall<Prompt> =
   | PrefillCall<Prompt>
-  /** One token for each decoding row of a lane, and of another lane if the two share the call. */
+  /** One token for each decoding row of a lane, and of a second lane if the two share the call. */
   | { readonly kind: "decode"; readonly laneId: string; readonly pairedId?: string };
 
-/** Time that prompts may take of a step. */
+/** Time that prompts may take in a step. */
 export interface PromptTime {
-  /** Infinity if no rows wait for them. */
+  /** Maximum milliseconds; Infinity if no rows wait for the prompts. */
   readonly msMax: number;
   readonly costs: CallCosts;
 }
 
 export interface StepPlan<Prompt> {
-  /** In the order in which they are computed. */
+  /** Calls in the order in which they run. */
   readonly calls: readonly PlannedCall<Prompt>[];
-  /** Turns for the plan of the next step. */
+  /** State of the turns for the next step's plan. */
   readonly turns: Turns;
 }
 
-/** First parts share a call while at least this share of the padded tokens is real. */
+/** Minimum share of real tokens among the padded tokens of first parts that share a call. */
 const realTokenShareMin = 0.75;
 
-/** Minimum tokens of a part, however little time there is: below it most of the time would be the call's fixed cost. */
+/**
+ * Minimum tokens of a part, however little time there is. In smaller parts, most of the time would be the call's fixed
+ * cost.
+ */
 const partTokensMin = 16;
 
 /**
- * A part may take at least this multiple of the smallest part's time: next to the call's fixed cost, more tokens are
- * cheap.
+ * A part may take at least this multiple of the smallest part's time, because additional tokens are cheap compared to
+ * the call's fixed cost.
  */
 const smallestPartTimes = 1.3;
 
 /** Granule to which attention pads parts; see part-layout. */
 const partGranule = 8;
 
-/** Minimum size of a rest that becomes a separate part, as a share of the part before it. */
+/** Minimum size of a remainder that becomes a separate part, as a share of the preceding part. */
 const restShareMin = 0.25;
 
 /**
+ * Plans the calls of a step.
+ *
  * @param prompts that have slots and are not computed yet
- * @param options.turns of the plan before
- * @param options.pairGain of two lanes, by their ids
+ * @param options.turns state of the turns from the previous plan
+ * @param options.pairGain gain of pairing two lanes, identified by their ids
  */
 export function planCalls<Prompt extends PlannedPrompt>(
   prompts: readonly Prompt[],
@@ -109,7 +114,7 @@ export function prefillWork({ chunks }: Pick<PrefillCall<unknown>, "chunks">): C
   };
 }
 
-/** Drops prompts that had better wait for another, earlier or further advanced, which computes their shared prefix. */
+/** Drops prompts that should wait for another prompt, earlier or further advanced, that computes their shared prefix. */
 function dropWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): readonly Prompt[] {
   return prompts.filter(
     (prompt, place) =>
@@ -124,8 +129,9 @@ function dropWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): 
 }
 
 /**
- * Chooses one chunk of each prompt, in their order, while time and tokens last; the first always gets a chunk. A
- * prompt whose log-probabilities are wanted lets others pass if the step has no room for its scores.
+ * Chooses one chunk of each prompt, in their order, as long as time and tokens remain; the first prompt always gets a
+ * chunk. If the step has no room for the logits of a prompt whose log-probabilities are wanted, later prompts may
+ * overtake it.
  */
 function chooseChunks<Prompt extends PlannedPrompt>(
   prompts: readonly Prompt[],
@@ -154,7 +160,7 @@ function chooseChunks<Prompt extends PlannedPrompt>(
   return chunks;
 }
 
-/** Returns how many tokens of a chunk there is time for in addition to others; 0 if too few are left for a part. */
+/** Returns how many tokens of a chunk the remaining time allows in addition to other chunks; 0 if too few for a part. */
 function countInTime<Prompt extends PlannedPrompt>(
   chunk: PromptChunk<Prompt>,
   others: readonly PromptChunk<Prompt>[],
@@ -163,7 +169,7 @@ function countInTime<Prompt extends PlannedPrompt>(
   const { prompt, start, count: wanted } = chunk;
   const smallest = Math.min(partTokensMin, wanted);
   const msWith = (count: number): number => estimateMs([...others, { prompt, start, count }], time);
-  // Without estimates no time is long enough, and the smallest part is computed.
+  // Without estimates, no amount of time is known to suffice, and the smallest part is computed.
   const msMax = others.length > 0 ? time.msMax : Math.max(time.msMax, smallestPartTimes * msWith(smallest));
   const fits = (count: number): boolean => msWith(count) <= msMax && msWith(count) < Infinity;
   if (fits(wanted)) return wanted;
@@ -180,7 +186,7 @@ function countInTime<Prompt extends PlannedPrompt>(
   return rest === wanted && rest - count <= restShareMin * count ? rest : avoidLoneToken(count, rest);
 }
 
-/** Returns the expected time of calls with these parts; Infinity if there is no estimate of calls with prompts. */
+/** Returns the expected time of calls with these parts; Infinity if there is no estimate for calls with prompts. */
 function estimateMs<Prompt extends PlannedPrompt>(
   chunks: readonly PromptChunk<Prompt>[],
   { msMax, costs }: PromptTime,
@@ -193,7 +199,7 @@ function estimateMs<Prompt extends PlannedPrompt>(
   }, 0);
 }
 
-/** Avoids leaving a single last token, which would cost as much as a part. */
+/** Avoids leaving a single last token, which would cost as much as a whole part. */
 function avoidLoneToken(count: number, rest: number): number {
   return rest - count === 1 && count > 2 ? count - 1 : count;
 }
@@ -238,7 +244,7 @@ function groupByLength<Prompt>(
   return groups;
 }
 
-/** Groups as many as the graph of later parts has room for; they are not padded to each other's length. */
+/** Groups as many later parts as their graph has room for; they are not padded to each other's length. */
 function groupByCount<Prompt>(
   chunks: readonly PromptChunk<Prompt>[],
 ): readonly (readonly PromptChunk<Prompt>[])[] {

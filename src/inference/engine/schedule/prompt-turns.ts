@@ -1,6 +1,6 @@
 // Turns among the prompts in prefill, by priority first. Two orders alternate, so that each gets at least half of the
-// computed tokens. Pure: state between steps goes in and comes out.
-// * The shortest rest first: a short prompt never waits for a long one.
+// computed tokens. Pure: the caller passes the state between steps in and gets it back.
+// * Shortest remainder first: a short prompt never waits for a long one.
 // * The oldest prompt of the least-served owner: no long prompt waits forever, and no owner waits for another's many
 //   prompts.
 import { compareRanks, type Ranked } from "./slot-holder.ts";
@@ -10,21 +10,25 @@ export interface TurnTaker extends Ranked {
   /** Client that gets a share of turns, such as an API key. */
   readonly owner: string;
   readonly tokenIds: readonly number[];
-  /** Number of its tokens computed so far, from the first on. */
+  /** Number of tokens computed so far, counted from the start of the prompt. */
   readonly computedCount: number;
 }
 
 /** State of the turns between steps. */
 export interface Turns {
-  /** Tokens computed for each owner with prompts in prefill, beyond those of the least-served owner. */
+  /** For each owner with prompts in prefill, the tokens computed for it beyond those of the least-served owner. */
   readonly servedCounts: ReadonlyMap<string, number>;
-  /** Tokens that shorter prompts got before the prompt whose turn it was by the other order. */
+  /** Number of tokens that shorter prompts got before the prompt whose turn it was by the other order. */
   readonly owedCount: number;
 }
 
 export const noTurns: Turns = { servedCounts: new Map(), owedCount: 0 };
 
-/** @returns the prompts, the one whose turn it is first */
+/**
+ * Sorts prompts by turns.
+ *
+ * @returns the prompts, the one whose turn it is first
+ */
 export function sortByTurns<Prompt extends TurnTaker>(
   prompts: readonly Prompt[],
   turns: Turns,
@@ -70,7 +74,7 @@ function inFairOrder<Prompt extends TurnTaker>(prompts: readonly Prompt[], turns
   );
 }
 
-/** New owners start at the level of the least-served other owner: earlier absence gives no credit. */
+/** New owners start at the level of the least-served other owner, so that earlier absence gives no credit. */
 function leastServed(prompts: readonly TurnTaker[], { servedCounts }: Turns): number {
   const known = prompts.flatMap(({ owner }) => servedCounts.get(owner) ?? []);
   return known.length === 0 ? 0 : Math.min(...known);

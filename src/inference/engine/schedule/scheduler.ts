@@ -1,18 +1,18 @@
-// The scheduler: a pure function from waiting prompts, running holders and the budget to what runs; `plan-calls` then
-// plans each step. The order is by priority, then the owner who holds least, then first come, first served: nothing
-// overtakes the one whose turn it is. Rows run until they finish unless a better priority, or an owner who holds less,
-// preempts them.
+// The scheduler: a pure function from waiting prompts, running holders and the budget to the holders that run next;
+// `plan-calls` then plans each step. The order is by priority, then the owner with the smallest share, then first
+// come, first served; nothing overtakes the holder whose turn it is. Rows run until they finish, unless a better
+// priority, or an owner with a smaller share, preempts them.
 import { laneBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
 import { inStartOrder, Shares } from "./fair-shares.ts";
 import { compareRanks, type LaneLoad, type SlotHolder, type StepBudget } from "./slot-holder.ts";
 
 /**
- * Admits waiting prompts in their turns, up to the first whose whole need cannot be reserved in addition to what runs.
+ * Admits waiting prompts in order, up to the first whose whole need cannot be reserved next to the running holders.
  *
  * @param waiting in the order of {@link compareRanks}
  * @param held.lanes reservations of the running holders
- * @param held.running everything that holds slots; decides the turns
+ * @param held.running all holders of slots, which determine the turns
  */
 export function planAdmissions<Prompt extends SlotHolder>(
   waiting: readonly Prompt[],
@@ -34,12 +34,12 @@ export function planAdmissions<Prompt extends SlotHolder>(
 }
 
 /**
- * Chooses what to preempt so that waiting prompts of better priority, or of owners who hold less, can start. For each
- * prompt in turn it takes the last holders of the worst priority, as few as make room; none if that would not make
- * room.
+ * Chooses holders to preempt so that waiting prompts of better priority, or of owners with smaller shares, can start.
+ * For each prompt in turn, it chooses the last holders of the worst priority, as few as make enough room; if all of
+ * them would not, it chooses none.
  *
  * @param waiting in the order of {@link compareRanks}
- * @param running everything that holds slots, in any order
+ * @param running all holders of slots, in any order
  */
 export function choosePreempted<Holder extends SlotHolder>(
   waiting: readonly SlotHolder[],
@@ -67,7 +67,7 @@ export function choosePreempted<Holder extends SlotHolder>(
 }
 
 /**
- * Returns the holders whose preemption makes the prompt fit; null if it does not fit even without all that may be
+ * Returns the holders to preempt for a prompt; null if the prompt does not fit even without all holders that may be
  * preempted.
  */
 function choosePreemptedFor(
@@ -81,8 +81,8 @@ function choosePreemptedFor(
   const lastFirst = preemptible.toSorted((one, other) => compareRanks(other, one));
   const together = chooseEnough(lastFirst, prompt, held, budget);
   if (together !== null) return together;
-  // A large holder may be enough on its own, although preempting a small one of the same owner first would use up what
-  // that owner may give.
+  // One large holder may suffice, whereas preempting a small one of the same owner first would use up what may be
+  // taken from that owner.
   for (const holder of lastFirst) {
     const alone = chooseEnough([holder], prompt, held, budget);
     if (alone !== null) return alone;
@@ -91,7 +91,7 @@ function choosePreemptedFor(
 }
 
 /**
- * Returns those of the holders, in their order, whose preemption is allowed and makes the prompt fit; null if it does
+ * Returns the holders, in their order, whose preemption is allowed and makes the prompt fit; null if the prompt does
  * not fit.
  */
 function chooseEnough(
@@ -110,7 +110,7 @@ function chooseEnough(
     if (isEnough()) break;
   }
   if (chosen.size === 0 || !isEnough()) return null;
-  // Holders whose preemption frees nothing stay: they would return immediately.
+  // Holders whose preemption frees no needed room keep running: they would otherwise return immediately.
   for (const holder of [...chosen].reverse()) {
     chosen.delete(holder);
     if (!isEnough()) chosen.add(holder);
@@ -140,7 +140,10 @@ export function slotsThatFit(
   return slots;
 }
 
-/** Returns the maximum positions that each of so many choices can hold if nothing else runs; 0 if they can never run. */
+/**
+ * Returns the maximum positions that each of `slotCount` choices can hold if nothing else runs; 0 if they can never
+ * run.
+ */
 export function positionsThatFit(
   slotCount: number,
   budget: Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | "bytesPerPosition">,
@@ -150,10 +153,10 @@ export function positionsThatFit(
   return Math.floor(budget.kvCacheBytesMax / bytesPerGranule) * positionGranule;
 }
 
-/** Needs of a lane, or an addition to them. */
+/** Needs of a lane, or additional needs. */
 type LaneNeed = Pick<SlotHolder, "laneId" | "slotCount" | "positionCountMax">;
 
-/** Slots and memory reserved of a budget. */
+/** Slots and memory of a budget that are reserved. */
 class Reservation {
   readonly #budget: StepBudget;
   readonly #lanes = new Map<string, LaneNeed>();

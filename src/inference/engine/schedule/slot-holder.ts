@@ -1,20 +1,20 @@
-// The planners' view of holders: requests that hold slots or wait for them; and the budget of slots and memory.
+// The planners' view of holders (requests that hold slots or wait for them), and the budget of slots and memory.
 
-/** Rank among everything that waits or runs. */
+/** Rank among all waiting and running holders. */
 export interface Ranked {
-  /** Lower is earlier. */
+  /** Priority; lower values come first. */
   readonly priority: number;
   /** Number of earlier arrivals. */
   readonly arrival: number;
 }
 
-/** Slots and memory that a running holder has, or a waiting one needs. */
+/** Slots and memory that a running holder has or a waiting holder needs. */
 export interface SlotHolder extends Ranked {
-  /** Owner among whom slots and memory are shared. */
+  /** Owner for fair shares of slots and memory. */
   readonly owner: string;
-  /** Rows of different lanes cannot share a call. */
+  /** Lane of the holder; rows of different lanes cannot share a call. */
   readonly laneId: string;
-  /** One for each choice. */
+  /** Number of slots, one for each choice. */
   readonly slotCount: number;
   /** Maximum positions of each slot. */
   readonly positionCountMax: number;
@@ -25,7 +25,7 @@ export interface LaneLoad {
   readonly laneId: string;
   readonly slotCount: number;
   readonly positionCountMax: number;
-  /** Rows that get a token in this step. */
+  /** Number of rows that get a token in this step. */
   readonly decodingCount: number;
 }
 
@@ -35,7 +35,10 @@ export interface StepBudget {
   readonly bytesPerPosition: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
-  /** Limit for prompts whose log-probabilities are wanted: scores after every token take memory and time. */
+  /**
+   * Maximum tokens per step of prompts whose log-probabilities are wanted, because logits after every token take
+   * memory and time.
+   */
   readonly logprobTokensPerStepMax: number;
 }
 

@@ -1,5 +1,5 @@
-// Cache of arranged weights that a model's sessions map, kept on disk across starts. Created if missing: for other
-// weights, another kind of processor or another runtime. Their form is known only in `onnx/`.
+// Disk cache of arranged weights, which a model's sessions map, kept across starts. A file is created if none matches
+// the weights, the kind of processor and the runtime. Only `onnx/` knows the form of arranged weights.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -14,17 +14,20 @@ import type { GraphsOfEveryRequest, SessionsOptions } from "./serving-sessions.t
 
 type Weights = ReadonlyMap<string, WeightSource>;
 
-/** Disk space while they are written, in multiples of their size: the runtime's file holds both forms, and ours one. */
+/**
+ * Disk space needed during writing, in multiples of the weights' size: the runtime's file holds both forms, and Hone's
+ * file one.
+ */
 const writtenCopies = 3;
 
 /** Location of a model's arranged weights. */
 export interface ArrangedCache {
   readonly folder: string;
-  /** Name of the model there: it has one file for weights of the same names, types and shapes. */
+  /** Name of the model in the cache, which has one file for weights of the same names, types and shapes. */
   readonly model: string;
   /** Hash of the weights' values. */
   readonly weightsHash: string;
-  /** If true, refuses weights that are not cached yet. */
+  /** If true, refuses weights that are not cached. */
   readonly isReadOnly?: boolean;
 }
 
@@ -47,11 +50,12 @@ export async function arrangedForSessions(
 }
 
 /**
- * Returns the weights with their arranged copies, mapped from a file; unchanged if they are in memory or small.
+ * Returns the weights with their arranged copies, mapped from a file; returns them unchanged if they are in memory or
+ * small.
  *
  * @param graph any graph that applies these weights as the model's sessions do
- * @param options.weights weights, of which those of another graph of the model may already have copies
- * @throws ServiceError `unavailable` if the disk has no room for them
+ * @param options.weights weights, some of which may already have arranged copies for another graph of the model
+ * @throws ServiceError `unavailable` if the disk has no room for the copies
  */
 export async function mappedWeights(
   graph: Graph,
@@ -63,7 +67,7 @@ export async function mappedWeights(
   if (weightBytes < largeWeightBytes) return weights;
   const shapes = inFiles.map(({ name, value: { dtype, shape } }) => [name, dtype, shape]);
   const modelKey = hashOf([model, shapes]);
-  // Converted weights of one model differ by how they were made, and then have other file names.
+  // Converted weights of one model depend on the conversion, and then have other file names.
   const files = inFiles.map(({ name }) => weights.get(name));
   const name = `${modelKey}-${hashOf([arrangedFormat, processorKind(), weightsHash, files])}.arranged`;
   const file = join(folder, name);

@@ -1,6 +1,6 @@
-// The sessions of a model's serving graphs, created ahead or at their first use. All use arranged weights, because
-// only then does a row get the same numbers in any batch. Knows neither where the weights come from nor the data of a
-// run.
+// The sessions of a model's serving graphs, created in advance or at their first use. All sessions use arranged
+// weights, because only then does a row get the same numbers in any batch. This module knows neither where the weights
+// come from nor the data of a run.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Device } from "../../../base/domain/model.ts";
 import type { Graph } from "../../../lib/graph/graph.ts";
@@ -19,28 +19,28 @@ import type { WeightSource } from "../../../lib/graph/weight-source.ts";
 import { createSession, type Session } from "../../onnx/session.ts";
 
 /**
- * Kinds of graphs: first parts of prompts, later parts of several, a later part of one, one token a row, several draft
- * tokens a row, and one token a row in two caches.
+ * Kinds of graphs: first parts of prompts, several later parts, one later part, one token per row, several draft
+ * tokens per row, and one token per row in two caches.
  */
 export type GraphKind = "first" | "later" | "later-single" | "token" | "drafts" | "pair";
 
-/** Form in which a graph takes an adapter; null takes none. */
+/** Form in which a graph takes an adapter; null if it takes none. */
 type Lora = LoraForm | null;
 
 export interface SessionsOptions {
   readonly config: ModelConfig;
-  /** For every parameter of the graphs. */
+  /** Sources of all parameters of the graphs. */
   readonly weights: ReadonlyMap<string, WeightSource>;
   /** Forms in which the weights are stored; float32 if absent. */
   readonly forms?: WeightForms;
   readonly threads: number;
-  /** True to prepare steps with drafts too. */
+  /** True to also prepare steps with drafts. */
   readonly takesDrafts?: boolean;
-  /** The processor if absent. */
+  /** Compute device; the CPU if absent. */
   readonly device?: Device;
 }
 
-/** By the kinds of their sessions. */
+/** Graphs that every request needs, by the kinds of their sessions. */
 export type GraphsOfEveryRequest = Readonly<Record<"token" | "first", Graph>>;
 
 /** Builds the graphs of a model without an adapter. */
@@ -68,8 +68,8 @@ export class ServingSessions {
   }
 
   /**
-   * Returns tasks that each create a session which some requests need; sessions for adapters of high rank wait until
-   * there is such an adapter.
+   * Returns tasks that each create a session needed by only some requests. Sessions for adapters of high rank are
+   * created only once there is such an adapter.
    */
   furtherTasks(): readonly (() => Promise<unknown>)[] {
     const kinds: readonly (readonly [GraphKind, Lora])[] = [
@@ -92,7 +92,7 @@ export class ServingSessions {
     );
   }
 
-  /** True if a call need not wait for its creation. */
+  /** True if a call need not wait for the session's creation. */
   has(kind: GraphKind, lora: Lora): boolean {
     return this.#made.has(nameOf(kind, lora));
   }
@@ -104,7 +104,11 @@ export class ServingSessions {
     return kinds.map((kind) => () => this.get(kind, lora));
   }
 
-  /** @throws ServiceError `internal` if it cannot be created; the next call tries again */
+  /**
+   * Returns a session; creates it if necessary.
+   *
+   * @throws ServiceError `internal` if it cannot be created; the next call tries again
+   */
   get(kind: GraphKind, lora: Lora): Promise<Session> {
     const name = nameOf(kind, lora);
     const { config, forms } = this.#options;
@@ -113,7 +117,7 @@ export class ServingSessions {
 
   #keep(name: string, graph: Graph): Promise<Session> {
     const { weights, threads, device } = this.#options;
-    // Sessions run one after the other, and each run has other sizes: memory that one kept would be missing for the
+    // Sessions run one after another with varying sizes; memory that one session kept would not be available to the
     // others.
     const memory = { plansMemory: false, keepsMemory: false };
     const making = createSession(graph, { weights, threads, device, ...memory });

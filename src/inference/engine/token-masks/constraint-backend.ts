@@ -1,37 +1,40 @@
-// The loop's interface to constraints: prepare one for a request, and get a mask of allowed tokens before each token
-// of each choice. Computing a mask begins as soon as the token before it is drawn, in parallel with the model. A mask
-// that is not ready is asked for again later.
+// The loop's interface to constraints: prepare a constraint for a request, and get a mask of allowed tokens before
+// each token of each choice. The computation of a mask begins as soon as the preceding token is drawn, in parallel
+// with the model. The loop polls for a mask that is not ready.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 
 export interface ConstraintBackend {
   /**
-   * Resolves when the constraint is ready to use.
+   * Prepares a constraint; resolves when it is ready to use.
    *
    * @param options.signal aborting it drops a constraint that waits to be prepared, and rejects the promise
    * @throws ServiceError `unsupported` for a constraint that cannot be served, with the reason and the alternatives;
    * `internal` when the computing thread breaks down
    */
   prepare(constraint: Constraint, options: { readonly signal: AbortSignal }): Promise<PreparedConstraint>;
-  /** Stops its threads. */
+  /** Stops the backend's threads. */
   close(): Promise<void>;
 }
 
 /** A constraint on the choices of one request. */
 export interface PreparedConstraint {
-  /** Notices for the caller, a sentence each. */
+  /** Notices for the caller, one sentence each. */
   readonly notices: readonly string[];
-  /** Opens a cursor after these tokens of a choice, which masks allowed, or before its first; its mask is started. */
+  /**
+   * Opens a cursor after these tokens of a choice, all of which masks allowed (or before its first token), and starts
+   * computing its mask.
+   */
   open(tokenIds?: readonly number[]): ConstraintCursor;
-  /** No more cursors are opened afterwards. Idempotent. */
+  /** Releases the constraint; no cursors may be opened afterwards. Idempotent. */
   release(): void;
 }
 
 /** Position in the answer of one choice. */
 export interface ConstraintCursor {
-  /** Moves past a token that the last mask allowed; the next mask is started. */
+  /** Moves past a token that the last mask allowed, and starts computing the next mask. */
   accept(tokenId: number): void;
   /**
-   * Mask of the next token; null while it is computed. Valid until the cursor moves.
+   * Returns the mask of the next token; null while it is computed. Valid until the cursor moves.
    *
    * @throws ServiceError `unsupported` if the constraint turns out to exceed its cost limits, `internal` when the
    * computing thread breaks down

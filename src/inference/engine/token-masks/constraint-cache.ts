@@ -1,13 +1,14 @@
-// Cache of compiled constraints by content, so that the next request with the same one begins immediately. Those in
-// use stay; the others are evicted, least recently used first, when all together take too much memory.
+// Cache of compiled constraints by content, so that the next request with the same constraint begins immediately.
+// Constraints in use stay; the others are evicted, least recently used first, when all of them together take too much
+// memory.
 import { present } from "../../../base/domain/assert.ts";
 import type { CompiledConstraint } from "../../../lib/constraints/grammar/matcher.ts";
 
 export interface CacheCounts {
-  /** Requests for a cached constraint, and for one that had to be compiled. */
+  /** Number of requests for a cached constraint (hits), and for one that had to be compiled (misses). */
   readonly hits: number;
   readonly misses: number;
-  /** Size of all constraints that are cached or in use. */
+  /** Size in bytes of all constraints that are cached or in use. */
   readonly bytes: number;
 }
 
@@ -19,9 +20,9 @@ export interface CachedConstraint {
 
 export class ConstraintCache {
   readonly #bytesMax: number;
-  /** Cached by content for the next request; the last used last. */
+  /** Cached constraints by content, the last used last. */
   readonly #kept = new Map<string, CachedConstraint>();
-  /** Every constraint that is cached or in use. */
+  /** Usage of every constraint that is cached or in use. */
   readonly #usage = new Map<CachedConstraint, { userCount: number; bytes: number }>();
   #hits = 0;
   #misses = 0;
@@ -35,7 +36,7 @@ export class ConstraintCache {
     return { hits: this.#hits, misses: this.#misses, bytes: this.#bytes };
   }
 
-  /** Returns the constraint of this content for one more user; throws the errors of `compile`. */
+  /** Returns the constraint with this content, and counts one more user; throws the errors of `compile`. */
   take(content: string, compile: () => CompiledConstraint): CachedConstraint {
     const known = this.#kept.get(content);
     if (known === undefined) this.#misses += 1;
@@ -49,7 +50,7 @@ export class ConstraintCache {
     return constraint;
   }
 
-  /** Returns a constraint that was taken. */
+  /** Releases a constraint that was taken. */
   giveBack(constraint: CachedConstraint): void {
     const usage = this.#usageOf(constraint);
     usage.userCount -= 1;
@@ -57,7 +58,7 @@ export class ConstraintCache {
     this.#shrink();
   }
 
-  /** Removes it from the cache but leaves it to its users: the next request with the same content compiles anew. */
+  /** Removes a constraint from the cache; its users keep it. The next request with the same content compiles it anew. */
   forget(constraint: CachedConstraint): void {
     if (this.#kept.get(constraint.content) === constraint) this.#kept.delete(constraint.content);
   }
@@ -65,7 +66,7 @@ export class ConstraintCache {
   /**
    * Measures a constraint's size, which grows while it is used.
    *
-   * @returns false for the largest one if there is not room for all that are in use
+   * @returns false for the largest constraint if there is no room for all constraints in use
    */
   measure(constraint: CachedConstraint): boolean {
     const usage = this.#usageOf(constraint);

@@ -1,22 +1,22 @@
-// Memory shared between the engine's thread and a mask thread: for each place its last token, one mask, and whether
-// the mask is ready. Each half of a place is written by one thread and read by the other. Turns are numbered, so a
-// result is never attributed to an earlier owner of the place.
+// Memory shared between the engine's thread and a mask thread. It holds for each place its last token, one mask, and
+// whether the mask is ready; one thread writes and the other reads each half. Turns are numbered, so a result is never
+// attributed to an earlier owner of the place.
 import { assert } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { TokenMask } from "./constraint-backend.ts";
 
-/** Result of a place's turn; for a failure, a message gives the reason. */
+/** Result of a place's turn; for `failed`, a message gives the reason. */
 export type MaskOutcome = "goes-on" | "may-end" | "failed";
 
 const outcomes: readonly MaskOutcome[] = ["goes-on", "may-end", "failed"];
 
-/** A token that a place moved past, as this turn. */
+/** A token that a place moved past, and the number of the resulting turn. */
 export interface Move {
   readonly turn: number;
   readonly tokenId: number;
 }
 
-/** Requested turns, their tokens, finished turns, and their outcomes. */
+/** Words per place: requested turn, its token, finished turn, and its outcome. */
 const wordsPerPlace = 4;
 
 export class MaskBoard {
@@ -29,7 +29,7 @@ export class MaskBoard {
   readonly #masks: Uint32Array;
   readonly #maskWords: number;
 
-  /** @param memory of a board with the same numbers; if absent, a new board with every place at turn 0 */
+  /** @param memory memory of a board with the same numbers; if absent, creates a new board with every place at turn 0 */
   constructor(placeCount: number, maskWords: number, memory?: SharedArrayBuffer) {
     const words = placeCount * (wordsPerPlace + maskWords);
     this.memory = memory ?? new SharedArrayBuffer(4 * words);
@@ -43,7 +43,7 @@ export class MaskBoard {
     this.#maskWords = maskWords;
   }
 
-  /** Moves a place past a token; the resulting mask has the place's turn. */
+  /** Moves a place past a token, as the given turn; the resulting mask belongs to that turn. */
   ask(place: number, { turn, tokenId }: Move): void {
     this.#tokens[place] = tokenId;
     Atomics.store(this.#asked, place, turn);
@@ -60,7 +60,7 @@ export class MaskBoard {
     return this.#masks.subarray(place * this.#maskWords, (place + 1) * this.#maskWords);
   }
 
-  /** Marks a place's turn as done, and wakes the thread that waits for it. */
+  /** Marks a place's turn as finished, and wakes the thread that waits for it. */
   finish(place: number, turn: number, outcome: MaskOutcome): void {
     this.#outcomes[place] = outcomes.indexOf(outcome);
     Atomics.store(this.#done, place, turn);

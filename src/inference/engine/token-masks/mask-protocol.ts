@@ -1,5 +1,5 @@
-// Messages between the engine's thread and a mask thread. Constraints and places are identified by numbers; a place's
-// tokens and masks use shared memory.
+// Messages between the engine's thread and a mask thread. Numbers identify constraints and places; a place's tokens
+// and masks use shared memory.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
@@ -8,7 +8,7 @@ import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 export interface MaskThreadData {
   readonly vocabulary: TokenVocabulary;
   readonly limits: GrammarLimits;
-  /** Cache size of all threads together; each has an equal part. */
+  /** Cache size of all threads together; each thread has an equal part. */
   readonly cacheBytesMax: number;
   readonly threadCount: number;
   readonly placeCount: number;
@@ -20,13 +20,13 @@ export interface MaskThreadData {
 }
 
 export type MaskRequest =
-  /** Answered with a {@link MaskAnswer}. */
+  /** Prepares a constraint; answered with a {@link MaskAnswer}. */
   | { readonly kind: "prepare"; readonly key: number; readonly constraint: Constraint }
   /** Releases a constraint that is prepared, or waits to be. */
   | { readonly kind: "release"; readonly key: number }
   /**
-   * Asks for the mask after these tokens of the constraint, as the place's turn; an answer's first mask has no tokens
-   * before it.
+   * Requests the mask after these tokens of the constraint, as the place's turn. For the first mask of an answer,
+   * there are no tokens.
    */
   | {
       readonly kind: "open";
@@ -49,12 +49,12 @@ export type MaskAnswer =
 
 /** Information about a constraint that can be served. */
 export interface Preparation {
-  /** Notices for the caller, a sentence each. */
+  /** Notices for the caller, one sentence each. */
   readonly notices: readonly string[];
 }
 
 export interface Refusal {
   readonly message: string;
-  /** The keyword, construct or limit that is to blame. */
+  /** The keyword, construct or limit that caused the refusal. */
   readonly subject: string;
 }

@@ -1,6 +1,6 @@
-// Mask thread: compiles constraints and computes masks in parallel with the model. Alternates between all waiting
-// masks and one constraint, so that neither delays the other for long. Runs until it is terminated, and sleeps while
-// idle.
+// Mask thread: compiles constraints and computes masks in parallel with the model. It alternates between computing all
+// waiting masks and compiling one constraint, so that neither delays the other for long. It runs until it is
+// terminated, and sleeps while idle.
 import { setPriority } from "node:os";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { assert, present } from "../../../base/domain/assert.ts";
@@ -21,12 +21,12 @@ interface Place {
   readonly place: number;
   readonly constraint: CachedConstraint;
   readonly matcher: Matcher;
-  /** The last processed move. */
+  /** Turn of the last processed move. */
   movedAt: number;
 }
 
 const port = present(parentPort, "the port of the engine's thread");
-// Safe cast: the engine's thread set it.
+// Safe cast: the engine's thread sets it.
 const data = workerData as MaskThreadData;
 // Only on Linux does this set the priority of a single thread.
 if (process.platform === "linux") setPriority(data.niceness);
@@ -38,7 +38,7 @@ const waiting = new Map<number, Constraint>();
 const prepared = new Map<number, CachedConstraint>();
 const places = new Map<number, Place>();
 
-// No request waits for it if the thread was started before the first one.
+// Done at the start: no request waits for it if the thread was started before the first request.
 constraintBase();
 warmUp();
 
@@ -49,7 +49,7 @@ for (;;) {
   if (!prepareOne() && !wasBusy) signals.sleepSince(ringCount);
 }
 
-/** Warms up the code that every constraint needs; keeps nothing. */
+/** Warms up the code that every constraint needs; stores nothing. */
 function warmUp(): void {
   const options = { allowsAnyWhitespace: true, whitespacePattern: null, allowsAdditionalProperties: true };
   refusalOf(() => {
@@ -83,7 +83,7 @@ function takeRequest(request: MaskRequest): void {
       const constraint = present(prepared.get(request.key), "a constraint that is opened is prepared");
       const { place, turn, tokenIds } = request;
       const matcher = constraint.compiled.matcher();
-      // The last move belongs to the constraint that had the place before.
+      // The last move belongs to the constraint that used the place before.
       const opened = { place, constraint, matcher, movedAt: board.lastMove(place).turn };
       places.set(place, opened);
       return compute(opened, turn, tokenIds);
@@ -93,7 +93,7 @@ function takeRequest(request: MaskRequest): void {
   }
 }
 
-/** Computes the masks of all places that have moved; returns true if there were any. */
+/** Computes the masks of all places that have moved; returns true if any had. */
 function computeMasks(): boolean {
   let hasComputed = false;
   for (const place of places.values()) {
@@ -106,7 +106,7 @@ function computeMasks(): boolean {
   return hasComputed;
 }
 
-/** Moves a place past tokens and writes its mask, or the reason for having none. */
+/** Moves a place past tokens and writes its mask, or the reason why there is none. */
 function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: readonly number[]): void {
   const refusal = refusalOf(() => {
     assert(
@@ -117,7 +117,7 @@ function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: 
     if (!cache.measure(constraint)) throw noRoom();
   });
   if (refusal !== null) {
-    // A constraint that has used up its states is compiled anew for the next request.
+    // A constraint that has exhausted its states is compiled anew for the next request.
     cache.forget(constraint);
     answer({ kind: "failed", place, turn, refusal });
     board.finish(place, turn, "failed");
@@ -125,7 +125,7 @@ function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: 
   signals.finish(cache.counts);
 }
 
-/** Compiles the constraint that has waited longest; false if none waits. */
+/** Compiles the constraint that has waited longest; returns false if none waits. */
 function prepareOne(): boolean {
   for (const [key, constraint] of waiting) {
     waiting.delete(key);

@@ -1,5 +1,5 @@
-// One run of a mask thread, seen from the engine's thread: started immediately, watched for silence, and broken at the
-// first fault, after which all calls fail. Allocates the places of its board.
+// One run of a mask thread, seen from the engine's thread. The thread is started immediately and watched for silence;
+// the first fault breaks it, and all later calls fail. This module also allocates the places of its board.
 import { Worker } from "node:worker_threads";
 import { present } from "../../../base/domain/assert.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
@@ -11,29 +11,31 @@ import type { MaskAnswer, MaskRequest, MaskThreadData, Preparation, Refusal } fr
 import { SharedSignals } from "./shared-signals.ts";
 
 export interface MaskWorkerOptions {
-  /** Name for people. */
+  /** Display name. */
   readonly name: string;
   /** The thread's code. */
   readonly module: URL;
   readonly data: Omit<MaskThreadData, "signals" | "board">;
-  /** No piece of work takes this long within any limits. */
+  /**
+   * Time without progress after which the thread counts as broken; no piece of work within the limits takes this long.
+   */
   readonly silenceDeadlineMs: number;
-  /** Called when it breaks. */
+  /** Called when the thread breaks. */
   readonly onBreak: (error: Error) => void;
 }
 
 /** Place where the masks of one choice are computed. */
 export interface MaskPlace {
-  /** Moves past a token; the next mask is started. */
+  /** Moves past a token, and starts computing the next mask. */
   accept(tokenId: number): void;
   /**
-   * Returns the next mask, or the reason for having none; null while it is computed.
+   * Returns the next mask, or the reason why there is none; null while it is computed.
    *
    * @throws ServiceError `internal` if the thread broke down
    */
   read(): TokenMask | Refusal | null;
   waitUntil(endMs: number): void;
-  /** Must be called at most once. */
+  /** Releases the place. Must be called at most once. */
   close(): void;
 }
 
@@ -42,14 +44,17 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** The last turn of a place that is in use. */
+/** The last turn of a place in use. */
 interface Turn {
   turn: number;
-  /** Reason of its failure; null if it did not fail. */
+  /** Reason for the turn's failure; null if it did not fail. */
   refusal: Refusal | null;
 }
 
-/** Silence checks per deadline: a machine that was suspended for a while then does not count as a silent thread. */
+/**
+ * Number of silence checks per deadline: with several, a machine that was suspended for a while does not count as a
+ * silent thread.
+ */
 const checksPerDeadline = 10;
 
 export class MaskWorker {
@@ -58,7 +63,7 @@ export class MaskWorker {
   readonly #signals = new SharedSignals();
   readonly #board: MaskBoard;
   readonly #freePlaces: number[];
-  /** By place; numbering continues when a place gets another owner. */
+  /** Last turn by place; numbering continues when a place gets another owner. */
   readonly #turns: Int32Array;
   readonly #open = new Map<number, Turn>();
   readonly #asked = new Map<number, Asked>();
@@ -77,7 +82,7 @@ export class MaskWorker {
     this.#worker.on("message", (answer: MaskAnswer) => this.#receive(answer));
     this.#worker.on("error", (error) => this.#break(error));
     this.#worker.on("exit", () => this.#break(new Error("The thread ended.")));
-    // It keeps a process alive only while a caller waits for it.
+    // The thread keeps the process alive only while a caller waits for it.
     this.#worker.unref();
   }
 
@@ -85,7 +90,7 @@ export class MaskWorker {
     return this.#failure !== null;
   }
 
-  /** Statistics of its cache. */
+  /** Statistics of the thread's cache. */
   get kept(): CacheCounts {
     return this.#signals.kept;
   }
@@ -94,7 +99,7 @@ export class MaskWorker {
    * Compiles a constraint.
    *
    * @param options.signal aborting it removes the constraint from the queue, and rejects with the signal's reason
-   * @returns information about it, or why it cannot be served
+   * @returns information about the constraint, or why it cannot be served
    */
   async prepare(
     key: number,
@@ -121,12 +126,12 @@ export class MaskWorker {
     }
   }
 
-  /** Releases a constraint that was prepared, or waits to be. */
+  /** Releases a constraint that is prepared, or waits to be prepared. */
   release(key: number): void {
     this.#post({ kind: "release", key });
   }
 
-  /** Opens a place after these tokens of a prepared constraint; its mask is started. */
+  /** Opens a place after these tokens of a prepared constraint, and starts computing its mask. */
   open(key: number, tokenIds: readonly number[]): MaskPlace {
     const place = present(this.#freePlaces.pop(), "a place for each choice that is computed");
     const state: Turn = { turn: ++this.#turns[place], refusal: null };

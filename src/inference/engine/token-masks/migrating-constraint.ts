@@ -1,22 +1,22 @@
-// A constraint of one request that can migrate: if it exceeds one thread's cost limit, another thread compiles it
-// again and its choices continue there from their tokens.
+// A request's constraint that can migrate: if it exceeds one thread's cost limit, another thread compiles it again,
+// and its choices continue there from their tokens.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ConstraintCursor, PreparedConstraint, TokenMask } from "./constraint-backend.ts";
 import type { Refusal } from "./mask-protocol.ts";
 import type { MaskPlace, MaskWorker } from "./mask-worker.ts";
 
-/** Memory that is never written. */
+/** Memory that is never written, for waiting. */
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 
-/** A compiled constraint, known to its thread as `key`. */
+/** A compiled constraint; its thread identifies it by `key`. */
 export interface Compiled {
   readonly worker: MaskWorker;
   readonly key: number;
   readonly notices: readonly string[];
 }
 
-/** Compiles a constraint in another thread after a refusal; null if that would refuse it too. */
+/** Compiles a constraint in another thread after a refusal; null if that thread would refuse it too. */
 type Recompile = (refusal: Refusal, options: { readonly signal: AbortSignal }) => Promise<Compiled> | null;
 
 export class MigratingConstraint implements PreparedConstraint {
@@ -43,7 +43,7 @@ export class MigratingConstraint implements PreparedConstraint {
     if (signal.aborted) return;
     this.#released.abort();
     releaseKey(this.#first);
-    // If it was not compiled yet, the signal has cancelled it.
+    // If the second compilation has not finished, the signal has cancelled it.
     void this.#second?.then(releaseKey, () => undefined);
   }
 
@@ -57,7 +57,7 @@ export class MigratingConstraint implements PreparedConstraint {
 class MigratingCursor implements ConstraintCursor {
   readonly #move: (refusal: Refusal) => Promise<Compiled> | null;
   readonly #tokenIds: number[];
-  /** Null while it moves to another thread, and once it is closed. */
+  /** Current place; null during a move to another thread, and once the cursor is closed. */
   #place: MaskPlace | null;
   #isClosed = false;
   #hasMoved = false;
@@ -92,7 +92,8 @@ class MigratingCursor implements ConstraintCursor {
 
   waitUntil(endMs: number): void {
     if (this.#place !== null) this.#place.waitUntil(endMs);
-    // The move completes by a message, which arrives between steps. Bounded by the caller's time, a few milliseconds.
+    // The move completes with a message, which arrives between steps. The wait is bounded by the caller's time, a few
+    // milliseconds.
     else Atomics.wait(nothing, 0, 0, endMs - systemClock.monotonicMs());
   }
 

@@ -1,4 +1,4 @@
-// Settings of constraints on answers: those of an operator, cost limits, and the cache.
+// Settings for constraints on answers: the operator's settings, cost limits, and the cache.
 import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 import { defaultGrammarLimits } from "../../../lib/constraints/regex/limits.ts";
 
@@ -14,8 +14,8 @@ const schema = {
 const fixed = {
   ...defaultGrammarLimits,
   /**
-   * Cache of compiled constraints per model's engine, in bytes, including those in use: enough for a hundred large
-   * ones. Evicts those not in use, the least recently used first.
+   * Cache size in bytes for compiled constraints per model's engine, including those in use: enough for a hundred
+   * large ones. Evicts unused constraints, the least recently used first.
    */
   cacheBytes: 256 * 1024 ** 2,
 };

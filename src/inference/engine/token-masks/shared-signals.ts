@@ -1,5 +1,5 @@
-// Memory shared between the engine's thread and a mask thread: a bell that announces work, the count of finished work,
-// and cache statistics. Does not describe the work.
+// Memory shared between the engine's thread and a mask thread: a bell that announces work, the number of finished
+// pieces of work, and cache statistics. The work itself is described elsewhere.
 import type { CacheCounts } from "./constraint-cache.ts";
 
 const [bell, finished, hits, misses, kibibytes, size] = [0, 1, 2, 3, 4, 5];
@@ -26,14 +26,14 @@ export class SharedSignals {
   }
 
   /**
-   * Blocks the thread until the count of rings exceeds the given one; for a thread whose only work is announced by the
+   * Blocks the thread until the number of rings exceeds `ringCount`; for a thread whose work is announced only by the
    * bell.
    */
   sleepSince(ringCount: number): void {
     Atomics.wait(this.#words, bell, ringCount);
   }
 
-  /** Pieces of work that the other thread has finished. */
+  /** Number of pieces of work that the other thread has finished. */
   get finishedCount(): number {
     return Atomics.load(this.#words, finished);
   }

@@ -1,6 +1,6 @@
-// Constraints whose masks are computed in threads: a quick one for cheap constraints, and a slow one for those that
-// turn out costly and then delay only each other. Each is started ahead or at its first use, and again after it broke
-// down.
+// Constraints whose masks are computed in two threads: a quick one for cheap constraints, and a slow one for
+// constraints that turn out to be costly, so that these delay only each other. Each thread is started in advance or at
+// its first use, and restarted after a breakdown.
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import type { TokenVocabulary } from "../../../base/domain/vocabulary.ts";
 import type { GrammarLimits } from "../../../lib/constraints/regex/limits.ts";
@@ -14,7 +14,7 @@ import type { ConstraintSettings } from "./settings.ts";
 export interface ThreadedConstraintsOptions {
   readonly vocabulary: TokenVocabulary;
   readonly settings: ConstraintSettings;
-  /** Maximum choices under constraints at the same time. */
+  /** Maximum number of choices under constraints at the same time. */
   readonly choiceCountMax: number;
   /** Called when a thread breaks down; its pending requests have failed. */
   readonly onBreakdown: (error: Error) => void;
@@ -28,9 +28,9 @@ export interface ThreadedConstraintsOptions {
 type Pace = "quick" | "slow";
 
 const defaultQuickSteps = 5_000;
-/** A slow thread leaves the cores to the model. */
+/** Niceness of each thread. The slow thread leaves the cores to the model. */
 const niceness = { quick: 0, slow: 10 } as const satisfies Record<Pace, number>;
-/** Far longer than any limit allows, even for a slow thread on a busy machine. */
+/** Default deadline for silence: far longer than any limit allows, even for a slow thread on a busy machine. */
 const defaultSilenceMs = 60_000;
 const defaultModule = new URL("./mask-thread.js", import.meta.url);
 
@@ -53,7 +53,7 @@ export class ThreadedConstraints implements ConstraintBackend {
     return [...this.#workers.values()].map(({ kept }) => kept).reduce(sum, { hits: 0, misses: 0, bytes: 0 });
   }
 
-  /** Starts the thread that a first constraint would otherwise wait for. */
+  /** Starts the thread that the first constraint would otherwise wait for. */
   startAhead(): void {
     this.#workerOf("quick");
   }
@@ -74,7 +74,10 @@ export class ThreadedConstraints implements ConstraintBackend {
     await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
   }
 
-  /** Compiles on the slow thread what the quick one refused; null if that would refuse it too. */
+  /**
+   * Compiles on the slow thread a constraint that the quick thread refused; null if the slow thread would refuse it
+   * too.
+   */
   #retry(
     { subject }: Refusal,
     constraint: Constraint,

@@ -1,9 +1,9 @@
-// Snapshots a computed prompt as immutable blocks: the cached ones it already has, and copies of the rest.
+// Creates an immutable snapshot of a computed prompt in blocks: its cached blocks, and copies of the rest.
 import { blockValues } from "../../../base/domain/prompt-transfer.ts";
 import type { SlotRef } from "../prefix-cache/prefix-cache.ts";
 import type { HeldArrays } from "./transfer-store.ts";
 
-/** Positions of each copied block. */
+/** Number of positions in each copied block. */
 const copiedPositions = 32;
 
 /**

@@ -1,19 +1,23 @@
 // Reads and writes arrays of numbers as one contiguous range of bytes, so that pieces of one size can be stored in
 // blocks of another.
 
-/** Returns a copy of `count` bytes from `offset` on. */
+/** Returns a copy of `count` bytes, starting at `offset`. */
 export function readJoined(arrays: readonly Float32Array[], offset: number, count: number): Uint8Array {
   const bytes = new Uint8Array(count);
   eachRun(arrays, { offset, count }, (run, at) => bytes.set(run, at));
   return bytes;
 }
 
-/** @throws RangeError for more bytes than there is room for */
+/**
+ * Writes bytes, starting at `offset`.
+ *
+ * @throws RangeError for more bytes than there is room for
+ */
 export function writeJoined(arrays: readonly Float32Array[], offset: number, bytes: Uint8Array): void {
   eachRun(arrays, { offset, count: bytes.length }, (run, at) => run.set(bytes.subarray(at, at + run.length)));
 }
 
-/** Visits the part of each array that is in the range, with its offset in the range. */
+/** Visits the part of each array that is within the range, with its offset in the range. */
 function eachRun(
   arrays: readonly Float32Array[],
   { offset, count }: { readonly offset: number; readonly count: number },

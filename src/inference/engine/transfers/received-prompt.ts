@@ -1,15 +1,15 @@
-// A prompt received from another engine, for the request that uses it: copied into its slot part by part, so that no
-// step takes long, and then released.
+// A prompt received from another engine, for the request that uses it. It is copied into the request's slot part by
+// part, so that no step takes long, and then released.
 import { present } from "../../../base/domain/assert.ts";
 import type { HeldPrompt } from "../../../base/domain/prompt-transfer.ts";
 import type { SlotRef } from "../prefix-cache/prefix-cache.ts";
 import { sharedCountMin } from "../prefix-cache/shared-tokens.ts";
 
-/** Maximum size copied in one step, unless the last block is larger: a few milliseconds. */
+/** Maximum size copied in one step, which takes a few milliseconds; exceeded only if the last block is larger. */
 const copiedBytesPerStep = 8 * 2 ** 20;
 
 export class ReceivedPrompt {
-  /** Usable tokens of the request's prompt, from the first on; 0 if the two share too little. */
+  /** Number of usable tokens from the start of the request's prompt; 0 if the two prompts share too few. */
   readonly tokenCount: number;
   readonly #prompt: HeldPrompt;
   readonly #arrays: readonly Float32Array[];
@@ -17,9 +17,9 @@ export class ReceivedPrompt {
   readonly #release: () => void;
 
   /**
-   * @param arrays the blocks, then the scores
-   * @param tokenIds of the request
-   * @param release called once nothing of it is needed any more
+   * @param arrays the blocks, then the logits
+   * @param tokenIds prompt of the request
+   * @param release called once none of the received data is needed any more
    */
   constructor(
     { prompt, arrays }: { readonly prompt: HeldPrompt; readonly arrays: readonly Float32Array[] },
@@ -31,18 +31,18 @@ export class ReceivedPrompt {
     this.#release = release;
     const common = commonCount(prompt.tokenIds, tokenIds);
     this.#isWhole = common === tokenIds.length && common === prompt.tokenIds.length;
-    // Without the scores after it, the last token must be computed.
+    // Without the logits after it, the last token must be computed.
     const count = this.#isWhole ? common : Math.min(common, tokenIds.length - 1);
     this.tokenCount = this.#isWhole || count >= sharedCountMin ? count : 0;
   }
 
-  /** Scores after the request's prompt; null if it is not the received one. */
+  /** Logits after the request's prompt; null if the request's prompt is not the received one. */
   get scores_V(): Float32Array | null {
     return this.#isWhole ? present(this.#arrays.at(-1), "the scores behind the blocks") : null;
   }
 
   /**
-   * Continues filling a slot, which has room for all of it.
+   * Continues filling a slot, which has room for all usable tokens.
    *
    * @param start number of prompt tokens that the slot holds
    * @returns number of added tokens; 0 if the slot holds all usable ones

@@ -1,5 +1,5 @@
-// Prompts in transfer between engines: held ones until another engine takes them, and received ones until a request
-// uses them. Their total size is limited; unclaimed ones expire.
+// Prompts in transfer between engines: held prompts until another engine takes them, and received prompts until a
+// request uses them. Their total size is limited; unclaimed prompts expire.
 import type { Clock } from "../../../base/domain/clock.ts";
 import {
   blockValues,
@@ -20,7 +20,7 @@ export interface HoldRequest {
   readonly tokenIds: readonly number[];
 }
 
-/** Blocks in the order of the tokens with the positions of each, and the scores after the last token. */
+/** Blocks in token order with the number of positions in each, and the logits after the last token. */
 export interface HeldArrays {
   readonly blockPositions: readonly number[];
   readonly blocks: readonly Float32Array[];
@@ -29,11 +29,11 @@ export interface HeldArrays {
 
 interface Entry {
   readonly prompt: HeldPrompt;
-  /** The blocks, then the scores. */
+  /** The blocks, then the logits. */
   readonly arrays: readonly Float32Array[];
-  /** Owner that may take it; null once it was taken, and for received prompts. */
+  /** Owner that may take the prompt; null once it was taken, and for received prompts. */
   owner: string | null;
-  /** Aborted when it is released. */
+  /** Aborted when the prompt is released. */
   readonly end: AbortController;
 }
 
@@ -75,7 +75,7 @@ export class TransferStore implements PromptTransfers {
    * Holds a prompt if there is room for it.
    *
    * @param arraysOf called only if there is room
-   * @returns true if it is held
+   * @returns true if the prompt is held
    */
   hold({ hold, owner, tokenIds }: HoldRequest, arraysOf: () => HeldArrays): boolean {
     const byteLength = heldBytes(this.#shape, tokenIds.length);
@@ -124,8 +124,8 @@ export class TransferStore implements PromptTransfers {
   }
 
   /**
-   * Returns the prompt received under an id, for the request with these tokens; null if there is none, or nothing
-   * shared.
+   * Returns the prompt received under an id, for the request with these tokens; null if there is none, or the two
+   * prompts share nothing.
    */
   findReceived(id: string, tokenIds: readonly number[]): ReceivedPrompt | null {
     const entry = this.#entries.get(id);
@@ -160,7 +160,7 @@ export class TransferStore implements PromptTransfers {
     entry.end.abort();
   }
 
-  /** Expires a prompt after its time; one that is being read then gets the same time once more. */
+  /** Expires a prompt after its time. A prompt that is being read then gets the same time once more. */
   async #expireAfter({ handle, seconds }: PromptHold, entry: Entry): Promise<void> {
     const { signal } = entry.end;
     try {
@@ -169,7 +169,7 @@ export class TransferStore implements PromptTransfers {
       this.#remove(handle, entry);
       this.#onExpired();
     } catch {
-      // It was released before.
+      // The prompt was released before.
     }
   }
 }
