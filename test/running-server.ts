@@ -25,7 +25,7 @@ export interface RunningServer {
 export interface ServerOptions {
   readonly flags?: readonly string[];
   readonly limits?: SettingsOverrides;
-  /** Variables beside those of this process. */
+  /** Environment variables added to those of this process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -106,7 +106,7 @@ export async function startServer(
   );
   dieWithTests(child);
   let output = "";
-  // Its output is closed too: whatever inherited that has ended.
+  // "close" also means that every process that inherited its output has ended.
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const url = await new Promise<string>((resolve, reject) => {
     const deadline = setTimeout(

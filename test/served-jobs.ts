@@ -1,11 +1,11 @@
-// Training jobs of a running server, for tests that let things die beside them.
+// Training jobs of a running server, for tests that kill processes meanwhile.
 import assert from "node:assert/strict";
 import { call, eventually, type RunningServer } from "./running-server.ts";
 
 /** For models of a few thousand parameters: a second thread takes longer to start than it saves. */
 const oneThread = ["--engine-threads", "1"];
 
-/** Flags that serve a model of one layer as `tiny`, beside the built-in one. */
+/** Flags that serve a model of one layer as `tiny`, next to the built-in one. */
 export const tiny = ["--model", "tiny=test/fixtures/small-model"];
 
 /** Flags that serve that model, and no other. */
@@ -14,13 +14,15 @@ export const model = [...tiny, "--built-in-model", "off", ...oneThread];
 /** The same, with a page that asks for a key. */
 export const seenModel = [...model, "--auth", "on"];
 
-/** Flags that serve the model of the reference values, of three layers, as `tiny`, beside the built-in one. */
+/** Flags that serve the three-layer model of the reference values as `tiny`, next to the built-in one. */
 export const goldenTiny = ["--model", "tiny=test/fixtures/goldens/models/qwen3"];
 
 /** Flags that serve that model, and no other. */
 export const goldenModel = [...goldenTiny, "--built-in-model", "off", ...oneThread];
 
-/** Flags that serve a model of random weights as `tiny`, whose template has tools and thoughts, beside the built-in one. */
+/**
+ * Flags that serve a model of random weights as `tiny`, next to the built-in one; its template has tools and thoughts.
+ */
 export const toolModel = ["--model", "tiny=test/fixtures/tool-model", ...oneThread];
 
 /** Registers a model over `tiny` and returns its id. */

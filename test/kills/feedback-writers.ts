@@ -5,7 +5,7 @@ import { call, type RunningServer } from "../running-server.ts";
 import { FeedbackLedger, type Change, type Said } from "./feedback-ledger.ts";
 
 const batchSizeMax = 2000;
-/** Of one answer. */
+/** Number of records per answer. */
 const pageSize = 1000;
 
 interface Operation {

@@ -5,13 +5,13 @@ import { codeOf } from "./code-of.ts";
 export interface Mutation {
   /** From 1 on. */
   readonly line: number;
-  /** Where `from` begins in the source, from 0 on. */
+  /** Offset of `from` in the source, from 0. */
   readonly offset: number;
   readonly from: string;
   readonly to: string;
 }
 
-/** What each operator is turned into. The formatter puts space around operators, and none around type arguments. */
+/** Replacements of each operator. The formatter puts space around operators, and none around type arguments. */
 const operators: Readonly<Record<string, readonly string[]>> = {
   "===": ["!=="],
   "!==": ["==="],
@@ -95,7 +95,7 @@ function conditionsIn(code: string): readonly Place[] {
   });
 }
 
-/** Calls that are statements of their own, with what awaits them. */
+/** Finds calls that are separate statements, with their `await`. */
 function callsIn(code: string): readonly Place[] {
   const pattern =
     /(?<=[;{})]\s*\n\s*|\belse |\) )(?:(?:await|void) )?(\w[\w$.#?!]*(?:\[[^\]\n]*\])?[\w$.#?!]*\()/g;

@@ -11,14 +11,14 @@ export interface Change {
   readonly text: string;
 }
 
-/** What became of a changed source: it does not compile, it compiles to what was there, or to something else. */
+/** Result of a changed source: it does not compile, compiles to the same code, or compiles to other code. */
 export type Built = "invalid" | "same" | BuiltFile;
 
 export interface BuiltFile {
   /** Relative to the tree. */
   readonly file: string;
   readonly text: string;
-  /** Where it differs first from what was there. */
+  /** Offset of the first difference from the original. */
   readonly offset: number;
 }
 
@@ -58,7 +58,7 @@ export class Tree {
       this.#write(file, sources[index]);
       this.#write(builtFiles[index], before[index]);
     });
-    // A change may make another file wrong; which one did, building them apart tells.
+    // A change may break another file; building the changes separately shows which one did.
     if (changes.length > 1 && faults.some((fault) => !changes.some(({ file }) => file === fault)))
       return changes.flatMap((change) => this.build([change]));
     return changes.map(({ file }, index): Built => {

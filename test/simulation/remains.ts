@@ -1,4 +1,5 @@
-// What a simulated world has left, read from the tables and the disk themselves: stores that were wrong would not say so.
+// Reads the final state of a simulated world directly from the tables and the disk, because a faulty store would hide
+// its faults.
 import type { Remains } from "./history.ts";
 import { sharedFolder } from "./server.ts";
 import type { SimulatedDatabase } from "./world/database.ts";

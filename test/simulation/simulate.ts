@@ -23,12 +23,12 @@ export interface SimulationOptions {
 
 export interface SimulationResult {
   readonly seed: number;
-  /** What was promised and did not hold, for people; empty where all did. */
+  /** Descriptions of the broken promises; empty if all held. */
   readonly violations: readonly string[];
   /** The same where the same happened. */
   readonly trace: number;
   readonly eventCount: number;
-  /** Of the world. */
+  /** Simulated seconds. */
   readonly seconds: number;
   readonly operations: readonly Operation[];
   readonly faults: ReadonlyMap<FaultKind, number>;
@@ -36,7 +36,7 @@ export interface SimulationResult {
 
 const clientCount = 3;
 const operationsEach = 20;
-/** Of the world, until faults end at the latest. */
+/** Simulated time at which faults end at the latest. */
 const faultMsMax = 120_000;
 /** Until all that was begun must have ended, when nothing goes wrong any more. */
 const quietMsMax = 900_000;

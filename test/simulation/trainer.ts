@@ -30,7 +30,7 @@ export interface TrainerPlace {
   readonly folder: ServerFolder;
   readonly process: SimulatedProcess;
   readonly scheduler: Scheduler;
-  /** What a training process may come to: the code of the error that it ends with; null mostly. */
+  /** Returns the error code with which a training process fails; usually null. */
   readonly failure: () => "unavailable" | "unsupported" | "internal" | null;
 }
 
