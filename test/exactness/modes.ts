@@ -8,7 +8,7 @@ import type { LoopOptions } from "../../src/inference/engine/loop/engine-loop.ts
 import { KnownDrafter } from "../../src/inference/engine/testing/known-drafter.ts";
 import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
 
-/** What each request is answered with when it is alone. */
+/** Expected answer of each request when no other runs. */
 export interface KnownAnswers {
   readonly vocabularySize: number;
   /** The tokens of each choice; none while nothing is known. */
@@ -23,7 +23,7 @@ export interface Mode {
   readonly together: number;
   /** How often all are asked of one loop; the answers of the last time count. */
   readonly rounds?: number;
-  /** What others ask at a step. */
+  /** Requests of other clients that arrive at a step. */
   readonly arrivals?: (step: number, adapters: readonly AdapterReference[]) => readonly GenerationRequest[];
 }
 

@@ -1,4 +1,4 @@
-// Compares what a server has stored with what clients were told: nothing lost, nothing twice, no job failed.
+// Compares a server's stored data with its answers to clients: nothing is lost or doubled, and no job failed.
 import { call, type RunningServer } from "../running-server.ts";
 import { allItems } from "./all-items.ts";
 import { feedbackOf, type Clients } from "./clients.ts";
@@ -107,7 +107,7 @@ class Checker implements Stored {
     if (new Set(markers).size !== markers.length) this.doubled.push("logs");
   }
 
-  /** What was answered is recorded whole. */
+  /** Each answered chat must be recorded whole. */
   async checkChats(): Promise<void> {
     for (const id of this.#clients.chats) {
       const { status, body } = await call(this.#server, "GET", `/v1/chat/completions/${id}`);

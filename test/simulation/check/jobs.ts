@@ -54,7 +54,7 @@ function endFaults({ jobs }: Remains): readonly string[] {
   });
 }
 
-/** Whoever saw an end saw the one there is. */
+/** An end that a client saw must be the job's only end. */
 function seenFaults(history: readonly Operation[], { jobs, models }: Remains): readonly string[] {
   const faults: string[] = [];
   const byId = new Map(jobs.map((job) => [job.id, job]));

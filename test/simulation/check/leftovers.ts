@@ -1,4 +1,4 @@
-// What is left on the disk when all is over: what belongs to something that there is, and nothing else.
+// Checks the files left on the disk at the end: each must belong to something that exists.
 import { adapterFolderOf, adaptersOf } from "../../../src/base/domain/model.ts";
 import type { Operation, Remains } from "../history.ts";
 import { asked } from "./asked.ts";
