@@ -1,5 +1,5 @@
-// Base models by name and by file, as their users have them: added by commands beside a running server, served by the next
-// start, trained over, and removed when nobody needs them. The hub is a server on the loopback address.
+// Base models added by name and by file, as users do: added by commands while a server runs, served after the next
+// start, trained on, and removed. The hub is a server on loopback.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ async function chat(server: RunningServer, model: string): Promise<number> {
   return (await call(server, "POST", "/v1/chat/completions", { body })).status;
 }
 
-test("a model of the hub and a file are added beside a running server, served by the next, and removed last", async (t) => {
+test("adds a model of the hub and a file next to a running server, serves them after a restart, and removes them", async (t) => {
   const hub = await loopbackHub(t, { "someone/Small": { files, card: { license: "apache-2.0" } } });
   let server = await startServer({ dataFolder: data });
   t.after(() => server.terminate());
@@ -91,7 +91,7 @@ test("a model of the hub and a file are added beside a running server, served by
   assert.deepEqual(left, ["Small"], "the hub's name is its other name");
 });
 
-test("an addition that is killed goes on at the next, which waits for nobody", async (t) => {
+test("resumes an addition that was killed, without waiting for a lock", async (t) => {
   const hub = await loopbackHub(t, { "someone/Killed": { files } });
   hub.fail({ at: /blobs/, twist: { silentAfter: 50_000 } });
   const program = `await (await import(${JSON.stringify(commandModule)})).main(process.argv.slice(1));`;

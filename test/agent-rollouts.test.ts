@@ -1,5 +1,5 @@
 // Rollouts of an agent, from chat to job over HTTP: the model thinks, calls a tool, reads its result and answers. Its
-// weights are random; what it says is what a constraint or a bias makes it say.
+// weights are random; a constraint or a bias determines its output.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, eventually, serverOfFile } from "./running-server.ts";
@@ -101,7 +101,7 @@ test("turns that call tools and think train by their tokens", async () => {
   await train(modelId, rollouts);
 });
 
-test("the same turns train where a library kept log-probabilities alone: prompts are rendered with calls and thoughts", async () => {
+test("trains the same turns if a library kept only log-probabilities, rendering prompts with calls and reasoning", async () => {
   const modelId = await registerModel(server(), "rendered");
   const rollouts = await rollOut(modelId);
   const kept = rollouts.map((items) =>

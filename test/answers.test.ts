@@ -1,5 +1,5 @@
-// A sample of what tools/bench/answers.ts tries at length: finished answers of the built-in model are valid under their schemas,
-// as zod and pydantic write them and random ones, however hot it samples.
+// A sample of tools/bench/answers.ts: finished answers of the built-in model at any temperature are valid under their
+// schemas, which zod, pydantic or a random generator wrote.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { families } from "./answers/schema-families.ts";

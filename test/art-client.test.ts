@@ -1,5 +1,5 @@
-// The recorded conversation of a real RL client, from registration to deletion, replayed with the ids of the running server.
-// Each answer is checked for what that client reads of it.
+// The recorded conversation of a real RL client, from registration to deletion, replayed with the ids of the running
+// server. Each answer is checked for the parts that this client reads.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -126,7 +126,7 @@ function checkAnswer(
   }
 }
 
-/** What the client's strict capture asks of a reply. */
+/** Checks the requirements of the client's strict capture. */
 function checkChat(exchange: Exchange, body: any): void {
   assert.ok(body.model.startsWith("wandb-artifact:///"), body.model);
   const [choice] = body.choices;

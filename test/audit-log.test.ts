@@ -45,7 +45,7 @@ test("a killed server has the line of every key that it acknowledged", async (t)
     if (end.status === "rejected") assert.match(String(end.reason), /fetch failed|terminated/);
   assert.ok(acknowledged.length >= 100);
   const text = readFileSync(join(server.dataFolder, "audit.jsonl"), "utf8");
-  // Of the last line a kill may leave a part.
+  // A kill may leave the last line incomplete.
   const lines = text.split("\n").slice(0, -1);
   const audited = new Set(
     lines
@@ -59,7 +59,7 @@ test("a killed server has the line of every key that it acknowledged", async (t)
   );
 });
 
-test("while the audit log cannot be written changes are refused, the rest is served, and changes go on by themselves after", async (t) => {
+test("refuses changes while the audit log cannot be written, serves the rest, and recovers automatically", async (t) => {
   const server = await started(t);
   const { dataFolder } = server;
   assert.equal((await createKey(server)).status, 200);

@@ -114,7 +114,7 @@ test("a model whose scores are not finite is refused by name, and what others co
     assert.equal(embedding.status, 400, JSON.stringify(embedding.body));
     assert.match(embedding.body.error.message, new RegExp(`The model "${model}"`));
   }
-  // Beside it in the same steps, and in the memory that it had.
+  // Requests in the same steps as the broken one, and in the memory that it used.
   const together = await Promise.all(
     Array.from({ length: 12 }, (_, index) => chat(index % 2 === 0 ? "tiny" : "p/chained")),
   );

@@ -71,7 +71,7 @@ test(
 );
 
 test(
-  "a store that is away delays a job, which says so, and the servers go on with what they have",
+  "an unreachable store delays a job with a reason, and the servers continue with their caches",
   { skip: inProof.skip || withoutPostgres },
   async (t) => {
     const { store, start } = await withBucket(t);

@@ -1,4 +1,4 @@
-// The bundle that `hone` runs: what lies in it, and what its stack traces say.
+// The bundle that `hone` runs: its content, and its stack traces.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { test } from "node:test";
 import { newDataFolder, removeDataFolder } from "./running-server.ts";
 
-/** What the sources start as a process or thread of its own. */
+/** Returns the modules that the sources start as a process or thread. */
 function startedModules(): readonly string[] {
   const files = readdirSync("src", { recursive: true }).map((name) => join("src", String(name)));
   const product = files.filter((name) => name.endsWith(".ts") && !/\.test\.|[\\/]testing[\\/]/.test(name));
@@ -38,7 +38,7 @@ test("the stack trace of an error that nobody foresaw names lines of the sources
   assert.match(readFileSync(file, "utf8").split("\n")[Number(line) - 1], /writeFileSync\(join\(folder/);
 });
 
-test("everything that is started as a process or thread is in the bundle, beside what starts it", () => {
+test("contains every module that is started as a process or thread, next to its starter", () => {
   const started = startedModules();
   assert.ok(started.length > 8);
   assert.deepEqual(

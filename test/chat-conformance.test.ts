@@ -1,5 +1,5 @@
-// Chat completions as vLLM's own tests over HTTP ask for them, on the built-in model: with the official SDK, and what the SDK
-// hides with plain HTTP. What sampling, prompts and tools do is tried elsewhere.
+// Chat completions as vLLM's own tests request them over HTTP, on the built-in model: with the official SDK, and with
+// plain HTTP for fields that the SDK hides. Sampling, prompts and tools have tests of their own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { type APIError, BadRequestError, NotFoundError, UnprocessableEntityError } from "openai";
@@ -14,7 +14,7 @@ const server = serverOfFile({
 
 type Asked = Readonly<Record<string, unknown>>;
 
-/** What the SDK does not declare. */
+/** Fields that the SDK does not declare. */
 interface Further {
   readonly stop_reason?: number | null;
   readonly matched_stop?: string | null;
@@ -109,7 +109,7 @@ test("`logprobs` come where they are asked for, with as many `top_logprobs`", as
   }
 });
 
-test("too many `top_logprobs` are refused, to a `stream` too, and the server goes on", async () => {
+test("refuses too many `top_logprobs`, also with `stream`, and continues to serve", async () => {
   const asked = { logprobs: true, top_logprobs: 21 };
   await assert.rejects(chunksOf(asked), UnprocessableEntityError);
   await assert.rejects(ask(asked), UnprocessableEntityError);
@@ -220,7 +220,7 @@ test("`stop` strings cut the text and not the tokens; `include_stop_str_in_outpu
   await assert.rejects(ask({ stop: "" }), UnprocessableEntityError);
 });
 
-test("`echo` with `continue_final_message` puts the message that goes on before its continuation", async () => {
+test("`echo` with `continue_final_message` puts the continued message before its continuation", async () => {
   const saying = "Once upon a time there was";
   const messages = [...plain.messages, { role: "assistant" as const, content: saying }];
   const goesOn = { messages, continue_final_message: true, add_generation_prompt: false };
@@ -242,7 +242,7 @@ test("`echo` with `continue_final_message` puts the message that goes on before 
   );
 });
 
-test("`skip_special_tokens` false shows special tokens, whatever `spaces_between_special_tokens` says", async () => {
+test("`skip_special_tokens` false shows special tokens, with any `spaces_between_special_tokens`", async () => {
   const asked = { allowed_token_ids: [1], max_completion_tokens: 3, logprobs: true };
   const hidden = await only(asked);
   assert.equal(hidden.message.content, "");

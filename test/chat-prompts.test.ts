@@ -1,4 +1,4 @@
-// What a chat request may say of its prompt, over HTTP: what the model is given, as tokens and as text. One server serves all.
+// Prompt fields of a chat request, over HTTP: the prompt as tokens and as text. One server serves all tests.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ const tokenizer = await loadTokenizer(golden);
 const textOf = (ids: readonly number[]): string => tokenizer.decode(ids, { skipSpecialTokens: false });
 const hi = [{ role: "user", content: "Hi" }];
 
-/** What tokenizer.json itself calls each token. */
+/** Names of the tokens in tokenizer.json. */
 interface TokenizerFile {
   readonly model: { readonly vocab: Readonly<Record<string, number>> };
   readonly added_tokens: readonly { readonly id: number; readonly content: string }[];
@@ -214,7 +214,7 @@ test("/tokenize says which tokens a chat would be given, and /detokenize reads t
   }
 });
 
-test("/tokenize takes a text of any length as it stands, and begins it with what the tokenizer begins texts with", async () => {
+test("/tokenize takes a text of any length unchanged, and adds the tokenizer's begin token", async () => {
   const ids = tokenizer.encode("Hi<|im_end|>", { addSpecialTokens: false });
   const tokensOf = async (body: object): Promise<unknown> => {
     const { status, body: answer } = await ask("/tokenize", { model: "tiny", ...body });

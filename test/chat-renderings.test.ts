@@ -1,4 +1,5 @@
-// What chat templates of real models make of conversations, byte for byte as Jinja2 has it; see the fixture's README.
+// Renderings of conversations by the chat templates of real models, byte for byte as Jinja2 renders them; see the
+// fixture's README.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// What each field of sampling and stopping does, over HTTP on the built-in model; and that answers under a constraint keep
-// it whatever else is asked for.
+// Each field of sampling and stopping, over HTTP on the built-in model. Constraints hold in combination with every
+// other field.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
@@ -215,7 +215,7 @@ test("`stop_token_ids` end the answer, with the id as the reason and without its
   assert.deepEqual([told.token_ids, told.stop_reason], [plain.token_ids, endOfTurn]);
 });
 
-test("`ignore_eos` goes on behind the model's end", async () => {
+test("`ignore_eos` continues after the model's end token", async () => {
   const ended = await only(greedy);
   const going = await only(endless);
   assert.deepEqual([going.finish_reason, going.stop_reason, going.token_ids.length], ["length", null, 40]);
@@ -240,7 +240,7 @@ const everything = {
   max_tokens: 120,
 };
 
-test("an answer under a constraint keeps it, and ends, whatever else is asked for", async () => {
+test("keeps a constraint and ends, in combination with every other field", async () => {
   const schema = {
     type: "object",
     properties: {

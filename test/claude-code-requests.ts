@@ -1,7 +1,7 @@
-// Requests as Claude Code sends them, by what others published of its traffic: the members, blocks, headers and schemas are
-// those of such recordings, the texts are our own and shorter.
+// Requests as Claude Code sends them, from published recordings: members, blocks, headers and schemas are those of the
+// recordings; the texts are our own and shorter.
 
-/** Of a request in a session. */
+/** Headers of a request in a session. */
 export const claudeCodeHeaders = {
   "anthropic-version": "2023-06-01",
   "anthropic-beta":
@@ -138,8 +138,8 @@ export const firstTurn = (request: string) => ({
 });
 
 /**
- * The next one: what the model thought, said and called comes back, with what the tool said of it, and a system message in
- * the midst of the conversation.
+ * The next request: returns the model's reasoning, text and calls with the tool's result, and has a system message in
+ * the middle of the conversation.
  */
 export const secondTurn = (request: string) => ({
   ...firstTurn(request),
@@ -185,7 +185,7 @@ export const titleRequest = {
   stream: true as const,
 };
 
-/** What asks whether a key works, before anything else. */
+/** The request that checks a key, before anything else. */
 export const quotaRequest = {
   max_tokens: 1,
   messages: [{ role: "user" as const, content: "quota" }],

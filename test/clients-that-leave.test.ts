@@ -36,7 +36,7 @@ function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => (socket.closed ? resolve() : socket.once("close", () => resolve())));
 }
 
-/** What the server counts of requests that are under way, but for what is 0. */
+/** Returns the server's non-zero counts of requests in progress. */
 async function counted({ app }: Server): Promise<readonly string[]> {
   const { body } = await app.inject({ method: "GET", url: "/metrics" });
   return body.split("\n").filter((line) => /^hone_http_(requests_in_flight|body_bytes) (?!0$)/.test(line));
@@ -151,7 +151,7 @@ async function leavesAt(
   return isHeld;
 }
 
-test("a client may leave at whatever a request of any route waits for, and nothing is counted for it any more", async (t) => {
+test("a client may leave during any wait of any route, and is no longer counted", async (t) => {
   const { server, calls } = await listening(t);
   let leftCount = 0;
   for (const request of await oneOfEach(server)) {

@@ -1,4 +1,4 @@
-// Text completions of a running server: by the official OpenAI SDK, and beside chats, which they must agree with.
+// Text completions of a running server: with the official OpenAI SDK, and compared with chats, which must agree.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { BadRequestError } from "openai";
@@ -43,7 +43,7 @@ test("the tokens of a chat's prompt are completed as the chat is answered, howev
   }
 });
 
-test("several prompts are answered as each alone, at the indices that OpenAI gives them", async () => {
+test("answers several prompts as it answers each one, at the indices that OpenAI defines", async () => {
   const options = { model, temperature: 1, seed: 3, max_tokens: 8, n: 2 };
   const prompts = ["Once upon", "The", "1 2 3"];
   const together = await openai.completions.create({ ...options, prompt: prompts });

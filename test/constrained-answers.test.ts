@@ -1,5 +1,5 @@
-// Answers under structural tags from a real server and the built-in model at temperature 1, read by a reader of the test's
-// own; and the status of what a request may say of its constraint.
+// Answers under structural tags from a real server and the built-in model at temperature 1, parsed independently by
+// the test; and the status of each field of a constraint.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";
@@ -271,7 +271,7 @@ test("what is wrong with a constraint is said at its place, with the status of i
   }
 });
 
-test("every member and option is taken together with what it goes with", async () => {
+test("takes every member and option together with its companions", async () => {
   const options = {
     disable_fallback: true,
     disable_any_whitespace: true,

@@ -1,5 +1,5 @@
-// What a constraint on an answer may cost, over HTTP: each limit refuses the request that
-// exceeds it with a 400 that names it and its value, and nothing else suffers.
+// Cost limits of constraints, over HTTP: each limit refuses a request that exceeds it with a 400 that names the limit
+// and its value, and no other request suffers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";
@@ -72,7 +72,7 @@ for (const [name, structured] of Object.entries(excessive)) {
   });
 }
 
-test("a constraint within the limits is served, also beside refused ones", async () => {
+test("serves a constraint within the limits, also next to refused ones", async () => {
   const [{ status, text }] = await Promise.all([
     ask({ choice: ["yes", "no"] }),
     ...Object.values(excessive).map((structured) => ask(structured)),
@@ -81,7 +81,7 @@ test("a constraint within the limits is served, also beside refused ones", async
   assert.match(text, /"content":"(yes|no)"/);
 });
 
-test("/metrics counts what is compiled, what was there already, and what is kept", async () => {
+test("/metrics counts compiled, cached and retained constraints", async () => {
   for (let asked = 0; asked < 2; asked++) assert.equal((await ask({ choice: ["maybe"] })).status, 200);
   const { url, apiKey } = server();
   const headers = { authorization: `Bearer ${apiKey}` };

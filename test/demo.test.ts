@@ -1,6 +1,6 @@
-// The point of the product, as a test: the built-in model answers the demo's task badly, is trained over HTTP by rewards or by
-// what a simulated person says of its answers, who errs in a tenth of all cases, and answers it well. One way of these in the
-// sample. `tools/bench/demo-seeds.ts` and `tools/bench/feedback-seeds.ts` do the same for many seeds.
+// The product's purpose as a test: the built-in model answers the demo's task badly, is trained over HTTP, and then
+// answers it well. It learns from rewards, or from a simulated person who errs in a tenth of all cases; the sample
+// runs one of these. `tools/bench/demo-seeds.ts` and `tools/bench/feedback-seeds.ts` run many seeds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulatedRater } from "../src/apps/cli/demo/feedback/rater.ts";
@@ -23,7 +23,7 @@ function checkLearned({ points, hasLearned }: DemoResult): void {
   assert.ok(hasLearned, `it learns: ${curve}`);
 }
 
-/** What a model learns of, each as a test. */
+/** Ways of learning, each run as a test. */
 const ways = new Map<string, (client: Hone) => Promise<void>>();
 
 for (const taught of ["maybe", "yes"] satisfies Word[])

@@ -14,7 +14,7 @@ interface Card {
 
 test("where webgpu cannot be used, the processor computes, and lists say why", async () => {
   const { body } = await call(server(), "GET", "/v1/models");
-  // What the interface says of the member is what the test looks at.
+  // Safe cast: the test checks this member.
   const cards = body.data as readonly Card[];
   const ask = async (model: string): Promise<string> => {
     const chat = { model, messages: [{ role: "user", content: "hi" }], max_tokens: 2 };

@@ -38,7 +38,7 @@ function product(one: readonly number[], other: readonly number[]): number {
   return one.reduce((sum, value, place) => sum + value * other[place], 0);
 }
 
-test("texts have vectors of length 1, the same in both encodings, alone and together", async () => {
+test("returns unit vectors, equal in both encodings, alone and together", async () => {
   const answer = await openai.embeddings.create({ model, input: texts });
   assert.equal(answer.object, "list");
   assert.equal(answer.model, model);
@@ -110,7 +110,7 @@ test("what cannot be embedded is refused with its place", async () => {
     kind: typeof BadRequestError | typeof UnprocessableEntityError,
     said: RegExp,
   ) => {
-    // What no client that is typed would send.
+    // Input that a typed client would not send.
     await assert.rejects(embed(input as string, more), (error: unknown) => {
       assert.ok(error instanceof kind, String(error));
       assert.match(error.message, said);

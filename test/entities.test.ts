@@ -9,7 +9,7 @@ import { keys } from "../src/api/http/testing/fake-server.ts";
 import { attemptsWith, openRoutes, type Attempt } from "./entity-routes.ts";
 import { fill, keyOf, namesOf, newWorld, recordOf, type Things, type World } from "./two-entities.ts";
 
-// Of one length, so that answers that name them are too.
+// Names of one length, so that answers with them have equal lengths too.
 const [owner, bystander, asker, nobody] = ["theta", "gamma", "delta", "omega"] as const;
 
 let world: World;
@@ -131,7 +131,7 @@ async function everythingOf(things: Things): Promise<readonly string[]> {
   const content = { ...recordOf(things), payload: { said: "again" } };
   const writes = [
     { method: "POST", url: "/feedback/history", body: history },
-    // A retry of what is stored is answered as the first time.
+    // A retry of stored content gets the first answer again.
     { method: "POST", url: "/feedback/create", body: content },
   ] as const;
   const texts: string[] = [];
@@ -155,7 +155,7 @@ test("with the ids of another entity nothing is read, written or told, on any ro
     const { status, statusOfNone = status } = first.attempt;
     assert.deepEqual([first.status, last.status], [status, statusOfNone], described(first.attempt));
     assert.equal(first.text, second.text);
-    // All that is told is that a model is another's, to whoever has its id.
+    // A caller with a model's id learns only that the model is another entity's.
     if (statusOfNone === status) assert.equal(first.text, last.text);
   });
   assert.deepEqual(await everythingOf(others), untouched);

@@ -1,5 +1,5 @@
-// Every route of the API with what somebody may send who has ids of another entity: each id, in each spelling, in each
-// place that takes one. Says which status each gets; the test that reads this fails for a route that is not here.
+// Every route of the API with requests by a caller who has ids of another entity: each id, in each spelling, in each
+// place that takes one. Each request has its expected status; the test fails for a route that is missing here.
 import { groupsOf, jobOf, recordOf, type Request, rewardTerms, ruleOf, type Things } from "./two-entities.ts";
 
 export interface Attempt extends Request {

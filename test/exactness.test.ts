@@ -1,5 +1,5 @@
-// A short form of what tools/bench/exact.ts runs on hundreds of requests and real weights: a few on the built-in model, at one
-// precision in the sample.
+// A short form of tools/bench/exact.ts, which compares hundreds of requests on real weights: a few requests on the
+// built-in model, at one precision in the sample.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchCount, searchedOf, searchSeed } from "../src/base/domain/testing/search.ts";

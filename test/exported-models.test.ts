@@ -1,5 +1,5 @@
-// A trained version leaves the server and comes back: as a model of its own, which a server serves as a base, and as an
-// adapter. What it says is the same, to the last digits that the formats keep.
+// Exports a trained version and imports it again: merged, as a model that a server serves as a base, and as an
+// adapter. Its scores stay the same, to the last digits that the formats keep.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readdirSync, rmSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -207,7 +207,10 @@ test("a model's adapters are on the projections that it was registered with; wha
   assert.equal((await exported("p/down-anew:step1", "anew")).modules.length, 7);
 });
 
-/** What the PEFT folder of a version says that it is on, and the modules that its file has matrices of. */
+/**
+ * Returns the targets in the adapter_config.json of a version's PEFT folder, and the modules with matrices in its
+ * file.
+ */
 async function exported(
   name: string,
   to: string,

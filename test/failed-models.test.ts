@@ -99,7 +99,7 @@ test("the other models serve, and the server is well", async () => {
   }
 });
 
-test("lists have each with its reason, and none tells clients where the operator's files lie", async () => {
+test("lists each model with its reason, without file paths for clients", async () => {
   const { body } = await call(server(), "GET", "/v1/models");
   for (const [name, { reason }] of Object.entries(broken)) {
     const { status } = body.data.find(({ id }: { id: string }) => id === name);
@@ -127,7 +127,7 @@ test("the log says whole paths", () => {
   );
 });
 
-test("requests for one are 503 with its reason, whatever they ask", async () => {
+test("answers every request for a failed model with 503 and the reason", async () => {
   const asked = {
     "/v1/chat/completions": chat(),
     "/v1/completions": { prompt: "hello" },

@@ -1,5 +1,6 @@
-// What the established trace server asserts of its feedback, asked over HTTP of the real service. Where Hone's own rules
-// differ they hold: faults are 422, a replacement keeps the id, what is not there is not replaced, a retry adds nothing.
+// Assertions of the established trace server about feedback, over HTTP against the real service. Hone's own rules
+// differ in places: faults are 422, a replacement keeps the id, a missing record cannot be replaced, and a retry adds
+// nothing.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { keys } from "../src/api/http/testing/fake-server.ts";
@@ -34,7 +35,7 @@ async function ask(path: string, body: object, key: string = keys.member) {
 
 const create = (changes: object) => ask("/feedback/create", { ...record, ...changes });
 
-/** What there is in a project. */
+/** Returns the records of a project. */
 async function stored(projectId: string): Promise<readonly Answer[]> {
   return (await ask("/feedback/query", { project_id: projectId })).body.result;
 }
@@ -171,7 +172,7 @@ test("a batch is answered in its order, and stores all of it or nothing", async 
   assert.deepEqual(await stored("acme/batch-bad"), []);
 });
 
-test("a replacement is in the place of what it replaces, and one that is refused leaves that as it was", async () => {
+test("puts a replacement in place of the old record, and changes nothing if it is refused", async () => {
   const own = { ...record, project_id: "acme/replaced" };
   const { body: first } = await ask("/feedback/create", own);
   const replace = (changes: object) =>

@@ -1,5 +1,5 @@
-// What clients of other servers send, over HTTP: other spellings of what is served do what those do, and options that are
-// not served are refused by name, with what to send instead; none of them is without effect and without a word.
+// Fields of other servers' clients, over HTTP: other spellings of supported options have the same effect, and
+// unsupported options are refused by name with an alternative. No field is silently ignored.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { foreignFields } from "../src/api/wire/chat/fields/foreign-fields.ts";
@@ -31,7 +31,7 @@ async function refusal(body: object, path = "chat/completions"): Promise<Refusal
 const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
 const grammar = 'root ::= "yes" | "no"';
 
-/** What was sent, and the same as it is called here. */
+/** Fields as sent, with the same request in our own spelling. */
 const spellings: readonly (readonly [sent: object, outputs: object])[] = [
   [{ guided_json: schema }, { json: schema }],
   [{ guided_json: JSON.stringify(schema) }, { json: schema }],

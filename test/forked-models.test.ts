@@ -1,4 +1,4 @@
-// A model that starts from another's version answers as that one, and goes on training as that one would have.
+// A model forked from another's version gives the same answers and continues training as the original would.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";

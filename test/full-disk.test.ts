@@ -35,7 +35,7 @@ test("a full disk refuses writes by name, lets jobs wait, and is told until ther
     });
     assert.match(waiting.waiting_for, /disk .* is full/);
     assert.deepEqual([waiting.attempts_lost, waiting.restarts], [0, 0]);
-    // What the attempt had written is removed again.
+    // The failed attempt's files are removed.
     disk.fill();
     const red = await call(server, "GET", "/v1/system-check");
     assert.equal(red.status, 503);
@@ -47,7 +47,7 @@ test("a full disk refuses writes by name, lets jobs wait, and is told until ther
     const body = {
       trajectory_groups: [{ trajectories: [{ reward: 1, metadata: { note: "x".repeat(200_000) } }] }],
     };
-    // What the database has room for in files that it has already, or gave back meanwhile, it still takes.
+    // Rows that fit into free pages of the database are still accepted.
     const refused = await eventually("a log is refused", async () => {
       disk.fill();
       const answer = await call(server, "POST", `/v1/preview/models/${modelId}/log`, { body });

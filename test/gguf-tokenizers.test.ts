@@ -13,7 +13,7 @@ interface Vocabulary {
   readonly token_type: readonly number[];
   readonly merges?: readonly string[];
   readonly scores?: readonly number[];
-  /** Of each text, by the kind of its splits, or by whether a blank is put before it. */
+  /** Ids of each text, by pre-tokenizer, or by whether a blank precedes the text. */
   readonly ids: Readonly<Record<string, readonly (readonly number[])[]>>;
 }
 

@@ -31,7 +31,7 @@ export function trajectoryOf(sequence: GoldenSequence, reward = sequence.reward)
   };
 }
 
-/** Where the runs of trained tokens start and end. */
+/** Returns the ranges of trained tokens. */
 function answersOf({ assistant_mask: mask }: GoldenSequence): [number, number][] {
   const starts = mask.flatMap((trains, index) => (trains && !mask[index - 1] ? [index] : []));
   return starts.map((start) => {
