@@ -38,7 +38,7 @@ function product(one: readonly number[], other: readonly number[]): number {
   return one.reduce((sum, value, place) => sum + value * other[place], 0);
 }
 
-test("returns unit vectors, equal in both encodings, alone and together", async () => {
+test("returns unit vectors, equal in both encodings, one by one and together", async () => {
   const answer = await openai.embeddings.create({ model, input: texts });
   assert.equal(answer.object, "list");
   assert.equal(answer.model, model);

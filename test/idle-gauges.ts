@@ -1,4 +1,4 @@
-// What a server counts of work that is under way: when nobody asks anything of it, all of that is 0.
+// Checks that an idle server's counts of work in progress are all 0.
 import { call, eventually, type RunningServer } from "./running-server.ts";
 
 export const gaugesUnderWay: readonly string[] = [

@@ -1,5 +1,5 @@
-// The image that the Dockerfile makes: what it runs, with what it sets, starts, is found well by its own check, and ends when
-// it is told to; and where a Docker daemon answers, the image itself.
+// The image that the Dockerfile builds: its command and environment start a server, its health check passes, and it
+// stops on request. With a Docker daemon, the image itself is built and run.
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { present } from "../src/base/domain/assert.ts";
 import { putHoneInto } from "./hone-command.ts";
 import { eventually } from "./running-server.ts";
 
-/** Of the Dockerfile, by stage; lines that go on are joined. */
+/** Instructions of the Dockerfile, by stage, with continued lines joined. */
 const stages = readFileSync("Dockerfile", "utf8")
   .replaceAll(/^#.*\n/gm, "")
   .replaceAll(/\\\n\s*/g, "")
@@ -99,7 +99,7 @@ test("it runs as nobody special, keeps all in one place, and has nothing that bu
   assert.deepEqual(wordsAfter("COPY"), [["--from=build", "/app", "/app"]]);
 });
 
-test("what the build needs is let in, and what is nobody's business is not", () => {
+test("lets in everything that the build needs, and keeps secrets out", () => {
   const ignored = readFileSync(".dockerignore", "utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));

@@ -1,5 +1,5 @@
-// Commands that write a file of what a server sends, killed or cut off in the middle: no file has the name that was asked for,
-// and what came of feedback can be gone on with.
+// Commands that write a server's data to a file, killed or cut off midway: no file has the requested name, and an
+// interrupted feedback export can be resumed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

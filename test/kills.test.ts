@@ -6,7 +6,7 @@ import { killWhileWriting } from "./kills/kill-while-writing.ts";
 import { inProof, searchCount, searchSeed } from "../src/base/domain/testing/search.ts";
 
 test(
-  "whatever dies, and whatever the machine lacks meanwhile, nothing acknowledged is lost or doubled, no job fails, no file is left over, and every version is what it is undisturbed",
+  "under random kills and faults, nothing acknowledged is lost or doubled, no job fails, no file is left over, and every version is as in an undisturbed run",
   { timeout: searchCount(300_000) },
   async () => {
     const { acknowledged, comparedCount, ...report } = await killAtRandom({

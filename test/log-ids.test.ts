@@ -1,5 +1,5 @@
-// Every line of the log that belongs to a request or a job says to which: what a server writes while it is asked all kinds of
-// things is read back, and each line has an id that a client knows, or is one of the few about the server itself.
+// Every log line about a request or a job names its id. The test reads back the log of a server under all kinds of
+// requests; each line has an id that a client knows, or is one of the few about the server itself.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -14,7 +14,7 @@ interface LogLine {
   readonly jobId?: string;
 }
 
-/** Of the server as a whole, whoever asks: its engine's state. */
+/** Lines about the server as a whole: its engine's state. */
 const ofServer = ["engine state"];
 
 function linesOf(output: string): readonly LogLine[] {

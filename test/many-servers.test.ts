@@ -1,5 +1,5 @@
-// Several servers on one PostgreSQL, as their users run them: each has a data folder of its own, and all share one for
-// adapters and files. What one of them takes in, makes or revokes holds for all.
+// Several servers on one PostgreSQL, as users run them: each with its own data folder, and one shared folder for
+// adapters and files. Changes by one server are visible to all.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -165,7 +165,7 @@ test(
 );
 
 test(
-  "a server on a database that a newer program has brought on ends by itself, and what it was training goes on on another",
+  "a server stops after a newer program migrates its database, and its training continues on another server",
   { skip: withoutPostgres },
   async (t) => {
     const { url, start } = await shared(t);

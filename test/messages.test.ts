@@ -23,10 +23,10 @@ const server = serverOfFile({
   },
 });
 const model = "hone-tiny";
-/** Its weights are random: what it says is nothing, what it is held to is there. */
+/** A model with random weights: its text is meaningless, but constraints on it can be checked. */
 const agent = "tiny";
 
-/** What the types of the SDK, which are newer than most models, leave out. */
+/** Fields that the types of the SDK, which cover newer models, leave out. */
 const greedy = { temperature: 0 } as object;
 const seeded = (seed: number): object => ({ seed });
 const user = (content: string): MessageParam => ({ role: "user", content });
@@ -96,7 +96,7 @@ test("a count is what the prompt has, of which the kept part is told apart", asy
   assert.equal(second.input_tokens + kept, counted.input_tokens);
 });
 
-test("an answer ends at a stop sequence, which it names, or goes on with what was begun", async () => {
+test("an answer ends at a stop sequence and names it, or continues a prefilled answer", async () => {
   const asked = { model, max_tokens: 16, messages: [user("spell cat")], ...greedy };
   const whole = await anthropic.messages.create(asked);
   const [block] = whole.content;
@@ -121,7 +121,7 @@ const place = {
 };
 const weather: Tool = { name: "weather", description: "The weather", input_schema: place };
 
-test("a call of a tool, and what it returned, go on in the next request", async () => {
+test("a tool call and its result continue in the next request", async () => {
   const asked = {
     model: agent,
     tools: [weather],
@@ -300,7 +300,7 @@ test("requests of Claude Code are answered, and nothing of them is left unread b
     ["context_management is not applied: the conversation is used as it was sent", null],
   );
   const { all } = promptTokens(eventsOf(first.text));
-  // What says whose bill it is changes each time, and prompts begin alike nevertheless.
+  // The billing header differs in each request, but the prompts still share a prefix.
   const again = promptTokens(eventsOf((await asClaudeCode({ ...firstTurn("fa6"), ...short })).text));
   assert.equal(again.all, all);
   assert.ok(again.kept > all / 2, `${again.kept} of ${all}`);

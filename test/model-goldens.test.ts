@@ -188,7 +188,7 @@ class RowCache {
     this.#capacity = capacity;
     const size = config.kvHeadCount * capacity * config.headSize;
     for (const layer of config.layers.keys()) {
-      // What is not filled must not be seen.
+      // Unfilled positions must not be read.
       this.#arrays.set(cacheNames(layer).keys, new Float32Array(size).fill(1e3));
       this.#arrays.set(cacheNames(layer).values, new Float32Array(size).fill(1e3));
     }
@@ -229,7 +229,7 @@ class RowCache {
   }
 }
 
-/** What the graph of later parts is fed for one part alone, with scores wanted after its last token. */
+/** Returns the continuation graph's feeds for a single part, with scores after its last token. */
 function continuation(cache: RowCache, tokens: readonly number[]): Feeds {
   const places = tokens.map((_, index) => index);
   const { length } = cache;

@@ -1,5 +1,5 @@
-// Three base models on a server that has memory for one: whoever asks is answered by the model that was named, as it would
-// be with all of them loaded, whatever comes in between. Engines are loaded, let go and killed for real.
+// Three base models on a server with memory for one. Each request gets the answer of its model as if all were loaded,
+// regardless of other requests. Engines are really loaded, unloaded and killed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, childrenOf, eventually, serverOfFile, type RunningServer } from "./running-server.ts";
@@ -154,7 +154,7 @@ test("a client that goes away while its model is loaded leaves nothing, and the 
   await load(server, "llama");
 });
 
-test("an engine that is killed while it loads is told to who waits, and the rest goes on", async () => {
+test("an engine killed while loading fails the waiting requests with the reason, and other models continue", async () => {
   const server = scarce();
   await load(server, "tiny");
   const before = engineIds(server);

@@ -1,4 +1,4 @@
-// Hone as npm starts it in a checkout: what npm prints, and what becomes of the server when npm is asked to end.
+// Hone started by npm in a checkout: npm's output, and the end of the server when npm is stopped.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { platform } from "node:os";
@@ -23,14 +23,14 @@ test("npx hone prints nothing of npm's own", { skip: platform() === "win32" }, (
 });
 
 test(
-  "a SIGTERM to npm alone reaches the server of npm start, which ends well",
+  "a SIGTERM sent only to npm stops the server of npm start cleanly",
   { skip: platform() === "win32", timeout: 120_000 },
   async (t) => {
     const dataFolder = newDataFolder();
     const npm = spawn("npm", ["start", "--", "--port", "0", "--data", dataFolder, "--log-level", "warn"], {
       env: environment,
       stdio: ["ignore", "pipe", "inherit"],
-      // Its own group, so that whatever it might leave behind ends with the test.
+      // A process group of its own, so that leftovers end with the test.
       detached: true,
     });
     const { pid } = npm;

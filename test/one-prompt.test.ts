@@ -78,7 +78,10 @@ function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number
   return writePrompt(tokenizer, template, task).tokenIds;
 }
 
-/** What stands before the answer of a recorded conversation that kept no prompt ids, but its request's other fields. */
+/**
+ * Returns the prompt before the answer of a recorded conversation without prompt ids, rendered from its request's
+ * other fields.
+ */
 function trainedPrompt(
   { messages, tools: given, ...asked }: JsonObject,
   template: ChatTemplate,
@@ -111,7 +114,7 @@ function trainedPrompt(
   return Array.from(tokenIds).slice(0, -1);
 }
 
-/** What a request may ask of its prompt. */
+/** Prompt fields of requests. */
 const asked: readonly JsonObject[] = [
   { tools: null },
   { tools },

@@ -113,10 +113,10 @@ const animal = z.object({
   owner: z.object({ name: z.string().max(8), isKind: z.boolean() }).nullable(),
 });
 
-/** A small model goes on for long once it writes blanks. */
+/** A small model that begins to write blanks rarely stops. */
 const compact = { structured_outputs: { disable_any_whitespace: true } };
 
-test("the SDK parses an answer in the form of a zod schema, whatever is drawn", async () => {
+test("the SDK parses every answer in the form of a zod schema", async () => {
   const ask = (seed: number) =>
     openai.chat.completions.parse({
       ...compact,

@@ -1,5 +1,6 @@
-// The package as its users have it: packed, installed by npm into an empty folder, and used there by its command and from
-// code. What npm needs of a registry comes from its cache where it is; without either, all is left out, and says so.
+// The package as users have it: packed, installed by npm into an empty folder, and used by its command and from code.
+// npm takes dependencies from its cache if it has them; without cache and registry the tests are skipped with a
+// notice.
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test, type TestContext } from "node:test";
 
-/** Set by the gate: packing and installing take long, and only what is packed changes what comes of it. */
+/** Set by the gate, since packing and installing take long and depend only on packed files. */
 const isAsked = process.env["TEST_PACKAGE"] === "on";
 
 /** A user's folder, which is made for this test and removed behind it. */
@@ -18,7 +19,7 @@ let leftOut: string | null = null;
 const servers: ChildProcess[] = [];
 const deadlineMs = 180_000;
 
-/** What npm says where it reaches no registry and has not cached what it needs. */
+/** npm's error if it reaches no registry and lacks a package in its cache. */
 const unreachable =
   /code (ENOTCACHED|ENOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ERR_SOCKET_TIMEOUT|\w*CERT\w*)/;
 
@@ -85,13 +86,13 @@ after(async () => {
   if (folder !== "") rmSync(folder, { recursive: true, force: true });
 });
 
-/** Whether there is an installed package to be tried. */
+/** True if the package is installed; otherwise skips the test. */
 function isInstalled(t: TestContext): boolean {
   if (leftOut !== null) t.skip(leftOut);
   return leftOut === null;
 }
 
-/** What lies in the installed package, relative to it. */
+/** Returns the files of the installed package, relative to it. */
 function installedFiles(): readonly string[] {
   const root = join(folder, "node_modules", "hone-server");
   return readdirSync(root, { recursive: true })

@@ -20,9 +20,9 @@ import {
 import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
 
 const secret = "a secret that servers share";
-/** Of a client of both servers. */
+/** Key of a client of both servers. */
 const key = "hone_a_key_that_both_servers_know";
-/** Of what the test at hand began, and of what all of them share. */
+/** Clean-up of the current test, and of resources that all tests share. */
 const ends: (() => unknown)[] = [];
 const lastEnds: (() => unknown)[] = [];
 const endAll = async (list: (() => unknown)[]): Promise<void> => {
@@ -31,7 +31,7 @@ const endAll = async (list: (() => unknown)[]): Promise<void> => {
 afterEach(() => endAll(ends));
 after(() => endAll(lastEnds));
 
-/** A server that shares a secret, whatever else it may do. */
+/** Starts a server with the shared secret and the given settings. */
 async function serverWith(
   transfer: Partial<TransferSettings>,
   { dataFolder = newDataFolder(), flags = model, bytes = 2 ** 26 } = {},
@@ -92,7 +92,7 @@ let saltCount = 0;
 /** Keeps a request from what others left of its prompt. */
 const fresh = (body: Body): Body => ({ ...body, cache_salt: `salt ${++saltCount}` });
 
-/** Has a prompt computed by one server and answered by the other, as that answers it alone. */
+/** Checks that a prompt computed by one server and answered by the other gives the same answer as on one server. */
 async function checkPassed(
   [prefilling, decoding]: readonly [RunningServer, RunningServer],
   body: Body,
@@ -122,7 +122,7 @@ before(async () => {
   lastEnds.push(...ends.splice(0));
 });
 
-test("with `kv_transfer_params` a prompt is computed by one server and answered by another, to the last bit as by that alone", async () => {
+test("with `kv_transfer_params` one server computes a prompt and another answers it, to the last bit as without a transfer", async () => {
   await checkPassed([prefilling, decoding], chat);
   await checkPassed([prefilling, decoding], { ...chat, n: 3, seed: 5 });
   await checkPassed([prefilling, decoding], { ...chat, response_format: { type: "json_object" } });
@@ -211,7 +211,7 @@ test("a proxy before both servers answers as the second does, whole and as a str
   assert.equal(refused.status, 422);
 });
 
-/** Answers for an address that is allowed, with what the right server answers. */
+/** Starts a peer at an allowed address that alters the real server's responses. */
 async function fakePeer(
   answer: (...parts: Parameters<RequestListener>) => unknown,
 ): Promise<{ readonly url: string; readonly params: (real: any) => object }> {
@@ -242,7 +242,7 @@ async function realBody(request: Parameters<RequestListener>[0]): Promise<Buffer
   return Buffer.from(await answer.arrayBuffer());
 }
 
-test("whatever goes wrong on the way, the prompt is computed where it is answered, and the answer says why", async () => {
+test("any failure of the transfer leads to computing the prompt locally, and the answer names the reason", async () => {
   const alone = await call(decoding, "POST", chatPath, { body: fresh(chat) });
   const truncated = await fakePeer(async (request, response) => {
     const body = await realBody(request);
@@ -319,7 +319,7 @@ test("where the operator wants it so a prompt that cannot be fetched fails its r
   assert.match(server.output(), /does not hold the prompt/);
 });
 
-test("no address but those that the operator named is asked, whatever a request says", async () => {
+test("asks only addresses that the operator named, regardless of the request", async () => {
   let asked = 0;
   const other = await fakePeer((_, response) => {
     asked += 1;
@@ -372,7 +372,7 @@ test("a client that leaves while its prompt is fetched leaves nothing behind", a
     await eventually(`${gauge} is 0`, async () => ((await gaugeOf(server, gauge)) === 0 ? true : null));
 });
 
-test("what `kv_transfer_params` lack or contradict is refused, and what asks for nothing is not", async () => {
+test("refuses incomplete and contradictory `kv_transfer_params`, and accepts ones that request nothing", async () => {
   const statusOf = async (body: Body): Promise<number> =>
     (await call(decoding, "POST", body["prompt"] === undefined ? chatPath : "/v1/completions", { body }))
       .status;

@@ -8,7 +8,7 @@ import { call, eventually, newDataFolder, removeDataFolder, startServer } from "
 import { finish, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 
 test(
-  "hone serve keeps all on PostgreSQL, waits for it, and goes on from it after a restart",
+  "hone serve stores everything in PostgreSQL, waits for it, and continues after a restart",
   { skip: withoutPostgres },
   async (t) => {
     const { url, drop } = await createPostgres();
@@ -56,7 +56,7 @@ test(
     );
     line.mend();
     await eventually("it is well again", async () => ((await health()) === "ready" ? true : null));
-    // What was under way when the line was cut may be refused, and is then sent again.
+    // The request in progress during the cut may be refused; then it is sent again.
     if ((await delayed).status !== 200) assert.equal((await create(second)).status, 200);
 
     assert.equal(await server.terminate(), 0);

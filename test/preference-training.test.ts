@@ -49,7 +49,7 @@ const lessons = questions.flatMap((question) =>
 
 const pairs = questions.map((prompt) => ({ prompt, chosen: preferred, rejected: other }));
 
-/** Of answers that are drawn, the shares of the two. */
+/** Returns the shares of the two answers among samples. */
 async function sharesOf(client: Hone, model: string): Promise<{ preferred: number; other: number }> {
   const answers = await Promise.all(
     asked.map((content, seed) =>
@@ -107,7 +107,7 @@ async function check(name: string, train: (client: Hone, modelId: string) => Pro
   assert.ok(after.preferred >= before.preferred + 0.15 && after.other < before.other, shown);
 }
 
-/** What a model learns of, each as a test. */
+/** Sources of preferences, each run as a test. */
 const ways = new Map<string, () => Promise<void>>();
 
 const small = { batch_size: 4, learning_rate: 3e-4, epochs: 4 };
@@ -140,7 +140,7 @@ ways.set("of single thumbs it does so too", () =>
   }),
 );
 
-/** Its own answers are of more kinds than two: much of what it says is neither, and would be driven out too. */
+/** The model's own answers are of more than two kinds; strong training would suppress the other kinds too. */
 const gentle = { learning_rate: 1e-4, epochs: 4 };
 
 interface Answer {
@@ -160,12 +160,15 @@ async function answersOf(client: Hone, modelId: string): Promise<readonly (reado
   return Promise.all(asking);
 }
 
-/** What people say of the answers to one question; none where these are all alike. */
+/** Judges the answers to one question; returns no feedback if all are equal. */
 type Say = (
   answers: readonly Answer[],
 ) => readonly Pick<FeedbackCreateReq, "feedback_type" | "payload" | "vendor_ref">[];
 
-/** Of recorded answers: trains on what is said of them once, names it behind the version, and never trains on it again. */
+/**
+ * Trains once on feedback on recorded answers, finds it listed with the version, and checks that it never trains
+ * again.
+ */
 function checkFeedback(
   name: string,
   say: Say,
@@ -268,7 +271,7 @@ ways.set("of answers as people corrected them", () =>
 
 for (const [name, learn] of searchedOf([...ways], 1)) test(name, learn);
 
-test("a job whose server is killed goes on behind its last step, to the version that it makes undisturbed", async () => {
+test("a job whose server is killed resumes after its last step and makes the same version as undisturbed", async () => {
   const dataFolder = newDataFolder();
   let own = await startServer({ dataFolder, flags: tinyModel });
   try {

@@ -18,7 +18,7 @@ export function signalTree(id: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Resident bytes of one process, which Linux tells; 0 where nobody does. */
+/** Returns the resident bytes of a process on Linux; 0 elsewhere. */
 export function residentBytes(id: number): number {
   try {
     return 1024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0);

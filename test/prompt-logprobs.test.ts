@@ -1,5 +1,5 @@
-// The log-probabilities of a prompt over HTTP: those of the reference implementation, in the form that clients read, and
-// the same beside whatever else a request asks for.
+// Log-probabilities of a prompt over HTTP: equal to the reference implementation, in the form that clients read, and
+// independent of other fields of the request.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -35,7 +35,7 @@ const ask = (body: object) =>
 async function promptLogprobs(body: object): Promise<PromptLogprobs> {
   const answer = await ask(body);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
-  // What the interface says of the member is what the tests look at.
+  // Safe cast: the tests check this member.
   return answer.body.prompt_logprobs as PromptLogprobs;
 }
 

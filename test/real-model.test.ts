@@ -1,5 +1,5 @@
-// A pretrained model as people have it, in four bits (scripts/real-model.js): its tokens, prompts and greedy answers over HTTP
-// beside what Transformers says in float32 over the same file (tools/conformance/smollm2/record.py, with PyTorch 2.15 and
+// A pretrained model in four bits (scripts/real-model.js): its tokens, prompts and greedy answers over HTTP, compared
+// with Transformers in float32 on the same file (tools/conformance/smollm2/record.py, with PyTorch 2.15 and
 // Transformers 5.23). tools/conformance/smollm2/run.py compares many more, and needs Python.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

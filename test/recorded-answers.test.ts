@@ -1,4 +1,4 @@
-// What a request says of its own recording, over HTTP: feedback on an answer finds it, or does not.
+// A request's choice about its own recording, over HTTP: feedback on the answer finds a recording, or does not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../src/apps/client/hone.ts";

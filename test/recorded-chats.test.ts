@@ -1,4 +1,4 @@
-// What a trained model answers, by whichever API, is recorded with its exact tokens, and there when its client has it.
+// Answers of trained models are recorded with their exact tokens, on every API, before the client has them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { NotFoundError } from "openai";
@@ -109,7 +109,7 @@ test("responses, messages and text completions are recorded with tokens and log-
   }
 });
 
-test("what says so is not recorded, nor what a base model answers", async () => {
+test("does not record requests that opt out, nor answers of a base model", async () => {
   await registered();
   for (const [path, body] of [
     ["/v1/chat/completions", { model, messages, store: false }],
@@ -125,7 +125,7 @@ test("what says so is not recorded, nor what a base model answers", async () => 
   }
 });
 
-test("lists are filtered by what there is feedback on, and a recording names its feedback", async () => {
+test("lists filter by feedback, and a recording names its feedback", async () => {
   await registered();
   const { id } = await openai.chat.completions.create({ model, messages, max_tokens: 4 });
   const { reference } = await recorded(id);
@@ -205,7 +205,7 @@ test("OpenAI's client lists, reads and deletes what is stored, with its messages
   assert.deepEqual(await listed({}), ids.slice(1));
 });
 
-test("a page is gone on from by the number of its last item, even if that is deleted meanwhile", async () => {
+test("a page continues after the number of its last item, even if that item is deleted meanwhile", async () => {
   await registered();
   const path = "/v1/chat/completions?model=recorded%2Fagent&limit=1";
   const [first, second] = await Promise.all(

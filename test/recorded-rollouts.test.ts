@@ -1,5 +1,5 @@
-// Rollouts recorded through clients of other makers, unmodified, on a real server: what is recorded is what the server says
-// to the same request, token by token; a job trains on exactly these tokens; and callers see what they see without it.
+// Rollouts recorded through unmodified clients of other makers, on a real server. The recording equals the server's
+// answer to the same request, token by token; a job trains on exactly these tokens; and callers see no difference.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HumanMessage } from "@langchain/core/messages";
@@ -40,7 +40,7 @@ const long = 600;
 
 interface Case {
   readonly rollout: (trajectory: RecordedTrajectory) => Promise<unknown>;
-  /** What the histories hold, item by item. */
+  /** Expected items of each history. */
   readonly histories: readonly (readonly string[])[];
 }
 
@@ -171,7 +171,7 @@ const aiSteps = {
     stepNumber === 0 ? {} : { toolChoice: "none" as const },
 };
 
-/** What of a choice trains. */
+/** Parts of a choice that train. */
 interface Tokens {
   readonly prompt: readonly number[];
   readonly ids: readonly number[];
@@ -190,7 +190,7 @@ function tokensOf({ prompt_token_ids: prompt, token_ids: ids, logprobs }: JsonOb
 const isChoice = (item: JsonObject): boolean => "message" in item;
 const kindOf = (item: JsonObject): unknown => (isChoice(item) ? "choice" : item["role"]);
 
-/** What the server says to the very request that was recorded, asked without a recorder and not as a stream. */
+/** Returns the server's answer to a recorded request, sent again without a recorder and without streaming. */
 async function servedTokens(request: JsonObject): Promise<readonly Tokens[]> {
   const { stream: _stream, stream_options: _options, ...body } = request;
   const answer = await call(server(), "POST", "/v1/chat/completions", { body });
@@ -259,7 +259,7 @@ test("callers see the answers that they would have without a recorder, whole and
     { return_token_ids: true },
     { logprobs: false, return_token_ids: true },
   ];
-  /** What is another in every answer. */
+  /** Removes the fields that differ in every answer. */
   const same = ({ id: _id, request_id: _request, created: _created, usage: _usage, ...rest }: JsonObject) =>
     rest;
   for (const wish of wishes) {

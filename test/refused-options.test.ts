@@ -1,5 +1,5 @@
-// Every known option that is not served is refused by its own name, whoever finds that it is not: http, chat for itself,
-// or chat for an engine that says it cannot.
+// Every known but unsupported option is refused by its own name, regardless of the layer that lacks it: HTTP, chat, or
+// the engine.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainReplies } from "../src/inference/chat/testing/plain-replies.ts";
@@ -114,7 +114,7 @@ for (const [field, value] of Object.entries(notServed)) {
   });
 }
 
-test("what nobody serves and what the engine lacks are refused together, each once", async () => {
+test("refuses options that HTTP, chat and the engine lack in one response, each once", async () => {
   const { detail, error } = await refusal({
     prompt_logprobs: 1,
     min_p: 0.1,

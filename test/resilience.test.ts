@@ -1,4 +1,4 @@
-// What happens when something dies: the engine, the training process, the server itself. Each is killed for real.
+// Kills processes for real: the engine, the training process, the server itself.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -16,10 +16,10 @@ import {
 } from "./running-server.ts";
 import { finish, firstStep, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 
-/** Steps so small that jobs take several, whatever else they must be long for. */
+/** Small steps, so that even short jobs take several. */
 const flags = [...model, "--training-batch-tokens", "750"];
 
-/** For every test in which the server itself goes on: what dies beside it comes back. */
+/** Shared by tests in which the server itself survives and restarts its children. */
 const serverOfTests = serverOfFile({ flags });
 
 function childrenThatRun(server: RunningServer, part: string): readonly number[] {

@@ -16,7 +16,7 @@ serverOfFile({
   },
 });
 const model = "hone-tiny";
-/** Its weights are random: what it says is nothing, what it is held to is there. */
+/** A model with random weights: its text is meaningless, but constraints on it can be checked. */
 const agent = "tiny";
 
 test("a response says what a chat completion of the same conversation says", async () => {
@@ -70,7 +70,7 @@ const animal = z.object({
   kind: z.enum(["cat", "dog", "owl"]),
   legs: z.number().int().min(0).max(8),
 });
-/** A small model goes on for long once it writes blanks. */
+/** A small model that begins to write blanks rarely stops. */
 const compact = { structured_outputs: { disable_any_whitespace: true } };
 
 test("the SDK parses an answer in the form of a zod schema, whole and streamed", async () => {
@@ -93,7 +93,7 @@ test("the SDK parses an answer in the form of a zod schema, whole and streamed",
 const place = z.object({ city: z.enum(["Paris", "Rome"]) });
 const weather = zodResponsesFunction({ name: "weather", parameters: place });
 
-test("a call of a tool, and what it returned, go on in the next request", async () => {
+test("a tool call and its result continue in the next request", async () => {
   const asked = {
     model: agent,
     tools: [weather],
@@ -126,7 +126,7 @@ test("a call of a tool, and what it returned, go on in the next request", async 
   assert.ok(second.output.every(({ type }) => type !== "function_call"));
 });
 
-test("a custom tool is called with a text of its grammar, beside tools that are left out", async () => {
+test("calls a custom tool with a text of its grammar, next to ignored tools", async () => {
   const definition = 'start: "*** Begin\\n" line+ "*** End"\nline: ("+" | "-") /[a-z"]{1,4}/ "\\n"';
   const asked = {
     model: agent,

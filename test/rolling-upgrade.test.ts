@@ -1,5 +1,5 @@
-// Two builds on one PostgreSQL, of which the newer one has brought the database to a version that the older one does not know,
-// where that only adds: both serve and train, and a deployment goes to the newer one, and back, a server at a time.
+// Two builds on one PostgreSQL, whose newer build has migrated the database by a version that only adds. Both serve
+// and train, and a deployment moves to the newer build and back, one server at a time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inProof } from "../src/base/domain/testing/search.ts";
@@ -28,7 +28,7 @@ async function judge(writer: RunningServer, reader: RunningServer, id: string): 
 }
 
 test(
-  "an older build serves and trains on beside a newer one that only added, and starts again where the newer one has been",
+  "an older build continues to serve and train next to a newer one that only added, and can restart after the migration",
   { skip: inProof.skip || withoutPostgres },
   async (t) => {
     const { stores, start, startNewer } = await shared(t);

@@ -1,6 +1,6 @@
-// From rollouts to training sequences over templates that lay out conversations in different ways: what trains, and behind
-// what, written out by hand. Each rollout is read twice: as the server answered it, and as a client library keeps it that
-// drops ids, so that every prompt is rendered again.
+// Training sequences of rollouts over templates with different layouts: the trained tokens and their contexts are
+// written out by hand. Each rollout is read twice: as the server answered it, and as a client library keeps it without
+// ids, so that every prompt is rendered again.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -94,7 +94,7 @@ function trajectoryOf([main, ...additionalHistories]: readonly History[]): Traje
   return { ...emptyTrajectory, ...main, additionalHistories };
 }
 
-/** Every sequence as its text, with what trains in ⟦⟧; and the reasons for what does not. */
+/** Returns every sequence as text, with trained parts in ⟦⟧, and the reasons for skipped parts. */
 function read(
   histories: readonly History[],
   conversation: ConversationTokenizer,
@@ -137,7 +137,7 @@ const callOf = (args: string): JsonObject => ({
 const result: JsonObject = { role: "tool", tool_call_id: "c1", content: "sun" };
 const thinks: JsonObject = { chat_template_kwargs: { enable_thinking: true } };
 
-test("a context that goes on stays one sequence; what ends a turn trains where it was sampled, and is not doubled", () => {
+test("a growing context stays one sequence; the end of a turn trains where it was sampled, and once", () => {
   check(
     "coder",
     [{ items: [user("a"), said("hi<|im_end|>", "hi"), user("b"), said("ok<|im_end|>", "ok")] }],
@@ -243,7 +243,7 @@ test("thinking is opened as the request had it, and as serving has it where it s
   check("thinking", [{ items: items({}) }], [`${prompt}\n</think>\n\n⟦b<|im_end|>⟧`]);
 });
 
-test("an answer of other tokens than its text has goes on in a new sequence, since later prompts hold the text's", () => {
+test("an answer whose tokens differ from its text's continues in a new sequence, since later prompts hold the text's", () => {
   const conversation = conversationOf("coder");
   const letters = "hello".split("").flatMap((letter) => conversation.encode(letter));
   assert.ok(letters.length > conversation.encode("hello").length, "the text has a shorter spelling");
@@ -269,7 +269,7 @@ test("content in parts stands in the prompt as its text", () => {
   );
 });
 
-test("every history has its own tools, and one that the template refuses drops out alone", () => {
+test("each history has its own tools, and only a history that the template refuses is left out", () => {
   const prompt = (question: string): string =>
     `<|start_header_id|>user<|end_header_id|>\n\n${question}<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n`;
   const two = { role: "assistant", content: "", tool_calls: [callOf("{}"), callOf("{}")] };

@@ -12,7 +12,7 @@ interface Answer {
   readonly system_fingerprint: string;
 }
 
-// Where 4-bit products depend on their batch, 4-bit weights are computed in 8 bits.
+// If 4-bit products depend on their batch, 4-bit weights are computed in 8 bits.
 const { fourBits } = await integerKernels(null);
 
 const question = { role: "user", content: "hello" };

@@ -21,7 +21,7 @@ export interface RunningServer {
   output(): string;
 }
 
-/** What an operator sets of a server, and what only whoever makes one in code may give it. */
+/** Options of a test server: an operator's settings, and those that only code can give. */
 export interface ServerOptions {
   readonly flags?: readonly string[];
   readonly limits?: SettingsOverrides;
@@ -33,7 +33,7 @@ export interface ServerOptions {
 const waitMs = 180_000;
 
 const builtEntry = "dist/src/apps/cli/main.js";
-/** Of the bundle where scripts run the tests, which have made that; a build by hand has no new one. */
+/** The bundle if scripts run the tests, which have built it; a manual build has no current bundle. */
 const usualEntry = process.env["TEST_SERVER"] ?? builtEntry;
 
 /** In tests nobody looks how long a first chat takes: nothing is done ahead of it that it may not need. Benchmarks do. */

@@ -25,7 +25,7 @@ function clientOf(server: RunningServer): Hone {
   return new Hone({ baseUrl: server.url, apiKey: server.apiKey });
 }
 
-/** Rolls out and submits a job; everything that is asked depends on the step alone. */
+/** Rolls out and submits a job; every request depends only on the step. */
 async function submit(server: RunningServer, modelId: string, step: number): Promise<string> {
   const client = clientOf(server);
   const rollOut = async (index: number) => {
@@ -95,7 +95,7 @@ async function hashesOfFreshServer(): Promise<readonly string[]> {
 }
 
 let undisturbed: Promise<readonly string[]> | undefined;
-/** What every test compares with, made once. */
+/** Result that every test compares with, computed once. */
 const hashesUndisturbed = (): Promise<readonly string[]> => (undisturbed ??= hashesOfFreshServer());
 
 test("the same requests on two fresh servers give the same adapter bytes", inProof, async () => {
@@ -105,7 +105,7 @@ test("the same requests on two fresh servers give the same adapter bytes", inPro
 });
 
 test(
-  "a job that a crash interrupted keeps its steps, whatever the settings are after the restart",
+  "a job interrupted by a crash keeps its steps, for any settings after the restart",
   inProof,
   async (t) => {
     const expected = (await hashesUndisturbed()).slice(0, 2);

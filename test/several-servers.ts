@@ -9,15 +9,18 @@ import { model } from "./served-jobs.ts";
 
 export const adminKey = "hone_of_all_servers_0123456789";
 
-/** A database that servers share, and what starts one. @param bucketUrl what else they share; a folder unless given */
+/**
+ * Creates a database for several servers, and a function that starts one. @param bucketUrl their shared bucket; a
+ * folder by default
+ */
 export async function shared(
   t: TestContext,
   bucketUrl: string | null = null,
 ): Promise<{
-  /** Of the database. */
+  /** URL of the database. */
   readonly url: string;
   readonly stores: Stores;
-  /** What they share for adapters and files, where no bucket is given. */
+  /** Shared folder for adapters and files, if no bucket is given. */
   readonly folder: string;
   readonly start: (...flags: readonly string[]) => Promise<RunningServer>;
   /** The same of a later build; see newer-build.ts. */
@@ -69,7 +72,7 @@ export async function ask(server: RunningServer, method: string, path: string, b
 
 export const question = { role: "user", content: "Who are you?" };
 
-/** What a server answers of the model's newest version, and which that is. */
+/** Returns a server's answer by the model's newest version, and that version. */
 export async function answerOf(server: RunningServer, modelId: string): Promise<unknown> {
   const chat = { model: modelId, messages: [question], max_tokens: 8, seed: 1, temperature: 0 };
   const { choices, system_fingerprint: fingerprint } = await ask(

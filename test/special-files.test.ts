@@ -15,7 +15,7 @@ const scratch = mkdtempSync(join(tmpdir(), "hone-special-"));
 after(() => rmSync(scratch, { recursive: true }));
 const hone = join(putHoneInto(join(scratch, "bin")), "hone");
 
-/** A named pipe, in place of what is there. */
+/** Replaces a file by a named pipe. */
 function pipeAt(path: string): string {
   rmSync(path, { force: true });
   execFileSync("mkfifo", [path]);

@@ -22,7 +22,7 @@ async function taken(): Promise<{ readonly port: number; readonly free: () => Pr
   return { port, free: () => new Promise((resolve) => server.close(() => resolve())) };
 }
 
-test("a port in use is one line that names the cure, whatever the log's level, and nothing is loaded", async () => {
+test("reports a port in use in one line with the cure, at any log level, and loads nothing", async () => {
   const { port, free } = await taken();
   const words = ["serve", "--port", `${port}`, "--data", join(folder, "taken")];
   const { status, stdout, stderr } = spawnSync(hone, words, { encoding: "utf8" });
@@ -34,7 +34,7 @@ test("a port in use is one line that names the cure, whatever the log's level, a
   );
 });
 
-test("from the first answer to the last a server that starts tells clients so, and never hangs up on them", async () => {
+test("a starting server answers every client with its state, and never hangs up", async () => {
   const { port, free } = await taken();
   await free();
   const url = `http://127.0.0.1:${port}`;

@@ -10,15 +10,15 @@ const server = serverOfFile({ flags: model });
 
 /** How one group of rollouts is made and recorded. */
 interface Rollouts {
-  /** What the request holds beside the model and a few settings. */
+  /** The request, apart from the model and a few settings. */
   readonly request: Body & { readonly messages: readonly Body[] };
-  /** What the client puts beside a Choice that it gathered. */
+  /** Fields that the client adds to a Choice that it gathered. */
   readonly ofChoice?: Body;
-  /** What it puts beside a trajectory. */
+  /** Fields that it adds to a trajectory. */
   readonly ofTrajectory?: Body;
 }
 
-/** The choices of a streamed answer as a client gathers them that keeps texts and log-probabilities alone. */
+/** Returns the choices of a streamed answer, gathered as a client does that keeps only texts and log-probabilities. */
 async function streamedChoices(modelId: string, request: Body): Promise<readonly Body[]> {
   const body = { model: modelId, n: 3, max_tokens: 20, temperature: 1, seed: 5, stream: true, ...request };
   const answer = await call(server(), "POST", "/v1/chat/completions", { body });
@@ -98,7 +98,7 @@ test("a streamed rollout with tools trains behind them, also where functions sta
     ofTrajectory: { tools: [lookUp] },
   }));
 
-test("a streamed rollout that goes on with a message trains behind it where the record says so", () =>
+test("a streamed rollout that continues a message trains after the continued part, as the record says", () =>
   trainsAsServed("goes-on", {
     request: { messages: [question, begun], continue_final_message: true },
     ofChoice: { continue_final_message: true },

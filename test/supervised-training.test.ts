@@ -72,7 +72,7 @@ test("a model that is shown conversations learns their answers", inProof, async 
     values.reduce((sum, value) => sum + value, 0) / values.length;
   const [first, last] = [mean(losses.slice(0, 5)), mean(losses.slice(-5))];
   assert.ok(last < first / 10, `the loss went from ${first} to ${last}`);
-  // Of four sounds a guess would be right for two animals of the eight, had it the form at all.
+  // Guessing among four sounds would be right for two of the eight animals, if the form were right at all.
   const count = await rightCount(client, id);
   assert.ok(count >= 4, `${count} of 8`);
   assert.equal(await rightCount(client, `${id}:step0`), 0);

@@ -1,5 +1,5 @@
-// What a running server says of itself when something of it is broken or missing, and what becomes of what depends on it.
-// A full disk is full-disk.test.ts.
+// The system check of a running server with broken or missing parts, and the effects on dependent features.
+// full-disk.test.ts covers full disks.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ test("an adapter that cannot be read is named by the system check, and a chat on
   const { dataFolder } = server;
   const trained = await registerModel(server, "whole");
   await finish(server, await submitJob(server, trained, 1));
-  // What was trained just now is in the engine's memory, and a copy is not.
+  // The version just trained is still in the engine's memory; a copy is not.
   const copy = { project: "p", name: "cut", base_model: "tiny", from: { model: "p/whole" } };
   const { id: modelId } = (await call(server, "POST", "/v1/preview/models", { body: copy })).body;
   for (const id of [trained, modelId])
@@ -85,7 +85,7 @@ test("an adapter that cannot be read is named by the system check, and a chat on
   assert.equal((await chat(server, "p/cut:step0")).status, 200);
 });
 
-test("adapters that the database does not know, as one that lost its end, are named by the system check and left alone", async () => {
+test("the system check names adapters that the database does not know, as after losing its end, and leaves them in place", async () => {
   const dataFolder = newDataFolder();
   const adapter = join(dataFolder, "adapters", "lost", "1");
   const job = join(dataFolder, "jobs", "lost");

@@ -59,7 +59,7 @@ test("of processes that begin at once one works at a time, and nothing is left",
   assert.deepEqual(readdirSync(join(folder, "made")), []);
 });
 
-test("a process says whom it waits for, and goes on when that one is killed", async (t) => {
+test("a process names the holder that it waits for, and continues when that one is killed", async (t) => {
   const folder = newFolder(t);
   const holder = new Turn(folder, "pause(60_000);");
   await holder.says("begun");

@@ -1,5 +1,5 @@
-// Traces and metrics of a running server, as a collector receives them: a chat is one tree of spans within its client's trace,
-// a job is linked to the request that made it, and a collector that is away, slow or talks rubbish holds nobody up.
+// Traces and metrics of a running server, as a collector receives them: a chat is one tree of spans within its
+// client's trace, and a job is linked to its request. A missing, slow or broken collector delays nothing.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test, type TestContext } from "node:test";
@@ -92,7 +92,7 @@ function checkFollow(spans: readonly ReceivedSpan[]): void {
     if (index > 0) assert.equal(startNs, spans[index - 1]?.endNs, name);
 }
 
-test("a chat is one trace within its client's, under the names of the conventions, and says nothing of what was said", async (t) => {
+test("a chat is one trace within its client's, named by the conventions, without the chat's content", async (t) => {
   const resource = {
     OTEL_SERVICE_NAME: "answers",
     OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
@@ -326,7 +326,7 @@ test("a stop gives up on a collector that never answers", inProof, async (t) => 
   assert.equal(await server.terminate(), 0);
 });
 
-test("where no endpoint is set nothing of OpenTelemetry is loaded, but for what the library of metrics brings", () => {
+test("without an endpoint loads nothing of OpenTelemetry, except the parts that the metrics library imports", () => {
   const script = `
     const { createRequire } = await import("node:module");
     const { cache } = createRequire(process.cwd() + "/");

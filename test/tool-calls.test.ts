@@ -203,7 +203,7 @@ test("a schema that is not kept exactly is refused in its place, unless nothing 
   );
 });
 
-test("a schema that takes null beside an object is read as an object's", async () => {
+test("reads a schema that allows null besides an object as an object's", async () => {
   const nullable = { ...place, type: ["object", "null"] };
   const { message } = await ask({
     tools: [tool("weather", nullable)],

@@ -6,7 +6,7 @@ import { runTrainedFleet } from "./fleets/run-trained-fleet.ts";
 import { inProof } from "../src/base/domain/testing/search.ts";
 
 test(
-  "every job makes one version that every replica serves, whatever falls ill meanwhile",
+  "every job makes one version that every replica serves, despite failing replicas",
   { skip: inProof.skip || withoutPostgres },
   async () => {
     const { url, drop } = await createPostgres();

@@ -1,5 +1,5 @@
-// The client's training loop on a real server: rounds make versions, are validated, gone on with after they were stopped,
-// and judged by a model.
+// The client's training loop on a real server: rounds make versions, are validated, resume after a stop, and are
+// judged by a model.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -43,7 +43,7 @@ const options = {
   config: { learning_rate: 2e-4 },
 } satisfies TrainOptions<string>;
 
-test("rounds make versions, the best of which is pinned, and a later call goes on behind them", async () => {
+test("rounds make versions, pin the best one, and a later call continues after them", async () => {
   const model = await hone.model("loop/rounds", { base: "hone-tiny" });
   const validation = { tasks: words, request: { temperature: 0 } };
   const first = await train(model, { ...options, rounds: 2, validation });
@@ -87,13 +87,13 @@ test("rounds make versions, the best of which is pinned, and a later call goes o
   );
 });
 
-test("a run of the same seed samples the same, and is stopped and gone on with", inProof, async () => {
+test("a run with the same seed samples the same, and resumes after a stop", inProof, async () => {
   const reasons = new Error("enough");
   const [one, other] = await Promise.all([
     hone.model("loop/straight", { base: "hone-tiny" }),
     hone.model("loop/stopped", { base: "hone-tiny" }),
   ]);
-  /** What rollouts of a round are answered, by their tasks and seeds. */
+  /** Records the answers that a round's rollouts get, by task and seed. */
   const noting = (answers: string[]): typeof options => ({
     ...options,
     rollout: async (task, trajectory) => {
@@ -124,7 +124,7 @@ test("a run of the same seed samples the same, and is stopped and gone on with",
   assert.equal(stopped.length, 32, "no round is sampled twice");
 });
 
-test("a model of the server judges the rollouts of a task beside each other", async () => {
+test("a model of the server judges the rollouts of a task together", async () => {
   const model = await hone.model("loop/judged", { base: "hone-tiny" });
   const { rounds } = await train(model, {
     ...options,

@@ -46,7 +46,7 @@ export interface Things {
   /** A reward rule. */
   readonly ruleId: string;
   readonly webhookId: string;
-  /** Of the webhook. */
+  /** Id of a delivery of the webhook. */
   readonly deliveryId: string;
   readonly requestId: string;
   readonly idempotencyKey: string;
@@ -176,7 +176,7 @@ export function namesOf(entity: string): Things {
 export async function fill(world: World, entities: readonly string[]): Promise<readonly Things[]> {
   const filled: Things[] = [];
   for (const entity of entities) filled.push(await fillOne(world, namesOf(entity)));
-  // The runner of `fillOne` takes the oldest job that waits, so those that go on waiting come last.
+  // The runner of `fillOne` takes the oldest waiting job, so jobs that stay queued come last.
   return await Promise.all(filled.map((things) => withQueuedJob(world, things)));
 }
 

@@ -1,4 +1,4 @@
-// What a server has written of its own accord that nobody expects while requests alone come.
+// Finds log lines that a server should not write while it only answers requests.
 
 /** Errors, requests that could not be served, and what is no line of the log; jobs and models are warned of here. */
 export function unexpectedLines(output: string): readonly string[] {

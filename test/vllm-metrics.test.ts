@@ -1,5 +1,5 @@
-// vLLM's metrics of a running server, against what clients were answered: whoever counts tokens and requests there counts the
-// same as whoever reads `usage`. Names and kinds are those that vLLM documents and gateways read.
+// vLLM's metrics of a running server, compared with the clients' answers: counts of tokens and requests agree with
+// `usage`. Names and types are those that vLLM documents and gateways read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, eventually, serverOfFile } from "./running-server.ts";

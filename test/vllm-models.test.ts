@@ -138,7 +138,7 @@ test("refuses by name what vLLM ignores or does otherwise", async () => {
   }
 });
 
-test("a prompt passes from one vLLM server to another by what they say themselves", async () => {
+test("a prompt passes between vLLM servers by their own parameters", async () => {
   const ask = (more: object) => call(server, "POST", "/v1/completions", { body: { ...completion, ...more } });
   const asked = { do_remote_decode: true, do_remote_prefill: false, remote_host: null };
   const { body: held } = await ask({ max_tokens: 1, kv_transfer_params: asked });
@@ -158,7 +158,7 @@ test("a prompt passes from one vLLM server to another by what they say themselve
   assert.equal((await ask({ kv_transfer_params: held.kv_transfer_params })).status, 400, "it is good once");
 });
 
-test("says what it is, and tells nobody the key", async () => {
+test("reports its settings without the key", async () => {
   const { body } = await call(server, "GET", "/v1/models");
   const [big] = body.data;
   assert.deepEqual([big.id, big.exact, big.device.value, big.max_model_len], ["big", false, "vllm", 256]);
@@ -189,7 +189,7 @@ test("refuses jobs over a base whose weights are elsewhere as they come", async 
   );
 });
 
-test("says so while vLLM is away, and goes on when it is back", async () => {
+test("reports that vLLM is unreachable, and continues once it is back", async () => {
   stub.fault = (_path, request) => {
     request.socket.destroy();
     return true;

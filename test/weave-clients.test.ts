@@ -1,5 +1,5 @@
-// What unmodified clients of Weave send, sent again: every request is answered as they need it, and what they published and
-// recorded is read back. `tools/conformance/weave` runs the clients themselves.
+// Requests of unmodified Weave clients, replayed: every response is as they need it, and published and recorded data
+// is read back. `tools/conformance/weave` runs the clients themselves.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
@@ -72,7 +72,7 @@ function membersNamed(name: string, value: unknown): readonly unknown[] {
   ]);
 }
 
-/** What of an answer its client reads, by the route. */
+/** Parts of a response that its client reads, by route. */
 const read: Readonly<Record<string, (answer: unknown) => unknown>> = {
   "/graphql": (answer) => [
     ...membersNamed("project", answer),
@@ -115,7 +115,7 @@ function withIds<Sent extends Pick<Recorded, "body">>(request: Sent, ids: Readon
   return { ...request, body: JSON.parse(text) as unknown };
 }
 
-/** What a client may send twice: single feedback without an id is a record of its own each time. */
+/** True if a client may send the request twice; single feedback without an id is a new record each time. */
 function isRepeatable({ path }: Recorded): boolean {
   return !path.startsWith("/feedback/") || path === "/feedback/batch/create";
 }
