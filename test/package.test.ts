@@ -1,6 +1,5 @@
 // The package as users have it: packed, installed by npm into an empty folder, and used by its command and from code.
-// npm takes dependencies from its cache if it has them; without cache and registry the tests are skipped with a
-// notice.
+// npm prefers its cache for dependencies. Without cache and registry the tests are skipped with a notice.
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";

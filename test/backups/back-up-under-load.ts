@@ -1,6 +1,6 @@
-// Backs up a server again and again while clients write to it and its model trains, restores each backup elsewhere, and looks
-// whether it is of one moment: every file as it was, every row that others refer to, nothing acknowledged before that is not
-// there.
+// Backs up a server repeatedly while clients write to it and its model trains, restores each backup elsewhere, and
+// checks that it is consistent: every file and every referenced row is there, and so is everything acknowledged before
+// the backup.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -15,7 +15,7 @@ import { type Acknowledged, WritingClients } from "./writing-clients.ts";
 
 export interface BackupLoadReport {
   readonly rounds: number;
-  /** What the last backup had. */
+  /** Content of the last backup. */
   readonly rows: number;
   readonly versions: number;
   /** How long the backups took, each. */
@@ -26,7 +26,7 @@ export interface BackupLoadReport {
 
 export interface BackupLoadOptions {
   readonly rounds: number;
-  /** Of an empty PostgreSQL; SQLite unless given. */
+  /** URL of an empty PostgreSQL; SQLite by default. */
   readonly databaseUrl?: string | undefined;
   readonly log?: (line: string) => void;
 }
@@ -59,7 +59,7 @@ export async function backUpUnderLoad({
         const start = performance.now();
         const manifest = await backup(archive, from, watching);
         seconds.push((performance.now() - start) / 1000);
-        // Nobody is disturbed by what is restored elsewhere.
+        // Restoring elsewhere does not disturb the running server.
         if (round === rounds) await clients.stop();
         await restore(archive, { data: restored }, watching);
         const found = [
@@ -97,7 +97,7 @@ async function restoredFaults(data: string, acknowledged: Acknowledged): Promise
   }
 }
 
-/** What the command would name. */
+/** Returns the faults that `hone verify` would print. */
 async function verified(archive: string | null, flags: PlaceFlags): Promise<readonly string[]> {
   const found: string[] = [];
   for await (const { what, message } of verify(archive, flags, watching)) found.push(`${what}: ${message}`);

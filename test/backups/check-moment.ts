@@ -1,4 +1,4 @@
-// Whether rows that a backup restored are those of one moment, behind all that was acknowledged before it.
+// Checks that restored rows are consistent, and include everything acknowledged before the backup.
 import type { Cell, DatabaseTables } from "../../src/base/domain/backup/tables.ts";
 import { type Acknowledged, batchSize } from "./writing-clients.ts";
 

@@ -1,5 +1,5 @@
-// Clients that write to a server until they are stopped: chats with a model that trains meanwhile, feedback on them one by one
-// and in batches, logs, and jobs. What was acknowledged is known at any time.
+// Clients that write to a server until they are stopped: chats with a training model, feedback in single records and
+// batches, logs, and jobs. Acknowledged operations are known at any time.
 import { setTimeout as sleep } from "node:timers/promises";
 import { newUuid } from "../../src/base/domain/random.ts";
 import { callReference } from "../../src/base/domain/recordings/call-reference.ts";
@@ -7,7 +7,7 @@ import { call, type RunningServer } from "../running-server.ts";
 
 const projectId = "local/p";
 
-/** Ids of what was acknowledged so far. */
+/** Ids of acknowledged operations so far. */
 export interface Acknowledged {
   readonly feedback: readonly string[];
   readonly jobs: readonly string[];
@@ -38,7 +38,7 @@ export class WritingClients {
       this.#repeat(() => this.#sendBatch()),
       this.#repeat(() => this.#train()),
     ]);
-    // Whoever stops them hears of it.
+    // Errors are reported when the clients are stopped.
     this.#writing.catch(() => undefined);
   }
 
@@ -77,7 +77,7 @@ export class WritingClients {
     }));
     await this.#ask("/feedback/batch/create", { batch });
     this.#feedback.push(...batch.map(({ id }) => id));
-    // So that what is backed up does not outgrow what this is about.
+    // Keeps the backed-up data small.
     await sleep(batchPauseMs);
   }
 

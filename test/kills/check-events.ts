@@ -1,9 +1,9 @@
-// Compares the events that a receiver took with what happened to feedback and jobs: each was told, under one id, and nothing
-// was told that did not happen.
+// Compares received webhook events with what happened to feedback and jobs: each change has one event under one id,
+// and no event lacks a change.
 import type { FailingReceiver } from "./failing-receiver.ts";
 import type { FeedbackLedger } from "./feedback-ledger.ts";
 
-/** What was acknowledged, or found to have happened. */
+/** Changes that were acknowledged, or found to have happened. */
 export interface Happened {
   readonly ledgers: readonly FeedbackLedger[];
   readonly jobIds: readonly string[];

@@ -10,11 +10,11 @@ export interface Stored {
   readonly doubled: readonly string[];
   readonly failed: readonly string[];
   readonly steps: Steps;
-  /** Of each model, what its jobs trained on, in the order of the versions that they made. */
+  /** Training data of each model's jobs, in the order of the versions that they made. */
   readonly made: ReadonlyMap<string, readonly object[]>;
 }
 
-/** What was sent is sent no more: every job was acknowledged, and has ended. */
+/** Call it when clients have stopped sending, every job was acknowledged, and all have ended. */
 export async function checkStored(server: RunningServer, clients: Clients): Promise<Stored> {
   const checker = new Checker(server, clients);
   await checker.checkJobs();

@@ -1,5 +1,5 @@
-// Clients of a server that dies and comes back: they chat, send jobs, logs and feedback, cancel and delete, send again what was
-// not answered, and remember what they were told.
+// Clients of a server that dies and comes back. They chat, send jobs, logs and feedback, cancel and delete, resend
+// unanswered requests, and remember acknowledgements.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import { call, type RunningServer } from "../running-server.ts";
@@ -70,7 +70,10 @@ export class Clients {
     return changed;
   }
 
-  /** Whether every job has ended. Each is looked at once: one that is put back meanwhile would be missed state by state. */
+  /**
+   * True if every job has ended. Checks each job once, since a poll by state would miss a job that returns to the
+   * queue meanwhile.
+   */
   async haveAllEnded(): Promise<boolean> {
     const jobs = await allItems(this.#server(), jobsPath);
     return jobs.every(({ state }) => state !== "queued" && state !== "running");
@@ -155,7 +158,7 @@ export class Clients {
     return (await this.#insist("POST", jobsPath, body, { "idempotency-key": key })).id;
   }
 
-  /** Sends again until it is acknowledged; that it is gone already is as good for what was to be deleted. */
+  /** Resends until acknowledged; for a deletion, "not found" counts as acknowledged. */
   async #insist(method: string, path: string, body?: unknown, headers = {}): Promise<any> {
     for (;;) {
       const answer = await this.#try(method, path, body, headers);

@@ -12,7 +12,7 @@ const answerMsMax = 20;
 export class FailingReceiver {
   readonly #server: Server;
   readonly #random: Random;
-  /** By type and by what they are about, the ids of events that were taken. */
+  /** Ids of received events, by type and subject. */
   readonly #taken = new Map<string, Map<string, Set<string>>>();
   /** How often each event came. */
   readonly #seen = new Map<string, number>();
@@ -43,7 +43,7 @@ export class FailingReceiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
   }
 
-  /** Events of the type, by what they are about. */
+  /** Received events of the type, by subject. */
   taken(type: string): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#taken.get(type) ?? new Map<string, ReadonlySet<string>>();
   }

@@ -50,7 +50,7 @@ export class FeedbackWriters {
     this.#isOver = true;
   }
 
-  /** Sends half of what was not answered again. @returns in words, what is not answered as the first time */
+  /** Resends half of the unanswered operations. @returns responses that differ from the first ones, for people */
   async sendAgain(server: RunningServer): Promise<readonly string[]> {
     const faults: string[] = [];
     for (const change of this.ledger.unanswered) {
@@ -64,7 +64,7 @@ export class FeedbackWriters {
     return faults;
   }
 
-  /** Compares what is stored with what was acknowledged. @returns in words, what differs */
+  /** Compares stored with acknowledged records. @returns differences, for people */
   async check(server: RunningServer): Promise<readonly string[]> {
     const stored: { readonly id: string; readonly said: string }[] = [];
     for (;;) {

@@ -1,6 +1,7 @@
-// Kills the server, its training processes and its engine, at random and just while they write, while clients send jobs,
-// logs and feedback, the disk fills, the clock steps and others lock the database; then looks whether anything that was
-// acknowledged is lost or doubled, a job failed, a file was left over, or a version is not what it is where nothing dies.
+// Kills the server, its training processes and its engine, at random times and during writes, while clients send jobs,
+// logs and feedback, the disk fills, the clock steps and other processes lock the database. Then checks that no
+// acknowledged data is lost or doubled, no job failed, no file is left over, and every version is as in an undisturbed
+// run.
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { busyGauges } from "../idle-gauges.ts";
 import {
@@ -67,7 +68,7 @@ export interface KillOptions {
   readonly until: { readonly count: number } | { readonly seconds: number };
   /** Between two kills. */
   readonly pauseMs?: { readonly from: number; readonly to: number };
-  /** Whether jobs are tried as often, and as soon again, as they are unasked. */
+  /** True for the default number and pace of attempts at a job. */
   readonly hasUsualSettings?: boolean;
   readonly log?: (line: string) => void;
 }
@@ -93,7 +94,7 @@ export async function killAtRandom({
     const modelIds = [await registerModel(world.server, "a"), await registerModel(world.server, "b")];
     const clients = new Clients(() => world.server, { modelIds, seed, signal: abandoned.signal });
     const sending = clients.run();
-    // What they fail with is told where they are waited for.
+    // Errors are reported at the await below.
     sending.catch(() => abandoned.abort());
     for (let index = 0; !isOver(index); index++) {
       await new Promise((resolve) => setTimeout(resolve, from + random.index(to - from)));
@@ -117,7 +118,7 @@ export async function killAtRandom({
     const { steps, made, doubled, lost, failed } = await checkStored(world.server, clients);
     const busy = await busyGauges(world.server);
     await world.server.terminate();
-    // What died last is swept at the next start.
+    // Leftovers of the last death are removed at the next start.
     await world.startAgain();
     await world.server.terminate();
     const acknowledged = {
@@ -148,7 +149,7 @@ export async function killAtRandom({
   }
 }
 
-/** A server that comes and goes on a machine. */
+/** A server on a machine, started and killed repeatedly. */
 class World {
   server: RunningServer;
   readonly kills: Record<Victim, number> = { server: 0, stopped: 0, trainer: 0, engine: 0, all: 0 };

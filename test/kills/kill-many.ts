@@ -1,6 +1,6 @@
-// Kills servers that share one PostgreSQL and one folder, and the database itself, at random, while clients send jobs, logs,
-// feedback and chats to any of them; then looks on each of them whether anything that was acknowledged is lost or doubled, a
-// job failed, or a version is not what it is where nothing dies.
+// Kills servers that share one PostgreSQL and one folder, and the database itself, at random, while clients send jobs,
+// logs, feedback and chats to any of them. Then checks on each server that no acknowledged data is lost or doubled, no
+// job failed, and every version is as in an undisturbed run.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import {
@@ -91,7 +91,7 @@ export async function killMany({
     const choice = seededRandom("many clients", seed);
     const clients = new Clients(() => servers.any(choice), { modelIds, seed, signal: abandoned.signal });
     const sending = clients.run();
-    // What they fail with is told where they are waited for.
+    // Errors are reported at the await below.
     sending.catch(() => abandoned.abort());
     for (let index = 0; index < kills; index++) {
       await sleep(pauseMsMin + random.index(pauseMsMax - pauseMsMin));
@@ -116,7 +116,8 @@ export async function killMany({
     const [stored, ...others] = await Promise.all(servers.all.map((server) => checkStored(server, clients)));
     const all = [stored, ...others];
     await servers.sweep();
-    // What was put in its place and lost its server just then stays for an hour, since another may be about to publish it.
+    // Files that were moved into place just before their server died stay for an hour, since another server may be
+    // about to publish them.
     const left = leftOver(servers.blobs, stored.steps).filter((name) => !/^adapters\/[^/]+\/\d+$/.test(name));
     return {
       serverKills: kills - databaseKills,
@@ -185,7 +186,7 @@ class Servers {
     await this.#starting[index];
     await this.#servers[index].kill();
     this.#starting[index] = this.#start(index);
-    // What it fails with is told where it is waited for.
+    // Errors are reported where the start is awaited.
     this.#starting[index].catch(() => undefined);
   }
 

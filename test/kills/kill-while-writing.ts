@@ -1,6 +1,6 @@
-// Kills the server at random while feedback is written in every way, people judge a model's answers, events go to a webhook and
-// a standing rule trains; and looks after each start whether what was acknowledged is there as it was acknowledged, and
-// nothing in part or twice, and at the end whether every event was told and everything that was said was trained once.
+// Kills the server while feedback is written in every way, people judge a model's answers, events go to a webhook, and
+// an automatic rule trains. After each start it checks that acknowledged data is there, complete and once; at the end,
+// that every event was sent and every judgement trained once.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import {
@@ -89,7 +89,7 @@ export async function killWhileWriting({
     );
     const ledgers = all.map(({ ledger }) => ledger);
     faults.push(...trained.faults, ...checkEvents(receiver, { ledgers, jobIds: trained.jobIds }));
-    // What was there once stays, whatever died since.
+    // Data that was there once stays, despite later deaths.
     for (const writers of all)
       faults.push(...(await writers.check(server)).map((fault) => `at the end: ${fault}`));
     return {

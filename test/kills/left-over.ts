@@ -1,4 +1,4 @@
-// What lies in the data folder of a server that has ended, and belongs to nothing.
+// Finds files in the data folder of a stopped server that belong to nothing.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 

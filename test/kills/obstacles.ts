@@ -1,4 +1,4 @@
-// What machines do beside killing: the disk fills and is freed, the clock steps, somebody else holds the database.
+// Faults of machines besides kills: the disk fills and is freed, the clock steps, another process locks the database.
 import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { mountSmallDisk } from "../small-disk.ts";
 const obstacles = ["full disk", "clock step", "locked database"] as const;
 export type Obstacle = (typeof obstacles)[number];
 
-/** What a training process may just be writing. */
+/** Files that a training process may be writing. */
 export type Writing = "snapshot" | "version";
 
 const writingWaitMs = 2000;
@@ -28,7 +28,7 @@ export class Machine {
   readonly counts: Record<Obstacle, number> = { "full disk": 0, "clock step": 0, "locked database": 0 };
   readonly #disk = mountSmallDisk(diskMebibytes);
   readonly #clockFolder = mkdtempSync(join(tmpdir(), "hone-clock-"));
-  /** What takes each obstacle in force away again; a clock stays where it was set. */
+  /** Functions that end each current obstacle; a clock stays where it was set. */
   readonly #inForce = new Map<Obstacle, () => void>();
 
   constructor() {
@@ -70,7 +70,7 @@ export class Machine {
     return null;
   }
 
-  /** Whether the disk is full or the database locked. */
+  /** True if the disk is full or the database locked. */
   get isObstructed(): boolean {
     return this.#inForce.size > 0;
   }

@@ -79,7 +79,7 @@ export class ThumbGivers {
     if (this.#random.uniform() < 0.3) await this.#changeMind(server, requestId, 1 - better, rated);
   }
 
-  /** Waits until all that was said is trained, and compares what was trained with what was said. */
+  /** Waits until all feedback is trained, and compares the training data with the feedback. */
   async check(server: RunningServer): Promise<ThumbReport> {
     await eventually(
       "what was said is trained",

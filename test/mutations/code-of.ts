@@ -1,8 +1,8 @@
-// A TypeScript source without what is not code: comments, and the insides of strings, templates and regular expressions,
-// are blanked. Everything else stays where it was, so that a place in the result is a place in the source. Goes by what
-// a formatter leaves, not by the whole grammar.
+// Returns the code of a TypeScript source: comments, and the contents of strings, templates and regular expressions,
+// are replaced by blanks. Everything else keeps its position. Relies on the formatter's style, not on the full
+// grammar.
 
-/** What may stand before a regular expression; after anything else a slash divides. */
+/** Code after which a slash starts a regular expression; elsewhere a slash divides. */
 const beforeExpression = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of))\s*$/;
 
 /** As long as `source`, line ends kept; words stand for the insides of strings, spaces for comments. */
@@ -54,7 +54,7 @@ function lineEnd(source: string, from: number): number {
   return end === -1 ? source.length : end;
 }
 
-/** Where the mark that is not escaped stands. */
+/** Returns the position of the unescaped closing mark. */
 function closing(source: string, from: number, mark: string): number {
   let at = from;
   while (at < source.length && source[at] !== mark) at += source[at] === "\\" ? 2 : 1;

@@ -1,5 +1,5 @@
-// Which test files execute a place in a built file: every test file runs once, with V8's coverage of all its processes.
-// What a process that was killed executed is not known, so a test may be missed; none is named wrongly.
+// Finds the test files that execute a position in a built file, by running every test file once with V8's coverage of
+// all its processes. Coverage of killed processes is lost, so a test may be missed, but none is named wrongly.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ export class Executed {
     this.#tests = tests;
   }
 
-  /** Reads what was measured from the file, and measures what is missing there. */
+  /** Reads earlier measurements from the file, and measures the missing ones. */
   static async measure(
     tree: string,
     tests: readonly string[],

@@ -1,5 +1,5 @@
-// Where a source can be broken, and how: a comparison turned, a bound moved, a branch dropped, a call left out. Knows the
-// text alone; whether the result compiles, and whether it means anything else, its user finds out.
+// Finds mutations of a source: an inverted comparison, a moved bound, a dropped branch, a removed call. Works only on
+// text; the caller finds out if a mutation compiles and changes the output.
 import { codeOf } from "./code-of.ts";
 
 export interface Mutation {
@@ -89,7 +89,7 @@ function conditionsIn(code: string): readonly Place[] {
   return [...code.matchAll(/\b(?:if|while) (?=\()/g)].flatMap(({ 0: keyword, index }) => {
     const offset = index + keyword.length;
     const from = code.slice(offset, closingBracket(code, offset) + 1);
-    // A loop that never ends is noticed by whoever waits for it; that says nothing about tests.
+    // An endless loop is noticed by its deadline, which says nothing about tests.
     const others = keyword.startsWith("while") ? ["(false)"] : ["(false)", "(true)"];
     return others.filter((to) => to !== from).map((to) => ({ offset, from, to }));
   });

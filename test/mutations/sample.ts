@@ -1,6 +1,6 @@
-// `npm run mutations -- --sample`: breaks the sources at places drawn from a seed, one at a time, and says which of these
-// mutations no test notices. Works in a copy of what is committed and may be ended at any time: the same command goes on
-// where it was. What a test executes of a place is measured first, so that only tests run that can notice.
+// `npm run mutations -- --sample`: breaks the sources at positions drawn from a seed, one at a time, and reports the
+// mutations that no test notices. Works in a copy of the commit and resumes if stopped. It first measures which tests
+// execute each position, and runs only those.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

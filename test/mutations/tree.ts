@@ -1,5 +1,5 @@
-// A copy of what is committed, to be broken in peace. Built once; then some of its sources are changed and built together,
-// and each of the built files takes its place alone.
+// A copy of the commit for mutations. Built once; then some sources are changed and built together, and each built
+// file is tried separately.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

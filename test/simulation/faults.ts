@@ -1,6 +1,6 @@
-// What goes wrong in a simulated world, and when: servers die or are stopped, the power fails, the database goes away, the
-// disk is full, slow or broken, clocks are set. Which of these a world has, and how often, is drawn from its seed, since
-// some faults are found only where others are rare.
+// Faults of a simulated world and their times: servers die or are stopped, the power fails, the database goes away,
+// the disk is full, slow or broken, clocks are set. The seed draws which faults a world has and how often, because
+// some bugs appear only where other faults are rare.
 import type { CallKind, DiskFaults } from "./world/disk-calls.ts";
 import type { DatabaseFaults } from "./world/database.ts";
 import type { Scheduler } from "./world/scheduler.ts";
@@ -21,7 +21,7 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** What those that last, and those that come with every call, do at this moment. */
+/** State of lasting faults, and of faults that come with each call. */
 export class Faults {
   readonly #scheduler: Scheduler;
   readonly kinds: ReadonlySet<FaultKind>;
@@ -29,7 +29,7 @@ export class Faults {
   #isOver = false;
   #isFull = false;
   #isSlow = false;
-  /** Of a call. */
+  /** Probability for each call. */
   readonly #rate: number;
 
   constructor(scheduler: Scheduler) {

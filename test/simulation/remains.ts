@@ -61,7 +61,7 @@ function filesOf(disk: SimulatedDisk): ReadonlyMap<string, string | null> {
   return new Map([...found].map(([path, content]) => [pathInRemains(path), content]));
 }
 
-/** What servers share stands for itself. */
+/** Shared files keep their path. */
 function pathInRemains(path: string): string {
   return path.startsWith(`/${sharedFolder}/`) ? path.slice(sharedFolder.length + 1) : path;
 }

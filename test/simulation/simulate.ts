@@ -1,6 +1,6 @@
-// One simulated world from its seed to the verdict: servers and clients on one database and one disk, faults for a while,
-// then none, until all work is done; then the servers stop, a last one starts and tidies up, and what was asked, told and
-// left is checked.
+// Runs one simulated world from its seed to the verdict. Servers and clients share a database and a disk, with faults
+// for a while and then without, until all work is done. Then the servers stop, a last server starts and cleans up, and
+// the history is checked.
 import { ServiceError } from "../../src/base/domain/service-error.ts";
 import type { Logger } from "../../src/base/telemetry/logger.ts";
 import { checkHistory } from "./check/check-history.ts";
@@ -174,7 +174,7 @@ class World {
     }
   }
 
-  /** What died leaves nothing that a start does not sweep when its lease has run out, and files their hour. */
+  /** A start removes leftovers of dead servers once their leases have expired, and files after an hour. */
   async #tidy(): Promise<void> {
     this.#database.setClock(2 * 3_600_000);
     for (let start = 0; start <= this.#serverCount; start++) {

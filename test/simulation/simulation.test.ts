@@ -1,5 +1,6 @@
-// The durable core under simulated worlds: whatever dies, fails, tears, is late or goes away, what was promised holds. A
-// world is its seed's alone, so that what is found once is found again: `npm run simulate -- --seed 7 --trace`.
+// The durable core in simulated worlds: promises hold under deaths, failures, torn writes, delays and lost
+// connections. A world depends only on its seed, so every finding can be repeated: `npm run simulate -- --seed 7
+// --trace`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchSeeds } from "../../src/base/domain/testing/search.ts";
@@ -21,7 +22,7 @@ for (const seed of seeds) {
   });
 }
 
-test("a seed gives the same world each time, whatever ran before", async () => {
+test("a seed gives the same world each time, regardless of earlier runs", async () => {
   assert.ok(first !== null, "the worlds before were those of the test above");
   const other = await simulate(again);
   assert.ok(first.eventCount > 1000, "much has happened");

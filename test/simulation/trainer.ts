@@ -1,6 +1,6 @@
-// What stands for training processes: a runner whose steps take time and mean nothing, and whose adapter follows from what
-// its job is pinned to, so that it can be known without having been there. It publishes as training does, and leaves and
-// removes what `train/trainer/child-runner` would.
+// Stand-in for training processes: a runner whose steps only take time, and whose adapter is a function of the job's
+// pins, so the checker can compute it. It publishes as training does, and leaves and removes the files that
+// `train/trainer/child-runner` would.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ export interface TrainerPlace {
 
 /** The hash of the weights that all of them train over. */
 export const baseWeights = "weights";
-/** Of every adapter. */
+/** Configuration of every adapter. */
 export const adapterConfig = JSON.stringify({ rank: 8 });
 /** Milliseconds of a step. */
 const stepMs = 700;

@@ -1,4 +1,4 @@
-// What rules look up in a history.
+// Queries of a history, for the rules.
 import type { Operation } from "../history.ts";
 
 /** The operations of one kind. */

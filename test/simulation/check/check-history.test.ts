@@ -12,7 +12,7 @@ const unknown = { kind: "unknown" } as const;
 const events = ["training_started", "training_ended"];
 const matrices = trainedMatrices("seed", "");
 
-/** As `hashOfFiles` tells it. */
+/** Same hash as `hashOfFiles`. */
 const adapterHash = createHash("sha256")
   .update(
     [
@@ -74,7 +74,7 @@ const without = (path: string): Partial<Remains> => ({
   disk: new Map([...remains.disk].filter(([one]) => one !== path)),
 });
 
-/** What is wrong, by what the checker says of it. */
+/** Broken histories with the checker's messages. */
 const wrongs: readonly (readonly [
   words: RegExp,
   left: Partial<Remains>,
@@ -173,7 +173,7 @@ test("a history in which all holds has no fault", () => {
   assert.deepEqual(checkHistory(history, remains), []);
 });
 
-test("what was deleted may be gone, and what nobody was told of may be either way", () => {
+test("deleted data may be gone, and data with an unknown outcome may exist or not", () => {
   const gone = asked(
     { what: "delete model", modelId: "m", outcome: unknown, ...later },
     { what: "delete file", fileId: "f", outcome: unknown, ...later },

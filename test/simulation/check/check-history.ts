@@ -1,5 +1,5 @@
-// Holds a history, and what was left, to what was promised. Pure: it has neither stores nor a world, so that it can be
-// wrong in its own ways only. Each rule says what it found, by name.
+// Checks the history and final state of a world against the promises. Pure: uses neither stores nor the world, so it
+// shares no bugs with them. Each rule reports its findings by name.
 import type { Operation, Remains } from "../history.ts";
 import { jobFaults } from "./jobs.ts";
 import { keptFaults } from "./kept.ts";

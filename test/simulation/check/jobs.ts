@@ -1,5 +1,5 @@
-// What was promised of jobs: one that was acknowledged is there, once for its key, and ends once; what was said of an end
-// stays true; lists show what was there before they were asked for.
+// Promises about jobs: an acknowledged job exists, once for its key, and ends once; a reported end stays true; lists
+// show all jobs that existed before the request.
 import type { Operation, Remains, SeenJob } from "../history.ts";
 import { asked, deletedModels } from "./asked.ts";
 

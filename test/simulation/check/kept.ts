@@ -1,5 +1,5 @@
-// What was promised of uploaded files, recorded answers and feedback: what was acknowledged is there, once, and as it came;
-// what was deleted stays away; nothing is there that nobody sent.
+// Promises about uploaded files, recorded answers and feedback: acknowledged data exists once and unchanged, deleted
+// data stays deleted, and nothing exists that nobody sent.
 import type { Operation, Remains } from "../history.ts";
 import { asked } from "./asked.ts";
 

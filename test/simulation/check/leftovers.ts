@@ -6,17 +6,18 @@ import { asked } from "./asked.ts";
 export function leftoverFaults(history: readonly Operation[], remains: Remains): readonly string[] {
   const { versions, files, disk } = remains;
   const known = [
-    // What tells this place from others.
+    // Identifies the artifacts folder.
     "/artifacts-id",
     ...versions
       .filter(({ step, isDeleted }) => step > 0 && !isDeleted)
       .map(({ modelId, step }) => `/${adapterFolderOf(modelId, step)}/`),
     ...files.map((id) => `/files/${id}`),
   ];
-  // What a server that died while it deleted a model could not say before: the log names it, and nobody removes it.
+  // A server that died while deleting a model on a full disk could not record the removal; the log names the
+  // leftovers.
   if (remains.wasFull)
     known.push(...asked(history, "delete model").map(({ modelId }) => `/${adaptersOf(modelId)}/`));
-  // Of an import whose commit was lost, until the next version takes its place.
+  // An import whose commit was lost stays until the next version replaces it.
   const imported = new Set(asked(history, "import").map(({ modelId }) => modelId));
   for (const modelId of imported) {
     const steps = versions.filter((version) => version.modelId === modelId).map(({ step }) => step);

@@ -33,8 +33,8 @@ function stepFaults(modelId: string, { versions, jobs }: Remains): readonly stri
 }
 
 /**
- * What an adapter holds where every job made what it makes. One that no job made holds what was stored as its, which the
- * files themselves say by their hash; null where nothing is left to say so.
+ * Returns an adapter's matrices if every job made what it should. An imported version has the stored ones, identified
+ * by the hash of its files; null if nothing identifies them.
  */
 export function matricesOf(modelId: string, step: number, remains: Adapters): string | null {
   if (step === 0) return "";
@@ -48,7 +48,7 @@ export function matricesOf(modelId: string, step: number, remains: Adapters): st
 
 type Adapters = Pick<Remains, "jobs" | "versions" | "disk">;
 
-/** What lies on the disk of a version, where it is what was stored. */
+/** Returns the matrices of a version on disk, if its files are the stored ones. */
 function storedMatrices(version: Remains["versions"][number], { disk }: Adapters): string | null {
   const folder = `/${adapterFolderOf(version.modelId, version.step)}`;
   const hash = createHash("sha256");

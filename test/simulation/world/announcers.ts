@@ -1,5 +1,5 @@
-// What servers of a simulated world announce to each other through the database: each hears of it a little later, if at
-// all. What one does with it is the program's.
+// Announcements between the servers of a simulated world: each server hears of a change a little later, or never. The
+// reaction is the product's own code.
 import type { AnnouncedKind } from "../../../src/base/domain/servers/pubsub.ts";
 import { type Announcer, LocalAnnouncer } from "../../../src/store/database/pubsub/announcer.ts";
 import type { SimulatedProcess } from "./process.ts";

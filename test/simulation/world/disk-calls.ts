@@ -1,5 +1,6 @@
-// What one simulated process asks of its disk, as `node:fs` has it: each call takes a while, may fail, and may have had its
-// effect before it is over. What takes several steps there takes them here too, so that a death may come in between.
+// Disk calls of one simulated process, with the interface of `node:fs`. Each call takes time, may fail, and may have
+// had its effect before it ends. A call that takes several steps in reality takes them here too, so a death may come
+// in between.
 import type { SimulatedDisk, SimulatedFile, SimulatedFolder, SimulatedNode } from "./disk.ts";
 import { diskError } from "./disk.ts";
 import type { SimulatedProcess } from "./process.ts";

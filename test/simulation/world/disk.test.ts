@@ -1,5 +1,5 @@
-// The simulated disk beside the real one: the same calls come to the same, with the same codes where they fail. And what the
-// real one cannot show: what is left when the power fails.
+// The simulated disk compared with the real one: the same calls have the same results and error codes. Also its
+// behaviour at a loss of power, which the real disk cannot show.
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -123,7 +123,7 @@ async function sync(path: string): Promise<void> {
   await handle.close();
 }
 
-test("what was not synced may be lost or torn when the power fails, and what was is there", async () => {
+test("at a loss of power unsynced content may be lost or torn, and synced content survives", async () => {
   const folder = (root: string): string => join(root, "folder");
   const file = (root: string): string => join(root, "folder/file");
   const write = async (root: string): Promise<void> => {

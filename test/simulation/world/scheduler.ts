@@ -1,6 +1,6 @@
-// Time and chance of a simulated world: what is waited for comes at a time of the world's own, and what comes at the same
-// time in an order by chance. Everything that a seed decides is drawn here, so that a seed always gives the same run; the
-// trace is a hash over all that happened, by which that is checked. Knows neither disks nor databases.
+// Time and chance of a simulated world. Awaited things happen at times of the world, and things at the same time
+// happen in random order. All draws from a seed are made here, so a seed always gives the same run; the trace is a
+// hash of all events that verifies this.
 import { type Random, seededRandom } from "../../../src/base/domain/random.ts";
 
 /** A process that may die; its pending waits then never end. */
