@@ -1,4 +1,5 @@
-// Short runs of random kills; tools/bench/kill.ts and tools/bench/kill-feedback.ts do long ones, and tools/bench/kill-many.ts those of several servers.
+// Short runs of random kills. tools/bench/kill.ts and tools/bench/kill-feedback.ts do long ones, and
+// tools/bench/kill-many.ts those of several servers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { killAtRandom } from "./kills/kill-at-random.ts";

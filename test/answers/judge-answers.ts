@@ -24,7 +24,7 @@ export type Verdict =
   /** A defect. */
   | { readonly kind: "invalid"; readonly content: string; readonly fault: string };
 
-/** @param more fields of the body beside the usual ones */
+/** @param more extra fields of the body */
 export async function judgeAnswer(
   { url, apiKey }: AskedServer,
   { schema, temperature, seed }: Question,
@@ -56,7 +56,7 @@ export async function judgeAnswer(
   return fault === null ? { kind: "valid" } : { kind: "invalid", content: message.content, fault };
 }
 
-/** What is wrong with a text that should be JSON under a schema; null where nothing is. */
+/** Returns the error of a text that should be JSON under a schema; null if there is none. */
 function faultOf(schema: Json, text: string): string | null {
   const ajv = new Ajv2020({ strict: false, allowUnionTypes: true });
   addFormats.default(ajv);

@@ -1,5 +1,5 @@
-// JSON Schemas as their writers' tools write them: what zod makes of its own, what pydantic makes of Python classes, and
-// random ones. Each family is endless and the same for the same seed.
+// JSON Schemas as tools write them: zod for its own types, pydantic for Python classes, and random ones. Each family
+// is endless, and the same for the same seed.
 import * as fc from "fast-check";
 import * as z from "zod";
 import type { Json, JsonObject } from "../../src/base/domain/text/json.ts";

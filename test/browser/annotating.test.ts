@@ -1,4 +1,4 @@
-// Annotation queues in a real browser: a list of them, and judging what a model answered with the keyboard alone.
+// Annotation queues in a real browser: finding one, and judging a model's answers using only the keyboard.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -9,7 +9,7 @@ import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
 const ofPage = serverOfFile({ flags: seenModel });
 
 test(
-  "somebody finds a queue and answers its questions on recorded chats, by keys alone",
+  "an annotator finds a queue and answers its questions on recorded chats by keyboard",
   inBrowser,
   async () => {
     const server = ofPage();
@@ -70,7 +70,7 @@ test(
     await page.keyboard.press("s");
     await page.getByText("was not recorded by this server").waitFor();
     await page.getByText("2 of 3, 1 skipped").waitFor();
-    // Whoever leaves gives back what is held.
+    // Leaving the queue releases the held item.
     await page.getByRole("link", { name: "All queues" }).click();
     await page.getByRole("link", { name: "tone", exact: true }).waitFor();
     const said = (await hone.feedback.query({ project_id }).all()).map((row) => [

@@ -18,7 +18,7 @@ test("script, style and page together are less than 200 KB, compressed", () => {
   }
 });
 
-test("what is sent compressed is what was built", () => {
+test("the compressed copies equal the built files", () => {
   for (const name of originals) {
     const path = join(folder, name);
     assert.deepEqual(brotliDecompressSync(readFileSync(`${path}.br`)), readFileSync(path));
@@ -26,7 +26,7 @@ test("what is sent compressed is what was built", () => {
   }
 });
 
-test("the page names its own files alone, and runs nothing that stands in it", () => {
+test("the page refers only to its own files, and contains no inline script", () => {
   const page = readFileSync(join(folder, "index.html"), "utf8");
   const named = [...page.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address);
   const assets = originals

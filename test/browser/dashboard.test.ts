@@ -151,7 +151,7 @@ test(
   },
 );
 
-test("keys alone lead everywhere, and what one has read is where one finds it again", inBrowser, async () => {
+test("the keyboard reaches everything, and going back returns to the same place", inBrowser, async () => {
   const server = ofPage();
   for (const name of ["one", "two"]) await registerModel(server, name);
   const { page, close } = await openPage(server);
@@ -194,7 +194,7 @@ test("every view can be read by everybody, dark and light, wide and narrow", inB
       assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
       const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       assert.equal(overflow, 0, `${view} fits a width of ${width}`);
-      // What web.dev's Core Web Vitals call good.
+      // Good values of web.dev's Core Web Vitals.
       const shift = await layoutShift(page);
       assert.ok(shift < 0.1, `${view} at ${width}: what is shown has moved by ${shift}`);
     }
@@ -202,29 +202,25 @@ test("every view can be read by everybody, dark and light, wide and narrow", inB
   }
 });
 
-test(
-  "a tab that nobody sees asks nothing of the server, and goes on when it is seen",
-  inBrowser,
-  async () => {
-    const server = ofPage();
-    const { page, close } = await openPage(server);
-    await page.clock.install();
-    await page.reload();
-    await page.getByText("running requests").waitFor();
-    await setHidden(page, true);
-    await page.waitForLoadState("networkidle");
-    const asked: string[] = [];
-    page.on("request", (request) => asked.push(request.url()));
-    await page.clock.runFor(60_000);
-    assert.deepEqual(asked, []);
-    const metrics = page.waitForRequest(`${server.url}/metrics`);
-    await setHidden(page, false);
-    await metrics;
-    await page.clock.runFor(10_000);
-    assert.ok(asked.length > 4, `${asked.length} requests of a page that is seen`);
-    await close();
-  },
-);
+test("a hidden tab sends no requests, and continues when it is shown", inBrowser, async () => {
+  const server = ofPage();
+  const { page, close } = await openPage(server);
+  await page.clock.install();
+  await page.reload();
+  await page.getByText("running requests").waitFor();
+  await setHidden(page, true);
+  await page.waitForLoadState("networkidle");
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.clock.runFor(60_000);
+  assert.deepEqual(asked, []);
+  const metrics = page.waitForRequest(`${server.url}/metrics`);
+  await setHidden(page, false);
+  await metrics;
+  await page.clock.runFor(10_000);
+  assert.ok(asked.length > 4, `${asked.length} requests of a page that is seen`);
+  await close();
+});
 
 test("dark and light are switched, kept, and what curves are drawn in", inBrowser, async () => {
   const server = ofPage();

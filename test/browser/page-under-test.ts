@@ -1,4 +1,5 @@
-// The page as somebody sees it who runs a server: a real Chromium, on a server of its own. What the browser says is wrong (errors, refusals by the policy, requests elsewhere) fails the test.
+// The dashboard as its users see it: a real Chromium, and a server of its own. Errors of the browser, violations of
+// the policy and requests to other hosts fail the test.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -6,7 +7,7 @@ import { after, type TestOptions } from "node:test";
 import { chromium, type Browser, type Page } from "playwright-core";
 import type { RunningServer } from "../running-server.ts";
 
-/** Of whoever runs a file by hand Debian's is tried; `npm test` has looked further (scripts/chromium.js). */
+/** Tests run by hand try Debian's path; `npm test` searches further (scripts/chromium.js). */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 const noBrowser = "THE PAGE IS NOT TESTED: there is no Chromium.";
@@ -69,7 +70,7 @@ export async function openPage(
   };
 }
 
-/** How much of what was shown has moved since the page was loaded, without anybody's doing: Chromium's layout shift score. */
+/** Chromium's layout shift score: movement of visible content since loading, without user input. */
 export function layoutShift(page: Page): Promise<number> {
   return page.evaluate("layoutShift");
 }
@@ -95,7 +96,7 @@ export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole("navigation", { name: "Views" }).waitFor();
 }
 
-/** What axe-core finds wrong with the page as it is, of what it calls serious or worse. */
+/** Returns the violations that axe-core rates serious or critical. */
 export async function seriousFaults(page: Page): Promise<readonly string[]> {
   // Evaluated by the browser's debugger, which the policy does not hold.
   await page.evaluate(axeSource());

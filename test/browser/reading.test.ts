@@ -68,7 +68,7 @@ async function fill({ hone, modelId }: World): Promise<void> {
 const focused = (page: Page): Promise<unknown> => page.evaluate("document.activeElement.textContent");
 
 test(
-  "somebody finds a trajectory and reads it with its log-probabilities, by keys alone",
+  "a reader finds a trajectory and reads it with its log-probabilities by keyboard",
   inBrowser,
   async () => {
     const world = await newWorld();
@@ -148,7 +148,7 @@ test("feedback is given by keys, listed, and one's own taken back", inBrowser, a
   await close();
 });
 
-test("a chat shows all feedback on it, whatever the scheme of its references", inBrowser, async () => {
+test("a chat shows all feedback on it, for any scheme of the references", inBrowser, async () => {
   const { server, hone, modelId } = await newWorld();
   const asked = { model: modelId, max_tokens: 2, seed: 1 };
   const ask = (content: string, n = 1) =>

@@ -21,7 +21,7 @@ test("docs/reference/client.md lists every call of every group", () => {
   }
 });
 
-/** Methods, and calls that are made of their route alone. */
+/** Returns methods, and calls that are made only from their route. */
 function callsOf(group: CallGroup): readonly string[] {
   const names = new Set(
     Object.entries(group).flatMap(([name, call]) => (typeof call === "function" ? name : [])),

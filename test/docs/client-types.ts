@@ -1,5 +1,5 @@
-// The file src/apps/client/api.ts: the client's types of every body and answer, and of every operation, from the document that
-// /openapi.json is. What the server refuses when it asks for anything has no type.
+// Writes src/apps/client/api.ts: the client's types of every body, answer and operation, from the document at
+// /openapi.json. Fields that the server always refuses have no type.
 import type {
   ApiDocument,
   Media,
@@ -50,7 +50,7 @@ const taken: readonly string[] = ["Error", "File", "Model", "Response"];
 /** The types that schemas with titles have: each is declared once. */
 class Types {
   readonly #named = new Map<string, Schema>();
-  /** Reached from a body: whoever sends it may add members of any kind. */
+  /** Types reachable from a body; senders may add any members to these. */
   readonly #sent = new Set<string>();
 
   constructor(operations: readonly Operation[]) {
@@ -92,7 +92,7 @@ class Types {
     const { anyOf, enum: values, items, type } = schema;
     if (anyOf !== undefined) {
       const texts = new Set(anyOf.map((one) => this.text(one, place)));
-      // Which takes in all others.
+      // `unknown` includes all other types.
       return texts.has("unknown") ? "unknown" : [...texts].join(" | ");
     }
     if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
@@ -136,7 +136,7 @@ const scalars: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** What else an object may have: anything, values of a schema, or nothing that is known. */
+/** Returns the schema of an object's other members; true for any, null for none. */
 function othersOf({ additionalProperties, patternProperties }: Schema): Schema | true | null {
   if (typeof additionalProperties === "object") return additionalProperties;
   if (additionalProperties === true) return true;
@@ -168,7 +168,7 @@ function keyOf(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
 }
 
-/** What a field is, and what leaving it out means. */
+/** Returns a field's description, and the meaning of leaving it out. */
 function aboutOf(schema: Schema): string {
   const value = schema.default === undefined ? undefined : `\`${JSON.stringify(schema.default)}\``;
   const otherwise = schema["x-default"] ?? value;
@@ -225,7 +225,7 @@ function bodyText(mediaType: string, { schema }: Media, types: Types): string {
   return `${indent}readonly ${mediaType === "multipart/form-data" ? "form" : "upload"}: true;`;
 }
 
-/** The kinds of answers: a value, the data of each event of a stream, a text, or bytes of whatever type. */
+/** Returns the type of an answer: a value, the data of each event of a stream, a text, or bytes. */
 function answerText(mediaType: string, { schema }: Media, types: Types): string {
   const type = types.text(schema, { indent, isSent: false });
   if (mediaType === "application/json") return `${indent}readonly answer: ${type};`;

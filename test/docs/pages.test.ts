@@ -1,5 +1,5 @@
-// The pages of docs/ that are made of the code: that they are up to date, what they link to, how they say what a schema takes,
-// and that they leave no field of a chat request out.
+// The pages of docs/ that are generated from code: they are up to date, describe schemas in words, and cover every
+// field of a chat request.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,6 +1,6 @@
-// Run by emulated.test.ts on an emulated processor: its kernels, and the engine at each precision. Its arguments are which codes
-// of 8 bits have exact sums there, and the precisions to compute in. An emulator is some fifty times slower than a processor, so this is a small part of the
-// engine's contract: recorded answers, and the same bits alone and in a batch.
+// Run by emulated.test.ts on an emulated processor: its kernels, and the engine at each precision. Arguments are the
+// codes of 8 bits with exact sums there, and the precisions. An emulator is some fifty times slower than a processor,
+// so this covers only recorded answers and equal bits in and outside a batch.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -88,7 +88,7 @@ function oddClock(): Clock {
   return { ...systemClock, monotonicMs: () => (ms += 10 ** (3 * random.uniform())) };
 }
 
-/** Of what will be said, and something else behind it. */
+/** Drafts that begin with the known answer and end with other tokens. */
 function knownDrafts({ vocabularySize, answersOf }: KnownAnswers): Partial<LoopOptions> {
   return { drafter: new KnownDrafter(seededRandom("drafts"), vocabularySize, answersOf) };
 }

@@ -1,4 +1,4 @@
-// Whether requests get the same answer, to the last bit, in every way in which the engine may compute them.
+// Checks that requests get the same answer, to the last bit, in every mode of the engine.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import { alone, modes, type Mode } from "./modes.ts";
 import { runMode, type Answer } from "./run-mode.ts";
 import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
-/** What serving computes in, by how `--quantize` calls it. */
+/** Precisions of serving, as values of `--quantize`. */
 export const precisions = ["off", "8", "4"] as const satisfies readonly Quantization[];
 
 export interface ExactnessOptions {

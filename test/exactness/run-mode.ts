@@ -39,12 +39,12 @@ const plainLimits: LoopOptions = {
   clock: smallLimits.clock,
 };
 
-/** What requests run on. */
+/** Engine of a mode. */
 export interface ModeEngine {
   readonly runner: ModelRunner;
   /** Null for small vocabularies. */
   readonly blocks: BlockSession | null;
-  /** For those who ask beside. */
+  /** Adapters for concurrent requests. */
   readonly adapters: readonly AdapterReference[];
   readonly known: KnownAnswers;
 }

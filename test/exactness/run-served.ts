@@ -1,4 +1,4 @@
-// Whether a server gives seeded chats the same answers, to the last bit, in every way in which it may be asked for them.
+// Checks that a server gives seeded chats the same answers, to the last bit, in every way of asking.
 import { isDeepStrictEqual } from "node:util";
 import type { Quantization } from "../../src/base/domain/model.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";

@@ -3,7 +3,7 @@
 
 export interface ServedMode {
   readonly name: string;
-  /** Of `serve`. */
+  /** Flags of `serve`. */
   readonly flags: readonly string[];
   /** Most tokens that are drafted; absent for as many as usual. */
   readonly draftTokensMax?: number;
@@ -11,7 +11,7 @@ export interface ServedMode {
   readonly together: number;
   /** How often all are asked of one server; the answers of the last time count. */
   readonly rounds?: number;
-  /** Fields of the chats beside their own, which change no answer. */
+  /** Extra fields of the chats, which do not change the answers. */
   readonly more?: Readonly<Record<string, unknown>>;
   /** Fields of chats of others, one of which is always under way. */
   readonly company?: Readonly<Record<string, unknown>>;

@@ -12,9 +12,9 @@ import { StubStorage } from "../../src/train/trainer/tinker/testing/stub-operati
 import { type Fault, StubServer } from "../../src/train/trainer/tinker/testing/stub-server.ts";
 
 export interface MortalTrainersOptions {
-  /** Of the model that they train. */
+  /** Folder of the model that they train. */
   readonly modelFolder: string;
-  /** Theirs alone. */
+  /** Folder for the trainers' own files. */
   readonly folder: string;
   /** How many requests come between two illnesses of one of them, about. */
   readonly soundCount: number;
@@ -22,7 +22,7 @@ export interface MortalTrainersOptions {
 }
 
 export interface MortalTrainers {
-  /** What a server of Hone is told of each. */
+  /** Address of each trainer for a Hone server. */
   readonly addresses: readonly string[];
   readonly illnessCount: () => number;
   readonly requestCount: () => number;

@@ -1,6 +1,5 @@
-// Two servers of Hone on one PostgreSQL before eight replicas and two trainers, all of which fall ill and get well while clients
-// ask for the base model and for versions, and jobs make ever more of those. Looks for what is lost, doubled, or answered by
-// anything but what was asked for.
+// Two Hone servers on one PostgreSQL, eight replicas and two trainers. Replicas and trainers fail and recover while
+// clients use the base model and versions, and jobs make more versions. Looks for lost, doubled and wrong answers.
 import { setTimeout as sleep } from "node:timers/promises";
 import { join, resolve } from "node:path";
 import { present } from "../../src/base/domain/assert.ts";

@@ -52,7 +52,7 @@ test("an answer may break off where what it reads is gone, and nowhere else", ()
   for (const status of [200, 403, 500, null]) assert.equal(brokenOffFaults(status).length, 1, String(status));
 });
 
-test("tells an answer that broke off from none, and from one that is whole", async (t) => {
+test("distinguishes an answer that broke off from a missing and a whole one", async (t) => {
   const head = "HTTP/1.1 200 OK\r\n";
   const answers = new Map<string, string | number>([
     ["", "closed"],

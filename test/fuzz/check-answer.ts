@@ -1,4 +1,4 @@
-// What must hold of every answer, whatever was asked.
+// Rules for every answer, to any request.
 import { marker } from "./odd-values.ts";
 import type { RawAnswer } from "./raw-exchange.ts";
 
@@ -7,7 +7,7 @@ const repeatedLengthMax = 200;
 
 const longMarker = new RegExp(`(?:${marker}){${Math.ceil(repeatedLengthMax / marker.length) + 1},}`);
 
-/** What is wrong with the answer, in words; empty when nothing is. */
+/** Returns the faults of an answer, for people; empty if there are none. */
 export function faultsOf(answer: RawAnswer, method: string): readonly string[] {
   const { status, headers, body } = answer;
   const faults: string[] = [];
@@ -25,9 +25,9 @@ export function faultsOf(answer: RawAnswer, method: string): readonly string[] {
 }
 
 /**
- * What is wrong with an answer that broke off, in words: nothing where what it was read from was deleted meanwhile.
+ * Returns the faults of an answer that broke off, for people; none if the data was deleted meanwhile.
  *
- * @param statusNow of the same request, sent again behind it; null where that was none to read something
+ * @param statusNow status of the same request when sent again; null if the request read nothing
  */
 export function brokenOffFaults(statusNow: number | null): readonly string[] {
   return statusNow === 404 ? [] : [`it was broken off, and is now answered with ${statusNow ?? "nothing"}`];
@@ -42,7 +42,7 @@ function errorFaults(status: number, text: string): readonly string[] {
   }
   const { detail, error } = (parsed ?? {}) as { readonly detail?: unknown; readonly error?: unknown };
   const faults: string[] = [];
-  // With what is only too much at the moment, nothing is wrong.
+  // A refusal by a momentary limit may concern a valid request.
   const mayBeFaultless = status === 429;
   if (!Array.isArray(detail) || (detail.length === 0 && !mayBeFaultless) || !detail.every(isFault))
     faults.push(`the detail is ${JSON.stringify(detail)?.slice(0, 500)}`);

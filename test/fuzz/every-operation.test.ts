@@ -1,4 +1,4 @@
-// What is fuzzed is everything that there is: each operation of the API's own description begins some request.
+// The fuzzer covers every operation of the API's own description.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiDocument } from "../../src/api/http/testing/api-document.ts";

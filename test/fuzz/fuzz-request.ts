@@ -8,9 +8,9 @@ import { oneOf } from "./odd-values.ts";
 import { validRequests, type FuzzedWorld, type ValidRequest } from "./valid-requests.ts";
 
 export interface FuzzRequest {
-  /** Which operation, and what was done to it. */
+  /** Name of the operation and its mutations. */
   readonly what: string;
-  /** What the valid request reads, before anything was done to it; null where it is one that changes something. */
+  /** Path of the data that the valid request reads; null for a request that changes data. */
   readonly reads: string | null;
   readonly method: string;
   readonly bytes: Buffer;
@@ -58,7 +58,7 @@ export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): Fu
   const isCut = random.uniform() < 0.02;
   const bytes = isCut ? whole.subarray(0, random.index(whole.length)) : whole;
   if (isCut) changes.push("cut");
-  // Whoever has the first answer, or does not wait for it, leaves the others behind it.
+  // The rest of a pipeline is dropped if the reader has the first answer, or does not wait.
   const count = random.uniform() < 0.03 ? 2 + random.index(3) : 1;
   if (count > 1) changes.push(`${count} at once`);
   const leavesAfterMs = random.uniform() < 0.1 ? random.index(leavingMsMax) : null;
@@ -101,7 +101,7 @@ function bodyOf({ body }: ValidRequest): Buffer | null {
   return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
 }
 
-/** What happens to bodies below the level of JSON. */
+/** Mutates the body below the level of JSON. */
 function mutatedBytes(body: Buffer, random: Random): Buffer {
   const at = random.index(body.length + 1);
   const [before, after] = [body.subarray(0, at), body.subarray(at)];

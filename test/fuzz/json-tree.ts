@@ -7,7 +7,7 @@ export type JsonTree =
   | { readonly kind: "list"; readonly items: JsonTree[] }
   | { readonly kind: "object"; readonly entries: [name: string, value: JsonTree][] };
 
-/** A tree of its own, made of what JSON.stringify takes. */
+/** Returns a new tree of a value that JSON.stringify accepts. */
 export function treeOf(value: unknown): JsonTree {
   if (Array.isArray(value)) return { kind: "list", items: value.map(treeOf) };
   if (typeof value !== "object" || value === null) return raw(JSON.stringify(value) ?? "null");
@@ -25,7 +25,7 @@ export function write(tree: JsonTree): string {
   return `{${tree.entries.map(([name, value]) => `${JSON.stringify(name)}:${write(value)}`).join(",")}}`;
 }
 
-/** Where a value stands: in a list or an object, at an index. */
+/** Position of a value: an index of a list or an object. */
 export interface Place {
   readonly parent: Exclude<JsonTree, { kind: "raw" }>;
   readonly index: number;

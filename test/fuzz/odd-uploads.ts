@@ -59,7 +59,7 @@ export function oddForm(random: Random): Buffer {
 interface Entry {
   readonly name: string;
   readonly content: string;
-  /** Of the entry: `0` is a file, `2` a link, `x` a header of the next one. */
+  /** Type of the entry: `0` is a file, `2` a link, `x` a header for the next one. */
   readonly type?: string;
   /** In place of the content's own. */
   readonly size?: number;

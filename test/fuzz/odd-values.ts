@@ -2,7 +2,7 @@
 // answer which repeats one is recognized.
 import type { Random } from "../../src/base/domain/random.ts";
 
-/** What long texts consist of. */
+/** Repeated to make long texts. */
 export const marker = "Zq7";
 
 export function longText(length: number): string {
@@ -90,7 +90,7 @@ const oddNumbers: readonly string[] = [
   `0.${"1".repeat(4000)}`,
 ];
 
-/** What a parser must refuse. */
+/** Texts that a parser must refuse. */
 const noJson: readonly string[] = [
   "NaN",
   "-Infinity",

@@ -18,10 +18,10 @@ export interface ExchangeOptions {
   readonly deadlineMs: number;
 }
 
-/** What came instead of an answer: of one that broke off, the head and perhaps a part of the body. */
+/** Reason for a missing answer. `broken off` means that the head, and perhaps a part of the body, arrived. */
 export type NoAnswer = "closed" | "broken off" | "left" | "no answer";
 
-/** The first answer that is not interim; a word for what came instead where there was none. */
+/** Returns the first answer that is not interim, or the reason for a missing one. */
 export function exchange(bytes: Buffer, options: ExchangeOptions): Promise<RawAnswer | NoAnswer> {
   return new Promise((resolve) => {
     const socket = connect({ port: options.port, host: "127.0.0.1", allowHalfOpen: true });
@@ -54,7 +54,7 @@ export function exchange(bytes: Buffer, options: ExchangeOptions): Promise<RawAn
   });
 }
 
-/** Whether the head of an answer has come, behind interim ones. */
+/** True if the head of the final answer has arrived. */
 function hasBegun(bytes: Buffer): boolean {
   return /(?:^|\r\n\r\n)HTTP\/1\.[01] [2-5][^]*\r\n\r\n/.test(bytes.toString("latin1"));
 }

@@ -24,16 +24,16 @@ export interface FuzzReport {
   /** Lines of the server's log that say more than that a request was refused. */
   readonly logged: readonly string[];
   readonly seconds: number;
-  /** The gauges of what is under way that were looked at, and were 0, when all was answered. */
+  /** Gauges of work in progress that were 0 when all requests were answered. */
   readonly idleGauges: readonly string[];
-  /** Of the server process, in MiB, when a tenth, a half and all of the requests were answered. */
+  /** Memory of the server process in MiB after a tenth, a half and all of the requests. */
   readonly residentMebibytes: readonly number[];
 }
 
 export interface FuzzOptions {
   readonly seed: number;
   readonly count: number;
-  /** Sends this one alone. */
+  /** Sends only this request. */
   readonly only?: number;
   /** Told of failures at once, and of progress now and then. */
   readonly log?: (line: string) => void;
@@ -50,9 +50,9 @@ const limits = { jobs: { queuedMax: 10 }, http: { requestSeconds: 5 } };
 
 const deadlineMs = 60_000;
 const atATime = 8;
-/** Characters of a request that is sent alone. */
+/** Maximum printed length of a single request. */
 const shownLength = 10_000;
-/** What requests deleted is made again so often. */
+/** Number of requests after which deleted things are created again. */
 const renewEvery = 200;
 
 export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
@@ -122,14 +122,14 @@ class Fuzzer {
     if (faults.length > 0) this.#fail(`${index}: ${what}: ${faults.join("; ")}`);
   }
 
-  /** Sends one, and prints it with what became of it. */
+  /** Sends one request and prints it with its result. */
   async show(index: number): Promise<void> {
     const { bytes } = fuzzRequest(this.#seed, index, this.#world);
     this.#log(bytes.toString("latin1").slice(0, shownLength));
     await this.send(index);
   }
 
-  /** It may be busy for a moment with what it was sent. */
+  /** Retries, because the server may still be busy. */
   async checkHealth(): Promise<void> {
     await eventually(
       "/health answers",
@@ -154,7 +154,7 @@ class Fuzzer {
     };
   }
 
-  /** Of what a request reads, without reading it. */
+  /** Returns the status of a path, without the body. */
   async #statusNow(path: string | null): Promise<number | null> {
     if (path === null) return null;
     const { url, apiKey } = this.#server;
@@ -175,7 +175,7 @@ class Fuzzer {
   }
 }
 
-/** Makes what there is to speak of, or finds it. */
+/** Creates or finds the things that requests refer to. */
 async function newWorld(server: RunningServer): Promise<FuzzedWorld> {
   for (const id of feedbackIds) {
     const record = {

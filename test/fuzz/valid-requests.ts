@@ -72,7 +72,7 @@ import {
 } from "../../src/api/wire/weave/tables.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
 
-/** What requests may speak of; it is there before the first is sent. */
+/** Things that requests refer to; created before the first request. */
 export interface FuzzedWorld {
   readonly apiKey: string;
   readonly modelId: string;
@@ -136,7 +136,7 @@ export interface ValidRequest {
   readonly scheme?: "Bearer" | "Basic" | "none";
   /** Names of fields that may stand somewhere in the body, or of the parameters of the query. */
   readonly names: readonly string[];
-  /** Of the body, where more fields than these may be made of it. */
+  /** Schema of the body, from which more fields may be generated. */
   readonly schema?: object;
 }
 
@@ -186,7 +186,7 @@ const chats: readonly object[] = [
   { continue_final_message: true, messages: [user, assistant], request_id: "one", min_tokens: 1 },
 ];
 
-/** What is said of a conversation, which is answered or tokenized. */
+/** Conversations to answer or tokenize. */
 const prompts: readonly object[] = [
   {
     messages: [user],

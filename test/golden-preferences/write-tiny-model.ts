@@ -28,7 +28,7 @@ const tensors = modelParameters(tinyConfig).map(({ name, shape }) => ({
 writeSafetensors(join(folder, "model.safetensors"), tensors, { type: "F32" });
 writeLoraAdapter(adapterFolder, trainedAdapter(), { config: tinyConfig, baseModelName: "tiny" });
 
-/** Of a sequence: the prompt's tokens, the answer's, and whether it is the chosen one. */
+/** Returns a sequence's prompt tokens, answer tokens, and whether it is the chosen one. */
 function written({ tokenIds, mask, preference }: TrainingSequence): object {
   const start = mask.indexOf(1);
   return {

@@ -1,5 +1,5 @@
-// Compares received webhook events with what happened to feedback and jobs: each change has one event under one id,
-// and no event lacks a change.
+// Compares received webhook events with the changes of feedback and jobs: each change has one event under one id, and
+// no event lacks a change.
 import type { FailingReceiver } from "./failing-receiver.ts";
 import type { FeedbackLedger } from "./feedback-ledger.ts";
 
