@@ -1,5 +1,5 @@
 // @ts-check
-// The loop: ask, judge, train, and again. `npm run learn` runs it beside the server that `npm run serve` starts.
+// The training loop: ask, judge, train, repeat. `npm run learn` runs it against the server of `npm run serve`.
 import { parseArgs } from "node:util";
 import { Hone, HoneError, train } from "hone-server/client";
 import { findKey } from "./find-key.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// What is taught, as data: questions, and what an answer to one earns. Change this file first.
+// The task as data: questions, and the reward of an answer. Change this file first.
 // Here the model learns to say "maybe" whenever it may choose.
 
 const choices = [

@@ -1,0 +1,58 @@
+// Holds docs, help texts, comments and names of tests to the rules of our English (`rules.ts`). Help texts, settings and
+// descriptions of API fields are checked in the pages that are generated from them.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { markdownPieces, sourceComments, testNames, type Piece } from "./pieces.ts";
+import { commentSentencesMax, faultsOf, sentencesOf } from "./rules.ts";
+
+const skipped = /(?:^|\/)(?:node_modules|fixtures)(?:\/|$)|^src\/apps\/client\/api\.ts$/;
+
+function filesIn(folders: readonly string[], extension: RegExp): readonly string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .map((name) => join(folder, name))
+      .filter((path) => extension.test(path) && !skipped.test(path)),
+  );
+}
+
+const report = (path: string, pieces: readonly Piece[]): readonly string[] =>
+  pieces.flatMap(({ line, text }) =>
+    faultsOf(text).map(({ rule, words }) => `${path}:${line}: ${rule}: "${words}"`),
+  );
+
+const sources = (): readonly string[] =>
+  filesIn(["src", "test", "tools", "examples", "scripts", "bin"], /\.(?:tsx?|m?js)$/);
+
+/** Returns the faults of the comments and the names of tests in one source. */
+export function sourceFaults(path: string, text: string): readonly string[] {
+  return sourceComments(text)
+    .flatMap((pieces) => [
+      ...report(path, pieces),
+      ...pieces
+        .filter((piece) => sentencesOf(piece.text).length > commentSentencesMax)
+        .map(({ line }) => `${path}:${line}: at most ${commentSentencesMax} sentences a comment`),
+    ])
+    .concat(report(path, testNames(text)));
+}
+
+test("comments and names of tests are plain English", () => {
+  assert.deepEqual(
+    sources().flatMap((path) => sourceFaults(path, readFileSync(path, "utf8"))),
+    [],
+  );
+});
+
+test("docs, help texts and settings are plain English", () => {
+  const pages = [
+    ...readdirSync(".").filter((name) => name.endsWith(".md")),
+    ...filesIn(["docs", "src", "test", "tools", "examples", "models", "deploy"], /\.md$/),
+  ];
+  assert.ok(pages.length > 30);
+  assert.deepEqual(
+    pages.flatMap((path) => report(path, markdownPieces(readFileSync(path, "utf8")))),
+    [],
+  );
+});
