@@ -1,5 +1,5 @@
-// Assignment of an attempt at a job: the version it starts from, and the pins that the first attempt fixed for all
-// later ones.
+// Assignment of a job attempt: the version from which it starts, and the pins. The first attempt fixes the pins for
+// all later attempts.
 import { createHash } from "node:crypto";
 import type { JobAssignment, JobPins, TrainingJob } from "../../base/domain/job.ts";
 import type { TrainedModel } from "../../base/domain/model.ts";
@@ -10,8 +10,7 @@ import type { JobSettings } from "./settings.ts";
 import { trainingKindOf } from "./new-job.ts";
 
 /**
- * Returns null if the model was deleted, and its jobs with it.
- *
+ * Returns the attempt's assignment; null if the model and its jobs were deleted.
  * @throws AttemptFailure if the job itself cannot run
  */
 export async function assign(
@@ -33,7 +32,7 @@ export async function assign(
   throw new AttemptFailure(new ServiceError({ code: "not_found", message }));
 }
 
-/** Returns null if the model was deleted. */
+/** Returns the job's pins; null if the model was deleted. */
 async function pin(
   { jobs, models, runner, owner }: AttemptDependencies,
   { id, contentHash, task }: TrainingJob,
@@ -53,7 +52,7 @@ async function pin(
   });
 }
 
-/** A failure of the attempt itself, as opposed to an unreachable store, which says nothing about the job. */
+/** A failure caused by the attempt itself. An unreachable store, in contrast, says nothing about the job. */
 export class AttemptFailure extends Error {
   constructor(cause: unknown) {
     super("The attempt failed.", { cause });

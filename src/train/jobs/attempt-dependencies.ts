@@ -1,4 +1,4 @@
-// Dependencies of attempts at jobs.
+// Dependencies of job attempts.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobRunner, JobStore } from "../../base/domain/job.ts";
 import type { ModelStore, ModelVersion } from "../../base/domain/model.ts";
@@ -14,18 +14,18 @@ export interface AttemptDependencies {
   >;
   readonly runner: JobRunner;
   /**
-   * Called before a version on a base model becomes the newest; resolves when requests for it can be answered
-   * immediately. If it rejects, the version is stored anyway.
+   * Called before a version on a base model becomes the newest; resolves once the engine can answer requests for the
+   * version immediately. If it rejects, the version is stored anyway.
    */
   readonly prepareVersion?: (version: ModelVersion, baseModel: string) => Promise<void>;
-  /** Called when a model has a new version; its work may be postponed to the next version or the next start. */
+  /** Called when a model has a new version. The callee may postpone its work until the next version or the next start. */
   readonly onNewVersion?: (modelId: string) => Promise<void>;
   readonly clock: Clock;
-  /** Null if tracing is off. */
+  /** Tracing of attempts; null if off. */
   readonly tracing?: Tracing | null;
-  /** Absent if metrics are off. */
+  /** Metrics of attempts; absent if off. */
   readonly metrics?: AttemptMetrics;
   readonly logger: Logger;
-  /** Server that claimed the job. */
+  /** Id of the server that claimed the job. */
   readonly owner: string;
 }

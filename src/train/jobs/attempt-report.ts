@@ -1,4 +1,4 @@
-// Stores what an attempt reports (events, progress with the time left, warnings), and counts attempts in metrics.
+// Stores an attempt's reports (events, progress with the remaining time, warnings), and counts attempts in metrics.
 import { assert, present, unreachable } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobCounts, JobProgress, JobReport, JobStore, TrainingJob } from "../../base/domain/job.ts";
@@ -8,7 +8,7 @@ import type { JobTrace } from "./job-trace.ts";
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 import type { Ending } from "./next-state.ts";
 
-/** Outcome of an attempt in metrics; for an ended job, its state. */
+/** Metric label of an attempt's outcome; for an ended job, its state. */
 export type EndingName = "succeeded" | "failed" | "cancelled" | "lost" | "waits" | "parked" | "left";
 
 export interface AttemptMetrics {
@@ -28,7 +28,7 @@ const endings: readonly EndingName[] = [
 
 const secondsBuckets = [1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600];
 
-/** Registers the metrics; once per registry. */
+/** Registers the metrics of attempts. Call once per registry. */
 export function createAttemptMetrics(metrics: Metrics): AttemptMetrics {
   const attempts = metrics.counter({
     name: "hone_training_attempts_total",
@@ -72,7 +72,7 @@ const names: { readonly [Kind in Exclude<Ending["kind"], "end">]: EndingName } =
 
 export interface ReportDependencies {
   readonly jobs: Pick<JobStore, "appendEvent" | "updateProgress" | "advance" | "addWarning" | "findRunning">;
-  /** Server that runs the job. */
+  /** Id of the server that runs the job. */
   readonly owner: string;
   readonly clock: Clock;
   readonly metrics?: Pick<AttemptMetrics, "stepped">;
@@ -80,16 +80,19 @@ export interface ReportDependencies {
   readonly trace?: JobTrace | null;
   /** Logger of the attempt. */
   readonly logger: Logger;
-  /** Called after every event is durable. */
+  /** Called after each event is stored durably. */
   readonly onEvent: () => void;
-  /** Called once it is durable that the attempt saved further steps, or prepared further lines, for a later one. */
+  /** Called after newly saved steps, or newly prepared lines, are stored durably for a later attempt. */
   readonly onAdvanced: () => void;
 }
 
-/** Number of sequences reserved for preparation events, before that of the start, which is 0. */
+/** Number of sequence numbers reserved for preparation events. They precede the start event's number, which is 0. */
 const preparingEvents = 11;
 
-/** Minimum number of lines for preparation events, one for each tenth; fewer are prepared too fast to report. */
+/**
+ * Minimum number of lines for preparation events, of which there is one per tenth. Fewer lines are prepared too fast
+ * to report.
+ */
 const tenthsLinesMin = 1000;
 
 /** Creates the report of one attempt at the job. */
@@ -97,7 +100,8 @@ export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
   { jobs, owner, clock, metrics: meter, trace, logger, onEvent, onAdvanced }: ReportDependencies,
 ): JobReport {
-  // An earlier attempt reported its saved steps; this one reports immediately if it cannot continue from there.
+  // Begins with the saved steps that an earlier attempt reported. If this attempt cannot continue from them, it
+  // reports that immediately.
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
   let progress: JobProgress = {
     phase: "preparing",
@@ -107,7 +111,7 @@ export function createReport(
     savedStepCount: savedEarlierCount,
     endsAt: null,
   };
-  /** Null until the start. */
+  /** Counts of the job's data; null until training starts. */
   let counts: JobCounts | null = null;
   let reportedTenth = 0;
   const update = async (change: Partial<JobProgress>, isFurther = false): Promise<void> => {
@@ -131,7 +135,7 @@ export function createReport(
           requireFinite(data);
           await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
         }
-        // Preparation that takes no time is no advance, since every first attempt would advance.
+        // Completed preparation does not count as an advance. Otherwise, every first attempt would advance.
         const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
         await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
         if (tenth > reportedTenth) onEvent();
@@ -186,7 +190,7 @@ function notOwned(jobId: string): ServiceError {
   return new ServiceError({ code: "conflict", message });
 }
 
-/** JSON has no NaN, and clients refuse null as a number. */
+/** Asserts that all metrics are finite: JSON has no NaN, and clients refuse null as a number. */
 export function requireFinite(metrics: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(metrics)) {
     assert(Number.isFinite(value), `the metric ${name} is a finite number, not ${value}`);

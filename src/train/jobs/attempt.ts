@@ -1,4 +1,4 @@
-// One attempt at a job: runs it while its owner holds it, stores its reports, and records the outcome.
+// One attempt at a job: runs the job while its owner holds it, stores the attempt's reports, and records the outcome.
 import { assert } from "../../base/domain/assert.ts";
 import { newUuid } from "../../base/domain/random.ts";
 import type { JobAssignment, JobOutcome, JobSuccess, TrainingJob } from "../../base/domain/job.ts";
@@ -24,7 +24,7 @@ export class Attempt {
   readonly #dependencies: AttemptDependencies;
   readonly #settings: JobSettings;
   readonly #job: TrainingJob;
-  /** Called after every event is durable. */
+  /** Called after each event is stored durably. */
   readonly #onEvent: () => void;
   readonly #waitCount: number;
   readonly #logger: Logger;
@@ -33,7 +33,7 @@ export class Attempt {
   /** Aborts when the server stops, which ends all waits. */
   readonly #parking = new AbortController();
   #interruption: Interruption | null = null;
-  /** True if it saved further steps or prepared lines for a later attempt. */
+  /** True if this attempt saved further steps or prepared further lines for a later attempt. */
   #hasAdvanced = false;
 
   constructor(
@@ -73,8 +73,8 @@ export class Attempt {
   }
 
   /**
-   * Resolves with the outcome when the attempt is over and settled; never rejects. Null if the outcome could not be
-   * stored and the job may still belong to the owner.
+   * Runs the attempt and resolves with the outcome once it is stored; never rejects. Resolves with null if the outcome
+   * could not be stored and the job may still belong to the owner.
    */
   async run(): Promise<Ending["kind"] | null> {
     let kind: Ending["kind"] | null = null;
@@ -91,7 +91,7 @@ export class Attempt {
       ({ kind } = attempted.ending);
       ended = endingName(attempted.ending);
     } catch (error) {
-      // If the store cannot be reached, the job may still exist.
+      // An unreachable store does not mean that the job was deleted.
       if ((await this.#find().catch(() => this.#job)) !== null) {
         this.#logger.error({ err: error }, "an attempt could not be settled; the job will be queued again");
       } else {
@@ -118,8 +118,8 @@ export class Attempt {
   }
 
   /**
-   * Removes data that attempts kept for each other, and the output of the given assignment. Leftovers are removed at
-   * the next start.
+   * Removes data that attempts kept for each other, and the given assignment's output. The next start removes
+   * leftovers.
    */
   async #discard(assignment: JobAssignment | null): Promise<void> {
     const { runner } = this.#dependencies;
@@ -140,7 +140,7 @@ export class Attempt {
     });
   }
 
-  /** True if the job no longer exists; false if the store cannot be reached. */
+  /** True if the job no longer exists; false also if the store cannot be reached. */
   #isGone(): Promise<boolean> {
     return this.#dependencies.jobs.find(this.#job.id).then(
       (job) => job === null,
@@ -148,7 +148,10 @@ export class Attempt {
     );
   }
 
-  /** The next job starts from the new version. If the server dies here, the next start completes this. */
+  /**
+   * Tidies older versions, since the next job starts from the new one. If the server dies first, the next start does
+   * this.
+   */
   async #tidyOlderVersions(): Promise<void> {
     const { models, runner, onNewVersion } = this.#dependencies;
     const { modelId } = this.#job;
@@ -170,7 +173,7 @@ export class Attempt {
     let result: AttemptResult;
     try {
       assignment = await assign(this.#dependencies, this.#settings, job);
-      // The model was deleted, and its jobs with it.
+      // The model and its jobs were deleted.
       if (assignment === null) return { assignment, ending: { kind: "leave" } };
       this.#trace?.enter("preparing");
       result = { kind: "done", outcome: await this.#run(assignment) };
@@ -202,7 +205,7 @@ export class Attempt {
     });
   }
 
-  /** Settles the attempt; a full disk delays this but does not lose the outcome. */
+  /** Stores the outcome. A full disk delays this but does not lose the outcome. */
   async #settleWithRetries(ending: Ending, assignment: JobAssignment | null): Promise<void> {
     for (let waitCount = 0; ; waitCount++) {
       try {
@@ -214,7 +217,7 @@ export class Attempt {
         this.#logger.warn({ err: error }, "an attempt could not be settled yet; trying again");
         await this.#dependencies.clock
           .sleep(backoffMs(waitCount, this.#settings), { signal: this.#parking.signal })
-          // The server is stopping: one attempt remains.
+          // While the server stops, only one more try is made.
           .catch(() => undefined);
       }
     }
@@ -235,7 +238,8 @@ export class Attempt {
       case "end":
         await jobs.end(id, ending.state, ending.message, now, {
           owner,
-          // The output path may hold the version of another server that now has the job, or of the model's next job.
+          // Skipped without ownership: the output path may hold the version of another server that now has the job, or
+          // of the model's next job.
           discard: async () => (assignment === null ? undefined : runner.discard(assignment)),
         });
         return;
@@ -262,8 +266,8 @@ export class Attempt {
   }
 
   /**
-   * Loads a new version into the engine in advance. An engine that is down or refuses must not lose the training: the
-   * files are complete, and the engine will load them on request, where the client sees the error.
+   * Loads a new version into the engine in advance. A failure must not lose the training: the files are complete, and
+   * the engine loads them on the first request, whose client sees any error.
    */
   async #prepare(version: ModelVersion | null, baseModel: string): Promise<void> {
     if (version === null) return;
@@ -277,7 +281,7 @@ export class Attempt {
     }
   }
 
-  /** Returns the job; null if it no longer runs for the owner. */
+  /** Returns the job; null if the owner no longer runs it. */
   #find(): Promise<TrainingJob | null> {
     const { jobs, owner } = this.#dependencies;
     return jobs.findRunning(this.#job.id, owner);

@@ -1,5 +1,5 @@
-// Streams a job's events, and the wait that they are built on. A notification in this process wakes a stream. Each stream
-// also polls, since another process may have written the event.
+// Streams a job's events, and provides the interruptible wait for them. A notification in this process wakes a stream.
+// Each stream also polls, since another process may have written the event.
 import type { Clock } from "../../base/domain/clock.ts";
 import { type JobEvent, type JobStore, type TrainingJob, isTerminal } from "../../base/domain/job.ts";
 import type { Page } from "../../base/domain/page.ts";
@@ -7,8 +7,8 @@ import { notFound } from "../../base/domain/service-error.ts";
 import { waitOver } from "../../base/domain/waiting/wait-over.ts";
 
 /**
- * A wait that another part of the process can cut short, for one waiter.
- * A notification without a waiter is kept for the next wait, so that none is missed between looking and waiting.
+ * A wait that another part of the process can cut short; supports one waiter. A notification without a waiter is kept
+ * for the next wait, so none is missed between polling and waiting.
  */
 export class Notifier {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class Notifier {
       const wake = (): void => woken.abort(waitOver);
       this.#wake = wake;
       signal.addEventListener("abort", wake, { once: true });
-      // A sleep rejects only when it is cut short, which a notification does.
+      // A sleep rejects only when aborted, and a notification aborts it.
       await this.#clock.sleep(timeoutMs, { signal: woken.signal }).catch(() => undefined);
       signal.removeEventListener("abort", wake);
       this.#wake = null;
@@ -80,7 +80,8 @@ export class EventWatch {
         for (const event of found.page.items) {
           yield event;
           cursor = event.id;
-          // The job may be deleted at the next look, and the stream would then end a second time.
+          // Without this return, the job might be deleted before the next poll, and the stream would end a second
+          // time.
           if (isLast(event)) return;
         }
         if (found.page.hasMore) continue;
@@ -97,17 +98,18 @@ export class EventWatch {
     jobId: string,
     cursor: string | null,
   ): Promise<{ readonly job: TrainingJob; readonly page: Page<JobEvent> } | null> {
-    // The state is read before the events: the last event is stored with the terminal state, so it is listed now.
+    // Reads the state before the events. The last event is stored together with the terminal state, so the list below
+    // includes it.
     const job = await this.#jobs.find(jobId);
     if (job === null) return null;
     try {
       const page = await this.#jobs.listEvents(jobId, { after: cursor, limit: pageLimit, order: "asc" });
-      // A job deleted in between no longer has its last event.
+      // If the job was deleted between the two reads, its last event is missing.
       const isGone =
         isTerminal(job.state) && !page.items.some(isLast) && (await this.#jobs.find(jobId)) === null;
       return isGone ? null : { job, page };
     } catch (error) {
-      // A job's events are deleted with it, which invalidates the cursor.
+      // A deleted job's events are deleted too, which makes the cursor invalid.
       if ((await this.#jobs.find(jobId)) === null) return null;
       throw error;
     }
@@ -131,10 +133,7 @@ function isLast({ type }: JobEvent): boolean {
   return type === "training_ended" || type === "training_failed";
 }
 
-/**
- * Returns the last event of a stream whose job is deleted with its model, since the job's own last event is deleted
- * too.
- */
+/** Returns the last event for the stream of a deleted job. The job's own last event was deleted with its model. */
 function deletedEvent(jobId: string): JobEvent {
   return {
     id: `${jobId}:deleted`,

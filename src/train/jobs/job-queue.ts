@@ -1,5 +1,5 @@
-// Queue of durable work: accepts jobs, runs them in order, and recovers them after a crash. It knows nothing of
-// training; the runner decides what an attempt does.
+// Queue of durable jobs: accepts them, runs them in order, and recovers them after a crash. It does not depend on
+// training: the runner decides what an attempt does.
 import {
   isTerminal,
   type IdempotencyKey,
@@ -25,14 +25,14 @@ import { heartbeatMs, type JobSettings } from "./settings.ts";
 
 interface RunningAttempt {
   readonly attempt: Attempt;
-  /** Resolves when the attempt is settled and forgotten; never rejects. */
+  /** Resolves when the attempt is settled and removed from the queue's memory; never rejects. */
   readonly over: Promise<void>;
 }
 
 export interface QueueDependencies extends Omit<AttemptDependencies, "owner"> {
   /** Lease under which this queue claims jobs. */
   readonly lease: Pick<ServerLease, "id">;
-  /** Announces changes that other servers make to jobs; polling finds the rest. */
+  /** Announces other servers' changes to jobs. Polling finds changes that were not announced. */
   readonly announcements: Announcements;
 }
 
@@ -40,23 +40,23 @@ export class JobQueue implements Service {
   readonly #dependencies: QueueDependencies;
   readonly #settings: JobSettings;
   readonly #events: EventWatch;
-  /** By job. */
+  /** Running attempts, by job id. */
   readonly #attempts = new Map<string, RunningAttempt>();
-  /** One for each loop that runs jobs. */
+  /** One notifier for each loop that runs jobs. */
   readonly #notifiers: readonly Notifier[];
   readonly #life = serviceOf("job queue", {
     start: (signal) => this.#start(signal),
     stop: () => this.#stop(),
   });
-  /** Claims in progress; when one resolves, its job is among the attempts. */
+  /** Claims in progress. When a claim resolves, its job is already in `#attempts`. */
   readonly #takings = new Set<Promise<unknown>>();
-  /** By job, number of consecutive waits for the machine. */
+  /** Number of consecutive waits for the machine, by job id. */
   readonly #waitCounts = new Map<string, number>();
-  /** No job is claimed while the queue determines which jobs this server runs. */
+  /** Resolves when recovery has determined which jobs this server runs; no job is claimed before. */
   #rescuing: Promise<unknown> = Promise.resolve();
   #loops: Promise<unknown> | null = null;
   #endListening: () => void = () => undefined;
-  /** Reason why the last claim failed, for people; null if it succeeded or there was nothing to claim. */
+  /** Human-readable reason why the last claim failed; null if it succeeded or there was nothing to claim. */
   #claimFault: string | null = null;
 
   constructor(dependencies: QueueDependencies, settings: JobSettings) {
@@ -66,20 +66,19 @@ export class JobQueue implements Service {
     this.#notifiers = Array.from({ length: settings.concurrency }, () => new Notifier(dependencies.clock));
   }
 
-  /** Recovers the jobs of servers without a lease, then begins to run jobs. */
+  /** Recovers the jobs of servers whose leases expired, then begins to run jobs. */
   start(): Promise<void> {
     return this.#life.start();
   }
 
-  /** Parks the running jobs: they are queued again without spending an attempt. Resolves when all are. */
+  /** Parks the running jobs: returns them to the queue without spending an attempt. Resolves when all are parked. */
   stop(): Promise<void> {
     return this.#life.stop();
   }
 
   /**
-   * Stores a job durably; it runs when its turn comes. See {@link JobStore.create} for idempotency, limit and errors.
-   * Works also before `start` and after `stop`: the next queue that starts runs the job.
-   *
+   * Stores a job durably; the job runs when its turn comes. Also works before `start` and after `stop`: the next queue
+   * that starts runs the job. See {@link JobStore.create} for idempotency, limit and errors.
    * @throws ServiceError `invalid` if the runner's trainer does not support the job
    */
   async submit(
@@ -96,7 +95,10 @@ export class JobQueue implements Service {
     return created;
   }
 
-  /** A replay checks its own requirements. Other jobs may find another newest version by the time they start. */
+  /**
+   * Skips replays, which check their own requirements. For other jobs, the newest version may change before they
+   * start.
+   */
   async #requireTrainer({ modelId, task, replayOf }: JobDraft): Promise<void> {
     const { models, runner } = this.#dependencies;
     const newest = replayOf === null ? await models.newestVersion(modelId) : null;
@@ -106,9 +108,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Stores a job that repeats a succeeded one, to compare its result with the version it made.
-   *
-   * @throws ServiceError `conflict` with the reason why it cannot be repeated, `overloaded` as {@link submit}
+   * Stores a job that repeats a succeeded one, so that its result can be compared with the version of the original.
+   * @throws ServiceError `conflict` with the reason why the job cannot be repeated, `overloaded` as {@link submit}
    */
   async replay(job: TrainingJob, by: Pick<JobDraft, "madeBy"> = {}): Promise<string> {
     const { models, clock } = this.#dependencies;
@@ -122,9 +123,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Stores a job that retries a failed or cancelled one from the model's newest version at its start. A repeated call
-   * returns the same job until that one has failed too.
-   *
+   * Stores a job that retries a failed or cancelled one from the model's newest version at its start. Repeated calls
+   * return the same new job until that job has failed too.
    * @throws ServiceError `conflict` if there is nothing to retry, or if another job now trains on its feedback;
    * `overloaded` as {@link submit}
    */
@@ -146,9 +146,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Cancels a queued job immediately and interrupts a running one; an ended one stays unchanged.
-   *
-   * @returns the job afterwards; a running one becomes `cancelled` soon after
+   * Cancels a queued job immediately, or interrupts a running one. An ended job stays unchanged.
+   * @returns the job afterwards; a running job becomes `cancelled` soon after
    * @throws ServiceError `not_found`
    */
   async cancel(id: string): Promise<TrainingJob> {
@@ -159,8 +158,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Cancels every job of a model that is to be deleted, and removes the data that attempts kept, which would be
-   * orphaned once the jobs are deleted. Resolves when none of them runs here.
+   * Cancels all jobs of a model that is about to be deleted, and removes data that their attempts kept, which would
+   * otherwise be orphaned. Resolves when none of the jobs runs on this server.
    */
   async cancelAll(modelId: string): Promise<void> {
     const filter = { entity: null, modelId, kind: null, state: null };
@@ -168,27 +167,27 @@ export class JobQueue implements Service {
       if (isTerminal(state)) continue;
       await this.#cancel(id);
       await this.#attempts.get(id)?.over;
-      // It may have belonged to a dead server, or have returned to the queue instead.
+      // The attempt may have belonged to a dead server, or the job may have returned to the queue.
       await this.#discardWork(id);
     }
   }
 
-  /** A missing job is not an error. */
+  /** Cancels a job; ignores a missing one. */
   async #cancel(id: string): Promise<void> {
     const { jobs, clock } = this.#dependencies;
     const state = await jobs.requestCancel(id, clock.now());
     if (state === "running") {
-      // It may have been claimed just now.
+      // This server may be claiming the job at this moment.
       await Promise.all(this.#takings);
       this.#attempts.get(id)?.attempt.interrupt("cancel");
     }
     if (state === "cancelled" && !this.#attempts.has(id)) await this.#discardWork(id);
-    // The waiting job may have held back others of its model.
+    // The cancelled job may have blocked other jobs of its model.
     if (state !== null && isTerminal(state)) this.#wake();
     this.#events.emit(id);
   }
 
-  /** Removes data that attempts kept; leftovers are removed at the next start. */
+  /** Removes data that attempts kept. The next start removes leftovers. */
   async #discardWork(id: string): Promise<void> {
     const { runner, logger } = this.#dependencies;
     await runner
@@ -199,9 +198,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Streams the job's events after `after` as they occur. Ends after the terminal event, which is `training_failed` if
-   * the job is deleted meanwhile, or quietly when the signal aborts.
-   *
+   * Streams the job's events after the cursor `after` as they occur. Ends after the terminal event, or without an
+   * event when the signal aborts. If the job is deleted meanwhile, the terminal event is `training_failed`.
    * @throws ServiceError `not_found`, or `invalid` if `after` is not an event of the job
    */
   watchEvents(
@@ -211,17 +209,17 @@ export class JobQueue implements Service {
     return this.#events.watch(jobId, after, signal);
   }
 
-  /** Limits of lost attempts, for each cause, before a job fails. */
+  /** Maximum numbers of lost attempts before a job fails, by cause. */
   get limits(): Pick<JobSettings, "attemptsMax" | "startsMax"> {
     return this.#settings;
   }
 
-  /** Current numbers of running jobs and open streams. */
+  /** Returns the current numbers of running jobs and open streams. */
   status(): {
     readonly runningCount: number;
     readonly runningCountMax: number;
     readonly watcherCount: number;
-    /** Reason why no job can be claimed, for people. */
+    /** Human-readable reason why no job can be claimed. */
     readonly claimFault: string | null;
   } {
     return {
@@ -275,7 +273,7 @@ export class JobQueue implements Service {
     }
   }
 
-  /** Claims a job and begins an attempt at it; null if there is nothing to claim. */
+  /** Claims a job and begins an attempt; null if there is nothing to claim. */
   async #take(signal: AbortSignal): Promise<RunningAttempt | null> {
     await this.#rescuing;
     const owner = this.#dependencies.lease.id;
@@ -294,7 +292,10 @@ export class JobQueue implements Service {
     return taken;
   }
 
-  /** Two attempts at a job never run at the same time: this one waits for an earlier one that lost it. */
+  /**
+   * Runs an attempt after waiting for an earlier attempt that lost the same job. Two attempts at a job never run at
+   * the same time.
+   */
   async #run(id: string, attempt: Attempt, earlierOver: Promise<void> | undefined): Promise<void> {
     await earlierOver;
     const ending = await attempt.run();
@@ -333,8 +334,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Queues the jobs of dead servers again, and those that the store assigns to this server although it does not run
-   * them.
+   * Returns jobs to the queue: those of dead servers, and those that the store assigns to this server although it does
+   * not run them.
    */
   async #rescue(): Promise<void> {
     const { jobs, clock, lease, logger } = this.#dependencies;
@@ -351,7 +352,10 @@ export class JobQueue implements Service {
     if (jobIds.length > 0) this.#wake();
   }
 
-  /** Returns the retry time of a job: immediately after one server died while it ran, and later with each further one. */
+  /**
+   * Returns the retry time of a job after servers died while running it: immediately after the first death, and with a
+   * growing delay after each further one.
+   */
   #backoff(at: Date): { readonly at: Date; readonly notBefore: (restartCount: number) => Date } {
     const waitMs = (restartCount: number): number =>
       restartCount < 2 ? 0 : backoffMs(restartCount - 2, this.#settings);

@@ -1,10 +1,10 @@
-// Trace of one attempt at a job: one span with consecutive child spans for its phases, linked to the request that
-// created the job. The training process's phases are timed by its reports.
+// Trace of one job attempt: a span with consecutive child spans for its phases, linked to the request that created the
+// job. The training process's reports give the times of its phases.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { JobPhase, TrainingJob } from "../../base/domain/job.ts";
 import type { OpenSpan, Tracing } from "../../base/telemetry/tracing.ts";
 
-/** Maximum number of steps with a separate span; further ones appear only in the span of all steps. */
+/** Maximum number of steps with a separate span. Further steps appear only in the span that covers all steps. */
 const stepSpansMax = 200;
 
 const parts: { readonly [Phase in JobPhase]: string } = {

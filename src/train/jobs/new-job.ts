@@ -1,9 +1,9 @@
-// Relations between jobs and versions: creates a new job for the queue, and finds the kind of job that trained a
+// Relations between jobs and versions: creates a job record for the queue, and finds which kind of job trained a
 // version.
 import type { JobDraft, MadeBy, JobKind, JobStore } from "../../base/domain/job.ts";
 import type { ModelVersion } from "../../base/domain/model.ts";
 
-/** Returns a queued job without attempts. */
+/** Returns a new queued job without attempts. */
 export function newJob(
   identity: Pick<JobDraft, "id" | "modelId" | "task" | "configNotApplied" | "createdAt"> & {
     readonly replayOf?: string;
@@ -34,7 +34,7 @@ export function newJob(
   };
 }
 
-/** Returns the kind of job that created a version or the one it was copied from; null if none did. */
+/** Returns the kind of job that trained a version, or trained the version it was copied from; null if no job did. */
 export async function trainingKindOf(
   { jobs }: { readonly jobs: Pick<JobStore, "find"> },
   { jobId, copiedKind }: ModelVersion,

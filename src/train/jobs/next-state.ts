@@ -1,4 +1,4 @@
-// Decides the next state of a job when an attempt at it is over. Pure; attempt.ts stores it.
+// Decides a job's next state after an attempt. Pure; attempt.ts stores the state.
 import type { JobOutcome } from "../../base/domain/job.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { JobSettings } from "./settings.ts";
@@ -13,20 +13,20 @@ export type AttemptResult =
 export type Ending =
   | { readonly kind: "succeed"; readonly outcome: JobOutcome }
   | { readonly kind: "end"; readonly state: "failed" | "cancelled"; readonly message: string }
-  /** Queued again; another attempt follows after the wait and continues from the saved steps. */
+  /** The job is queued again. Another attempt follows after the wait and continues from the saved steps. */
   | { readonly kind: "retry"; readonly waitMs: number }
-  /** Queued again without spending an attempt, until the machine can run it. */
+  /** The job is queued again, without spending an attempt, until the machine can run it. */
   | { readonly kind: "wait"; readonly waitMs: number; readonly reason: string }
-  /** Queued again without spending an attempt. */
+  /** The job is queued again without spending an attempt. */
   | { readonly kind: "park" }
-  /** Nothing is written: the job no longer belongs to this server. */
+  /** Nothing is written, because the job no longer belongs to this server. */
   | { readonly kind: "leave" };
 
-/** Counts of earlier attempts, by outcome. */
+/** Numbers of earlier attempts, by outcome. */
 export interface EarlierAttempts {
-  /** Consecutive attempts lost with their process without saving further steps. */
+  /** Number of consecutive attempts whose process died before they saved further steps. */
   readonly lostCount: number;
-  /** Consecutive attempts that had to wait for the machine. */
+  /** Number of consecutive attempts that had to wait for the machine. */
   readonly waitCount: number;
 }
 
@@ -39,7 +39,7 @@ export function endingOf(
     waitCount,
     hasAdvanced,
   }: EarlierAttempts & {
-    /** True if the attempt itself saved further steps. */
+    /** True if this attempt saved further steps. */
     readonly hasAdvanced: boolean;
   },
   settings: Pick<JobSettings, "attemptsMax" | "backoffMs" | "backoffMsMax">,
@@ -59,11 +59,11 @@ export function endingOf(
   }
   if (error.obstacle !== undefined)
     return { kind: "wait", waitMs: backoffMs(waitCount, settings), reason: error.message };
-  // An attempt that reports "cancelled" without a request was ended from outside: it counts as lost, like one whose
-  // process died.
+  // Without a cancel request, "cancelled" means that something outside ended the attempt. It counts as lost, as if its
+  // process had died.
   const isLost = error.code === "unavailable" || error.code === "cancelled";
   if (!isLost) return { kind: "end", state: "failed", message: error.message };
-  // A job that saves more steps each time will complete, however often its process dies.
+  // A job that saves more steps in each attempt eventually completes, however often its process dies.
   if (hasAdvanced) return { kind: "retry", waitMs: backoffMs(0, settings) };
   if (lostCount + 1 >= settings.attemptsMax) {
     const message = `The job was given up after ${lostCount + 1} lost attempts. The last error: ${error.message}`;
@@ -72,7 +72,7 @@ export function endingOf(
   return { kind: "retry", waitMs: backoffMs(lostCount, settings) };
 }
 
-/** Returns the wait in milliseconds after an attempt that `earlierCount` others of its kind preceded. */
+/** Returns the wait in milliseconds after an attempt with `earlierCount` preceding attempts of the same outcome. */
 export function backoffMs(
   earlierCount: number,
   settings: Pick<JobSettings, "backoffMs" | "backoffMsMax">,
@@ -84,8 +84,8 @@ export function backoffMs(
 export const cancelled: Ending = { kind: "end", state: "cancelled", message: "The job was cancelled." };
 
 /**
- * Returns the outcome of a job during which too many servers died in a row without saving further steps, since the job
- * may be killing them; null if it may continue.
+ * Returns the failure of a job that may be killing servers: too many died in a row while running it, without saving
+ * further steps. Null if the job may continue.
  */
 export function refusedStart(restartCount: number, settings: Pick<JobSettings, "startsMax">): Ending | null {
   if (restartCount < settings.startsMax) return null;

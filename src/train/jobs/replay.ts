@@ -1,5 +1,5 @@
-// Planning of a replay, which repeats a succeeded job to compare the result with its version. Finds the jobs that must
-// be repeated and checks that everything they need still exists; trains nothing.
+// Plans a replay, which repeats a succeeded job to compare the result with the original version. Finds the jobs to
+// repeat and checks that everything they need still exists. Does not train.
 import { isDeepStrictEqual } from "node:util";
 import { dataRemoved, type JobAssignment, type JobRun, type TrainingJob } from "../../base/domain/job.ts";
 import type { ModelVersion, TrainedModel } from "../../base/domain/model.ts";
@@ -96,15 +96,15 @@ async function runOf(
 }
 
 /**
- * True if a run continued from an optimizer state that is no longer stored. Another kind of job, or the base model,
- * has none.
+ * True if a run continued from an optimizer state that is no longer stored. A run from the base model, or from a
+ * version trained by another kind of job, had no such state.
  */
 function needsOptimizer({ from, fromKind, job, pins }: JobRun): boolean {
   const hadOptimizer = from.adapterFolder !== null && fromKind === job.task.kind;
   return hadOptimizer && pins.hasTrainerState && from.trainerState === null;
 }
 
-/** Another build or base model would produce a different result from the same job. */
+/** Requires the original build and base model, since others would produce a different result from the same job. */
 async function requireSameMachinery(
   { runner }: ReplayDependencies,
   model: TrainedModel,

@@ -1,14 +1,17 @@
-// Prefixes of a plan's answers, for people who preview it.
+// Reads prefixes of a plan's answers for its preview.
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import { type AnswerKey, answerId } from "../../base/domain/rewards/training-source.ts";
 import type { Gathered } from "./gather-feedback.ts";
 import type { PlannedGroup } from "./groups/plan-groups.ts";
 
-/** Maximum number of groups whose texts are read and shown. */
+/** Maximum number of groups with texts in a preview. */
 const groupsMax = 100;
 const shownLengthMax = 160;
 
-/** Returns texts by {@link answerId}. The summary of a call has its first choice; other choices need the recording. */
+/**
+ * Returns texts by {@link answerId}. A call's summary contains only its first choice; other choices are read from the
+ * recording.
+ */
 export async function readTexts(
   completions: Pick<CompletionStore, "find">,
   groups: readonly PlannedGroup[],
@@ -33,7 +36,7 @@ export async function readTexts(
 
 /** Returns the shown prefix of a text. */
 export function previewText(text: string): string {
-  // Does not split a surrogate pair.
+  // Avoids splitting a surrogate pair.
   return text
     .trim()
     .slice(0, shownLengthMax)

@@ -1,4 +1,4 @@
-// Training jobs created on request from existing feedback: the preview and the creation.
+// Previews and creates training jobs that a request makes from existing feedback.
 import type { Clock } from "../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../base/domain/feedback-query/feedback-store.ts";
@@ -29,17 +29,17 @@ export interface FeedbackJobRequest extends FeedbackSpan {
   readonly model: TrainedModel;
   readonly rule: RewardRule;
   readonly filter: Condition;
-  /** Maximum age of an answer, in versions before the newest; null for any. */
+  /** Maximum age of an answer, as the number of versions before the newest; null if unlimited. */
   readonly versionAgeMax: number | null;
   readonly groupsMax: number;
 }
 
-/** Feedback that a job would train on, and feedback it leaves out. */
+/** Feedback that a job would train on, and feedback that it excludes. */
 export interface FeedbackJobPlan {
   readonly gathered: Gathered;
   readonly groups: readonly PlannedGroup[];
   readonly leftOut: readonly LeftOut[];
-  /** Number of records read. */
+  /** Number of feedback records read. */
   readonly feedbackCount: number;
 }
 
@@ -68,9 +68,8 @@ export async function planFeedbackJob(
 }
 
 /**
- * Creates the job of a plan.
- *
- * @returns its id; null if there is nothing to train on
+ * Creates the job from a plan.
+ * @returns the job's id; null if there is nothing to train on
  * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile
  */
 export async function createFeedbackJob(

@@ -1,4 +1,5 @@
-// Gathers trainable feedback: records with the recordings they refer to, minus everything already trained on.
+// Gathers trainable feedback: reads records with the recordings they refer to, and excludes feedback already trained
+// on.
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import { answerId, type TrainingSourceStore } from "../../base/domain/rewards/training-source.ts";
 import type { PlanInput } from "./groups/judge-answers.ts";
@@ -8,7 +9,7 @@ import { answersOf, type Calls, readCalls } from "./groups/recorded-calls.ts";
 export interface GatherDependencies {
   readonly completions: Pick<CompletionStore, "find" | "findOutlines">;
   readonly sources: Pick<TrainingSourceStore, "trainedOn">;
-  /** Maximum tokens of a trainable sequence. */
+  /** Maximum length of a trainable sequence in tokens. */
   readonly sequenceLengthMax: number;
 }
 
@@ -19,15 +20,15 @@ export interface Gathered<Plan = GroupPlan> extends Pick<PlanInput, "model" | "t
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** Input of a plan. */
+/** Input for planning a job. */
 export type GatherRequest = Pick<PlanInput, "rule" | "model" | "records" | "stepMin">;
 
-/** @param request.stepMin oldest version whose answers train */
+/** @param request.stepMin oldest version whose answers are trained on */
 export function gatherFeedback(dependencies: GatherDependencies, request: GatherRequest): Promise<Gathered> {
   return gather(dependencies, request, planGroups);
 }
 
-/** As {@link gatherFeedback}, for plans of any kind. */
+/** Gathers as {@link gatherFeedback}, for any kind of plan. */
 export async function gather<Plan>(
   { completions, sources, sequenceLengthMax }: GatherDependencies,
   { rule, model, records, stepMin }: GatherRequest,
@@ -41,7 +42,7 @@ export async function gather<Plan>(
   return { plan, calls, model, trainedOn };
 }
 
-/** Returns the oldest version whose answers train, given the maximum age in versions. */
+/** Returns the oldest version whose answers are trained on, given the maximum age in versions. */
 export function oldestStep(newestStep: number, versionAgeMax: number | null): number {
   return versionAgeMax === null ? 0 : Math.max(0, newestStep - versionAgeMax);
 }

@@ -1,4 +1,4 @@
-// Summary of a plan for display. Pure.
+// Summarizes a plan for display. Pure.
 import type { FeedbackOutcome, RewardedAnswer } from "../../base/domain/rewards/feedback-outcome.ts";
 import { answerId } from "../../base/domain/rewards/training-source.ts";
 import { callReference } from "../../base/domain/recordings/call-reference.ts";

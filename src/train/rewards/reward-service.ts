@@ -1,5 +1,5 @@
-// Reward rules and training by them, for the rest of the server: lookup with access checks, changes, status and
-// execution. Knows nothing of HTTP.
+// Service for reward rules and training with them: lookup with access checks, changes, status, and job creation. Does
+// not depend on HTTP.
 import { mayReach, reachOf, refuseOtherOwner, type Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -45,10 +45,10 @@ export interface RewardDependencies extends FeedbackJobDependencies {
   readonly settings: RewardSettings;
 }
 
-/** The part of a rule that its owner writes. */
+/** The fields of a rule that its owner writes. */
 export type RuleContent = Pick<StoredRule, "name" | "rule" | "standing">;
 
-/** Status of an automatic rule with its progress. */
+/** Status and progress of an automatic rule. */
 export interface RuleState extends AutomaticState {
   readonly progress: AutomaticProgress;
 }
@@ -101,7 +101,10 @@ export class RewardService {
     return rule;
   }
 
-  /** @throws ServiceError `not_found` for a rule of another project, whose terms concern other answers */
+  /**
+   * Refuses a rule of another project, since its terms concern that project's answers.
+   * @throws ServiceError `not_found`
+   */
   requireProject({ id, entity, project }: StoredRule, projectId: string): void {
     if (`${entity}/${project}` !== projectId) throw notFound(`reward rule of ${projectId}`, id);
   }
@@ -143,7 +146,7 @@ export class RewardService {
     await this.#dependencies.rules.delete(rule.id);
   }
 
-  /** Returns null if the rule does not train automatically. */
+  /** Returns the rule's state; null if the rule does not train automatically. */
   async stateOf({ id, standing: order, isPaused }: StoredRule): Promise<RuleState | null> {
     if (order === null) return null;
     const { rules, jobs, clock } = this.#dependencies;
@@ -155,15 +158,14 @@ export class RewardService {
     return { ...automaticState({ order, isPaused, progress, isTraining, now }), progress };
   }
 
-  /** Returns the outcome that a job would have. @throws ServiceError as {@link planFeedbackJob} */
+  /** Returns the outcome that a job would have, without creating it. @throws ServiceError as {@link planFeedbackJob} */
   async preview(request: FeedbackJobRequest): Promise<FeedbackOutcome> {
     return this.#shown(await planFeedbackJob(this.#dependencies, request));
   }
 
   /**
    * Creates a job from existing feedback.
-   *
-   * @returns its outcome and id; a null id if there is nothing to train on
+   * @returns the outcome, and the job's id (null if there is nothing to train on)
    * @throws ServiceError as {@link planFeedbackJob} and {@link createFeedbackJob}
    */
   async train(
@@ -180,15 +182,17 @@ export class RewardService {
     return outcomeOf(plan, await readTexts(this.#dependencies.completions, plan.groups, plan.gathered));
   }
 
-  /** Returns the outcome that a preference job would have. @throws ServiceError as {@link planPreferenceJob} */
+  /**
+   * Returns the outcome that a preference job would have, without creating it. @throws ServiceError as {@link
+   * planPreferenceJob}
+   */
   async previewPreferences(request: PreferenceJobRequest): Promise<PreferenceOutcome> {
     return preferenceOutcomeOf(await planPreferenceJob(this.#dependencies, request));
   }
 
   /**
    * Creates a preference job from existing feedback.
-   *
-   * @returns its outcome and id; a null id if there is nothing to train on
+   * @returns the outcome, and the job's id (null if there is nothing to train on)
    * @throws ServiceError as {@link planPreferenceJob} and {@link createPreferenceJob}
    */
   async trainPreferences(
@@ -201,7 +205,7 @@ export class RewardService {
     return { id, outcome: preferenceOutcomeOf(plan) };
   }
 
-  /** Lists the feedback behind a version, in the order of its job's groups. */
+  /** Lists the feedback that a version was trained on, in the order of its job's groups. */
   async sourcesOf({ jobId }: ModelVersion, page: PageRequest): Promise<Page<ListedSource>> {
     return this.#dependencies.sources.list(jobId ?? "", page);
   }

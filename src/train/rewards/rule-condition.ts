@@ -1,4 +1,4 @@
-// Builds the condition for feedback that a rule can use, so that other feedback is never read from the database.
+// Builds the query condition for feedback that a rule can use, so that the database returns no other feedback.
 import type { Condition, FieldExpression } from "../../base/domain/feedback-query/condition.ts";
 import { all, compare, constant, missing, not } from "../../base/domain/feedback-query/make-condition.ts";
 import type { QueryTurn } from "../../base/domain/feedback-query/feedback-query.ts";
@@ -7,16 +7,16 @@ import type { CorrectionTerm, PreferenceOrder } from "../../base/domain/rewards/
 import type { RewardRule, RewardTerm } from "../../base/domain/rewards/reward-rule.ts";
 import { annotationTypes, knownTypes } from "./scoring/term-value.ts";
 
-/** Period of the feedback; null for unlimited ends. */
+/** Time range of the feedback; a null end is unlimited. */
 export interface FeedbackSpan {
   readonly since: Date | null;
   readonly until: Date | null;
 }
 
-/** Time limit of a page of feedback. */
+/** Time limit in milliseconds for reading one page of feedback. */
 const pageMs = 10_000;
 
-/** Returns the turn under which a project's feedback is read. */
+/** Returns the query turn for reading a project's feedback: its entity and the time limit. */
 export function turnOf(projectId: string): QueryTurn {
   return { entity: parseProjectId(projectId)?.entity ?? "", timeMs: pageMs };
 }
@@ -26,7 +26,7 @@ export function ruleCondition({ terms }: RewardRule, filter: Condition, span: Fe
   return anyOf(terms.map(termCondition), filter, span);
 }
 
-/** Returns the condition for feedback that becomes preferences. */
+/** Returns the query condition for feedback that can become preferences. */
 export function preferenceCondition(
   { rule, corrections }: Pick<PreferenceOrder, "rule" | "corrections">,
   filter: Condition,

@@ -1,4 +1,4 @@
-// Runs the automatic rules of this server: each reads new feedback, and creates a job when there is enough and its
+// Runs this server's automatic rules. Each rule reads new feedback, and creates a job once there is enough and its
 // limits allow one. The database assigns each rule to one server's lease.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
@@ -25,7 +25,7 @@ export interface AutomaticDependencies extends TrainDependencies {
   readonly rules: RuleStore;
   readonly jobs: Pick<JobStore, "find">;
   readonly models: Pick<ModelStore, "newestVersion">;
-  /** Parses the filter of an order. @throws ServiceError if it is no longer valid */
+  /** Parses a rule's feedback filter. @throws ServiceError if the filter is no longer valid */
   readonly conditionOf: (filter: JsonObject | null) => Condition;
   /** Id of this server in the database. */
   readonly owner: () => string;
@@ -33,7 +33,7 @@ export interface AutomaticDependencies extends TrainDependencies {
   readonly logger: Logger;
 }
 
-/** Number of feedback pages that one rule reads before the next one's turn. */
+/** Maximum number of feedback pages that one rule reads before the next rule's turn. */
 const pagesMax = 10;
 
 export class AutomaticRules implements Service {
@@ -65,12 +65,12 @@ export class AutomaticRules implements Service {
       await this.look(signal).catch((error: unknown) =>
         logger.warn({ err: error }, "automatic rules could not be processed; trying again"),
       );
-      // A sleep rejects only when it is cut short, which a stop does.
+      // A sleep rejects only when aborted, which `stop` does.
       await clock.sleep(settings.lookSeconds * 1000, { signal }).catch(() => undefined);
     }
   }
 
-  /** Lets each rule of this server read on, and train if it may. */
+  /** Runs one round: each of this server's rules reads new feedback, and creates a job if its limits allow one. */
   async look(signal: AbortSignal): Promise<void> {
     const { rules, owner, logger } = this.#dependencies;
     const server = owner();
@@ -102,7 +102,7 @@ export class AutomaticRules implements Service {
       models.newestVersion(order.modelId),
       rules.progress(stored.id, dayAgo),
     ]);
-    // The model was deleted, or the rule was.
+    // The model or the rule was deleted.
     if (newest === null || before === null) return;
     if (await this.#pausesFor(stored, hold, before)) return;
     const span = { since: order.since, until: null };
@@ -146,7 +146,7 @@ export class AutomaticRules implements Service {
           "an automatic rule created a job",
         );
     } catch (error) {
-      // Another job took some of the feedback; the next round finds the rest.
+      // Another job took some of the feedback. The next round works with the rest.
       if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
     }
   }

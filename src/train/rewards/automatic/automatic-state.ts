@@ -1,4 +1,4 @@
-// Status of an automatic rule and when its next job may start. Pure.
+// Computes an automatic rule's status, and when its next job may start. Pure.
 import type {
   AutomaticJob,
   AutomaticOrder,
@@ -6,13 +6,13 @@ import type {
 } from "../../../base/domain/rewards/stored-rule.ts";
 
 export interface AutomaticState {
-  /** `ready` creates its next job at the next round of a server. */
+  /** Status; `ready` means that the next round of a server creates the rule's next job. */
   readonly kind: "paused" | "collecting" | "training" | "waiting" | "ready";
-  /** Reason for people. */
+  /** Human-readable reason for the status. */
   readonly reason: string;
   /** Earliest start of the next job; null if unknown. */
   readonly nextJobAt: Date | null;
-  /** Number of jobs in the last 24 hours, followed by their tokens. */
+  /** Number of the rule's jobs in the last 24 hours, followed by the number of tokens they trained on. */
   readonly jobCount: number;
   readonly tokenCount: number;
 }
@@ -23,7 +23,7 @@ export interface AutomaticFacts {
   readonly order: AutomaticOrder;
   readonly isPaused: boolean;
   readonly progress: AutomaticProgress;
-  /** True if its newest job has not ended. */
+  /** True if the rule's newest job has not ended. */
   readonly isTraining: boolean;
   readonly now: Date;
 }
@@ -55,7 +55,7 @@ export function automaticState({
   return stateOf("ready", "Its next job comes with the next look.");
 }
 
-/** Returns when all limits allow another job; null if they already do. */
+/** Returns the time from which all limits allow another job; null if they already do. */
 function earliestJob(order: AutomaticOrder, progress: AutomaticProgress): Date | null {
   const times = [
     afterLast(order, progress),

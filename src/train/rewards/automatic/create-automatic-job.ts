@@ -1,5 +1,5 @@
-// Creates a job for an automatic rule from everything that can train. The job, its sources and the rule's state are
-// written in one transaction, so after any crash each piece of feedback is in exactly one job or waits for one.
+// Creates a job for an automatic rule from all trainable feedback. One transaction writes the job, its sources and the
+// rule's state. After any crash, each piece of feedback is therefore in exactly one job or still waits for one.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobCreation, JobDraft } from "../../../base/domain/job.ts";
@@ -16,14 +16,17 @@ export interface TrainDependencies extends ReadDependencies {
   readonly clock: Clock;
 }
 
-/** As {@link JobQueue.submit}, without an idempotency key: the sources ensure that feedback is trained on once. */
+/**
+ * Submits a job as {@link JobQueue.submit}, without an idempotency key: the sources ensure that feedback is trained on
+ * only once.
+ */
 export type SubmitJob = (
   job: JobDraft,
   lines: Iterable<string>,
   more: Pick<JobCreation, "outlines" | "feedback">,
 ) => Promise<{ readonly id: string }>;
 
-/** Factor of extra prompts to examine, since some may have nothing to train. */
+/** Factor by which more prompts are examined than needed, since some may have nothing trainable. */
 const spareShare = 1.5;
 
 /**

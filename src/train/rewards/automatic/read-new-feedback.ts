@@ -1,5 +1,5 @@
-// Reads new and replaced feedback for an automatic rule, in order, notes each record under the prompt of its answer,
-// and re-examines every prompt concerned. One transaction stores the position together with the results.
+// Reads new and replaced feedback for an automatic rule, in order. Notes each record under its answer's prompt, and
+// re-examines all affected prompts. One transaction stores the read position with the results.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback-store.ts";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
@@ -18,19 +18,19 @@ export interface ReadDependencies extends GatherDependencies {
 /** An automatic rule with everything needed to run it. */
 export interface AutomaticTask extends Pick<PlanInput, "rule" | "model" | "stepMin"> {
   readonly hold: AutomaticHold;
-  /** Condition on the feedback that it reads. */
+  /** Filter for the feedback that the rule reads. */
   readonly condition: Condition;
-  /** Position up to which it has read. */
+  /** Position up to which the rule has read; null before the first page. */
   readonly cursor: number | null;
 }
 
-/** Maximum number of records read at a time, and for one prompt. */
+/** Maximum number of records per read, and maximum per prompt. */
 const [recordsMax, recordsOfPromptMax] = [500, 1000];
 
 /**
- * Reads the next page.
- *
- * @returns whether more remain, and the new position; null if the rule was changed or now belongs to another server
+ * Reads the next page of feedback.
+ * @returns whether more pages remain, and the new position; null if the rule was changed or now belongs to another
+ * server
  */
 export async function readNewFeedback(
   dependencies: ReadDependencies,
@@ -44,7 +44,7 @@ export async function readNewFeedback(
   const notes = await notesOn(dependencies, task, page.items);
   const to = page.last ?? cursor;
   if (to === cursor) return { hasMore: page.hasMore, cursor };
-  // A replaced record may have referred to an answer to another prompt.
+  // A replaced record may previously have referred to an answer to another prompt.
   const earlier = await rules.notedPrompts(
     hold.ruleId,
     page.items.map(({ id }) => id),
@@ -63,7 +63,7 @@ export async function readNewFeedback(
   return isHeld ? { hasMore: page.hasMore, cursor: to } : null;
 }
 
-/** Returns the prompt of each record whose answer is one of the model's; skips all other records. */
+/** Returns the prompt for each record on one of the model's answers; skips all other records. */
 async function notesOn(
   { completions }: ReadDependencies,
   { rule, model }: AutomaticTask,
@@ -78,9 +78,8 @@ async function notesOn(
 }
 
 /**
- * Returns what can train of the answers to some prompts, by all feedback noted under them.
- *
- * @param newIds feedback of a prompt that is not noted yet
+ * Returns the trainable answers to the given prompts, judged by all feedback noted under the prompts.
+ * @param newIds returns a prompt's feedback that is not noted yet
  */
 export async function examinePrompts(
   dependencies: Pick<ReadDependencies, "feedback" | "rules" | keyof GatherDependencies>,
@@ -96,10 +95,10 @@ export async function examinePrompts(
   return gatherFeedback(dependencies, { ...task, records });
 }
 
-/** Maximum number of concurrent single reads. */
+/** Maximum number of concurrent record reads. */
 const findsMax = 50;
 
-/** Returns the records that exist, oldest first. */
+/** Returns the records that still exist, oldest first. */
 async function recordsOf(
   { feedback }: Pick<ReadDependencies, "feedback">,
   { model }: AutomaticTask,

@@ -1,5 +1,5 @@
-// Writes planned groups as a job's training data, cut to the limits of one job: one line of JSON per group with the
-// recorded tokens.
+// Writes planned groups as a job's training data: one line of JSON per group, with the recorded tokens. Cuts the plan
+// to one job's limits.
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { outlinesOf } from "../../../base/domain/summaries/outline-group.ts";
 import type { TrajectoryOutline } from "../../../base/domain/summaries/trajectory-outline.ts";
@@ -10,12 +10,12 @@ import type { PlannedAnswer, PlanInput } from "./judge-answers.ts";
 import type { PlannedGroup } from "./plan-groups.ts";
 import { recordedTrajectory } from "./recorded-trajectory.ts";
 
-/** Limits of a job; the first group is always taken. */
+/** Limits of a job. The first group is included even if it exceeds them. */
 export interface JobLimits {
   readonly groupsMax: number;
-  /** Maximum tokens of prompts and answers together. */
+  /** Maximum number of tokens in prompts and answers together. */
   readonly tokensMax: number;
-  /** Maximum size of the lines. */
+  /** Maximum size of the lines in bytes. */
   readonly bytesMax: number;
 }
 
@@ -24,12 +24,12 @@ export interface GroupLines {
   readonly lines: readonly string[];
   readonly outlines: readonly TrajectoryOutline[];
   readonly sources: readonly TrainingSource[];
-  /** Groups that were written. */
+  /** Groups in the lines. */
   readonly groups: readonly PlannedGroup[];
   readonly tokenCount: number;
 }
 
-/** Returns the groups of a plan that fit into one job, in order. Pure. */
+/** Returns the leading groups of a plan that fit into one job. Pure. */
 export function cutToJob(
   groups: readonly PlannedGroup[],
   { groupsMax, tokensMax }: Pick<JobLimits, "groupsMax" | "tokensMax">,
@@ -41,13 +41,13 @@ export function cutToJob(
   });
 }
 
-/** Returns the number of tokens that a group trains. */
+/** Returns the number of tokens that a group adds to a job. */
 export function tokensOf({ answers }: PlannedGroup): number {
   return answers.reduce((sum, { use, tokenCount }) => sum + (use === "trained" ? tokenCount : 0), 0);
 }
 
 /**
- * Reads the recordings of groups, one group in memory at a time. Leaves out groups whose recordings were deleted
+ * Reads the groups' recordings, one group at a time to save memory. Excludes groups whose recordings were deleted
  * meanwhile.
  */
 export async function writeGroups(

@@ -1,5 +1,5 @@
-// Matches feedback to recorded answers, grouped by prompt, and scores each answer by a rule. Feedback without an
-// answer is reported with the reason. Pure: the caller supplies records and recordings.
+// Matches feedback to recorded answers by prompt, and scores each answer by a rule. Reports feedback without an
+// answer, with the reason. Pure: the caller supplies records and recordings.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { callReference, readCallReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { RewardRule } from "../../../base/domain/rewards/reward-rule.ts";
@@ -7,17 +7,17 @@ import { type AnswerKey, answerId, feedbackMark } from "../../../base/domain/rew
 import { type AnswerScore, scoreAnswers } from "../scoring/score-answers.ts";
 import { worseReference } from "../scoring/term-value.ts";
 
-/** The part of a recorded completion needed for planning. */
+/** The fields of a recorded completion that planning needs. */
 export interface RecordedCall {
   readonly requestId: string;
   readonly modelId: string;
   readonly step: number;
-  /** Equal for prompts with the same tokens. */
+  /** Hash of the prompt's tokens: the same for equal prompts. */
   readonly promptHash: string;
   readonly choiceCount: number;
-  /** Mean tokens of the prompt plus one choice. */
+  /** Mean number of tokens of the prompt plus one choice. */
   readonly tokenCount: number;
-  /** True if its tokens were recorded. */
+  /** True if the call's tokens were recorded. */
   readonly isWhole: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface PlannedAnswer extends AnswerKey, AnswerScore {
   readonly use: "trained" | "compared";
 }
 
-/** An answer that does not train, or the reference of feedback without an answer. */
+/** An answer that is excluded from training, or the reference of feedback without an answer. */
 export interface LeftOut {
   readonly reference: string;
   readonly reason: LeftOutReason;
@@ -61,25 +61,25 @@ export interface LeftOut {
 export interface PlanInput {
   readonly rule: RewardRule;
   readonly model: { readonly id: string; readonly projectId: string };
-  /** Oldest first. */
+  /** Feedback records, oldest first. */
   readonly records: readonly FeedbackRecord[];
   /** Returns the recording of a request; undefined if there is none. */
   readonly callOf: (requestId: string) => RecordedCall | undefined;
-  /** Returns the marks of the records on an answer that were trained on. */
+  /** Returns the marks of an answer's records that were already trained on. */
   readonly trainedOn: (answer: AnswerKey) => ReadonlySet<string>;
-  /** Oldest version whose answers train. */
+  /** Oldest version whose answers are trained on. */
   readonly stepMin: number;
-  /** Maximum tokens of a sequence. */
+  /** Maximum length of a sequence in tokens. */
   readonly sequenceLengthMax: number;
 }
 
 /** An answer with its feedback and its score under the rule. */
 export interface JudgedAnswer extends AnswerKey {
   readonly call: RecordedCall;
-  /** Feedback on the answer, oldest first; only the newest thousand records. */
+  /** Feedback on the answer, oldest first; limited to the newest thousand records. */
   readonly records: readonly FeedbackRecord[];
   readonly score: AnswerScore;
-  /** How it may train, or the reason why it cannot. */
+  /** How the answer can be trained on, or the reason why it cannot. */
   readonly planned: PlannedAnswer | LeftOutReason;
 }
 
@@ -88,7 +88,10 @@ export interface JudgedPrompt {
   readonly answers: readonly JudgedAnswer[];
 }
 
-/** Returns the prompts in the order of their first feedback, judged lazily, and the feedback without an answer. */
+/**
+ * Returns the prompts in the order of their first feedback, and the feedback without an answer. Each prompt's answers
+ * are judged lazily.
+ */
 export function judgeAnswers(input: PlanInput): {
   readonly prompts: Iterable<JudgedPrompt>;
   readonly leftOut: readonly LeftOut[];
@@ -114,7 +117,7 @@ function judged(input: PlanInput, answers: readonly FoundAnswer[]): readonly Jud
   });
 }
 
-/** Returns an excluded answer in the form that is shown. */
+/** Returns an excluded answer as shown to users. */
 export function leftOutAnswer(
   { model }: Pick<PlanInput, "model">,
   { requestId, choice }: AnswerKey,
@@ -126,7 +129,7 @@ export function leftOutAnswer(
   return { reference, reason, reward, peopleCount, feedbackCount: Math.max(feedback.length, recordCount) };
 }
 
-/** Returns the reason why no answer of this call can train, independent of its feedback. */
+/** Returns the reason why none of a call's answers can be trained on, independent of feedback; null if some can. */
 export function callFault(
   { stepMin, sequenceLengthMax }: Pick<PlanInput, "stepMin" | "sequenceLengthMax">,
   { step, tokenCount }: Pick<RecordedCall, "step" | "tokenCount">,
@@ -135,13 +138,13 @@ export function callFault(
   return tokenCount > sequenceLengthMax ? "too_long" : null;
 }
 
-/** Number of newest records that count, which limits the sources that one answer adds to a job. */
+/** Number of an answer's newest records that count. This limits the sources that one answer adds to a job. */
 const recordsOfAnswerMax = 1000;
 
 type FoundAnswer = Found & AnswerKey & { readonly records: FeedbackRecord[] };
 type Prompts = ReadonlyMap<string, ReadonlyMap<string, FoundAnswer>>;
 
-/** Finds the answers that feedback refers to, by prompt, and the feedback without an answer. */
+/** Finds the answers that feedback refers to, grouped by prompt, and the feedback without an answer. */
 function findAnswers(input: PlanInput): { readonly prompts: Prompts; readonly leftOut: readonly LeftOut[] } {
   const prompts = new Map<string, Map<string, FoundAnswer>>();
   const nowhere = new Map<string, LeftOut>();
@@ -194,7 +197,10 @@ function answerOf({ model, callOf }: PlanInput, reference: string): Found | Left
   return choice < choiceCount ? { call, choice } : "no_choice";
 }
 
-/** Returns null if the record makes no comparison. */
+/**
+ * Returns the worse answer in a record's comparison, or the reason why it is unusable; null if the record makes no
+ * comparison.
+ */
 function worseAnswerOf(input: PlanInput, record: FeedbackRecord): Found | LeftOutReason | null {
   for (const term of input.rule.terms) {
     const reference = term.kind === "preference" ? worseReference(term, record) : null;
@@ -203,7 +209,7 @@ function worseAnswerOf(input: PlanInput, record: FeedbackRecord): Found | LeftOu
   return null;
 }
 
-/** Returns a lookup from references to positions among the answers; null for any other reference. */
+/** Returns a function that finds an answer's position by its reference; null for an unknown reference. */
 function positionsAmong(
   input: PlanInput,
   answers: readonly AnswerKey[],
@@ -216,7 +222,7 @@ function positionsAmong(
   };
 }
 
-/** Returns how an answer takes part in a group, or the reason why it cannot. */
+/** Returns the answer's part in a group, or the reason why it cannot have one. */
 function plannedAnswer(
   input: PlanInput,
   { requestId, choice, call }: FoundAnswer,

@@ -1,5 +1,4 @@
-// Plans which recorded answers train in which groups, with which rewards, and gives the reason for each of the others.
-// Performs no IO.
+// Plans groups of recorded answers with their rewards, and gives the reason for each excluded answer. Performs no I/O.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type JudgedAnswer,
@@ -11,19 +10,19 @@ import {
   type PlanInput,
 } from "./judge-answers.ts";
 
-/** Answers to one prompt with different rewards, at least one of which trains. */
+/** Answers to one prompt with differing rewards, at least one of which is trained on. */
 export interface PlannedGroup {
   readonly promptHash: string;
   readonly answers: readonly PlannedAnswer[];
 }
 
 export interface GroupPlan {
-  /** In the order of their first feedback. */
+  /** Planned groups, in the order of their first feedback. */
   readonly groups: readonly PlannedGroup[];
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Yields to the event loop between prompts, since there may be many thousand answers. */
+/** Plans the groups. Yields to the event loop between prompts, since there may be many thousand answers. */
 export async function planGroups(input: PlanInput): Promise<GroupPlan> {
   const { prompts, leftOut: elsewhere } = judgeAnswers(input);
   const leftOut = [...elsewhere];
@@ -38,7 +37,7 @@ export async function planGroups(input: PlanInput): Promise<GroupPlan> {
 }
 
 interface PromptPlan {
-  /** Empty if none trains. */
+  /** Answers of the group; empty if none can be trained on. */
   readonly answers: readonly PlannedAnswer[];
   readonly leftOut: readonly LeftOut[];
 }
@@ -49,7 +48,7 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   for (const answer of judged) {
     const { planned, score, records } = answer;
     if (typeof planned !== "string") answers.push(planned);
-    // Answers that were only compared with and have no feedback of their own are not reported.
+    // Answers that appear only in comparisons, without feedback of their own, are not reported.
     else if (score.feedback.length + records.length > 0)
       leftOut.push(leftOutAnswer(input, answer, planned, score, records.length));
   }
@@ -62,10 +61,10 @@ function planPrompt(input: PlanInput, judged: readonly JudgedAnswer[]): PromptPl
   return { answers: [], leftOut };
 }
 
-/** Difference below which rewards count as equal, as in training: it is only rounding. */
+/** Minimum difference between rewards; a smaller one counts as rounding, as in training. */
 export const rewardResolution = 1e-12;
 
-/** Returns the reason why the answers to a prompt teach nothing; null if they do. */
+/** Returns the reason why training on a prompt's answers would have no effect; null if it would. */
 function groupFault(answers: readonly PlannedAnswer[]): LeftOutReason | null {
   if (answers.every(({ use }) => use === "compared")) return "already_trained";
   if (answers.length === 1) return "single_answer";

@@ -1,4 +1,5 @@
-// Reads the recordings of the calls that feedback names, as planning needs them: list summaries, a hundred at a time.
+// Reads the recorded calls that feedback refers to, as list summaries, a hundred at a time. Planning needs no more
+// than the summaries.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { readCallReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -16,7 +17,7 @@ export interface ShownCall extends RecordedCall {
 /** Maximum number of keys in one lookup. */
 const keysMax = 100;
 
-/** By request. */
+/** Calls by request id. */
 export type Calls = ReadonlyMap<string, ShownCall>;
 
 /** Reads the calls that records of a project refer to, directly or as the worse answer. */
@@ -42,7 +43,7 @@ export async function readCalls(
   return calls;
 }
 
-/** Returns every answer of these calls. */
+/** Returns the keys of all answers in these calls. */
 export function answersOf(calls: Calls): readonly AnswerKey[] {
   return [...calls.values()].flatMap(({ requestId, choiceCount }) =>
     Array.from({ length: choiceCount }, (_, choice) => ({ requestId, choice })),

@@ -1,4 +1,4 @@
-// Converts a recorded answer with its reward to a trajectory, as a client would send it that kept the returned choice.
+// Converts a recorded answer and its reward to a trajectory, as a client that kept the returned choice would send it.
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
   RecordedChoice,
@@ -10,9 +10,8 @@ import type { ChoiceRecord, MessageRecord, Trajectory } from "../../../base/doma
 import type { PlannedAnswer } from "./judge-answers.ts";
 
 /**
- * An answer used only for comparison has no choice: its reward counts in the group's mean, but none of its tokens
- * train.
- *
+ * Returns the trajectory of an answer. An answer used only for comparison gets no choice: its reward counts in the
+ * group's mean, but its tokens are excluded from training.
  * @returns null if the recording lacks the answer
  */
 export function recordedTrajectory(
@@ -47,12 +46,12 @@ export function messagesOf(prompt: RecordedPrompt): readonly MessageRecord[] {
   return prompt.kind === "text" ? [{ role: "user", content: prompt.text }] : [];
 }
 
-/** Omits the assistant's messages, which would train in a trajectory without a choice. */
+/** Omits the assistant's messages, which would be trained on in a trajectory without a choice. */
 function asked(messages: readonly MessageRecord[]): readonly MessageRecord[] {
   return messages.filter(({ role }) => role !== "assistant");
 }
 
-/** Returns a choice in the form of the chat endpoint, with tokens as ids. */
+/** Returns a choice in the chat endpoint's form, with token ids. */
 export function choiceRecord(
   { text, reasoning, toolCalls, finish, tokenIds, logprobs }: RecordedChoice,
   index: number,

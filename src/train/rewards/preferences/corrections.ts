@@ -1,4 +1,4 @@
-// Finds corrections: better answers that people wrote in the payloads of feedback. Pure.
+// Finds corrections, which are better answers that people wrote in feedback payloads. Pure.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { valueAt } from "../../../base/domain/feedback-query/values.ts";
 import type { CorrectionTerm } from "../../../base/domain/rewards/preference-order.ts";
@@ -10,7 +10,7 @@ export interface Correction {
   readonly feedback: readonly FeedbackRecord[];
 }
 
-/** Returns each person's newest correction; equal texts of several people are one correction. */
+/** Returns each person's newest correction. Equal texts by several people count as one correction. */
 export function correctionsIn(
   term: CorrectionTerm | null,
   records: readonly FeedbackRecord[],
@@ -29,7 +29,7 @@ export function correctionsIn(
   return [...byText].map(([text, feedback]) => ({ text, feedback }));
 }
 
-/** Returns null if the record has no text there. */
+/** Returns the corrected text in a record; null if it has none. */
 function correctedText(
   { feedbackType, path }: CorrectionTerm,
   record: Pick<FeedbackRecord, "feedbackType" | "payload">,

@@ -1,4 +1,4 @@
-// Pairs the answers to one prompt by their rewards. Pure.
+// Pairs the answers to one prompt by reward. Pure.
 import { rewardResolution } from "../groups/plan-groups.ts";
 
 /** A preferred answer and a worse one. */

@@ -1,5 +1,5 @@
-// Plans which recorded answers and corrections become preferences, and gives the reason for each of the others.
-// Performs no IO.
+// Plans preferences from recorded answers and corrections, and gives the reason for each excluded answer. Performs no
+// I/O.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { PreferenceOrder } from "../../../base/domain/rewards/preference-order.ts";
@@ -18,20 +18,20 @@ import { rewardResolution } from "../groups/plan-groups.ts";
 import { type Correction, correctionsIn } from "./corrections.ts";
 import { pairAnswers } from "./pair-answers.ts";
 
-/** One side of a preference: an answer, or a correction in its place. */
+/** One side of a preference: an answer, or the correction that replaces it. */
 export interface PreferenceSide extends AnswerKey {
-  /** Version that gave the answer. */
+  /** Version that generated the answer. */
   readonly step: number;
-  /** Null if the answer was corrected but not rated. */
+  /** Reward; null if the answer was corrected but not rated. */
   readonly reward: number | null;
-  /** Number of people whose feedback put it on this side, followed by that feedback. */
+  /** Number of people whose feedback put the answer on this side, followed by their feedback. */
   readonly peopleCount: number;
   readonly feedback: readonly FeedbackRecord[];
-  /** Text of a correction; null for the answer itself. */
+  /** Text of the correction; null if this side is the answer itself. */
   readonly correctedText: string | null;
 }
 
-/** A pair, or a single answer if each is judged separately. */
+/** A preference pair, or a single labelled answer if answers are judged separately. */
 export interface FeedbackPreference {
   readonly promptHash: string;
   readonly chosen: PreferenceSide | null;
@@ -39,7 +39,7 @@ export interface FeedbackPreference {
 }
 
 export interface PreferencePlan {
-  /** By prompt, in the order of their first feedback. */
+  /** Planned preferences, grouped by prompt in the order of first feedback. */
   readonly preferences: readonly FeedbackPreference[];
   readonly leftOut: readonly LeftOut[];
 }
@@ -48,8 +48,8 @@ export interface PreferencePlan {
 type Order = Omit<PreferenceOrder, "rule">;
 
 /**
- * Plans preferences with new feedback on at least one of their answers. Yields to the event loop between prompts,
- * since there may be many thousand answers.
+ * Plans the preferences that have new feedback on at least one of their answers. Yields to the event loop between
+ * prompts, since there may be many thousand answers.
  */
 export async function planPreferences(input: PlanInput, order: Order): Promise<PreferencePlan> {
   const { prompts, leftOut: elsewhere } = judgeAnswers(input);
@@ -86,7 +86,7 @@ function planPrompt(input: PlanInput, order: Order, answers: readonly JudgedAnsw
     const corrected = correctedSides(input, order, answer, { isJudged });
     sides.push(...corrected.sides);
     const isInOne = isJudged || corrected.sides.length > 0;
-    // Answers that were only compared with and have no feedback of their own are not reported.
+    // Answers that appear only in comparisons, without feedback of their own, are not reported.
     if (isInOne || answer.score.feedback.length + answer.records.length === 0) continue;
     const reason = corrected.fault ?? ratingFault(answer, planned, order);
     leftOut.push(leftOutAnswer(input, answer, reason, answer.score, answer.records.length));
@@ -100,7 +100,7 @@ function ratedPairs(answers: readonly PlannedAnswer[], marginMin: number): reado
     .map(([preferred, other]) => ({ chosen: sideOf(preferred), rejected: sideOf(other) }));
 }
 
-/** Returns answers with new feedback, each as chosen or rejected. */
+/** Returns the answers with new feedback, each labelled as chosen or rejected. */
 function verdictsOn(answers: readonly PlannedAnswer[], threshold: number): readonly Sides[] {
   return answers.flatMap((answer): readonly Sides[] => {
     const margin = answer.reward - threshold;
@@ -110,7 +110,7 @@ function verdictsOn(answers: readonly PlannedAnswer[], threshold: number): reado
   });
 }
 
-/** Returns the answer's corrections as preferences, and the reason if none of them trains. */
+/** Returns the preferences from an answer's corrections, and the reason if none of them can be trained on. */
 function correctedSides(
   input: PlanInput,
   { corrections: term, comparison }: Order,
@@ -130,7 +130,7 @@ function correctedSides(
     const chosen = correctedSide(answer, correction, correction.text);
     const rejected = correctedSide(answer, correction, null);
     if (comparison.kind === "pairs") return [{ chosen, rejected }];
-    // The answer is judged once.
+    // Judges the answer only once, even with several corrections.
     const isJudgedHere = index === 0 && !isJudged;
     return [{ chosen, rejected: null }, ...(isJudgedHere ? [{ chosen: null, rejected }] : [])];
   });

@@ -1,4 +1,4 @@
-// Preference jobs created on request from existing feedback: the preview and the creation.
+// Previews and creates preference jobs that a request makes from existing feedback.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { newUuid7 } from "../../../base/domain/random.ts";
 import type { JobDraft } from "../../../base/domain/job.ts";
@@ -17,23 +17,23 @@ export interface PreferenceJobRequest extends FeedbackSpan {
   readonly model: TrainedModel;
   readonly order: PreferenceOrder;
   readonly filter: Condition;
-  /** Maximum age of an answer, in versions before the newest; null for any. */
+  /** Maximum age of an answer, as the number of versions before the newest; null if unlimited. */
   readonly versionAgeMax: number | null;
   readonly preferencesMax: number;
 }
 
-/** Preferences that a job trains on, and answers it leaves out. */
+/** Preferences that a job would train on, and answers that it excludes. */
 export interface PreferenceJobPlan {
   readonly gathered: Gathered<PreferencePlan>;
   readonly written: PreferenceLines;
   readonly leftOut: readonly LeftOut[];
-  /** Number of records read. */
+  /** Number of feedback records read. */
   readonly feedbackCount: number;
 }
 
 /**
- * Reads feedback and recordings even for a preview, since only they show what trains.
- *
+ * Plans a preference job. Even a preview reads feedback and recordings, since only they show which answers are
+ * trainable.
  * @throws ServiceError `unsupported` if more feedback matches than one request may read
  */
 export async function planPreferenceJob(
@@ -65,9 +65,8 @@ export async function planPreferenceJob(
 }
 
 /**
- * Creates the job of a plan.
- *
- * @returns its id; null if there is nothing to train on
+ * Creates the job from a plan.
+ * @returns the job's id; null if there is nothing to train on
  * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile
  */
 export async function createPreferenceJob(

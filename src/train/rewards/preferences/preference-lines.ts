@@ -1,5 +1,5 @@
-// Writes planned preferences as a job's training data: one line of JSON each, answers with their recorded tokens,
-// corrections as messages.
+// Writes planned preferences as a job's training data: one line of JSON per preference. Answers are written with their
+// recorded tokens, corrections as messages.
 import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
 import type {
   RecordedCompletion,
@@ -16,7 +16,7 @@ import { choiceRecord, messagesOf } from "../groups/recorded-trajectory.ts";
 import { personOf } from "../scoring/opinions.ts";
 import type { FeedbackPreference, PreferenceSide } from "./plan-preferences.ts";
 
-/** A side with a prefix of its text. */
+/** One side of a preference with a prefix of its text. */
 export interface ShownSide extends PreferenceSide {
   readonly text: string;
 }
@@ -30,21 +30,21 @@ export interface WrittenPreference {
 export interface PreferenceLines {
   /** Folded lines, one per preference. */
   readonly lines: readonly string[];
-  /** Preferences that were written. */
+  /** Preferences in the lines. */
   readonly preferences: readonly WrittenPreference[];
-  /** Source of each answer that was written. */
+  /** Training source of each answer in the lines. */
   readonly sources: readonly TrainingSource[];
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Limits of a job; the first preference is always taken. */
+/** Limits of a job. The first preference is included even if it exceeds them. */
 export interface PreferenceLimits {
   readonly preferencesMax: number;
-  /** Maximum size of the lines. */
+  /** Maximum size of the lines in bytes. */
   readonly bytesMax: number;
 }
 
-/** Reads the recordings of preferences, those of one prompt in memory at a time. */
+/** Reads the preferences' recordings and writes the lines, one prompt at a time to save memory. */
 export async function writePreferences(
   completions: Pick<CompletionStore, "find">,
   planned: readonly FeedbackPreference[],
@@ -73,7 +73,7 @@ export async function writePreferences(
   return { lines, preferences: written, sources: sourcesOf(written, trainedOn), leftOut };
 }
 
-/** Recordings of one prompt's calls, each read once. */
+/** Cache of one prompt's recordings; reads each call once. */
 class RecordingsOfPrompt {
   readonly #completions: Pick<CompletionStore, "find">;
   readonly #projectId: string;
@@ -85,7 +85,7 @@ class RecordingsOfPrompt {
     this.#projectId = projectId;
   }
 
-  /** Returns null if the recording no longer exists. */
+  /** Returns a recording; null if it no longer exists. */
   async find(promptHash: string, requestId: string): Promise<RecordedCompletion | null> {
     if (promptHash !== this.#promptHash) this.#found.clear();
     this.#promptHash = promptHash;
@@ -158,8 +158,8 @@ function readSide(
 }
 
 /**
- * Returns the request's prompt options other than messages and tools, in the API's spelling, so that a correction is
- * rendered with them.
+ * Returns the request's prompt options other than messages and tools, in the API's spelling. The correction is
+ * rendered with the same options.
  */
 function promptExtra(prompt: RecordedPrompt): JsonObject {
   if (prompt.kind !== "conversation") return {};
@@ -183,12 +183,12 @@ function leftOutSides(
   model: PlanInput["model"],
 ): readonly LeftOut[] {
   const sides = [chosen, rejected].flatMap((side) => (side === null ? [] : [side]));
-  // A correction counts under the answer that it corrects.
+  // A correction counts as feedback on the answer that it corrects.
   const answers = new Map(sides.map((side) => [answerId(side), side]));
   return [...answers.values()].map((side) => leftOutAnswer({ model }, side, reason, side));
 }
 
-/** Returns the training source of each answer, over all its preferences. */
+/** Returns each answer's training source, combined from all its preferences. */
 function sourcesOf(
   preferences: readonly WrittenPreference[],
   trainedOn: PlanInput["trainedOn"],

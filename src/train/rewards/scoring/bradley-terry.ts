@@ -1,26 +1,25 @@
-// Scores from pairwise preferences by the model of Bradley and Terry (1952): i is preferred to j with probability s_i
-// / (s_i + s_j).
+// Computes scores from pairwise preferences with the model of Bradley and Terry (1952): i is preferred to j with
+// probability s_i / (s_i + s_j).
 
-/** Positions of two answers; `winner` was preferred. */
+/** A comparison of two answers, given by their positions; `winner` was preferred. */
 export interface Comparison {
   readonly winner: number;
   readonly loser: number;
 }
 
-/** Relative change of a strength below which scores are accurate to nine digits. */
+/** Relative change of a strength below which the fit stops; scores are then accurate to nine digits. */
 const tolerance = 1e-10;
 
 /**
- * Limits of the work, to some tens of milliseconds: a weak prior with few comparisons needs thousands of iterations,
- * while many comparisons converge within the minimum.
+ * Limits of the fit's work, which correspond to some tens of milliseconds. A weak prior with few comparisons needs
+ * thousands of iterations, while many comparisons converge within the minimum.
  */
 const [visitsMax, iterationsLeast] = [4_000_000, 1000];
 
 /**
- * Fits strengths by the MM algorithm of Hunter ("MM algorithms for generalized Bradley-Terry models", Annals of
- * Statistics 32, 2004, eq. 3). The prior adds `prior` comparisons of each with an opponent of strength 1, half of them
- * won, which makes the fit unique for any comparisons.
- *
+ * Fits strengths with the MM algorithm (Hunter, "MM algorithms for generalized Bradley-Terry models", Annals of
+ * Statistics 32, 2004, equation 3). The prior adds `prior` comparisons of each answer with an opponent of strength 1 and
+ * counts half of them as won. This makes the fit unique for any comparisons.
  * @param count number of answers; positions are below it
  * @param prior above 0
  * @returns strengths above 0; 1 for an answer without comparisons
@@ -53,8 +52,8 @@ export function bradleyTerryStrengths(
 }
 
 /**
- * Returns the probability in (0, 1) that an answer of this strength is preferred to an average one; 0.5 for an average
- * one.
+ * Returns the probability in (0, 1) that an answer of this strength is preferred to an average answer. An average
+ * answer itself has 0.5.
  */
 export function scoreOfStrength(strength: number): number {
   return strength / (strength + 1);

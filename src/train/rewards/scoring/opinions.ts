@@ -1,14 +1,14 @@
-// Combines several people's opinions of one thing into one number: each person's newest opinion counts, with equal
+// Combines several people's opinions on a topic into one number. Each person's newest opinion counts, with equal
 // weight.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 
-/** A statement of a record about a topic. */
+/** An opinion that a feedback record expresses on a topic. */
 export interface Opinion<Said> {
   readonly record: FeedbackRecord;
   readonly said: Said;
 }
 
-/** Returns each person's newest opinion; ties in time are broken by id. */
+/** Returns each person's newest opinion; opinions with equal times are ordered by id. */
 export function newestOfEach<Said>(opinions: readonly Opinion<Said>[]): readonly Opinion<Said>[] {
   const newest = new Map<string, Opinion<Said>>();
   for (const opinion of opinions) {
@@ -19,7 +19,10 @@ export function newestOfEach<Said>(opinions: readonly Opinion<Said>[]): readonly
   return [...newest.values()];
 }
 
-/** Returns the person of a record: an application that writes for many with one key names them in `creator`. */
+/**
+ * Returns the person who gave a record's feedback. An application that writes for many people with one key names the
+ * person in `creator`.
+ */
 export function personOf({
   vendorUserId,
   creator,

@@ -1,4 +1,4 @@
-// Computes the reward of each answer to one prompt from feedback. Pure.
+// Computes the rewards of the answers to one prompt from feedback. Pure.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { PreferenceTerm, RewardRule, RewardTerm } from "../../../base/domain/rewards/reward-rule.ts";
 import { bradleyTerryStrengths, scoreOfStrength } from "./bradley-terry.ts";
@@ -7,13 +7,13 @@ import { termValue, type ValueTerm, worseReference } from "./term-value.ts";
 
 /** Score of one answer under a rule. */
 export interface AnswerScore {
-  /** Null if no term found anything to read. */
+  /** Reward; null if no term applied to any record. */
   readonly reward: number | null;
   /** Number of people whose feedback counts. */
   readonly peopleCount: number;
-  /** Records that count, without duplicates: each person's newest that a term reads. */
+  /** Records that count, without duplicates: each person's newest record for each term. */
   readonly feedback: readonly FeedbackRecord[];
-  /** Score of each term of the rule, in order; null if it found nothing to read. */
+  /** Score by each term of the rule, in order; null for a term that applied to no record. */
   readonly terms: readonly (TermScore | null)[];
 }
 
@@ -27,8 +27,9 @@ interface TermResult extends TermScore {
 }
 
 /**
+ * Scores the answers to one prompt.
  * @param answers the records on each answer
- * @param positionOf returns the position of a reference among the answers; null if it names none of them
+ * @param positionOf returns an answer's position by its reference; null for an unknown reference
  * @returns a score for each answer, in order
  */
 export function scoreAnswers(
@@ -49,7 +50,7 @@ export function scoreAnswers(
   );
 }
 
-/** Returns the mean of people's values. */
+/** Returns the mean of all people's values. */
 function scoreByValues(term: ValueTerm, records: readonly FeedbackRecord[]): TermResult | null {
   const opinions = records.flatMap((record): readonly Opinion<number>[] => {
     const said = termValue(term, record);
@@ -69,7 +70,7 @@ interface Preference {
   readonly loser: number;
 }
 
-/** Returns, for each compared answer, the probability that it would be preferred to an average one. */
+/** Returns, for each compared answer, the probability that it would be preferred to an average answer. */
 function scoreByPreferences(
   term: PreferenceTerm,
   answers: readonly (readonly FeedbackRecord[])[],

@@ -14,10 +14,10 @@ import type { Json } from "../../../base/domain/text/json.ts";
 
 type Said = Pick<FeedbackRecord, "feedbackType" | "payload">;
 
-/** Terms that read each record separately. */
+/** Terms that evaluate each record separately. */
 export type ValueTerm = ReactionTerm | NumberTerm | AnnotationTerm;
 
-/** Returns the value of a record; null if the term does not read it. */
+/** Returns a record's value under the term; null if the term does not apply to the record. */
 export function termValue(term: ValueTerm, record: Said): number | null {
   switch (term.kind) {
     case "reaction":
@@ -33,19 +33,21 @@ export function termValue(term: ValueTerm, record: Said): number | null {
   }
 }
 
-/** Returns the reference of the worse answer that a record names; null if the term does not read it. */
+/** Returns a record's reference to the worse answer; null if the term does not apply to the record. */
 export function worseReference({ feedbackType }: PreferenceTerm, record: Said): string | null {
   if (feedbackType !== null && record.feedbackType !== feedbackType) return null;
   const worse = record.payload["better_than"];
   return typeof worse === "string" && worse !== "" ? worse : null;
 }
 
-/** Returns the feedback types with a known payload, in each vendor's spelling. */
+/** Returns the feedback types with a known payload, in all vendors' spellings. */
 export function knownTypes(name: string): readonly string[] {
   return [`vendor.${name}`, `wandb.${name}`];
 }
 
-/** Returns the feedback types that answer a question of this name: of an annotation spec or of an annotation queue. */
+/**
+ * Returns the feedback types for answers to the question with this name, in an annotation spec or an annotation queue.
+ */
 export function annotationTypes(name: string): readonly string[] {
   return [...knownTypes(`annotation.${name}`), `annotation.${name}`];
 }
@@ -54,7 +56,10 @@ function isKnownType(feedbackType: string, name: string): boolean {
   return knownTypes(name).includes(feedbackType);
 }
 
-/** A skin tone has its own reward if the table names it, otherwise that of the emoji without one. */
+/**
+ * Returns the reward for a reaction. An emoji with a skin tone uses its own entry in the table, or else the entry
+ * without a skin tone.
+ */
 function reactionValue(rewards: RewardTable, payload: Said["payload"]): number | null {
   const byName = new Map(Object.entries(rewards).map(([name, reward]) => [plainEmoji(name), reward]));
   for (const field of ["emoji", "alias", "detoned", "detoned_alias"]) {
@@ -65,7 +70,7 @@ function reactionValue(rewards: RewardTable, payload: Said["payload"]): number |
   return null;
 }
 
-/** Removes the variation selector for pictures, which clients write or omit. */
+/** Removes the emoji variation selector, which some clients write and others omit. */
 function plainEmoji(text: string): string {
   return text.trim().replaceAll("\ufe0f", "");
 }
