@@ -28,8 +28,8 @@ export interface SessionOptions {
   /**
    * True to compute with weights arranged for the runtime's kernels, from a private copy or a mapped file
    * (`arranged-weights.ts`); false to read the mapped model file. Default true.
-   * * Times of the linear layers of a 135 M Llama on one thread of an AMD Zen 4, true and false: 14.9 and 22.7 ms at
-   *   1 row, 18 and 32 ms at 4 rows, 30 and 48 ms at 16 rows.
+   * * Linear layers of a 135 M Llama on one thread of an AMD Zen 4 take 14.9 ms if true and 22.7 ms if false at 1 row.
+   *   At 4 rows the times are 18 and 32 ms, at 16 rows 30 and 48 ms.
    * * At 256 rows and in a training step, true is 5 to 10 % faster.
    * * If false, a session takes no memory for weights and loads immediately, which suits a second session over the
    *   same weights.
