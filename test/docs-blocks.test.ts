@@ -42,7 +42,7 @@ const gguf = "test/fixtures/gguf/qwen2.gguf";
 
 /** Files that a page's reader has. */
 const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "docs/tutorials/first-hour.md": { "model.gguf": gguf },
+  "docs/tutorials/first-hour.md": { "my-model.gguf": gguf },
   "docs/guides/models.md": { "model.gguf": gguf },
   "docs/guides/model-memory.md": { "model.gguf": gguf },
 };
