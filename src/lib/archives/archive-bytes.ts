@@ -1,20 +1,20 @@
-// Reads the bytes of an archive on demand, unzipping it if it is gzipped. Only a few pieces are in memory, however
-// large the unzipped archive is.
+// Reads the bytes of an archive on demand, decompressing it if it is gzipped. Only a few chunks are in memory, however
+// large the decompressed archive is.
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { malformed } from "./malformed.ts";
 
-/** Maximum size of an unzipped piece. */
+/** Maximum size of a decompressed chunk. */
 const unzippedBytesMax = 1 << 16;
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 
 export class ArchiveBytes {
-  /** Bytes read so far. */
+  /** Number of bytes read so far. */
   position = 0;
   readonly #pieces: AsyncGenerator<Uint8Array, void>;
   #piece: Buffer = Buffer.alloc(0);
 
-  /** @param archive ended by {@link close}, and when it was read to its end */
+  /** @param archive ended by {@link close}, or when its last byte was read */
   constructor(archive: AsyncIterable<Uint8Array>) {
     this.#pieces = unzipped(archive);
   }
@@ -22,7 +22,7 @@ export class ArchiveBytes {
   /**
    * Returns the next bytes, at least one and at most `countMax`; null at the end.
    *
-   * @throws ServiceError `invalid` for data that cannot be unzipped; errors of reading the archive
+   * @throws ServiceError `invalid` for data that cannot be decompressed; errors of reading the archive
    */
   async next(countMax: number): Promise<Buffer | null> {
     while (this.#piece.length === 0) {
@@ -77,7 +77,7 @@ async function* unzipped(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
-/** Reads enough to detect gzip. */
+/** Reads enough bytes to detect gzip. */
 async function readPrefix(pieces: AsyncIterator<Uint8Array>): Promise<Buffer> {
   let beginning = Buffer.alloc(0);
   while (beginning.length < gzipMagic.length) {
@@ -98,7 +98,7 @@ async function* joined(
 
 async function* gunzipped(zipped: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const gunzip = createGunzip({ chunkSize: unzippedBytesMax });
-  // Errors are thrown to the reader of this stream's end.
+  // Errors need no handler here: the reader of the decompressed stream receives them.
   pipeline(zipped, gunzip, () => undefined);
   try {
     yield* gunzip as AsyncIterable<Buffer>;

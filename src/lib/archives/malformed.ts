@@ -1,7 +1,7 @@
-// The error for an archive that cannot be read.
+// Creates the error for an archive that cannot be read.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
-/** @param reason the rest of a sentence */
+/** @param reason completes the sentence of the message */
 export function malformed(reason: string, cause?: unknown): ServiceError {
   const message = `The archive cannot be read (${reason}); send a whole tar file, gzipped or not.`;
   return new ServiceError({ code: "invalid", message, cause });

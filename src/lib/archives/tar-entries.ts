@@ -1,42 +1,45 @@
-// Reads a tar archive entry by entry, within limits that count every block of it: headers that only describe others,
-// unread contents and data after the end. The library parses the headers.
+// Reads a tar archive entry by entry, within limits. The limits count every block: headers that only describe other
+// entries, unread contents, and data after the end. The `tar` library parses the headers.
 import { Header, Pax } from "tar";
 import { invalid, ServiceError } from "../../base/domain/service-error.ts";
 import type { ArchiveBytes } from "./archive-bytes.ts";
 import { malformed } from "./malformed.ts";
 
 export interface EntryLimits {
-  /** Maximum bytes of all entries together, including unread ones: skipping them takes as long as writing them. */
+  /** Maximum bytes of all entries together, including unread entries, because skipping takes as long as writing. */
   readonly bytesMax: number;
   /** Maximum entries of any kind; unlimited if absent. */
   readonly entriesMax?: number;
 }
 
 export interface TarEntry {
-  /** Path as in the archive: it may lead anywhere. */
+  /** Path as written in the archive; it may point anywhere. */
   readonly path: string;
   /** True for a plain file. */
   readonly isFile: boolean;
   readonly byteCount: number;
-  /** Returns the content; must be read before the next entry, or not at all. */
+  /** Returns the content, which must be read before the next entry or not at all. */
   readonly content: () => AsyncIterable<Buffer>;
 }
 
 const blockBytes = 512;
-/** Maximum size of an entry that describes others by path and times; no honest archive has more. */
+/**
+ * Maximum size of an entry that only describes other entries, such as by path and times; no legitimate archive exceeds
+ * it.
+ */
 const descriptionBytesMax = 1 << 16;
-/** Archives are padded with zeros to a multiple of a few blocks; this is the maximum. */
+/** Maximum padding: archives are padded with zeros to a multiple of a few blocks. */
 const paddingBytesMax = 1 << 20;
 
 const fileTypes: readonly string[] = ["File", "OldFile", "ContiguousFile"];
 
-/** Descriptions in force: of all following entries, and of the next one. */
+/** Descriptions that apply to all following entries, and to the next entry only. */
 interface Descriptions {
   readonly all?: Pax;
   readonly next?: Pax;
 }
 
-/** By the type of an entry that describes others. */
+/** Handlers by the type of an entry that describes other entries. */
 const describe: Readonly<Record<string, (text: string, known: Descriptions) => Descriptions>> = {
   ExtendedHeader: (text, { all, next }) => ({ all, next: Pax.parse(text, next, false) }),
   OldExtendedHeader: (text, { all, next }) => ({ all, next: Pax.parse(text, next, false) }),
@@ -50,8 +53,8 @@ const describe: Readonly<Record<string, (text: string, known: Descriptions) => D
 /**
  * Yields the entries in order, then reads the rest of the archive.
  *
- * @throws ServiceError `invalid` if it is not an archive, is truncated, or has too many entries, and `too_large`, each
- * as soon as a header shows it; as `bytes`
+ * @throws ServiceError `invalid` if the data is not an archive, is truncated, or has too many entries; `too_large` if
+ * it exceeds a limit, each as soon as a header shows it; as `bytes`
  */
 export async function* tarEntries(bytes: ArchiveBytes, limits: EntryLimits): AsyncGenerator<TarEntry, void> {
   const count = countWithin(limits);
@@ -128,7 +131,7 @@ function withPath(text: string, { all, next }: Descriptions): Descriptions {
   return { all, next: Object.assign(new Pax(next ?? {}), { path: text.split("\0", 1)[0] }) };
 }
 
-/** Reads the rest, so that a checksum after the end is checked too. */
+/** Reads the rest, so that a checksum after the archive's end is verified too. */
 async function readToEnd(bytes: ArchiveBytes): Promise<void> {
   const end = bytes.position + paddingBytesMax;
   while ((await bytes.next(blockBytes * 128)) !== null)

@@ -1,4 +1,4 @@
-// Creates a tar archive while it is read: only the piece that is being sent is in memory.
+// Creates a tar archive while it is read, so that only the chunk being sent is in memory.
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
@@ -7,7 +7,7 @@ import { assert } from "../../base/domain/assert.ts";
 import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
 
 export interface ArchivedFile {
-  /** At most 100 bytes, without folders. */
+  /** File name of at most 100 bytes, without folders. */
   readonly name: string;
   readonly byteCount: number;
   /** Yields exactly `byteCount` bytes in total. */
@@ -15,8 +15,8 @@ export interface ArchivedFile {
 }
 
 /**
- * Returns a file on disk for an archive; it is read when it is sent. @throws ServiceError `invalid` unless it is a
- * plain file; errors of the file system
+ * Returns a file on disk as a file for an archive; its content is read when it is sent. @throws ServiceError `invalid`
+ * unless it is a plain file; errors of the file system
  */
 export async function fileToArchive(path: string): Promise<ArchivedFile> {
   const found = await stat(path);
@@ -26,13 +26,13 @@ export async function fileToArchive(path: string): Promise<ArchivedFile> {
 
 const blockBytes = 512;
 
-/** Returns the size of the archive of these files in bytes. */
+/** Returns the size in bytes of an archive of these files. */
 export function tarByteCount(files: readonly Pick<ArchivedFile, "byteCount">[]): number {
   const ofFiles = files.map(({ byteCount }) => blockBytes + byteCount + paddingOf(byteCount));
   return ofFiles.reduce((sum, bytes) => sum + bytes, 2 * blockBytes);
 }
 
-/** Yields the archive; all times are `modifiedAt`, so the same files give the same bytes. */
+/** Yields the archive. All entries have the time `modifiedAt`, so the same files give the same bytes. */
 export async function* tarOf(
   files: readonly ArchivedFile[],
   modifiedAt: Date,

@@ -1,5 +1,5 @@
-// Unpacks the files of a tar stream into a folder, within limits. Skips everything but plain files. No name leads out
-// of the folder: only its last part counts.
+// Unpacks the plain files of a tar stream into a folder, within limits; skips all other entries. Only the last part of
+// an entry's path is used, so no file is written outside the folder.
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { cut, invalid } from "../../base/domain/service-error.ts";
@@ -8,15 +8,15 @@ import { malformed } from "./malformed.ts";
 import { tarEntries, type EntryLimits, type TarEntry } from "./tar-entries.ts";
 
 export interface UnpackLimits extends EntryLimits {
-  /** Maximum bytes of one unpacked file; if absent, the limit of all. */
+  /** Maximum bytes of one unpacked file; if absent, only the limit on all entries applies. */
   readonly fileBytesMax?: (name: string) => number;
-  /** True if a file of this name is unpacked; if absent, all are. */
+  /** True if a file of this name is to be unpacked; if absent, all files are. */
   readonly takes?: (name: string) => boolean;
 }
 
 export interface UnpackedFiles {
   readonly taken: readonly string[];
-  /** Names of skipped files; long ones are shortened. */
+  /** Names of skipped files; long names are shortened. */
   readonly left: readonly string[];
 }
 
@@ -61,7 +61,7 @@ function refuseSize({ byteCount }: TarEntry, name: string, bytesMax: number): vo
 }
 
 async function write({ content }: TarEntry, folder: string, name: string): Promise<void> {
-  // These would be the folder itself and its parent.
+  // These names would mean the folder itself or its parent.
   if (["", ".", ".."].includes(name)) throw malformed(`a file is called ${JSON.stringify(name)}`);
   const file = await open(join(folder, name), "wx");
   try {

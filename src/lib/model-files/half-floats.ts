@@ -1,6 +1,6 @@
-// Converts sixteen-bit floating-point numbers to and from float32. Pure; knows nothing of files.
+// Converts 16-bit floating-point numbers to and from float32.
 
-/** Widens bfloat16; exact. */
+/** Converts bfloat16 to float32; exact. */
 export function bfloat16ToFloat32(halves: Uint16Array): Float32Array {
   const words = new Uint32Array(halves.length);
   for (let index = 0; index < halves.length; index++) words[index] = halves[index] << 16;
@@ -13,14 +13,14 @@ export function float32ToBfloat16(values: Float32Array): Uint16Array {
   const halves = new Uint16Array(values.length);
   for (let index = 0; index < values.length; index++) {
     const word = words[index];
-    // Rounding up a NaN's payload could overflow into infinity.
+    // NaN needs a special case: rounding up its payload could overflow into infinity.
     if ((word & 0x7fffffff) > 0x7f800000) halves[index] = (word >>> 16) | 0x40;
     else halves[index] = (word + 0x7fff + ((word >>> 16) & 1)) >>> 16;
   }
   return halves;
 }
 
-/** Widens IEEE 754 binary16; exact. */
+/** Converts IEEE 754 binary16 to float32; exact. */
 export function float16ToFloat32(halves: Uint16Array): Float32Array {
   const values = new Float32Array(halves.length);
   for (let index = 0; index < halves.length; index++) values[index] = widened(halves[index]);
@@ -40,10 +40,10 @@ function narrowed(value: number): number {
   if (Number.isNaN(size)) return 0x7e00;
   if (size === 0) return sign;
   if (size >= 65520) return sign | 0x7c00;
-  // Numbers of one exponent are evenly spaced; below 2^-14 the spacing is that of 2^-14.
+  // Numbers with the same exponent are evenly spaced; below 2^-14 the spacing is that of 2^-14.
   const exponent = Math.max(Math.floor(Math.log2(size)), -14);
   const steps = roundedToEven(size / 2 ** (exponent - 10));
-  // If rounding carries, the carry goes into the exponent.
+  // If rounding carries, the carry increments the exponent, which is correct.
   return sign | (((exponent + 14) << 10) + steps);
 }
 

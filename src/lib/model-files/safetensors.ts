@@ -1,5 +1,5 @@
-// The safetensors file format: headers are read and checked immediately, tensors only when asked for
-// (stored-tensor.ts). Knows nothing of models.
+// The safetensors file format. Headers are read and checked immediately, tensors only on demand (stored-tensor.ts).
+// This module knows nothing of models.
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.ts";
@@ -45,11 +45,11 @@ export function readSafetensorsHeader(file: string): SafetensorsHeader {
 }
 
 /**
- * Finds all tensors of a folder: those of `model.safetensors`, or of the shards that `model.safetensors.index.json`
- * names.
+ * Finds all tensors of a folder: the tensors of `model.safetensors`, or of the shards named by
+ * `model.safetensors.index.json`.
  *
- * @throws ServiceError `not_found` if there is neither; `invalid` as {@link readSafetensorsHeader}, and if the index
- * and its shards disagree
+ * @throws ServiceError `not_found` if neither file exists; `invalid` as {@link readSafetensorsHeader}, and if the
+ * index and its shards disagree
  */
 export function readSafetensorsFolder(folder: string): ReadonlyMap<string, StoredTensor<PlainType>> {
   const single = join(folder, "model.safetensors");
@@ -95,7 +95,7 @@ function parseHeader(
   const tensors = new Map<string, StoredTensor<PlainType>>();
   let metadata: Readonly<Record<string, string>> = {};
   for (const [name, entry] of Object.entries(entries)) {
-    // The format defines this key's value as a map of texts; nothing here depends on it.
+    // Unchecked cast: the format defines this key's value as a map of texts, and no code here depends on it.
     if (name === "__metadata__") metadata = entry as Record<string, string>;
     else tensors.set(name, checkedTensor(file, { name, entry, dataStart, fileSize }));
   }
@@ -132,7 +132,7 @@ function checkedTensor(
     });
   }
   const [start, end] = offsets as [number, number];
-  // Each element of these types takes whole bytes, so any shape does too.
+  // Elements of these types take whole bytes, so every shape has a whole number of bytes.
   const byteLength = byteLengthOf(dtype, shape) ?? 0;
   if (end - start !== byteLength) {
     throw corrupt(

@@ -1,5 +1,5 @@
-// A tensor in a file of weights, independent of the file's format: its type, its location, and its values when asked
-// for. All reading is synchronous: it happens in child processes and at start.
+// A tensor in a weight file, independent of the file's format: its type, its location, and its values on demand. All
+// reading is synchronous, because it happens in child processes and at startup.
 import { closeSync, openSync, readSync } from "node:fs";
 import { assert, unreachable } from "../../base/domain/assert.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -17,7 +17,7 @@ const plainTypes = {
 const storedTypes = { ...plainTypes, ...blockTypes } as const;
 
 export type StoredType = keyof typeof storedTypes;
-/** Types whose elements are stored individually. */
+/** Types whose elements are stored individually, not in blocks. */
 export type PlainType = keyof typeof plainTypes;
 
 /** Location of one tensor. */
@@ -26,16 +26,16 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
   readonly type: Type;
   readonly shape: readonly number[];
   readonly file: string;
-  /** In bytes from the file's beginning. */
+  /** Offset in bytes from the file's beginning. */
   readonly offset: number;
   readonly byteLength: number;
-  /** Change that another program made to the values, which reading undoes. */
+  /** Change to the values by the program that wrote the file, which reading undoes. */
   readonly rearranged?: Rearrangement;
 }
 
 /**
- * `paired-rows`: within each head the rows of a rotary pair are adjacent, but should be half a head apart; `plus-one`:
- * one was added.
+ * Kind of change. `paired-rows`: the two rows of a rotary pair are adjacent within a head, but should be half a head
+ * apart; `plus-one`: one was added.
  */
 export type Rearrangement =
   | { readonly kind: "paired-rows"; readonly headCount: number }
@@ -45,7 +45,7 @@ export function isPlainType(type: string): type is PlainType {
   return Object.hasOwn(plainTypes, type);
 }
 
-/** The names of the plain types, for messages. */
+/** Names of the plain types, for messages. */
 export const plainTypeNames: string = Object.keys(plainTypes).join(", ");
 
 /** Returns the size of a tensor in bytes; null if its last axis is not a whole number of blocks. */
@@ -56,15 +56,15 @@ export function byteLengthOf(type: StoredType, shape: readonly number[]): number
   return shape.slice(0, -1).reduce((product, size) => product * size, (width / weights) * bytes);
 }
 
-/** Returns how many rows of a tensor must be read together: a head's, if reading reorders them. */
+/** Returns how many rows of a tensor must be read together: the rows of a head if reading reorders them. */
 export function rowsReadTogether({ shape, rearranged }: StoredTensor): number {
   return rearranged?.kind === "paired-rows" ? shape[0] / rearranged.headCount : 1;
 }
 
 /**
- * Returns rows of a tensor of rank 2, as a separate tensor in the same location.
+ * Returns rows of a tensor of rank 2, as a separate tensor at their location.
  *
- * @param from index of the first row; this and `count` are multiples of {@link rowsReadTogether}
+ * @param from index of the first row; must be a multiple of {@link rowsReadTogether}, as must `count`
  */
 export function rowsOf<Type extends StoredType>(
   tensor: StoredTensor<Type>,
@@ -124,7 +124,7 @@ function separateHalves(values: Float32Array, shape: readonly number[], headCoun
 }
 
 /**
- * Returns the stored index of a row in a tensor with `paired-rows`: row r of a head's first half is stored as the
+ * Returns the stored index of a row in a tensor with `paired-rows`. Row r of a head's first half is stored as the
  * head's row 2 r, row r of the second half as 2 r + 1.
  */
 export function storedRowOf(row: number, headSize: number): number {
@@ -133,7 +133,7 @@ export function storedRowOf(row: number, headSize: number): number {
   return row - inHead + 2 * pair + (inHead < headSize / 2 ? 0 : 1);
 }
 
-/** Reads one tensor of integers. */
+/** Reads a tensor of integers. */
 export function readIntegers(tensor: StoredTensor): BigInt64Array {
   if (tensor.type !== "I64") {
     throw corrupt(tensor.file, `${tensor.name} is ${tensor.type} where integers (I64) are expected`);
@@ -142,7 +142,7 @@ export function readIntegers(tensor: StoredTensor): BigInt64Array {
   return new BigInt64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
 }
 
-/** Returns the bytes as stored in the file, in a new buffer. */
+/** Returns a tensor's bytes as stored in the file, in a new buffer. */
 export function readTensorBytes({
   file,
   offset,
@@ -171,7 +171,7 @@ export function readBytes(
   return bytes;
 }
 
-/** Creates the error for a damaged file of weights. */
+/** Creates the error for a damaged weight file. */
 export function corrupt(file: string, fault: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: "invalid", message: `${file} cannot be read: ${fault}.`, cause });
 }

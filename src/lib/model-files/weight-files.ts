@@ -1,4 +1,5 @@
-// Finds the weights of a model folder: safetensors, in one file or in shards, or a GGUF file that the folder names.
+// Finds the weights of a model folder: safetensors, in one file or in shards, or a GGUF file that the folder points
+// to.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ggufFilesOf, isDerivedFromGguf, readGgufTensors } from "./gguf/gguf-model.ts";
@@ -7,15 +8,19 @@ import type { StoredTensor } from "./stored-tensor.ts";
 
 /**
  * Returns all tensors of the model in a folder, under their Hugging Face names. For a multimodal model, returns only
- * those of its text model, under the text model's names.
+ * the tensors of its text model, under the text model's names.
  *
- * @throws ServiceError `not_found` if it has no weights; `invalid` or `unsupported` naming the file and the fault
+ * @throws ServiceError `not_found` if the folder has no weights; `invalid` or `unsupported` naming the file and the
+ * fault
  */
 export function readStoredTensors(folder: string): ReadonlyMap<string, StoredTensor> {
   return isDerivedFromGguf(folder) ? readGgufTensors(folder) : ofTextModel(readSafetensorsFolder(folder));
 }
 
-/** Prefixes of a text model's tensor names inside a multimodal model, as older and newer programs write them. */
+/**
+ * Prefixes that the names of a text model's tensors have inside a multimodal model, as older and newer programs write
+ * them.
+ */
 const textPrefixes: readonly (readonly [RegExp, string])[] = [
   [/^language_model\.(?=model\.|lm_head\.)/, ""],
   [/^model\.language_model\./, "model."],
@@ -41,7 +46,7 @@ export function weightFilesOf(folder: string): readonly string[] {
   return ggufFilesOf(folder) ?? safetensorsFilesIn(folder).map((name) => join(folder, name));
 }
 
-/** True if all weight files exist: a folder may hold only the small files if another server computes the model. */
+/** True if all weight files exist. A folder may hold only the small files if another server computes the model. */
 export function hasWeights(folder: string): boolean {
   return weightFilesOf(folder).every((file) => existsSync(file));
 }

@@ -1,16 +1,16 @@
-// Writes safetensors files atomically: to a temporary name, synced, then renamed.
+// Writes safetensors files atomically: writes to a temporary name, syncs, then renames.
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { assert } from "../../base/domain/assert.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "./half-floats.ts";
 
-/** A named array of float32 in row-major order. */
+/** A float32 array with a name, in row-major order. */
 export interface NamedTensor {
   readonly name: string;
   readonly shape: readonly number[];
   readonly data: Float32Array;
 }
 
-/** The types in which numbers are written. */
+/** Types in which numbers can be written. */
 export type WrittenType = "F32" | "F16" | "BF16";
 
 /** A tensor's entry in the header. */
@@ -20,10 +20,10 @@ export interface WrittenTensor {
   readonly shape: readonly number[];
 }
 
-/** Marks weights as having PyTorch's layout, for other programs. */
+/** Metadata that says, for other programs, that weights have PyTorch's layout. */
 const usualMetadata = { format: "pt" };
 
-/** Returns the bytes of values as a file of the type stores them; `F32` without a copy. */
+/** Returns values as the bytes that a file of the type stores; `F32` is not copied. */
 export function storedBytes(values: Float32Array, type: WrittenType): Uint8Array {
   const stored =
     type === "F32" ? values : type === "F16" ? float32ToFloat16(values) : float32ToBfloat16(values);
@@ -31,12 +31,12 @@ export function storedBytes(values: Float32Array, type: WrittenType): Uint8Array
 }
 
 export interface WriteOptions {
-  /** Stored type of the values; bfloat16 rounds. */
+  /** Type in which values are stored; bfloat16 rounds them. */
   readonly type: "F32" | "BF16";
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** Writes the tensors in the given order; replaces an existing file in one step. */
+/** Writes the tensors in the given order; replaces an existing file atomically. */
 export function writeSafetensors(
   file: string,
   tensors: readonly NamedTensor[],
@@ -77,14 +77,14 @@ export function safetensorsHeader(
     offset = end;
   }
   const json = Buffer.from(JSON.stringify(entries), "utf8");
-  // Spaces pad the header, so that the data begins aligned and can be mapped.
+  // Pads the header with spaces, so that the data is aligned and can be mapped.
   const padded = Buffer.alloc(8 + Math.ceil(json.length / 8) * 8, " ");
   padded.writeBigUInt64LE(BigInt(padded.length - 8), 0);
   json.copy(padded, 8);
   return padded;
 }
 
-/** Returns the bytes that a tensor takes in a file. */
+/** Returns the number of bytes that a tensor takes in a file. */
 export function writtenBytes({ shape, type }: Omit<WrittenTensor, "name">): number {
   return elementCount(shape) * (type === "F32" ? 4 : 2);
 }
@@ -93,7 +93,7 @@ function elementCount(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** Writes all bytes: one system call may write fewer. */
+/** Writes all bytes, in several system calls if one writes fewer. */
 export function writeWhole(descriptor: number, array: Float32Array | Uint8Array): void {
   const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   for (let done = 0; done < bytes.length;) {

@@ -1,18 +1,18 @@
-// Incremental text of a sequence of tokens, as far as it is final. Works on bytes: a character whose bytes are spread
-// over several tokens appears with the token that completes it.
+// Converts a sequence of tokens to text incrementally, returning only text that is final. Works on bytes: a character
+// whose bytes are spread over several tokens appears with the token that completes it.
 import type { Tokenizer } from "./tokenizer.ts";
 
 export interface Detokenizer {
   /** Takes the next token and returns the text that became final; empty while a character is incomplete. */
   push(id: number): string;
-  /** Returns the result of `push` without taking the token. */
+  /** Returns what `push` would return, without taking the token. */
   peek(id: number): string;
   /** Returns the remaining text at the end: empty, or U+FFFD for an incomplete character. */
   flush(): string;
 }
 
 /**
- * Starts a sequence. The texts of all pushes and the flush, joined, are `tokenizer.decode` of the ids that are not
+ * Starts a sequence. The texts of all pushes and the flush, joined, equal `tokenizer.decode` of the ids that are not
  * hidden.
  */
 export function createDetokenizer(
@@ -46,8 +46,8 @@ export function createDetokenizer(
 
 /**
  * Returns the length of the longest prefix that does not end inside a character which later bytes may still complete.
- * At most three bytes remain. Invalid bytes count as complete: they decode to U+FFFD regardless of later bytes, and
- * waiting for those would only delay text.
+ * At most three bytes remain. Invalid bytes count as complete, because they decode to U+FFFD regardless of later
+ * bytes.
  */
 export function completeLength(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
@@ -64,7 +64,7 @@ function isContinuation(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** Returns how many bytes a character with this first byte has; 1 for bytes that cannot begin one. */
+/** Returns the number of bytes in a character with this first byte; 1 for bytes that cannot begin a character. */
 function characterLength(first: number): number {
   if (first >= 0xc2 && first <= 0xdf) return 2;
   if (first >= 0xe0 && first <= 0xef) return 3;
@@ -73,8 +73,8 @@ function characterLength(first: number): number {
 }
 
 /**
- * RFC 3629, section 4: four first bytes restrict the second (no overlong forms, surrogates, or characters beyond
- * U+10FFFF).
+ * True if `second` may follow `first`. Four first bytes restrict the second (RFC 3629, section 4), which excludes
+ * overlong forms, surrogates, and characters beyond U+10FFFF.
  */
 function fitsAfter(first: number, second: number): boolean {
   if (first === 0xe0) return second >= 0xa0;

@@ -1,19 +1,19 @@
-// The parts of a tokenizer.json that Hone reads itself: the decoder, for the bytes of each token, and the
-// pre_tokenizer, rewritten for the vendored encoder. Supports decoders whose tokens have fixed bytes (byte-level BPE,
+// The parts of a tokenizer.json that Hone interprets itself: the decoder, for the bytes of each token, and the
+// pre_tokenizer, rewritten for the vendored encoder. Supports decoders that give tokens fixed bytes (byte-level BPE,
 // and SentencePiece's blanks with byte fallback) and refuses others.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
-/** Converts a token to its bytes; `isAdded` is true for an added token, which is spelled as text. */
+/** Converts a token to its bytes; `isAdded` is true for an added token, whose spelling is plain text. */
 export type TokenDecoder = (token: string, options?: { readonly isAdded: boolean }) => Uint8Array;
 
-/** One part of a description. */
+/** One step of a decoder or pre-tokenizer in tokenizer.json. */
 type Step = Readonly<Record<string, unknown>>;
 
 const encoder = new TextEncoder();
 
 /**
- * Builds the decoder that a tokenizer.json describes. A leading blank that some decoders strip from the start of a
- * text is kept: text here always continues a prompt.
+ * Builds the decoder that a tokenizer.json describes. Some decoders strip a leading blank from the start of a text;
+ * here the blank is kept, because text always continues a prompt.
  *
  * @param description the `decoder` value of the file
  * @throws ServiceError `unsupported`, naming the decoder
@@ -73,10 +73,13 @@ function unsupported(type: string): ServiceError {
   });
 }
 
-/** A token with a character outside the byte alphabet is its own text, as in the reference implementation. */
+/**
+ * Decodes a byte-level token. A token with a character outside the byte alphabet stands for its own text, as in the
+ * reference implementation.
+ */
 function byteLevelDecoder(token: string, options?: { readonly isAdded: boolean }): Uint8Array {
   if (options?.isAdded === true) return encoder.encode(token);
-  // Each of its characters is one code unit. Written as a loop for speed, because a start decodes all tokens of a
+  // Each character of the token is one code unit. Written as a loop for speed, because startup decodes all tokens of a
   // vocabulary.
   const bytes = new Uint8Array(token.length);
   for (let at = 0; at < token.length; at++) {
@@ -88,8 +91,8 @@ function byteLevelDecoder(token: string, options?: { readonly isAdded: boolean }
 }
 
 /**
- * GPT-2's alphabet: printable Latin-1 characters are their own bytes, every other byte is a character from U+0100 on;
- * -1 for no byte.
+ * GPT-2's alphabet, from code unit to byte: printable Latin-1 characters stand for their own bytes, and characters
+ * from U+0100 for all other bytes; -1 for characters outside the alphabet.
  */
 const byteOfCode: Int16Array = (() => {
   const alphabet = new Int16Array(0x200).fill(-1);
@@ -105,7 +108,7 @@ const byteOfCode: Int16Array = (() => {
 const gpt2Pieces = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
 
 /**
- * Rewrites a pre_tokenizer so that the vendored encoder splits like the reference implementation. Changes only
+ * Rewrites a pre_tokenizer so that the vendored encoder splits like the reference implementation. Changes only regular
  * expressions for blanks, digits and letters of either case.
  */
 export function exactSplits(preTokenizer: unknown): unknown {
@@ -121,7 +124,7 @@ export function exactSplits(preTokenizer: unknown): unknown {
     case "Digits":
       return isolated(step.individual_digits === true ? String.raw`\p{N}` : String.raw`\p{N}+`);
     case "ByteLevel":
-      // A blank that is put before the text belongs to the first piece, so that it cannot come after the split.
+      // A blank added before the text belongs to the first piece, so it cannot be added after the split.
       if (step.use_regex === false || step.add_prefix_space === true) return step;
       return { type: "Sequence", pretokenizers: [isolated(gpt2Pieces), { ...step, use_regex: false }] };
     default:

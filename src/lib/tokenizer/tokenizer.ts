@@ -1,5 +1,5 @@
-// Converts text to token ids and back. Ids come from the vendored encoder; text comes from the tokens' own bytes, so
-// that decoding token by token and decoding all at once agree. It does not tidy up blanks before punctuation.
+// Converts text to token ids and back. The vendored encoder computes ids; text comes from the tokens' own bytes, so
+// that decoding token by token and decoding a whole sequence agree. Blanks before punctuation are not cleaned up.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Tokenizer as VendorTokenizer } from "@huggingface/tokenizers";
@@ -8,18 +8,19 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { exactSplits, createTokenDecoder } from "./tokenizer-json.ts";
 
 export interface Tokenizer {
-  /** One more than the greatest id. A model's logits may cover more ids than that. */
+  /** Greatest token id plus one. A model's logits may cover more ids. */
   readonly vocabularySize: number;
-  /** The id of `eos_token` in tokenizer_config.json; null if it names none. */
+  /** Id of `eos_token` in tokenizer_config.json; null if the file names none. */
   readonly endOfTextId: number | null;
   /**
-   * Returns the token ids of a text; an empty text has only special ones. `addSpecialTokens` applies the tokenizer's
-   * own template (such as a leading beginning-of-text token), which a rendered chat prompt already has. Time grows
-   * with n log n, and one unbroken word of a megabyte takes seconds: bound long texts by `leastTokenCount` first.
+   * Returns the token ids of a text; an empty text has only special tokens. `addSpecialTokens` applies the tokenizer's
+   * own template (such as a leading beginning-of-text token), which a rendered chat prompt already includes. The time
+   * grows with n log n, and one unbroken word of a megabyte takes seconds, so check long texts with `leastTokenCount`
+   * first.
    */
   encode(text: string, options: { readonly addSpecialTokens: boolean }): number[];
   /**
-   * Returns the text of the ids as the continuation of a prompt: a leading blank stays. Broken UTF-8 becomes U+FFFD;
+   * Returns the text of the ids as the continuation of a prompt: a leading blank is kept. Broken UTF-8 becomes U+FFFD;
    * ids without a token add nothing.
    */
   decode(ids: readonly number[], options: { readonly skipSpecialTokens: boolean }): string;
@@ -29,13 +30,13 @@ export interface Tokenizer {
   tokenSpelling(id: number): string;
   /** Returns a token's own bytes; empty for ids without a token. Must not be modified. */
   tokenBytes(id: number): Uint8Array;
-  /** True for tokens that mark structure, which `skipSpecialTokens` leaves out. */
+  /** True for special tokens, which `skipSpecialTokens` leaves out. */
   isSpecial(id: number): boolean;
-  /** Returns a lower bound of a text's tokens without encoding it; 0 if there is no better bound. */
+  /** Returns a lower bound of a text's token count without encoding the text; 0 if no better bound is known. */
   leastTokenCount(text: string): number;
 }
 
-/** The two files of a model folder, parsed. */
+/** The two tokenizer files of a model folder, parsed. */
 export interface TokenizerFiles {
   /** tokenizer.json */
   readonly tokenizer: Readonly<Record<string, unknown>>;
@@ -43,7 +44,7 @@ export interface TokenizerFiles {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** The used part of the vendored class, whose own declarations do not resolve under Node's module resolution. */
+/** Used members of the vendored class, whose own declarations do not resolve under Node's module resolution. */
 interface VendorEncoder {
   encode(text: string, options: { readonly add_special_tokens: boolean }): { readonly ids: number[] };
   get_vocab(withAddedTokens: boolean): ReadonlyMap<string, number>;
@@ -73,7 +74,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   };
   const tokenBytes = (id: number): Uint8Array => (cache[id] ??= bytesOf(id));
   const isBounded = isCountable(files.tokenizer);
-  // Computed on demand: it decodes every token, and most processes that load a tokenizer never need it.
+  // Computed on demand, because it decodes every token, and most processes that load a tokenizer never need it.
   let longest: number | null = null;
   const longestToken = (): number =>
     (longest ??= isBounded ? greatest([...idOfToken.values()].map((id) => bytesOf(id).length)) : Infinity);
@@ -103,7 +104,10 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   };
 }
 
-/** Returns additional ids of tokens that tokenizer.json lists once. Only folders derived from GGUF files have them. */
+/**
+ * Returns the additional ids of tokens that tokenizer.json lists once. Only folders derived from GGUF files have such
+ * tokens.
+ */
 function repeatedTokens(config: TokenizerFiles["config"]): ReadonlyMap<number, string> {
   const listed = config.repeated_tokens;
   if (typeof listed !== "object" || listed === null) return new Map();
@@ -112,7 +116,7 @@ function repeatedTokens(config: TokenizerFiles["config"]): ReadonlyMap<number, s
 
 function buildVendor(files: TokenizerFiles): VendorEncoder {
   try {
-    // See VendorEncoder for the reason of this cast.
+    // Cast: see VendorEncoder.
     const tokenizer = { ...files.tokenizer, pre_tokenizer: exactSplits(files.tokenizer.pre_tokenizer) };
     return new VendorTokenizer(tokenizer, files.config) as VendorEncoder;
   } catch (cause) {
@@ -125,7 +129,10 @@ function buildVendor(files: TokenizerFiles): VendorEncoder {
   }
 }
 
-/** Returns the tokens that tokenizer.json marks as special, and those that tokenizer_config.json gives a role. */
+/**
+ * Returns the ids of tokens that tokenizer.json marks as special, and of tokens to which tokenizer_config.json assigns
+ * a role.
+ */
 function findSpecialIds(vendor: VendorEncoder, config: TokenizerFiles["config"]): ReadonlySet<number> {
   const ids = new Set<number>();
   for (const [id, token] of vendor.get_added_tokens_decoder()) if (token.special) ids.add(id);
@@ -147,7 +154,7 @@ const specialTokenNames = [
   "mask_token",
 ];
 
-/** Returns the tokens that tokenizer_config.json gives a role, by role; roles without a token are absent. */
+/** Returns the tokens to which tokenizer_config.json assigns a role, by role; roles without a token are absent. */
 export function specialTokensOf(config: TokenizerFiles["config"]): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const name of specialTokenNames) {
@@ -166,7 +173,7 @@ function tokenContent(value: unknown): string | null {
 }
 
 /**
- * True if every byte of a (normalized) text is in some token: nothing is stripped, and nothing is fused into an
+ * True if every byte of a (normalized) text is in some token, because nothing is stripped and nothing is fused into an
  * unknown token.
  */
 function isCountable(tokenizer: TokenizerFiles["tokenizer"]): boolean {

@@ -1,28 +1,32 @@
-// Checks the keys of a GGUF file's architecture: the configuration uses each key, or its value changes nothing. Any
-// other key is refused by name, because a model must never run as another one.
+// Checks the keys of a GGUF file's architecture: Hone must either use a key for the configuration, or know that its
+// value changes nothing. Any other key is refused by name, because a model must never be computed as a different one.
 import type { ServiceError } from "../../../base/domain/service-error.ts";
 import type { GgufValue } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
 
-/** Values of a key that do not affect results. */
+/** A key that does not affect results, if its value is harmless. */
 interface HarmlessKey {
-  /** @param value never null */
+  /**
+   * True if the value does not affect results.
+   *
+   * @param value never null
+   */
   readonly isHarmless: (value: GgufValue, context: KeyContext) => boolean;
-  /** Cure in the refusal: what Hone computes instead. */
+  /** Cure in the refusal, which says what Hone computes instead. */
   readonly cure: string;
 }
 
-/** Sizes for comparison with values. */
+/** Sizes of the model, to compare values with. */
 export interface KeyContext {
   readonly headSize: number;
   readonly contextLength: number;
   readonly rotaryBase: number;
   readonly normEpsilon: number;
-  /** The only `tensor_data_layout` for which reading restores the row order of q and k. */
+  /** The only supported `tensor_data_layout`: reading restores the row order of q and k for it. */
   readonly tensorLayout: string;
 }
 
-/** The keys that every configuration uses, without the name of the architecture. */
+/** Keys that every configuration uses, without the name of the architecture. */
 const readKeys: ReadonlySet<string> = new Set([
   "context_length",
   "embedding_length",
@@ -66,11 +70,11 @@ const wholeHeads: HarmlessKey = {
   cure: "the rotary embedding of this architecture covers whole heads",
 };
 
-/** By key, without the name of the architecture. */
+/** Harmless keys, without the name of the architecture. */
 const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
-  // The embedding and the list of tokens give the number.
+  // The embedding and the list of tokens determine the size of the vocabulary.
   vocab_size: { isHarmless: isAny, cure: "" },
-  // Embeddings of texts are those of the last token.
+  // Hone's text embeddings are always those of the last token.
   pooling_type: {
     isHarmless: (value) => value === 0 || value === 3,
     cure: "embeddings of the last token are computed (0 or 3)",
@@ -132,9 +136,9 @@ const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
 };
 
 /**
- * Refuses the first key below the architecture's name that the configuration does not honour.
+ * Refuses the first key under the architecture's name that the configuration does not honour.
  *
- * @param own the keys that this architecture reads besides those of all
+ * @param own the keys that this architecture reads in addition to those of all architectures
  * @throws ServiceError `unsupported` naming the key, its value and what is computed
  */
 export function checkArchitectureKeys(

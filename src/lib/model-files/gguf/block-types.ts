@@ -1,22 +1,22 @@
-// The quantized types of GGUF: weights and bytes of a block, and decoding to float32. The layouts are those of
-// llama.cpp (ggml-quants); as there, every value is rounded to float32 once. Reads no files.
+// The quantized types of GGUF: number of weights and bytes of a block, and decoding to float32. The layouts are those
+// of llama.cpp (ggml-quants); as in llama.cpp, every value is rounded to float32 once. This module reads no files.
 import { half } from "./half-lookup.ts";
 import { decodeIQ3S, decodeIQ3XXS } from "./three-bit-tables.ts";
 
-/** Decodes the block that begins at byte `from` into weights from index `to` on. */
+/** Decodes the block that starts at byte `from` into weights, starting at index `to`. */
 type BlockDecoder = (bytes: Uint8Array, from: number, values: Float32Array, to: number) => void;
 
 interface BlockType {
-  /** Weights in a block; blocks run along a tensor's last axis. */
+  /** Number of weights in a block; blocks run along a tensor's last axis. */
   readonly weights: number;
   readonly bytes: number;
   readonly decode: BlockDecoder;
 }
 
-/** Weights in a block of llama.cpp's K quants. */
+/** Number of weights in a block of llama.cpp's K quants. */
 const superBlock = 256;
 
-/** The types by their names in llama.cpp. */
+/** Types by their names in llama.cpp. */
 export const blockTypes = {
   Q4_0: { weights: 32, bytes: 18, decode: decodeQ4_0 },
   Q4_1: { weights: 32, bytes: 20, decode: decodeQ4_1 },
@@ -36,7 +36,11 @@ export const blockTypes = {
 
 export type BlockTypeName = keyof typeof blockTypes;
 
-/** Decodes `bytes`, which hold whole blocks of one type, into weights. */
+/**
+ * Decodes bytes to weights.
+ *
+ * @param bytes whole blocks of one type
+ */
 export function dequantize(type: BlockTypeName, bytes: Uint8Array): Float32Array {
   const block: BlockType = blockTypes[type];
   const count = bytes.length / block.bytes;
@@ -69,7 +73,7 @@ function decodeQ4_1(bytes: Uint8Array, from: number, values: Float32Array, to: n
   }
 }
 
-/** The fifth bits of the weights come before the four others, one bit a weight. */
+/** Layout: the fifth bits of all weights, one bit a weight, then the lower four bits. */
 function decodeQ5_0(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);
   for (let index = 0; index < 16; index++) {
@@ -97,7 +101,7 @@ function decodeQ8_0(bytes: Uint8Array, from: number, values: Float32Array, to: n
   for (let index = 0; index < 32; index++) values[to + index] = scale * signed(bytes[from + 2 + index]);
 }
 
-/** Sixteen groups of 16: a byte of scale and minimum for each, then two bits a weight. */
+/** Layout: sixteen groups of 16, with a byte of scale and minimum for each, then two bits a weight. */
 function decodeQ2K(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const [scale, least] = [half(bytes, from + 80), half(bytes, from + 82)];
   for (let group = 0; group < 16; group++) {
@@ -111,7 +115,7 @@ function decodeQ2K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-/** Sixteen groups of 16: third bits (inverted), two bits a weight, then scales of six bits. */
+/** Layout: sixteen groups of 16, with third bits (inverted), two bits a weight, then scales of six bits. */
 function decodeQ3K(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from + 108);
   for (let group = 0; group < 16; group++) {
@@ -127,12 +131,15 @@ function decodeQ3K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-/** Location of the low two bits of a group's weights: 128 weights share 32 bytes, and 32 weights two bits of each. */
+/**
+ * Returns the location of the low two bits of a group's weights: 128 weights share 32 bytes, and each 32 of them use
+ * two bits of every byte.
+ */
 function twoBitPlace(group: number): { readonly offset: number; readonly shift: number } {
   return { offset: 32 * (group >> 3) + 16 * (group & 1), shift: 2 * ((group >> 1) & 3) };
 }
 
-/** Eight groups of 32: scales and minima of six bits, then four bits a weight. */
+/** Layout: eight groups of 32, with scales and minima of six bits, then four bits a weight. */
 function decodeQ4K(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const [scale, least] = [half(bytes, from), half(bytes, from + 2)];
   for (let group = 0; group < 8; group++) {
@@ -146,7 +153,7 @@ function decodeQ4K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-/** Like {@link decodeQ4K}, with a fifth bit of each weight in between. */
+/** Layout: like {@link decodeQ4K}, with a fifth bit of each weight between the scales and the four bits. */
 function decodeQ5K(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const [scale, least] = [half(bytes, from), half(bytes, from + 2)];
   for (let group = 0; group < 8; group++) {
@@ -162,19 +169,19 @@ function decodeQ5K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-/** Returns the scale of one of the eight groups of a block of type Q4_K or Q5_K, whose scales begin at `from`. */
+/** Returns the scale of one of the eight groups of a Q4_K or Q5_K block, whose scales start at `from`. */
 export function sixBitScale(bytes: Uint8Array, from: number, group: number): number {
   if (group < 4) return bytes[from + group] & 63;
   return (bytes[from + 4 + group] & 15) | ((bytes[from + group - 4] >> 6) << 4);
 }
 
-/** Like {@link sixBitScale}, for the minimum. */
+/** Returns a group's minimum, like {@link sixBitScale}. */
 export function sixBitMinimum(bytes: Uint8Array, from: number, group: number): number {
   if (group < 4) return bytes[from + 4 + group] & 63;
   return (bytes[from + 4 + group] >> 4) | ((bytes[from + group] >> 6) << 4);
 }
 
-/** Sixteen groups of 16: four bits a weight, then their two highest, then signed scales. */
+/** Layout: sixteen groups of 16, with four low bits a weight, then two high bits a weight, then signed scales. */
 function decodeQ6K(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from + 208);
   for (let group = 0; group < 16; group++) {
@@ -203,8 +210,8 @@ function decodeIQ4NL(bytes: Uint8Array, from: number, values: Float32Array, to: 
 }
 
 /**
- * Eight groups of 32 with the levels of IQ4_NL: two high bits and four low ones of each scale, then four bits a
- * weight.
+ * Layout: eight groups of 32 with the levels of IQ4_NL, with two high bits and four low bits of each scale, then four
+ * bits a weight.
  */
 function decodeIQ4XS(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);

@@ -1,20 +1,20 @@
-// Reads tensors with four bits a weight in blocks of 32, each with a scale and perhaps a minimum, without decoding
-// them. Other types are in block-types.ts.
+// Reads tensors with four bits a weight in blocks of 32, without decoding them. Each block has a scale, and in some
+// types a minimum. block-types.ts decodes all types.
 import { readTensorBytes, storedRowOf, type StoredTensor } from "../stored-tensor.ts";
 import { sixBitMinimum, sixBitScale } from "./block-types.ts";
 import { half } from "./half-lookup.ts";
 
-/** Weight k of row n is (code − 8) · scale + offset, with scale and offset of its block. */
+/** Blocks of four-bit codes. Weight k of row n is (code − 8) · scale + offset, with the scale and offset of its block. */
 export interface FourBitBlocks {
-  /** [N, K/32, 16]: two codes a byte, the first in its lower half. */
+  /** Codes [N, K/32, 16], two per byte, the first in the lower half. */
   readonly codes: Uint8Array;
-  /** [N, K/32]. */
+  /** Scales [N, K/32]. */
   readonly scales: Float32Array;
-  /** [N, K/32]; null for a type without offsets. */
+  /** Offsets [N, K/32]; null for a type without offsets. */
   readonly offsets: Float32Array | null;
 }
 
-/** Copies the block of 32 with number `block` that begins at byte `from`. */
+/** Copies block number `block`, of 32 weights, from the bytes starting at `from`. */
 type BlockCopier = (bytes: Uint8Array, from: number, block: number, into: BlockArrays) => void;
 
 interface BlockArrays {
@@ -31,7 +31,7 @@ const copiers = {
 
 type FourBitType = keyof typeof copiers;
 
-/** True if {@link readFourBitBlocks} reads a tensor. */
+/** True if {@link readFourBitBlocks} can read the tensor. */
 export function hasFourBitBlocks(tensor: StoredTensor): tensor is StoredTensor<FourBitType> {
   return Object.hasOwn(copiers, tensor.type);
 }
@@ -56,7 +56,7 @@ export function readFourBitBlocks(tensor: StoredTensor<FourBitType>): FourBitBlo
   return { codes, scales, offsets: tensor.type === "Q4_0" ? null : offsets };
 }
 
-/** Restores the order of rows that the converter changed; blocks do not cross rows. */
+/** Restores the row order that the converter changed; blocks do not cross rows. */
 function restoreRowOrder(
   taken: BlockArrays,
   { rearranged, shape: [rowCount, width] }: StoredTensor,
@@ -91,7 +91,7 @@ function copyQ4_1(bytes: Uint8Array, from: number, block: number, into: BlockArr
   copyHalves(bytes, from + 4, block, into);
 }
 
-/** Sixteen bytes hold the first 16 weights in their lower halves and the others in their upper ones. */
+/** Copies sixteen bytes that hold the first 16 weights in their lower halves and the other 16 in their upper halves. */
 function copyHalves(bytes: Uint8Array, from: number, block: number, { codes }: BlockArrays): void {
   for (let index = 0; index < 8; index++) {
     const [first, second] = [bytes[from + 2 * index], bytes[from + 2 * index + 1]];
@@ -100,7 +100,7 @@ function copyHalves(bytes: Uint8Array, from: number, block: number, { codes }: B
   }
 }
 
-/** Eight groups of 32, of which two share 32 bytes. */
+/** Copies eight groups of 32; two groups share 32 bytes. */
 function copyQ4K(bytes: Uint8Array, from: number, block: number, into: BlockArrays): void {
   const [scale, least] = [half(bytes, from), half(bytes, from + 2)];
   for (let group = 0; group < 8; group++) {

@@ -1,5 +1,5 @@
 // Maps the names of models, sizes and tensors in GGUF files to the Hugging Face layout. Source: the names in llama.cpp
-// (gguf-py's constants) and its converters' changes of order.
+// (gguf-py's constants), and the reorderings of its converters.
 import { isPlainType, type StoredTensor } from "../stored-tensor.ts";
 import { checkArchitectureKeys } from "./architecture-keys.ts";
 import type { GgufFile } from "./gguf-file.ts";
@@ -8,25 +8,25 @@ import { ropeScaling, type RopeScalingFields } from "./rope-scaling.ts";
 import { shortestDecimal } from "./shortest-decimal.ts";
 
 interface GgufArchitecture {
-  /** The class and type in config.json. */
+  /** Model class in config.json. */
   readonly architecture: string;
   readonly modelType: string;
   /**
-   * True if converters put the rows of rotary pairs next to each other, as llama.cpp's older rotary embedding
+   * True if converters store the two rows of a rotary pair next to each other, as llama.cpp's older rotary embedding
    * requires.
    */
   readonly hasPairedRows: boolean;
   /** True if norms are stored as factors, unlike the Hugging Face layout, which stores their distance from one. */
   readonly hasWholeNorms: boolean;
-  /** Parts of names in config.json's layout, by the part between `blk.0.` and `.weight`. */
+  /** Parts of tensor names in the Hugging Face layout, by the part of the file's name between `blk.0.` and `.weight`. */
   readonly layerParts: Readonly<Record<string, string>>;
-  /** Tensors with factors for the rotary embedding. They become numbers in config.json. */
+  /** Tensors with factors for the rotary embedding, which become numbers in config.json. */
   readonly ropeTensors: readonly string[];
-  /** True if `rope.scaling.yarn_*` may differ from the usual values. */
+  /** True if the values of `rope.scaling.yarn_*` are read; otherwise they must be the usual ones. */
   readonly readsYarnSettings: boolean;
-  /** Keys that only this architecture reads, without its name. */
+  /** Keys that only this architecture reads, without the architecture's name. */
   readonly ownKeys: readonly string[];
-  /** Returns members of `rope_scaling` in config.json besides the scaling. */
+  /** Returns additional members of `rope_scaling` in config.json. */
   readonly ropeFields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
   /** Returns fields of config.json that only this architecture has. */
   readonly fields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ const layerParts: Readonly<Record<string, string>> = {
   ffn_down: "mlp.down_proj",
 };
 
-/** With norms after attention and feed-forward, three norms have other names. */
+/** Names of three norms in models with norms after attention and feed-forward. */
 const outputNormParts: Readonly<Record<string, string>> = {
   ...layerParts,
   post_attention_norm: "post_attention_layernorm",
@@ -54,7 +54,7 @@ const outputNormParts: Readonly<Record<string, string>> = {
   post_ffw_norm: "post_feedforward_layernorm",
 };
 
-/** Names with fused projections. */
+/** Names of fused projections. */
 const fusedParts: Readonly<Record<string, string>> = {
   ...layerParts,
   attn_qkv: "self_attn.qkv_proj",
@@ -74,7 +74,7 @@ const plain = {
 
 const longRopeTensors = ["rope_factors_short.weight", "rope_factors_long.weight"] as const;
 
-/** As in Llama's files. */
+/** Row order of Llama's files. */
 const paired = {
   ...plain,
   hasPairedRows: true,
@@ -83,7 +83,7 @@ const paired = {
 
 const slidingKeys = ["attention.sliding_window", "attention.sliding_window_pattern"] as const;
 
-/** By `general.architecture`. */
+/** Architectures by `general.architecture`. */
 const architectures: Readonly<Record<string, GgufArchitecture>> = {
   // Mistral's models are also converted under this name.
   llama: { ...paired, architecture: "LlamaForCausalLM", modelType: "llama" },
@@ -110,7 +110,7 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     ],
     fields: graniteFields,
   },
-  // Its files do not list the layers without rotation: every fourth, as in llama.cpp.
+  // Files of this architecture do not list the layers without rotary embedding: every fourth layer, as in llama.cpp.
   smollm3: {
     ...plain,
     architecture: "SmolLM3ForCausalLM",
@@ -139,7 +139,7 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
   },
 };
 
-/** OLMo 3, whose files say `olmo2` and have a window. */
+/** OLMo 3, whose files say `olmo2` but have a sliding window. */
 const olmo3: GgufArchitecture = {
   ...plain,
   architecture: "Olmo3ForCausalLM",
@@ -152,7 +152,7 @@ const olmo3: GgufArchitecture = {
 /** Supported architectures of GGUF files. */
 export const ggufArchitectures: readonly string[] = Object.keys(architectures);
 
-/** Mistral models whose files say `mistral3` and whose queries do not grow. */
+/** Mistral models whose files say `mistral3` but whose queries are not scaled by position. */
 const mistral: GgufArchitecture = {
   ...paired,
   architecture: "MistralForCausalLM",
@@ -179,7 +179,7 @@ function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<
       "a model of this architecture without a rotary embedding is not computed",
     );
   }
-  // Absent and 0 both mean the usual factor.
+  // Absent and 0 both mean the usual value.
   const written = (name: string, usual: number): number => {
     const value = metadata.number(`${prefix}.${name}`) ?? 0;
     return value === 0 ? usual : shortestDecimal(value);
@@ -202,12 +202,15 @@ function phi3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<str
   return {
     partial_rotary_factor: (number("rope.dimension_count") ?? headSize) / headSize,
     original_max_position_embeddings: original,
-    // Converters write 0 if there is no window.
+    // Converters write 0 if the model has no window.
     sliding_window: number("attention.sliding_window") || null,
   };
 }
 
-/** Layers of the one Gemma 3 (27 B) whose scores are scaled by width and heads; llama.cpp detects it in the same way. */
+/**
+ * Number of layers of the only Gemma 3 (27 B) whose attention scores are scaled by width / heads; llama.cpp detects
+ * this model in the same way.
+ */
 const gemma3LargestLayers = 62;
 
 function gemma3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
@@ -225,9 +228,9 @@ function gemma3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<s
 }
 
 /**
- * Returns the layers with sliding windows, and their size.
+ * Returns the layers with sliding windows, and the window's size.
  *
- * @param usualPeriod number of layers of which all but the last slide, unless the file says otherwise
+ * @param usualPeriod number of layers of which all but the last use a window, unless the file says otherwise
  */
 function slidingFields(
   metadata: GgufMetadata,
@@ -245,7 +248,7 @@ function slidingFields(
   };
 }
 
-/** A list of flags, or the period as a number; 0 makes every layer slide. */
+/** Reads a list of flags, or a number: the period, where 0 makes every layer use a window. */
 function slidingRule(
   metadata: GgufMetadata,
   prefix: string,
@@ -269,10 +272,10 @@ function headCount(metadata: GgufMetadata, prefix: string): number {
   return metadata.needed(key, metadata.uniform(key));
 }
 
-/** More than any model has; a list of this length is created before a tensor is looked at. */
+/** Maximum number of layers, above that of any model. A list of this length is created before any tensor is read. */
 const layersMax = 10_000;
 
-/** Classes whose config.json declares biases; in others the class fixes them. */
+/** Classes whose config.json declares biases; other classes fix them. */
 const readsAttentionBias: ReadonlySet<string> = new Set([
   "LlamaForCausalLM",
   "Qwen3ForCausalLM",
@@ -286,8 +289,8 @@ const readsAttentionBias: ReadonlySet<string> = new Set([
 /**
  * Returns the equivalent of the model's config.json.
  *
- * @throws ServiceError `unsupported` for an unknown architecture, missing metadata, and a key that may change results
- * in an unknown way
+ * @throws ServiceError `unsupported` for an unknown architecture, missing metadata, and a key with an unknown effect
+ * on results
  */
 export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Readonly<Record<string, unknown>> {
   const { prefix, known } = architectureOf(metadata);
@@ -345,14 +348,14 @@ function withRopeFields(
   return { rope_scaling: { rope_type: "default", ...scaling, ...others } };
 }
 
-/** A token beyond the embedding could not be computed. */
+/** Checks that the embedding covers all tokens, because others could not be computed. */
 function checkVocabulary(metadata: GgufMetadata, { shape }: StoredTensor): void {
   const count = metadata.texts("tokenizer.ggml.tokens")?.length ?? 0;
   if (shape.length === 2 && count <= shape[0]) return;
   throw metadata.error(`it has ${count} tokens, and its token_embd.weight is [${shape.join(", ")}]`);
 }
 
-/** The supported layout of blocks. */
+/** Supported version of the block layout. */
 const blockVersion = 2;
 
 function checkBlockVersion(metadata: GgufMetadata, tensors: GgufFile["tensors"]): void {
@@ -362,7 +365,10 @@ function checkBlockVersion(metadata: GgufMetadata, tensors: GgufFile["tensors"])
   throw metadata.refused(key, `blocks of version ${blockVersion} are read; convert the model again`);
 }
 
-/** llama.cpp multiplies the rotary embedding of sliding layers too, and Transformers does not. */
+/**
+ * Refuses this combination: llama.cpp also multiplies the rotary embedding of sliding layers, and Transformers does
+ * not.
+ */
 function refuseScaledMagnitude(metadata: GgufMetadata, prefix: string): void {
   const [typeKey, factorKey] = [`${prefix}.rope.scaling.type`, `${prefix}.rope.scaling.attn_factor`];
   if (metadata.text(typeKey) === "yarn")
@@ -378,7 +384,7 @@ function onlyRopeTensors(
   return new Map([...tensors].filter(([name]) => ropeTensors.includes(name)));
 }
 
-/** Queries, keys and values may have biases without the output projection having one. */
+/** Returns the fields about biases. Queries, keys and values may have biases although the output projection has none. */
 function biasFields(
   tensors: GgufFile["tensors"],
   { architecture }: GgufArchitecture,
@@ -389,7 +395,10 @@ function biasFields(
   return { attention_bias: true, attention_out_bias: false };
 }
 
-/** Null if the file names none: an absent field would get the ids of published models in other programs. */
+/**
+ * Returns the ids of tokens; null if the file names none, because other programs would replace an absent field by the
+ * ids of published models.
+ */
 function tokenIds(metadata: GgufMetadata): Readonly<Record<string, number | null>> {
   return {
     bos_token_id: metadata.tokenId("bos"),
@@ -399,12 +408,16 @@ function tokenIds(metadata: GgufMetadata): Readonly<Record<string, number | null
 }
 
 interface ReadArchitecture {
-  /** `general.architecture`, with which its keys begin. */
+  /** `general.architecture`, which is the prefix of the architecture's keys. */
   readonly prefix: string;
   readonly known: GgufArchitecture;
 }
 
-/** @throws ServiceError `unsupported` for a file that is not a model, or of an unsupported architecture */
+/**
+ * Returns the architecture of a file.
+ *
+ * @throws ServiceError `unsupported` for a file that is not a model, or of an unsupported architecture
+ */
 export function architectureOf(metadata: GgufMetadata): ReadArchitecture {
   const prefix = metadata.needed("general.architecture", metadata.text("general.architecture"));
   const type = metadata.text("general.type") ?? "model";
@@ -438,8 +451,8 @@ const outerParts: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the tensors under their Hugging Face names, with the changes that reading must undo; unknown names are
- * unchanged.
+ * Returns the tensors under their Hugging Face names, with the converter's changes that reading must undo. Unknown
+ * names are unchanged.
  *
  * @throws ServiceError as {@link ggufConfig}
  */
@@ -478,7 +491,7 @@ export function ggufTensorName(name: string, architecture: string): string {
   return layer === undefined ? `${found}.${kind}` : `blk.${layer}.${found}.${kind}`;
 }
 
-/** Returns the key that a field of config.json was made from; null if it has no key. */
+/** Returns the key from which a field of config.json is derived; null if there is none. */
 export function ggufKeyOf(field: string, architecture: string): string | null {
   const key = Object.hasOwn(keysOfFields, field) ? keysOfFields[field] : undefined;
   return key === undefined ? null : `${architecture}.${key}`;

@@ -1,5 +1,5 @@
-// The GGUF file format, versions 2 and 3 (source: ggml's docs/gguf.md). Reads and checks the header immediately, and
-// tensors only when asked for. Sizes are compared with the file's before memory is allocated.
+// The GGUF file format, versions 2 and 3 (source: ggml's docs/gguf.md). The header is read and checked immediately,
+// tensors only on demand. Sizes are compared with the file's size before memory is allocated.
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { requirePlainFile } from "../../../base/domain/transient-errors/plain-file.ts";
@@ -16,16 +16,22 @@ export type GgufValue =
 
 export interface GgufFile {
   readonly metadata: ReadonlyMap<string, GgufValue>;
-  /** In the file's order; shapes are row-major, outermost first, as in other formats (the file has them reversed). */
+  /**
+   * Tensors in the file's order. Shapes are row-major, outermost axis first, as in other formats; the file has them
+   * reversed.
+   */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
 
-/** More than the largest vocabularies (262,144 tokens with their merges) and their templates take. */
+/**
+ * Maximum size of a header: more than the largest vocabularies (262,144 tokens with their merges) and their templates
+ * take.
+ */
 const headerBytesMax = 256 * 1024 * 1024;
 const entriesMax = 1 << 20;
 
 /**
- * Reads a model's file, or all parts of a split one, given any part.
+ * Reads a model's file. If the model is split, `file` may be any part, and all parts are read.
  *
  * @throws ServiceError `invalid` naming the file and the fault if it is truncated, corrupt or a part is missing;
  * `unsupported` naming unsupported tensor types
@@ -41,11 +47,11 @@ export function readGguf(file: string): GgufFile {
   if (typeof wanted === "number" && wanted !== tensors.size) {
     throw corrupt(file, `its ${count} parts hold ${tensors.size} tensors, and should hold ${wanted}`);
   }
-  // Only the first part describes the model; the others give only their part number.
+  // Only the first part describes the model; the other parts have only their part number.
   return { metadata: parts[0].metadata, tensors };
 }
 
-/** Returns the files of the model that `file` belongs to, in their order. */
+/** Returns all files of the model that `file` belongs to, in their order. */
 export function ggufParts(file: string): readonly string[] {
   const count = Number(splitName.exec(basename(file))?.groups?.["count"] ?? 1);
   return count > 1 ? partNames(file, count) : [file];
@@ -72,7 +78,7 @@ function pad(number: number): string {
   return String(number).padStart(5, "0");
 }
 
-/** Tensor types by their numbers in the file; unsupported ones have their names in llama.cpp. */
+/** Tensor types by their number in the file; unsupported types have their names in llama.cpp. */
 const typeNames: Readonly<Record<number, StoredType>> = {
   0: "F32",
   1: "F16",
@@ -222,7 +228,7 @@ function readValue(reader: HeaderReader, type: number): GgufValue {
   const length = reader.count(reader.fileSize);
   const values: (string | number | boolean)[] = [];
   for (let index = 0; index < length; index++) values.push(read(reader));
-  // Safe cast: one reader gives one type of value.
+  // Safe cast: a reader returns values of one type.
   return values as readonly string[];
 }
 
@@ -235,13 +241,13 @@ function valueReader(
   return read;
 }
 
-/** Buffered reader of a file from its beginning; never reads beyond its end. */
+/** Buffered reader that starts at the beginning of a file and never reads beyond its end. */
 class HeaderReader {
   readonly file: string;
   readonly fileSize: number;
   readonly #descriptor: number;
   #buffer = Buffer.alloc(0);
-  /** Offset of the buffer in the file, and of the reader in the buffer, in bytes. */
+  /** Offset of the buffer in the file; `#at` is the offset of the reader in the buffer. Both in bytes. */
   #start = 0;
   #at = 0;
 
@@ -264,7 +270,7 @@ class HeaderReader {
     return this.view(4).getUint32(0, true);
   }
 
-  /** Reads a 64-bit count, at most `max`. */
+  /** Reads a 64-bit count, which must be at most `max`. */
   count(max: number): number {
     const value = this.view(8).getBigUint64(0, true);
     if (value > BigInt(max)) throw this.corrupt(`it has a count of ${value}; at most ${max} is possible`);

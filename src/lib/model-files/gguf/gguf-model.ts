@@ -1,5 +1,5 @@
 // Derives a model folder from a GGUF file: configuration, tokenizer and template in the Hugging Face layout, and a
-// pointer to the file with the offsets of its tensors. The weights stay in the file.
+// pointer to the file with the offsets of its tensors. The weights stay in the GGUF file.
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -22,17 +22,17 @@ import { ggufParts, readGguf } from "./gguf-file.ts";
 import { ggufTokenizer } from "./gguf-tokenizer.ts";
 import { GgufMetadata } from "./metadata.ts";
 
-/** File next to the derived ones: see {@link Pointer}. */
+/** Name of the pointer in the derived folder; see {@link Pointer}. */
 const pointerName = "model.gguf.json";
 
 interface Pointer {
-  /** Path relative to the folder, or absolute. */
+  /** Path of the GGUF file, absolute or relative to the folder. */
   readonly file: string;
-  /** `general.architecture`; older programs did not write it. */
+  /** `general.architecture`; absent if an older program wrote the pointer. */
   readonly architecture?: string;
-  /** Stamp of each part when the folder was written. */
+  /** Stamp of each part at the time the folder was written. */
   readonly stamps: readonly Stamp[];
-  /** Under their Hugging Face names, so that processes that load weights need not read the metadata again. */
+  /** Tensors under their Hugging Face names, so that processes that load weights need not read the metadata again. */
   readonly tensors: readonly (Omit<StoredTensor, "file"> & { readonly part: number })[];
 }
 
@@ -51,7 +51,7 @@ interface Stamp {
 export function writeGgufFolder(file: string, folder: string): void {
   const whole = readGguf(file);
   const metadata = new GgufMetadata(basename(file), whole.metadata);
-  // Checks the architecture first: an error about the tokenizer of an unsupported architecture would mislead.
+  // Checks the architecture first, because an error about the tokenizer of an unsupported architecture would mislead.
   const config = ggufConfig(whole, metadata);
   const { tokenizer, config: tokenizerConfig } = ggufTokenizer(metadata);
   const files = {
@@ -89,12 +89,12 @@ function createPointer(file: string, tensors: ReadonlyMap<string, StoredTensor>)
   };
 }
 
-/** Must change whenever another folder would be derived from the same file. */
+/** Format version; must change whenever the folder derived from the same file would differ. */
 const folderFormat = "hone-gguf-5";
 
 /**
- * Returns the folder of the model in a file, created in `cacheFolder` unless it exists; deletes those of earlier
- * contents of the file.
+ * Returns the folder of the model in a file. Creates the folder in `cacheFolder` unless it exists, and deletes folders
+ * of earlier contents of the file.
  *
  * @throws ServiceError as {@link writeGgufFolder}
  */
@@ -155,12 +155,12 @@ export function ggufFilesOf(folder: string): readonly string[] | null {
   return isDerivedFromGguf(folder) ? partsOf(folder, readPointer(folder)) : null;
 }
 
-/** Names in a model's file for the names in its folder, for messages. */
+/** Names in a model's file that correspond to the names in its folder, for messages. */
 export interface GgufNames {
-  /** The file's own name. */
+  /** Name of the file. */
   readonly file: string;
   readonly tensor: (name: string) => string;
-  /** Returns the key behind a field of config.json; null if it has no key. */
+  /** Returns the key from which a field of config.json is derived; null if there is none. */
   readonly key: (field: string) => string | null;
 }
 
@@ -176,7 +176,7 @@ export function ggufNamesOf(folder: string): GgufNames | null {
   };
 }
 
-/** Older programs wrote only the file. */
+/** All fields may be absent except the file, because older programs wrote only that. */
 function readPointer(folder: string): Partial<Pointer> {
   return JSON.parse(readFileSync(join(folder, pointerName), "utf8")) as Partial<Pointer>;
 }
@@ -208,12 +208,12 @@ export function readGgufTensors(folder: string): ReadonlyMap<string, StoredTenso
   return ggufTensors(whole, new GgufMetadata(basename(file), whole.metadata));
 }
 
-/** The reader reports a missing file. */
+/** Returns the file's stamp, or null; the reader reports a missing file. */
 function stampIfThere(file: string): Stamp | null {
   return existsSync(file) ? stampOf(file) : null;
 }
 
-/** Tokens that end an answer in some family, even if the metadata does not say so; the same as in llama.cpp. */
+/** Tokens that end an answer in some family even if the metadata does not say so, as in llama.cpp. */
 const endTexts: ReadonlySet<string> = new Set([
   "<|eot_id|>",
   "<|eom_id|>",

@@ -1,6 +1,6 @@
 // Converts the tokenizer in a GGUF file to the two files of a Hugging Face folder: tokenizer.json and
-// tokenizer_config.json. Source: llama.cpp's reading of the same metadata (llama-vocab), and Transformers' converters
-// for SentencePiece.
+// tokenizer_config.json. Sources: llama.cpp's interpretation of the same metadata (llama-vocab), and Transformers'
+// converters for SentencePiece.
 import type { GgufMetadata } from "./metadata.ts";
 
 export interface TokenizerObjects {
@@ -19,7 +19,11 @@ interface Vocabulary {
   readonly kinds: readonly number[];
 }
 
-/** @throws ServiceError `unsupported` for an unsupported kind of tokenizer, or missing metadata */
+/**
+ * Converts the tokenizer.
+ *
+ * @throws ServiceError `unsupported` for an unsupported kind of tokenizer, or missing metadata
+ */
 export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
   const tokens = metadata.needed("tokenizer.ggml.tokens", metadata.texts("tokenizer.ggml.tokens"));
   const kinds = metadata.numbers("tokenizer.ggml.token_type") ?? tokens.map(() => tokenKinds.normal);
@@ -63,13 +67,13 @@ interface AddedToken {
   readonly content: string;
   readonly single_word: boolean;
   readonly lstrip: boolean;
-  /** True if the token includes the blanks after it. */
+  /** True if the token also consumes the blanks after it. */
   readonly rstrip: boolean;
   readonly normalized: boolean;
   readonly special: boolean;
 }
 
-/** Returns the tokens of these kinds as added tokens, which are found in a text before anything else is done with it. */
+/** Returns the tokens of these kinds as added tokens, which are matched in a text before any other processing. */
 function addedTokens(
   { tokens, kinds }: Vocabulary,
   added: readonly (keyof typeof tokenKinds)[],
@@ -82,7 +86,7 @@ function addedTokens(
   });
 }
 
-/** Phi-3's tokens that do not include the blanks after them, as in llama.cpp; its files do not say. */
+/** Phi-3's tokens that do not consume the blanks after them, as in llama.cpp; Phi-3's files do not say so. */
 const phi3BlanksLeft: ReadonlySet<string> = new Set(["<unk>", "<s>", "<|endoftext|>"]);
 
 function takeBlanks(metadata: GgufMetadata, added: readonly AddedToken[]): readonly AddedToken[] {
@@ -90,9 +94,10 @@ function takeBlanks(metadata: GgufMetadata, added: readonly AddedToken[]): reado
   return added.map((token) => ({ ...token, rstrip: !phi3BlanksLeft.has(token.content) }));
 }
 
-/** Adds the special tokens around a text that no template renders. */
+/** Returns the processor that adds the special tokens around a text which no template renders. */
 function postProcessor(metadata: GgufMetadata, tokens: readonly string[]): unknown {
-  // SentencePiece models begin texts with a token by default; so do two kinds of byte-level ones.
+  // By default, texts begin with the beginning-of-text token in SentencePiece models and in two kinds of byte-level
+  // ones.
   const begins =
     metadata.text("tokenizer.ggml.model") === "llama" ||
     preTokenizers[metadata.text("tokenizer.ggml.pre") ?? "default"]?.begins === true;
@@ -118,7 +123,7 @@ function specialTokens(metadata: GgufMetadata, tokens: readonly string[]): Reado
   return { tokenizer_class: "PreTrainedTokenizerFast", ...Object.fromEntries(named), ...templates(metadata) };
 }
 
-/** Returns one template, or a list of named ones in addition to the default one. */
+/** Returns one template, or a list of named templates that includes the default one. */
 function templates(metadata: GgufMetadata): Readonly<Record<string, unknown>> {
   const key = "tokenizer.chat_template";
   const [usual, names] = [metadata.text(key), metadata.texts("tokenizer.chat_templates") ?? []];
@@ -132,11 +137,11 @@ function templates(metadata: GgufMetadata): Readonly<Record<string, unknown>> {
 }
 
 interface PreTokenizer {
-  /** Regular expression for the pieces of a text before tokens are merged; null splits it as GPT-2 did. */
+  /** Regular expression that splits a text into pieces before tokens are merged; null for GPT-2's. */
   readonly pieces: string | null;
   /** True if every digit is a separate piece. */
   readonly splitsDigits?: boolean;
-  /** True if a piece that is a token is taken whole, regardless of merges. */
+  /** True if a piece that equals a token becomes this token, regardless of merges. */
   readonly takesWholePieces?: boolean;
   /** True if texts begin with the beginning-of-text token by default. */
   readonly begins?: boolean;
@@ -162,9 +167,9 @@ const llama3: PreTokenizer = { pieces: threeDigits, takesWholePieces: true, begi
 const qwen2: PreTokenizer = { pieces: oneDigit, normalizer: "NFC" };
 
 /**
- * By `tokenizer.ggml.pre`, for files of the supported architectures: SmolLM2 says `smollm`, Granite 3 `refact`,
- * Granite 4 `granite-docling`, OLMo 2 and Phi-4 `dbrx`, Phi-4-mini `gpt-4o`, models of Llama 3's tokenizer (SmolLM3)
- * `llama-bpe` or `smaug-bpe`, Mistral's newer ones `tekken`, Qwen's `qwen2`.
+ * Pre-tokenizers by `tokenizer.ggml.pre`, for files of the supported architectures. SmolLM2 says `smollm`, Granite 3
+ * `refact`, Granite 4 `granite-docling`, OLMo 2 and Phi-4 `dbrx`, Phi-4-mini `gpt-4o`; models with Llama 3's tokenizer
+ * (SmolLM3) say `llama-bpe` or `smaug-bpe`, newer Mistral models `tekken`, Qwen `qwen2`.
  */
 const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   "gpt-2": gpt2,
@@ -223,7 +228,7 @@ function byteLevel(metadata: GgufMetadata, { tokens, kinds }: Vocabulary): Reado
   };
 }
 
-/** Names of ids beyond a model's tokens; no text contains them. */
+/** Names of filler tokens, for ids beyond a model's real tokens; no text contains them. */
 const fillers = /^\[(?:PAD|EMPTY_)\d+\]$/;
 
 function vocabularyOf(tokens: readonly string[], kinds: readonly number[]): Readonly<Record<string, number>> {
@@ -235,8 +240,8 @@ function vocabularyOf(tokens: readonly string[], kinds: readonly number[]): Read
 }
 
 /**
- * Tokenizer.json maps each token to one id, the last; its other ids are listed separately, so that they have a text
- * too.
+ * Returns repeated tokens. tokenizer.json maps each token to one id, the last; its other ids are listed separately, so
+ * that they can be decoded too.
  */
 function repeatedTokens({ tokens, kinds }: Vocabulary): Readonly<Record<string, unknown>> {
   const last = new Map(tokens.map((token, id) => [token, id]));
@@ -281,7 +286,7 @@ function sentencePiece(metadata: GgufMetadata, written: Vocabulary): Readonly<Re
   };
 }
 
-/** Converters write blanks as such in user-defined tokens; this spells them as in all other tokens. */
+/** Replaces blanks in user-defined tokens by the spelling of all other tokens; converters write them as plain blanks. */
 function spellBlanks({ tokens, kinds }: Vocabulary): Vocabulary {
   const taken = new Set(tokens);
   const spelled = (token: string, id: number): string => {
@@ -292,9 +297,9 @@ function spellBlanks({ tokens, kinds }: Vocabulary): Vocabulary {
 }
 
 /**
- * SentencePiece cuts user-defined tokens out of the normalized text, the longest first, and puts no blank after them.
- * As separate pieces they are taken whole, regardless of merges. The spelling of a byte in a text is split, so that it
- * is not taken for that byte.
+ * Returns the pre-tokenizer that makes user-defined tokens separate pieces, which become tokens regardless of merges.
+ * SentencePiece cuts these tokens out of the normalized text, the longest first, and puts no blank after them. A text
+ * that looks like the spelling of a byte is split, so that it is not taken for that byte.
  */
 function userDefinedPieces({ tokens, kinds }: Vocabulary): object | null {
   const defined = tokens.filter((token, id) => kinds[id] === tokenKinds.userDefined && token !== "");
@@ -306,8 +311,8 @@ function userDefinedPieces({ tokens, kinds }: Vocabulary): object | null {
 }
 
 /**
- * SentencePiece merges the pair that makes the token of the highest score. Each way to split a token into two others
- * is a merge, in the order of scores, as in Transformers' converter.
+ * Returns the merges. SentencePiece merges the pair that makes the token of the highest score, so each way to split a
+ * token into two other tokens is a merge, in the order of scores, as in Transformers' converter.
  */
 function mergesOf(
   tokens: readonly string[],
@@ -333,7 +338,7 @@ function mergesOf(
   return merges.map(({ left, right }) => [left, right]);
 }
 
-/** Yields every way to split a text in two between its characters. */
+/** Returns every split of a text into two parts between characters. */
 function cutsOf(text: string): readonly (readonly [string, string])[] {
   const cuts: (readonly [string, string])[] = [];
   let at = 0;

@@ -1,9 +1,9 @@
-// Reads a float16 inside the bytes of a block as float32.
+// Reads a float16 from the bytes of a block as float32.
 import { float16ToFloat32 } from "../half-floats.ts";
 
 /**
- * Table of every float16 by its bits, because decoding a scale's bits costs more than decoding a weight. Created with
- * the first block: most processes that load this module read none.
+ * Table of every float16 by its bits: without it, decoding a block's scale costs more than decoding a weight. Created
+ * for the first block, because most processes that load this module read none.
  */
 let halves: Float32Array | null = null;
 

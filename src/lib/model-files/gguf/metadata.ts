@@ -1,4 +1,4 @@
-// Typed access to a GGUF file's metadata; reports missing values and wrong types by their keys.
+// Typed access to a GGUF file's metadata; errors name the key of a missing value or wrong type.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { GgufFile, GgufValue } from "./gguf-file.ts";
 
@@ -17,7 +17,7 @@ export class GgufMetadata {
     return [...this.#values.keys()].filter((key) => key.startsWith(prefix));
   }
 
-  /** Returns the value of any type; null if the file has no such key. */
+  /** Returns a value of any type; null if the file has no such key. */
   value(key: string): GgufValue | null {
     return this.#values.get(key) ?? null;
   }
@@ -34,7 +34,7 @@ export class GgufMetadata {
     throw this.#mistyped(key, "a number");
   }
 
-  /** Returns a number, or the one number of a list that is the same for every layer. */
+  /** Returns a number; a list must repeat the same number for every layer. */
   uniform(key: string): number | null {
     const value = this.#values.get(key) ?? null;
     if (!Array.isArray(value)) return this.number(key);
@@ -75,7 +75,7 @@ export class GgufMetadata {
     return id !== null && id >= 0 && id < count ? id : null;
   }
 
-  /** Like {@link tokenId}, for a role that matters: an id without a token is refused. */
+  /** Like {@link tokenId}, but refuses an id without a token, for roles that affect results. */
   usedTokenId(role: string): number | null {
     const id = this.tokenId(role);
     if (id === null && this.number(tokenIdKey(role)) !== null) {
@@ -91,7 +91,7 @@ export class GgufMetadata {
     throw this.error(`it has no ${key}`);
   }
 
-  /** @param fault what is wrong, as a clause */
+  /** @param fault clause that says what is wrong */
   error(fault: string): ServiceError {
     return new ServiceError({
       code: "unsupported",
@@ -124,7 +124,7 @@ interface ElementTypes {
   readonly boolean: boolean;
 }
 
-/** Lists have one type; an empty one matches any. */
+/** True for a list of a type. Lists have one element type; an empty list matches any. */
 function isListOf<Type extends keyof ElementTypes>(
   value: GgufValue,
   type: Type,

@@ -1,5 +1,5 @@
 // Converts the rotary scaling of a GGUF file to config.json's form. Refuses combinations that llama.cpp and
-// Transformers compute differently, because the file does not say which of them it was made for.
+// Transformers compute differently, because the file does not say for which of the two it was made.
 import { readFloats, type StoredTensor } from "../stored-tensor.ts";
 import type { GgufFile } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
@@ -11,15 +11,19 @@ export interface RopeScalingSource {
   /** `general.architecture`. */
   readonly architecture: string;
   readonly contextLength: number;
-  /** True if YaRN's limits and magnitude can be set; otherwise they have the usual values. */
+  /** True if YaRN's limits and magnitude can be set; otherwise the usual values apply. */
   readonly readsYarnSettings: boolean;
   readonly rotarySize: number;
 }
 
-/** The fields of config.json; empty if nothing is scaled. */
+/** Fields of config.json; empty if nothing is scaled. */
 export type RopeScalingFields = Readonly<{ rope_scaling?: Readonly<Record<string, unknown>> }>;
 
-/** @throws ServiceError `unsupported` naming the key whose value is not computed */
+/**
+ * Returns the scaling fields.
+ *
+ * @throws ServiceError `unsupported` naming the key whose value is not supported
+ */
 export function ropeScaling(source: RopeScalingSource): RopeScalingFields {
   const settings = readSettings(source);
   const { tensors } = source;
@@ -50,9 +54,9 @@ export function ropeScaling(source: RopeScalingSource): RopeScalingFields {
 
 interface Settings {
   readonly type: "linear" | "yarn" | "longrope";
-  /** 1 scales nothing. */
+  /** Common factor; 1 scales nothing. */
   readonly factor: number;
-  /** Multiplies cosines and sines. */
+  /** Factor of cosines and sines. */
   readonly attentionFactor: number;
 }
 
@@ -69,7 +73,7 @@ function readSettings(source: RopeScalingSource): Settings {
   const attentionFactor = numberOf(source, "attn_factor") ?? 1;
   if (!(attentionFactor > 0))
     throw metadata.refused(keyOf(source, "attn_factor"), "a number above 0 is needed");
-  // Older files have another key. In both, 0 means none.
+  // Older files use another key. In both keys, 0 means no scaling.
   const key =
     numberOf(source, "factor") === null ? `${architecture}.rope.scale_linear` : keyOf(source, "factor");
   const written = metadata.number(key) ?? 0;
@@ -89,7 +93,7 @@ function readSettings(source: RopeScalingSource): Settings {
   }
 }
 
-/** Factors for each pair, multiplied by the common factor. */
+/** Returns scaling by explicit factors for each pair, multiplied by the common factor. */
 function explicit({ factor, attentionFactor }: Settings, factors: readonly number[]): RopeScalingFields {
   const all = factors.map((each) => each * factor);
   return {
@@ -102,7 +106,7 @@ function explicit({ factor, attentionFactor }: Settings, factors: readonly numbe
   };
 }
 
-/** Llama 3.1's scaling: config.json names the method that its list of factors came from. */
+/** Returns Llama 3.1's scaling. The file lists factors; config.json names the method that computes them. */
 function listedOnce(source: RopeScalingSource, settings: Settings, tensor: StoredTensor): RopeScalingFields {
   if (settings.type === "yarn") {
     throw source.metadata.refused(
@@ -145,7 +149,7 @@ function factorsOf({ metadata, rotarySize }: RopeScalingSource, tensor: StoredTe
 
 const usualYarn = { beta_fast: 32, beta_slow: 1 } as const;
 
-/** YaRN (arXiv:2309.00071), with Transformers' names. */
+/** Returns YaRN's scaling (arXiv:2309.00071) under Transformers' names. */
 function yarn(source: RopeScalingSource, { factor, attentionFactor }: Settings): RopeScalingFields {
   const { metadata, readsYarnSettings, contextLength } = source;
   const usual = magnitude(factor, 1);

@@ -1,6 +1,6 @@
-// Recovers the decimal number behind a float32 of a file.
+// Recovers the decimal number from which a file's float32 was rounded.
 
-/** Returns the shortest decimal that rounds to `value` in float32: the number before the file's rounding. */
+/** Returns the shortest decimal that rounds to `value` in float32. */
 export function shortestDecimal(value: number): number {
   for (let digits = 1; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));

@@ -1,8 +1,8 @@
-// The types of llama.cpp with three bits a weight that use lookup tables (IQ3_XXS, IQ3_S): an entry holds four
-// weights, and signs are stored separately. The tables are those of ggml, each weight as an octal digit.
+// The three-bit types of llama.cpp that use lookup tables (IQ3_XXS, IQ3_S): a table entry holds four weights, and
+// signs are stored separately. The tables are those of ggml, with each weight written as an octal digit.
 import { half } from "./half-lookup.ts";
 
-/** Weights in a block. */
+/** Number of weights in a block. */
 const weightsInBlock = 256;
 
 const entriesXXS =
@@ -38,13 +38,13 @@ const entriesS =
   "3176000740077007020722076307040745072607201711174217341754171027402701276127122703271527203723375337353710475047" +
   "31470247054722572457206713670077";
 
-/** Values of the digits. */
+/** Weights that the octal digits stand for. */
 const levelsXXS = [4, 12, 20, 28, 36, 44, 52, 62] as const;
 const levelsS = [1, 3, 5, 7, 9, 11, 13, 15] as const;
 
 let tables: { readonly xxs: Float32Array; readonly s: Float32Array } | null = null;
 
-/** Created with the first block: most processes read none. */
+/** Creates the tables for the first block, because most processes read none. */
 function tablesOnce(): { readonly xxs: Float32Array; readonly s: Float32Array } {
   tables ??= {
     xxs: Float32Array.from(entriesXXS, (digit) => levelsXXS[Number(digit)]),
@@ -54,7 +54,8 @@ function tablesOnce(): { readonly xxs: Float32Array; readonly s: Float32Array } 
 }
 
 /**
- * Eight groups of 32: indices of entries, then for each group seven bits of signs for eight weights each, and a scale.
+ * Decodes a block of eight groups of 32: indices of entries, then for each group four times seven sign bits, each for eight
+ * weights, and a scale.
  */
 export function decodeIQ3XXS(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);
@@ -72,14 +73,17 @@ export function decodeIQ3XXS(bytes: Uint8Array, from: number, values: Float32Arr
   }
 }
 
-/** Adds the eighth sign, which makes the number of signs even. */
+/** Adds the eighth sign bit, which makes the number of set bits even. */
 function withParity(signs: number): number {
   let odd = 0;
   for (let bit = 0; bit < 7; bit++) odd ^= (signs >> bit) & 1;
   return signs | (odd << 7);
 }
 
-/** Eight groups of 32: indices of entries, their ninth bits, a sign bit for each weight, then scales of four bits. */
+/**
+ * Layout: eight groups of 32, with indices of entries, their ninth bits, a sign bit for each weight, then scales of
+ * four bits.
+ */
 export function decodeIQ3S(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
   const scale = half(bytes, from);
   const { s } = tablesOnce();
