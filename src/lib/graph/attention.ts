@@ -1,7 +1,7 @@
 /**
- * Attention from plain operations, and the masks added to its scores. Query heads that share a key head become extra
- * rows of one matrix, so keys and values are never repeated. Serving uses a fused operation for whole sequences
- * (`GraphBuilder.causalAttention`).
+ * Builds attention from plain operations, and the masks added to its scores. Query heads that share a key head become
+ * additional rows of one matrix, so keys and values are never repeated. For whole sequences, serving uses a fused
+ * operation instead (`GraphBuilder.causalAttention`).
  */
 import { assert } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
@@ -10,7 +10,7 @@ import type { Dimension } from "./dimension.ts";
 import type { Value } from "./graph.ts";
 import { dimensionAt } from "./shape-rules.ts";
 
-/** Far below any score, yet finite, so a fully masked row gives no NaN. */
+/** Mask value, far below any score, but finite, so that a fully masked row gives no NaN. */
 const MASKED = -1e30;
 
 export interface AttentionOptions {
@@ -19,14 +19,14 @@ export interface AttentionOptions {
   readonly headSize: number;
   /** Factor of the scores, usually headSize^-0.5. */
   readonly scale: number;
-  /** Added to the scores; its shape depends on the function. */
+  /** Mask added to the scores; its shape depends on the function. */
   readonly mask: Value;
 }
 
 /**
  * Builds the mask of whole sequences.
  *
- * @param window number of tokens that a position sees, including itself; absent for all before it
+ * @param window number of tokens that a position sees, including itself; unlimited if absent
  * @returns float32 [T, T], 0 where the row may see the column
  */
 export function causalMask(builder: GraphBuilder, length: Dimension, window?: number): Value {
@@ -37,11 +37,11 @@ export function causalMask(builder: GraphBuilder, length: Dimension, window?: nu
 }
 
 /**
- * Builds the mask of rows that each continue a prefix. Their keys are the prefix's, then their own.
+ * Builds the mask of rows that each continue a prefix. A row's keys are those of the prefix, then its own.
  *
  * @param options.prefixLengths int64 [B], the length of each row's prefix; the rest is padding
- * @param options.prefixCapacity P, the longest prefix
- * @param options.window number of tokens that a position sees, including itself; absent for all before it
+ * @param options.prefixCapacity P, the length of the longest prefix
+ * @param options.window number of tokens that a position sees, including itself; unlimited if absent
  * @returns float32 [B, 1, 1, T, P+T], 0 where the row may see the column
  */
 export function continuationMask(
@@ -75,11 +75,12 @@ export function continuationMask(
 }
 
 /**
- * Builds the mask of one new token per row, over itself and a cache that each row has filled to its own length.
+ * Builds the mask of one new token per row, over itself and a cache that each row has filled to a different length.
  *
- * @param options.pastLengths int64 [B], the filled part of the cache and the position of the new token
+ * @param options.pastLengths int64 [B], the length of the filled part of the cache, which is also the position of the
+ * new token
  * @param options.capacity C, the cache's size
- * @param options.window number of tokens that a position sees, including itself; absent for all before it
+ * @param options.window number of tokens that a position sees, including itself; unlimited if absent
  * @returns float32 [B, 1, 1, 1, 1+C], the new token first
  */
 export function cacheMask(
@@ -105,7 +106,7 @@ export function cacheMask(
 }
 
 /**
- * Builds self-attention of sequences, optionally after a prefix, with a gradient, for training.
+ * Builds self-attention over sequences, optionally after a prefix, with a gradient, for training.
  *
  * @param q [B, T, Hq*K]; k and v [B, S, Hkv*K], with S = T without a prefix; positions already applied
  * @param options.mask broadcastable to [B, Hkv, Hq/Hkv, T, S], such as `causalMask` or `continuationMask`
@@ -125,7 +126,7 @@ export function selfAttention(
 }
 
 export interface CacheAttentionInputs {
-  /** [B, 1, Hq*K], or [B, T, Hq*K] if T tokens of a row each see another part of the row's cache. */
+  /** Queries [B, 1, Hq*K], or [B, T, Hq*K] if T tokens of a row each see another part of the row's cache. */
   readonly q: Value;
   readonly k: Value;
   readonly v: Value;
@@ -173,7 +174,7 @@ export function cacheAttention(
   const cacheShape = [...cached, kvHeads, 1, capacity, headSize];
   const newShape = [...tokens, kvHeads, 1, 1, headSize];
   const maskShape = [...tokens, 1, 1, 1, dimensionSum([capacity, 1])];
-  // A factor within the product would prevent the kernel for one row.
+  // Scaled separately, because a factor within the product would prevent the kernel for one row.
   const scaled = scale === 1 ? q : builder.multiply(q, scale);
   const queries = builder.reshape(scaled, [...tokens, kvHeads, groupSize(options), 1, headSize]);
   const keys = builder.reshape(k, newShape);
@@ -203,14 +204,14 @@ function toMask(builder: GraphBuilder, visible: Value): Value {
   return builder.where(visible, builder.scalar(0), builder.scalar(MASKED));
 }
 
-/** [B, T, Hkv*K] to [B, Hkv, T, K]. */
+/** Reshapes [B, T, Hkv*K] to [B, Hkv, T, K]. */
 function splitHeads(builder: GraphBuilder, x: Value, { kvHeads, headSize }: AttentionOptions): Value {
   const [rows, length] = sizes(x);
   const split = builder.reshape(x, [rows, length, kvHeads, headSize]);
   return builder.transpose(split, [0, 2, 1, 3]);
 }
 
-/** [B, T, Hq*K] to [B, Hkv, (Hq/Hkv)*T, K]. */
+/** Reshapes [B, T, Hq*K] to [B, Hkv, (Hq/Hkv)*T, K]. */
 function groupQueries(builder: GraphBuilder, q: Value, options: AttentionOptions): Value {
   const { kvHeads, headSize } = options;
   const [rows, length] = sizes(q);
@@ -239,7 +240,7 @@ function maskedSoftmax(
   options: AttentionOptions & { readonly q: Value },
 ): Value {
   const [rows, length] = sizes(options.q);
-  // The rows of a key head are its group's heads in turn, so the mask repeats per head.
+  // The rows of a key head are the rows of its query heads in turn, so the mask repeats for each query head.
   const keys = dimensionAt(scores.shape, 3);
   const perHead = builder.reshape(scores, [rows, options.kvHeads, groupSize(options), length, keys]);
   return builder.reshape(builder.softmax(builder.add(perHead, options.mask)), scores.shape);

@@ -1,8 +1,8 @@
 /**
- * Builds graphs: one typed method per operation, each returning a handle on its result.
+ * Builds graphs: one typed method per operation, each returning a handle to its result.
  *
- * Reuses an operation that exists with the same operands, and leaves out operations that change nothing, so graphs
- * need no later simplification. Negative axes count from the end.
+ * The builder reuses an existing operation with the same operands, and leaves out operations that change nothing, so
+ * graphs need no later simplification. Negative axes count from the end.
  */
 import { assert, present } from "../../base/domain/assert.ts";
 import { canonicalDimension, dimensionProduct } from "./dimension.ts";
@@ -16,7 +16,7 @@ export type Operand = Value | number;
 export interface MatMulOptions {
   readonly transposeA?: boolean;
   readonly transposeB?: boolean;
-  /** Factor of the product, at no cost. */
+  /** Factor of the product; applying it takes no extra time. */
   readonly alpha?: number;
 }
 
@@ -28,7 +28,7 @@ export interface FusedAttentionOptions {
   readonly window?: number;
 }
 
-/** Cosines and sines, each [positions, P], for the first 2 P of a head's `headSize` channels. */
+/** Cosines and sines, each [positions, P], that rotate the first 2 P of a head's `headSize` channels. */
 export interface Rotation {
   readonly cos: Value;
   readonly sin: Value;
@@ -54,7 +54,7 @@ export class GraphBuilder {
     return node;
   }
 
-  /** Declares an input that each run is fed; its plain symbols are bound to the sizes it has. */
+  /** Declares an input of each run. A plain symbol in its shape is bound to the size of the actual input. */
   input(name: string, dtype: DataType, shape: Shape): Value {
     this.#claim(name);
     const value = this.#append("input", [], { name, dtype, shape: shape.map(canonicalDimension) });
@@ -62,7 +62,7 @@ export class GraphBuilder {
     return value;
   }
 
-  /** Declares a weight, whose data is given once to the session; the shape has no symbols. */
+  /** Declares a weight, whose data is passed once to the session; its shape has no symbols. */
   parameter(name: string, shape: readonly number[], dtype: DataType = "float32"): Value {
     this.#claim(name);
     return this.#append("parameter", [], { name, dtype, shape });
@@ -112,12 +112,12 @@ export class GraphBuilder {
     return this.#append("sigmoid", [x], {});
   }
 
-  /** x · sigmoid(x). */
+  /** Returns x · sigmoid(x). */
   silu(x: Value): Value {
     return this.#append("silu", [x], {});
   }
 
-  /** GELU in its tanh approximation. */
+  /** Returns GELU in its tanh approximation. */
   geluTanh(x: Value): Value {
     return this.#append("geluTanh", [x], {});
   }
@@ -130,7 +130,7 @@ export class GraphBuilder {
     return x.dtype === dtype ? x : this.#append("cast", [x], { dtype });
   }
 
-  /** Clamps to [minimum, maximum]; either may be infinite. The gradient passes at the limits. */
+  /** Clamps to [minimum, maximum]; either may be infinite. At the limits, the gradient passes. */
   clip(x: Value, minimum: number, maximum: number): Value {
     return this.#append("clip", [x], { minimum, maximum });
   }
@@ -140,7 +140,7 @@ export class GraphBuilder {
     return this.#append("stopGradient", [x], {});
   }
 
-  /** Returns the same value, computed or passed on only after the signals, which have at least one axis each. */
+  /** Returns the same value, available only after the signals are computed. Each signal has at least one axis. */
   after(x: Value, signals: readonly Value[]): Value {
     return this.#append("after", [x, ...signals], {});
   }
@@ -151,8 +151,8 @@ export class GraphBuilder {
   }
 
   /**
-   * Returns the same value, marked as the result of a recomputed part. Use `recomputed` of `recompute.ts`, which finds
-   * what the part captures.
+   * Returns the same value, marked as the result of a recomputed part. Callers should use `recomputed` of
+   * `recompute.ts`, which finds the captured values.
    */
   recomputed(result: Value, inputs: readonly Value[], captured: readonly Value[]): Value {
     return this.#append("recomputed", [result, ...inputs, ...captured], { inputCount: inputs.length });
@@ -219,7 +219,7 @@ export class GraphBuilder {
     return this.#append("where", [condition, ...this.#pair(then, otherwise)], {});
   }
 
-  /** Reshapes to explicit sizes, including symbols. */
+  /** Reshapes to explicit sizes, which may include symbols. */
   reshape(x: Value, shape: Shape): Value {
     const target = shape.map(canonicalDimension);
     if (sameShape(x.shape, target)) return x;
@@ -229,7 +229,7 @@ export class GraphBuilder {
     return this.#append("reshape", [x], { shape: target });
   }
 
-  /** Axis i of the result is axis permutation[i] of the operand. */
+  /** Permutes axes: axis i of the result is axis permutation[i] of the operand. */
   transpose(x: Value, permutation: readonly number[]): Value {
     if (permutation.every((axis, position) => axis === position)) return x;
     return this.#append("transpose", [x], { permutation });
@@ -242,7 +242,7 @@ export class GraphBuilder {
     return this.#append("concat", values, { axis: absoluteAxis(first, axis) });
   }
 
-  /** Returns the part [start, end) of one axis; both may be symbolic, and `end` defaults to the axis's size. */
+  /** Returns the range [start, end) of one axis. Both bounds may be symbolic, and `end` defaults to the axis's size. */
   slice(x: Value, axis: number, start: Dimension, end?: Dimension): Value {
     const position = absoluteAxis(x, axis);
     const size = dimensionAt(x.shape, position);
@@ -261,41 +261,41 @@ export class GraphBuilder {
     return sameShape(x.shape, target) ? x : this.#append("expand", [x], { shape: target });
   }
 
-  /** Sums over axes (all if absent). */
+  /** Sums over axes; over all axes if absent. */
   reduceSum(x: Value, axes?: readonly number[], keepDimensions = false): Value {
     const attributes = { axes: absoluteAxes(x, axes), keepDimensions };
     return attributes.axes.length === 0 ? x : this.#append("reduceSum", [x], attributes);
   }
 
-  /** Averages over axes (all if absent). */
+  /** Averages over axes; over all axes if absent. */
   reduceMean(x: Value, axes?: readonly number[], keepDimensions = false): Value {
     const attributes = { axes: absoluteAxes(x, axes), keepDimensions };
     return attributes.axes.length === 0 ? x : this.#append("reduceMean", [x], attributes);
   }
 
-  /** Maximum over axes (all if absent). */
+  /** Returns the maximum over axes; over all axes if absent. */
   reduceMax(x: Value, axes?: readonly number[], keepDimensions = false): Value {
     const attributes = { axes: absoluteAxes(x, axes), keepDimensions };
     return attributes.axes.length === 0 ? x : this.#append("reduceMax", [x], attributes);
   }
 
-  /** alpha · op(a) · op(b) over the last two axes; leading axes are broadcast. */
+  /** Returns alpha · op(a) · op(b) over the last two axes; leading axes are broadcast. */
   matMul(a: Value, b: Value, options: MatMulOptions = {}): Value {
     const { transposeA = false, transposeB = false, alpha = 1 } = options;
     return this.#append("matMul", [a, b], { transposeA, transposeB, alpha });
   }
 
-  /** c + alpha · a · bᵀ of matrices a [M, K], b [N, K] and c [M, N]. */
+  /** Returns c + alpha · a · bᵀ for matrices a [M, K], b [N, K] and c [M, N]. */
   gemm(a: Value, b: Value, c: Value, { alpha = 1 }: Pick<MatMulOptions, "alpha"> = {}): Value {
     return this.#append("gemm", [a, b, c], { alpha });
   }
 
   /**
-   * x · (weight · scales) as an integer product, with each row of x rounded to 255 steps.
+   * Returns x · (weight · scales) as an integer product, with each row of x rounded to 255 steps.
    *
    * @param x [..., K]; weight int8 or uint8 [K, N]; scales [N]
-   * @param learned makes it differentiable: the source [..., K] that x was derived from, and weights [N, K] with
-   * scales [K] that map the gradient of the result to that of the source
+   * @param learned makes the product differentiable: the source [..., K] that x was derived from, and weights [N, K]
+   * with scales [K] that map the gradient of the result to the gradient of the source
    */
   int8MatMul(
     x: Value,
@@ -308,7 +308,7 @@ export class GraphBuilder {
   }
 
   /**
-   * x · Wᵀ for 4-bit weights in blocks of 32, with each block of 32 numbers of x rounded to 255 steps.
+   * Returns x · Wᵀ for 4-bit weights in blocks of 32, with each block of 32 numbers of x rounded to 255 steps.
    *
    * @param x [..., K]; codes uint8 [N, K/32, 16], two per byte; scales [N, K/32]
    */
@@ -316,31 +316,32 @@ export class GraphBuilder {
     return this.#append("int4MatMul", [x, codes, scales], {});
   }
 
-  /** Rows of `table` [N, …rest] at int64 `ids` of any shape: [...ids, ...rest]. */
+  /** Returns the rows of `table` [N, …rest] at int64 `ids` of any shape: [...ids, ...rest]. */
   gatherRows(table: Value, ids: Value): Value {
     return this.#append("gatherRows", [table, ids], {});
   }
 
   /**
-   * Reorders rows of `table` [N, …rest] like `gatherRows`, but with a gradient that is also a gather. Ids beyond one
-   * copy of each row are padding without a gradient.
+   * Reorders rows of `table` [N, …rest] like `gatherRows`, but with a gradient that is also a gather. Each row counts
+   * once; repeated ids are padding without a gradient.
    *
    * @param ids int64 of any shape with M elements
-   * @param places int64 [N]: place of each row in the flat `ids`
-   * @param options.isPartial true if rows may have no place; theirs is then M
+   * @param places int64 [N]: index of each row in the flat `ids`
+   * @param options.isPartial true if rows may have no place, which is written as M
    */
   moveRows(table: Value, ids: Value, places: Value, options: { readonly isPartial?: boolean } = {}): Value {
     return this.#append("moveRows", [table, ids, places], { isPartial: options.isPartial ?? false });
   }
 
   /**
-   * The table [N, ...rest] with rows [M, ...rest] in place of those at int64 ids [M]; rows of equal ids must be equal.
+   * Returns the table [N, ...rest] with rows [M, ...rest] replacing those at int64 ids [M]; rows of equal ids must be
+   * equal.
    */
   placeRows(table: Value, rows: Value, ids: Value): Value {
     return this.#append("placeRows", [table, rows, ids], {});
   }
 
-  /** Sums `updates` [...ids, ...rest] into a zero tensor [rows, ...rest]: the reverse of a gather. */
+  /** Sums `updates` [...ids, ...rest] into a zero tensor [rows, ...rest]: the reverse of `gatherRows`. */
   scatterAddRows(updates: Value, ids: Value, rows: Dimension): Value {
     const rest = updates.shape.slice(ids.shape.length);
     const count = dimensionProduct(ids.shape);
@@ -352,7 +353,7 @@ export class GraphBuilder {
     return this.reshape(sums, [rows, ...rest]);
   }
 
-  /** Picks along the last axis: x [..., N] at int64 ids [..., M]. */
+  /** Picks elements along the last axis: x [..., N] at int64 ids [..., M]. */
   gatherLast(x: Value, ids: Value): Value {
     return this.#append("gatherLast", [x, ids], {});
   }
@@ -367,14 +368,14 @@ export class GraphBuilder {
     return this.#append("logSoftmax", [x], {});
   }
 
-  /** Natural-log probability of one id per row: logits [..., V], int64 ids [...] → [...]. */
+  /** Returns the natural-log probability of one id per row: logits [..., V], int64 ids [...] → [...]. */
   tokenLogprob(logits: Value, ids: Value): Value {
     return this.#append("tokenLogprob", [logits, ids], {});
   }
 
   /**
-   * Natural-log probabilities of one id per row under the scores x · weightᵀ, and the entropies of these
-   * distributions, with only a block of rows in memory. Entropies have no gradient.
+   * Returns the natural-log probabilities of one id per row under the logits x · weightᵀ, and the entropies of these
+   * distributions, with only a block of rows in memory at a time. Entropies have no gradient.
    *
    * @param x [N, D]; weight [V, D]; ids int64 [N]
    */
@@ -401,7 +402,7 @@ export class GraphBuilder {
     return logprobResults(this.#node("int8LinearLogprob", [x, columns, scales, rows, ids], {}));
   }
 
-  /** x / sqrt(mean(x²) + epsilon) · weight over the last axis; weight is [D]. */
+  /** Returns x / sqrt(mean(x²) + epsilon) · weight over the last axis; weight is [D]. */
   rmsNorm(x: Value, weight: Value, epsilon: number): Value {
     return this.#append("rmsNorm", [x, weight], { epsilon });
   }
@@ -416,13 +417,13 @@ export class GraphBuilder {
     return this.#append("rotary", [x, positions_BT, cos, sin], { inverse: false, headSize });
   }
 
-  /** The inverse rotation, which is also the gradient of `rotary`. */
+  /** Rotates back; this is also the gradient of `rotary`. */
   inverseRotary(x: Value, positions_BT: Value, { cos, sin, headSize }: Rotation): Value {
     return this.#append("rotary", [x, positions_BT, cos, sin], { inverse: true, headSize });
   }
 
   /**
-   * Fused self-attention of whole sequences, for serving (without a gradient).
+   * Returns fused self-attention over whole sequences, for serving (without a gradient).
    *
    * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
    * @returns attention [B, T, Hq*K], and the keys and values in the cache's layout, [B, Hkv, T, K]
@@ -445,7 +446,8 @@ export class GraphBuilder {
   }
 
   /**
-   * Self-attention of whole sequences, for training. Its gradient recomputes the probabilities block by block.
+   * Returns self-attention over whole sequences, for training. Its gradient recomputes the probabilities block by
+   * block.
    *
    * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
    * @returns [B, T, Hq*K]
@@ -455,9 +457,9 @@ export class GraphBuilder {
   }
 
   /**
-   * The gradients of `blockedAttention` by q, k and v.
+   * Returns the gradients of `blockedAttention` with respect to q, k and v.
    *
-   * @param values attended, its result, and the gradient by that, [B, T, Hq*K]
+   * @param values the result of `blockedAttention` (attended), and the gradient with respect to it, [B, T, Hq*K]
    */
   blockedAttentionGradient(
     values: Readonly<Record<"q" | "k" | "v" | "attended" | "gradient", Value>>,
@@ -469,8 +471,8 @@ export class GraphBuilder {
   }
 
   /**
-   * Fused attention of some tokens to the filled part of a cache and to themselves, for serving (without a gradient).
-   * For two or more tokens the result equals `causalAttention` of the whole sequence bit for bit.
+   * Returns fused attention from some tokens to the filled part of a cache and to themselves, for serving (without a
+   * gradient). For two or more tokens the result equals `causalAttention` over the whole sequence bit for bit.
    *
    * @param inputs q [1, T, Hq*K]; k and v [1, T, Hkv*K]; positions already applied
    * @param past keys and values [1, Hkv, C, K], filled up to `length` (int64 [1], at most C)
@@ -510,7 +512,8 @@ export class GraphBuilder {
   }
 
   #node<K extends OpKind>(kind: K, inputs: readonly Value[], attributes: OpAttributes[K]): Node {
-    // Asserts that the value is from this builder: another's would silently become the value with its number here.
+    // Asserts that the value is from this builder: another builder's value would silently stand for the value with the
+    // same id here.
     for (const value of inputs) this.producer(value);
     const key = `${kind} ${inputs.map(({ id }) => id).join(" ")} ${attributesKey(attributes)}`;
     const known = this.#known.get(key);
@@ -565,7 +568,7 @@ function absoluteAxes(x: Value, axes: readonly number[] | undefined): readonly n
     : axes.map((axis) => absoluteAxis(x, axis)).sort((left, right) => left - right);
 }
 
-/** Keys of long lists of numbers, such as a constant's, which may occur many times in a graph. */
+/** Cache of keys for long lists of numbers, such as a constant's values, which may occur many times in a graph. */
 const listKeys = new WeakMap<readonly unknown[], string>();
 const longListLength = 64;
 
@@ -583,7 +586,7 @@ function listKey(list: readonly unknown[]): string {
   return key;
 }
 
-/** JSON would write infinities and NaN as null. */
+/** Infinities and NaN need a special form, because JSON would write them as null. */
 function exactNumber(value: unknown): unknown {
   return typeof value === "number" ? `#${Object.is(value, -0) ? "-0" : value}` : value;
 }

@@ -8,7 +8,7 @@ import { assert } from "../../base/domain/assert.ts";
 export type Dimension = number | string;
 export type Shape = readonly Dimension[];
 
-/** Coefficient by term. A term is its sorted symbols joined by "*"; the constant term is "". */
+/** Coefficients by term. A term is its sorted symbols joined by "*"; the constant term is "". */
 type Polynomial = Map<string, number>;
 
 /** Adds dimensions; the result is canonical. */

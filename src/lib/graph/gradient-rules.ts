@@ -1,8 +1,8 @@
 /**
- * Gradient rules (VJPs) of all operations: an exhaustive record, so that a missing rule does not compile.
+ * Gradient rules (VJPs) of all operations, in an exhaustive record, so that a missing rule does not compile.
  *
- * A rule computes the gradient by each operand from the gradient by the first result. `gradient.ts` decides the order
- * of operations.
+ * A rule computes the gradient with respect to each operand from the gradient with respect to the first result.
+ * `gradient.ts` determines the order of operations.
  */
 import { assert, present } from "../../base/domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
@@ -12,25 +12,25 @@ import type { OpAttributes, OpKind, Value } from "./graph.ts";
 import { recomputedGradients, type RecomputedBackward } from "./recompute.ts";
 import { dimensionAt, replaceAt } from "./shape-rules.ts";
 
-/** Inputs of a rule: the operation that it differentiates. */
+/** Inputs of a rule: the operation to differentiate. */
 export interface Backward<K extends OpKind> extends Omit<RecomputedBackward, "inputCount"> {
   readonly attributes: OpAttributes[K];
-  /** Copies of the originals if the operation is in a recomputed part. */
+  /** Operands; copies of the original ones if the operation is in a recomputed part. */
   readonly inputs: readonly Value[];
-  /** The first result; other results are never differentiated. */
+  /** First result of the operation; other results are never differentiated. */
   readonly output: Value;
   readonly outputs: readonly Value[];
 }
 
-/** For each input a function that adds its gradient on demand; undefined without a gradient. */
+/** For each operand a function that adds its gradient to the graph; undefined if the operand has no gradient. */
 export type Contributions = readonly ((() => Value) | undefined)[];
 
 export type GradientRule<K extends OpKind> = (operation: Backward<K>) => Contributions;
 
-/** Marks operations whose results have no derivative by their operands. */
+/** Marks operations whose results have no derivative with respect to their operands. */
 export const NOT_DIFFERENTIABLE = "not differentiable";
 
-/** The rule of each kind, or the mark that it has none. */
+/** Gradient rule of each kind, or the mark that it has none. */
 export const gradientRules: {
   readonly [K in OpKind]: GradientRule<K> | typeof NOT_DIFFERENTIABLE;
 } = {
@@ -200,7 +200,7 @@ export const gradientRules: {
     assert(x !== undefined && weight !== undefined && ids !== undefined, "linearLogprob has three operands");
     return [
       () => slopesTimes(builder, outputs, gradient),
-      // Computes all scores at once: training such a weight is never short of memory.
+      // Computes all logits in one piece, because training such a weight has enough memory.
       () => {
         const scores = builder.matMul(builder.after(x, [gradient]), weight, { transposeB: true });
         return builder.matMul(tokenLogprobSlope(builder, scores, ids, gradient), x, { transposeA: true });
@@ -260,7 +260,7 @@ function binary<K extends OpKind>(
   };
 }
 
-/** Gives the gradient to the selected operand, and half of it to each of equal operands, as PyTorch does. */
+/** Gives the gradient to the selected operand; if the operands are equal, each gets half, as in PyTorch. */
 function extremum(comparison: "greater" | "less"): GradientRule<"maximum" | "minimum"> {
   return binary(({ builder, a, b, gradient }) => {
     const half = builder.multiply(gradient, 0.5);
@@ -274,13 +274,13 @@ function extremum(comparison: "greater" | "less"): GradientRule<"maximum" | "min
   });
 }
 
-/** Returns the gradient by the rows of the log-probabilities, whose derivatives are the third result. */
+/** Returns the gradient with respect to the rows of the log-probabilities, whose derivatives are the third result. */
 function slopesTimes(builder: GraphBuilder, outputs: readonly Value[], gradient: Value): Value {
   const perRow = builder.reshape(gradient, [...gradient.shape, 1]);
   return builder.multiply(present(outputs[2], "the slopes"), perRow);
 }
 
-/** Returns the gradient of log-probabilities [...] by their logits [..., V]. */
+/** Returns the gradient of log-probabilities [...] with respect to their logits [..., V]. */
 function tokenLogprobSlope(builder: GraphBuilder, logits: Value, ids: Value, gradient: Value): Value {
   const column = [...gradient.shape, 1];
   const perRow = builder.reshape(gradient, column);
@@ -289,7 +289,7 @@ function tokenLogprobSlope(builder: GraphBuilder, logits: Value, ids: Value, gra
   return builder.subtract(builder.where(isToken, perRow, 0), pulled);
 }
 
-/** d/dx of 0.5·x·(1 + tanh(u)) with u = √(2/π)·(x + 0.044715·x³). */
+/** Returns d/dx of 0.5·x·(1 + tanh(u)) with u = √(2/π)·(x + 0.044715·x³). */
 function geluSlope(builder: GraphBuilder, x: Value): Value {
   const root = Math.sqrt(2 / Math.PI);
   const square = builder.multiply(x, x);
@@ -319,7 +319,7 @@ function rightGradient(
   { transposeA, transposeB, alpha }: OpAttributes["matMul"],
   { a, b, gradient }: { readonly a: Value; readonly b: Value; readonly gradient: Value },
 ): Value {
-  // A matrix shared by a batch gets one product over all rows, instead of a product per row and a sum.
+  // A matrix shared by a batch needs one product over all rows, instead of a product per batch entry and a sum.
   const isShared = b.shape.length === 2 && a.shape.length > 2 && !transposeA;
   const left = isShared ? flattenRows(builder, a) : a;
   const back = isShared ? flattenRows(builder, gradient) : gradient;
@@ -333,7 +333,7 @@ function flattenRows(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(x, [count, dimensionAt(x.shape, -1)]);
 }
 
-/** Restores reduced axes with size 1. */
+/** Restores reduced axes as axes of size 1. */
 function restoreAxes(builder: GraphBuilder, reduced: Value, x: Value, axes: readonly number[]): Value {
   return builder.reshape(
     reduced,
@@ -341,12 +341,12 @@ function restoreAxes(builder: GraphBuilder, reduced: Value, x: Value, axes: read
   );
 }
 
-/** Reverses `gatherLast`, adding up equal ids in one row. */
+/** Reverses `gatherLast`; gradients of equal ids in one row are added. */
 function scatterLast(builder: GraphBuilder, gradient: Value, inputs: readonly Value[]): Value {
   const [x, ids] = inputs;
   assert(x !== undefined && ids !== undefined, "gatherLast has two operands");
   const size = dimensionAt(x.shape, -1);
-  // [..., M, 1] against [N]: one row of the result per picked element, summed over M.
+  // Compares [..., M, 1] with [N]: gives one row per picked element, which are then summed over M.
   const column = [...ids.shape, 1];
   const isPicked = builder.equal(builder.iota(size), builder.reshape(ids, column));
   const spread = builder.where(isPicked, builder.reshape(gradient, column), 0);

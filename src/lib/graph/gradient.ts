@@ -1,7 +1,7 @@
 /**
- * Reverse-mode gradients: appends to a builder the operations that compute them.
+ * Reverse-mode gradients: appends the operations that compute them to a builder.
  *
- * Only operations on a path from a wanted value to the loss get gradient work, so frozen weights cost only the path
+ * Only operations on a path from a wanted value to the loss are differentiated, so frozen weights cost only the path
  * through them. `gradient-rules.ts` has the gradient of each operation. Second derivatives work if all rules on the
  * path consist of differentiable operations.
  */
@@ -47,13 +47,13 @@ class BackwardWalk {
   }
 
   /**
-   * Walks operations from last to first, adding to the gradients of their operands.
+   * Walks operations from last to first, and adds to the gradients of their operands.
    *
    * @param gradients by value id; extended
-   * @param valueOf returns the value that rules read in place of a forward value
+   * @param valueOf returns the value that rules read instead of a forward value
    */
   pullBack(nodes: readonly Node[], gradients: Map<number, Value>, valueOf: (value: Value) => Value): void {
-    // A copy, since rules append to the builder's nodes during the walk.
+    // Iterates over a copy, because rules append to the builder's nodes.
     for (const node of [...nodes].reverse()) {
       const output = present(node.outputs[0], "a result");
       const outputGradient = gradients.get(output.id);

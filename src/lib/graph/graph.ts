@@ -1,11 +1,11 @@
 /**
- * A tensor program as an immutable value: operations in topological order, made with `GraphBuilder`. An operation's
- * kind decides its attributes (`OpAttributes`). Shapes, gradients, lowering and interpretation are records over all
+ * A tensor program as an immutable value: operations in topological order, built with `GraphBuilder`. An operation's
+ * kind determines its attributes (`OpAttributes`). Shapes, gradients, lowering and interpretation are records over all
  * kinds, so that a missing rule does not compile.
  */
 import type { Dimension, Shape } from "./dimension.ts";
 
-/** 8-bit types occur only as parameters and constants, not as inputs. */
+/** Element type. The 8-bit types occur only in parameters and constants, not in inputs. */
 export type DataType = "float32" | "int64" | "int32" | "int8" | "uint8" | "bool";
 
 /** Type of a tensor, known before the program runs. */
@@ -14,7 +14,7 @@ export interface TensorType {
   readonly shape: Shape;
 }
 
-/** A handle on one tensor of a program, under construction or built. */
+/** A handle to one tensor of a program, which may still be under construction. */
 export interface Value extends TensorType {
   /** Unique in its builder; ascending ids are a topological order. */
   readonly id: number;
@@ -22,13 +22,13 @@ export interface Value extends TensorType {
 
 type None = Readonly<Record<string, never>>;
 
-/** Attributes by operation kind. `dtype` and `shape` appear only if inputs do not decide them. */
+/** Attributes by operation kind. `dtype` and `shape` appear only if the inputs do not determine them. */
 export interface OpAttributes {
   // Sources.
   readonly input: TensorType & { readonly name: string };
   /** A named initializer; the session gets its data by name. */
   readonly parameter: TensorType & { readonly name: string };
-  /** A small tensor in the program, row-major; booleans are 0 and 1. */
+  /** A small tensor within the program, row-major; booleans are 0 and 1. */
   readonly constant: TensorType & { readonly values: readonly number[] };
   /** 0, 1, …, length-1 as int64. */
   readonly iota: { readonly length: Dimension };
@@ -49,7 +49,7 @@ export interface OpAttributes {
   readonly clip: { readonly minimum: number; readonly maximum: number };
   readonly stopGradient: None;
 
-  // Elementwise, broadcast over several operands.
+  // Elementwise, with several operands that are broadcast.
   readonly add: None;
   readonly subtract: None;
   readonly multiply: None;
@@ -63,15 +63,18 @@ export interface OpAttributes {
   readonly equal: None;
   readonly and: None;
   readonly or: None;
-  /** (condition, then, otherwise). */
+  /** (condition, then, otherwise), elementwise. */
   readonly where: None;
 
   // Rematerialization; see recompute.ts.
   /** (x, ...signals) → x, but only after the signals have been computed. */
   readonly after: None;
-  /** (x) → x, which a recomputed part keeps instead of computing it again. */
+  /** (x) → x; a recomputed part keeps the value instead of computing it again. */
   readonly kept: None;
-  /** (result, ...inputs, ...captured) → result. The operations from the inputs on are computed again for the gradient. */
+  /**
+   * (result, ...inputs, ...captured) → result. The gradient recomputes the operations between the inputs and the
+   * result.
+   */
   readonly recomputed: { readonly inputCount: number };
 
   // Shape.
@@ -103,10 +106,11 @@ export interface OpAttributes {
   /**
    * (x [..., K], weight codes [K, N], scales [N]) → x · (weight · scales).
    * - Codes are int8, or uint8 with a zero point of 128; both give the same bits.
-   * - Each row of x is rounded to 127 steps up to its largest magnitude, and the sums are integers, so a row is the
-   *   same in any batch.
-   * - With three more operands (source [..., K], back codes [N, K], back scales [K]), x stands for the source, the
-   *   only operand with a gradient: that of the result, rounded in the same way, times (back · back scales).
+   * - Each row of x is rounded to 127 steps per sign up to its largest magnitude, and the sums are integers, so a
+   *   row's result is the same in any batch.
+   * - Three more operands make it differentiable: source [..., K], back codes [N, K], back scales [K]. x stands for
+   *   the source, which is the only operand with a gradient: the result's gradient, rounded in the same way, times
+   *   (back · back scales).
    */
   readonly int8MatMul: None;
   /**
@@ -120,8 +124,9 @@ export interface OpAttributes {
   /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */
   readonly gatherRows: None;
   /**
-   * (table [N, …rest], ids [any], places [N]) → [...ids, ...rest]: rows at `ids`, each of which counts once, at its
-   * place in the flat `ids`. With `isPartial`, a place one past the end means that the row counts nowhere.
+   * (table [N, …rest], ids [any], places [N]) → [...ids, ...rest]: the rows at `ids`. For the gradient each row counts
+   * once, at its place in the flat `ids`. With `isPartial`, a place one past the end means that the row counts
+   * nowhere.
    */
   readonly moveRows: { readonly isPartial: boolean };
   /** (table [N, …rest], rows [M, …rest], ids [M]) → the table with the rows at their ids; rows of equal ids are equal. */
@@ -134,7 +139,7 @@ export interface OpAttributes {
   // Along the last axis.
   readonly softmax: None;
   readonly logSoftmax: None;
-  /** (logits [..., V], ids [...]) → [...]: log-softmax at one id of each row. */
+  /** (logits [..., V], ids [...]) → [...]: log-softmax at one id per row. */
   readonly tokenLogprob: None;
   /**
    * (x [N, D], weight [V, D], ids [N]) → (log-probabilities [N] of the ids under the scores x · weightᵀ, entropies [N]
@@ -143,21 +148,21 @@ export interface OpAttributes {
    */
   readonly linearLogprob: None;
   /**
-   * (x [N, D], columns [D, V], scales [V], rows [V, D], ids [N]) → like `linearLogprob` with the weight rows · scales,
-   * whose transpose are the columns. Codes and the rounding of x are as for `int8MatMul`; probabilities are rounded to
-   * 16 bits for the gradients.
+   * (x [N, D], columns [D, V], scales [V], rows [V, D], ids [N]) → like `linearLogprob` with the weight rows · scales;
+   * the columns are the transposed rows. Codes and the rounding of x are as for `int8MatMul`; probabilities are
+   * rounded to 16 bits for the gradients.
    */
   readonly int8LinearLogprob: None;
   /** (x [..., D], weight [D]) → x / rms(x) · weight; second output 1 / rms(x), [..., 1]. */
   readonly rmsNorm: { readonly epsilon: number };
 
   // Attention.
-  /** (x [B, T, H*K], positions [B, T], cos [P, K/2], sin [P, K/2]); pairs are (i, i + K/2). */
-  /** `headSize` is at least twice the width of the tables; the remaining channels of a head stay unchanged. */
+  /** (x [B, T, H*K], positions [B, T], cos [P, K/2], sin [P, K/2]) → x with the pairs (i, i + K/2) rotated. */
+  /** `headSize` is at least twice the width of the tables; the remaining channels of a head are unchanged. */
   readonly rotary: { readonly inverse: boolean; readonly headSize: number };
   /**
    * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → (attention [B, T, Hq*K], keys [B, Hkv, T, K], values [B, Hkv,
-   * T, K]); each row starts at its first token. Serving only: it has no gradient. `window` 0 means unlimited.
+   * T, K]). Each row starts at its first token, and `window` 0 means unlimited. Serving only: there is no gradient.
    */
   readonly causalAttention: FusedAttention;
   /**
@@ -170,7 +175,10 @@ export interface OpAttributes {
    * in blocks of queries, so no tensor is T × T.
    */
   readonly blockedAttention: FusedAttention;
-  /** (q, k, v, the attended values, the gradient by them) → the gradients by q, by k and by v, also in blocks. */
+  /**
+   * (q, k, v, the attended values, the gradient with respect to them) → the gradients with respect to q, k and v, also
+   * in blocks.
+   */
   readonly blockedAttentionGradient: FusedAttention;
 }
 
@@ -204,9 +212,9 @@ export interface NamedValue {
 }
 
 export interface Graph {
-  /** In topological order, including sources, without operations that no output needs. */
+  /** Operations in topological order, including sources, without operations that no output needs. */
   readonly nodes: readonly Node[];
-  /** Inputs in the order of their declaration, including unneeded ones. */
+  /** Inputs in the order of their declaration, including unused ones. */
   readonly inputs: readonly NamedValue[];
   readonly parameters: readonly NamedValue[];
   readonly outputs: readonly NamedValue[];

@@ -1,7 +1,7 @@
 /**
- * Estimates a program's peak memory for its live values. Walks the operations in order and frees each value after its
- * last use, without parameters and inputs, which belong to the caller. The estimate is approximate: the runtime's
- * order differs slightly, and its allocator leaves gaps.
+ * Estimates the peak memory of a program's live values. It walks the operations in order and frees each value after
+ * its last use; parameters and inputs do not count, because they belong to the caller. The estimate is approximate:
+ * the runtime's order differs slightly, and its allocator leaves gaps.
  */
 import { assert, present } from "../../base/domain/assert.ts";
 import { evaluateDimension } from "./dimension.ts";
@@ -21,10 +21,10 @@ const bytesPerElement: { readonly [D in DataType]: number } = {
 /** Operations that only rename or reshape their first operand, without moving data. */
 const aliases: ReadonlySet<OpKind> = new Set(["reshape", "after", "kept", "recomputed", "stopGradient"]);
 
-/** A block of memory with all its aliases. */
+/** A block of memory, shared by a value and its aliases. */
 interface Buffer {
   readonly bytes: number;
-  /** Number of operations that have yet to read it. */
+  /** Number of operations that have not read the buffer yet. */
   readerCount: number;
 }
 
@@ -54,7 +54,10 @@ export function peakBytes(graph: Graph, sizes: ReadonlyMap<string, number>): num
   return peak;
 }
 
-/** Returns the buffer of each value, with its number of reads; outputs get one more, so they are never freed. */
+/**
+ * Returns the buffer of each value, with its number of readers. Outputs get an additional reader, so they are never
+ * freed.
+ */
 function buffersOf(graph: Graph, bytesOf: (value: Value) => number): ReadonlyMap<number, Buffer> {
   const buffers = new Map<number, Buffer>();
   for (const node of graph.nodes) {

@@ -9,10 +9,10 @@ import type { GraphBuilder } from "./builder.ts";
 import type { Node, Value } from "./graph.ts";
 
 /**
- * Builds a part of a program that keeps only its inputs, its result, and values marked as kept.
+ * Builds a part of a program of which only its inputs, its result, and values marked as kept stay in memory.
  *
- * @param inputs start of the part. It may also use other values, such as weights and masks, which have their usual
- * gradients.
+ * @param inputs start of the part. The part may also use other values, such as weights and masks, which get gradients
+ * as usual.
  * @param build computes the result from the inputs
  */
 export function recomputed<Inputs extends readonly Value[]>(
@@ -25,19 +25,19 @@ export function recomputed<Inputs extends readonly Value[]>(
   return builder.recomputed(result, inputs, captured);
 }
 
-/** Access of a recomputed part's gradient to the backward walk that it is a step of. */
+/** Access to the backward walk, for the gradient of a recomputed part, which is one step of the walk. */
 export interface RecomputedBackward {
   readonly builder: GraphBuilder;
-  /** The forward operands of the operation `recomputed`. */
+  /** Forward operands of the operation `recomputed`. */
   readonly originals: readonly Value[];
   readonly inputCount: number;
-  /** The gradient by the part's result. */
+  /** Gradient with respect to the part's result. */
   readonly gradient: Value;
-  /** Returns the value to read for a forward value: this part may be nested in another recomputed one. */
+  /** Returns the value to read instead of a forward value, because this part may be nested in another recomputed one. */
   readonly valueOf: (value: Value) => Value;
   /** True if a value has a gradient. */
   readonly isActive: (value: Value) => boolean;
-  /** Walks operations backwards from the gradients by their results, reading values through `valueOf`. */
+  /** Walks operations backwards from the gradients of their results, reading values through `valueOf`. */
   readonly pullBack: (
     nodes: readonly Node[],
     gradients: Map<number, Value>,
@@ -46,8 +46,8 @@ export interface RecomputedBackward {
 }
 
 /**
- * Returns the gradients by the part's inputs and captured values, in the order of the operands; undefined if there is
- * none.
+ * Returns the gradients with respect to the part's inputs and captured values, in the order of the operands; undefined
+ * for operands without a gradient.
  */
 export function recomputedGradients(backward: RecomputedBackward): readonly (Value | undefined)[] {
   const { builder, originals, inputCount, gradient, valueOf, isActive, pullBack } = backward;
@@ -61,8 +61,8 @@ export function recomputedGradients(backward: RecomputedBackward): readonly (Val
   pullBack(nodes, gradients, (value) => copies.of(value));
   const found = (values: readonly Value[]) =>
     values.map((value) => (isActive(value) ? gradients.get(value.id) : undefined));
-  // Captured parameters come first: their gradients read the recomputed values, which would otherwise stay in memory
-  // for them.
+  // Captured parameters come first: their gradients read the recomputed values, which would otherwise have to stay in
+  // memory.
   const learned = found(captured);
   const signals = learned.filter((value) => value !== undefined);
   const passed = found(starts).map((value) =>
@@ -71,7 +71,7 @@ export function recomputedGradients(backward: RecomputedBackward): readonly (Val
   return [undefined, ...passed, ...learned];
 }
 
-/** Returns the operations on the paths from the inputs to the result, in order, and the other values they read. */
+/** Returns the operations on the paths from the inputs to the result, in order, and the other values that they read. */
 function partBetween(
   builder: GraphBuilder,
   inputs: readonly Value[],

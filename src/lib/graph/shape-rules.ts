@@ -1,5 +1,5 @@
 /**
- * Shape rules: result types of each operation, and the refusal of operands that do not fit.
+ * Shape rules: compute the result types of each operation, and refuse operands that do not fit.
  *
  * A refusal means a bug in the code that builds the graph, so it is an assertion that names the operation and both
  * shapes. Only types are checked, never data.
@@ -12,7 +12,7 @@ import type { DataType, OpAttributes, OpKind, TensorType } from "./graph.ts";
 type Operands = readonly TensorType[];
 type ShapeRule<K extends OpKind> = (operands: Operands, attributes: OpAttributes[K]) => readonly TensorType[];
 
-/** The rule of each operation kind, from operand types and attributes to result types. */
+/** Shape rule of each operation kind: maps operand types and attributes to result types. */
 export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
   input: (_, { dtype, shape }) => [{ dtype, shape }],
   parameter: (_, { dtype, shape }) => [{ dtype, shape }],
@@ -365,7 +365,7 @@ function requireHeads(
   return { query, headSize };
 }
 
-/** Broadcasts two shapes as NumPy does: equal sizes or 1, aligned at the last axis. */
+/** Broadcasts two shapes as NumPy does: aligned at the last axis, sizes must be equal or 1. */
 function broadcastShapes(operation: string, left: Shape, right: Shape): Shape {
   const rank = Math.max(left.length, right.length);
   return Array.from({ length: rank }, (_, axis) => {
@@ -399,7 +399,7 @@ export function replaceAt(shape: Shape, axis: number, size: Dimension): Shape {
   return shape.map((old, other) => (other === axis ? size : old));
 }
 
-/** Checks x [..., K] times 8-bit weight codes [K, N] with scales [N] of the columns. */
+/** Checks a product of x [..., K] with 8-bit weight codes [K, N] and column scales [N]. */
 function int8Product(
   operation: string,
   ...[x, weight, scales]: readonly (TensorType | undefined)[]

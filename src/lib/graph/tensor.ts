@@ -1,5 +1,5 @@
-// Tensors with data, fed to and returned by a program, and the check of feeds against a graph's inputs. Data is
-// row-major. Nothing here copies; a tensor borrows its array.
+// Tensors with data, which a program takes and returns, and the check of feeds against a graph's inputs. Data is
+// row-major. This module copies nothing; a tensor borrows its array.
 import { assert } from "../../base/domain/assert.ts";
 import type { DataType, Graph, TensorType } from "./graph.ts";
 import { evaluateDimension, isSymbol } from "./dimension.ts";
@@ -55,7 +55,7 @@ function requireLength(dims: readonly number[], length: number): void {
 }
 
 /**
- * Binds each plain symbol to the size in the feeds.
+ * Binds each plain symbol to its size in the feeds.
  *
  * Asserts that the feeds are exactly the graph's inputs, with matching types and consistent sizes.
  */
@@ -64,7 +64,7 @@ export function bindSymbols(
   feeds: Readonly<Record<string, Tensor>>,
 ): ReadonlyMap<string, number> {
   const sizes = new Map<string, number>();
-  // A decoding step has hundreds of inputs, so messages are built only for a mismatch.
+  // Builds messages only for a mismatch, because a decoding step has hundreds of inputs.
   for (const { name, value } of graph.inputs) {
     const feed = feeds[name];
     if (feed?.dtype !== value.dtype || feed.dims.length !== value.shape.length) refuse(name, value, feed);

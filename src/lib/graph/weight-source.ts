@@ -1,22 +1,22 @@
-// The location of a parameter's data: in memory or in a file. Reads nothing.
+// The location of a parameter's data: in memory or in a file. This module reads no data.
 import type { DataType, TensorType } from "./graph.ts";
 import type { DataArrays } from "./tensor.ts";
 
-/** A parameter's bytes, little-endian and row-major: in memory, or in a file from `offset` (bytes) on. */
+/** Location of a parameter's bytes, little-endian and row-major: in memory, or in a file starting at `offset` (bytes). */
 export type WeightSource<D extends DataType = DataType> =
   | { readonly data: DataArrays[D] }
   | {
       readonly file: string;
       readonly offset: number;
-      /** Prepacked copies of any of the graph's weights in that file, not only of this parameter's. */
+      /** Prepacked copies in that file, of this parameter or any other weight of the graph. */
       readonly arranged?: readonly ArrangedWeight[];
     };
 
 /** A copy of a weight, packed in the order in which a kernel of the runtime reads it. */
 export interface ArrangedWeight {
-  /** The runtime's key for it: the kernel and a hash of the bytes. */
+  /** The runtime's key of the copy: the kernel and a hash of the bytes. */
   readonly key: string;
-  /** Location of its bytes in the file. */
+  /** Location of the copy's bytes in the file. */
   readonly pieces: readonly FilePiece[];
 }
 
@@ -32,7 +32,7 @@ export function byteLengthOf({ dtype, shape }: TensorType): number {
   return shape.reduce<number>((product, size) => product * Number(size), bytesPerElement[dtype]);
 }
 
-/** Returns a view, not a copy. */
+/** Returns the bytes as a view, not a copy. */
 export function bytesOf(data: DataArrays[DataType]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

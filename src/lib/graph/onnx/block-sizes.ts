@@ -3,19 +3,19 @@ import type { Dimension } from "../dimension.ts";
 import type { Node } from "../graph.ts";
 
 /**
- * Queries per block of attention: enough for fast products, but few enough that scores stay in the cache and little
- * masked work is done.
+ * Number of queries per block of attention: enough for fast products, but so few that scores stay in the cache and
+ * little masked work is done.
  */
 export const queriesPerBlock = 64;
 
-/** Rows per block of scores over the vocabulary. */
+/** Number of rows per block of logits over the vocabulary. */
 export const rowsPerBlock = 256;
 
 const floatBytes = 4;
 
 /**
- * Returns an operation's temporary memory in bytes: a few tensors as large as a block's scores. Results accumulated
- * over blocks are counted as results.
+ * Returns an operation's temporary memory in bytes: a few tensors, each as large as a block's scores. Results
+ * accumulated over blocks are not included, because they count as results.
  */
 export function blockBytes(
   { kind, inputs, attributes }: Node,
@@ -30,7 +30,7 @@ export function blockBytes(
       return floatBytes * scores * (kind === "blockedAttention" ? 2 : 4);
     }
     case "int8MatMul": {
-      // The magnitudes, the rounded row, and the unscaled product.
+      // Magnitudes, the rounded row, and the unscaled product.
       const rows = first.slice(0, -1).reduce((product, size) => product * size, 1);
       return floatBytes * rows * (2 * (first.at(-1) ?? 0) + second[1]);
     }
@@ -39,7 +39,7 @@ export function blockBytes(
       return floatBytes * Math.min(first?.[0] ?? 0, rowsPerBlock) * vocabularySize * 2;
     }
     case "int8LinearLogprob": {
-      // Besides the scores, the inputs of their gradient's rounding.
+      // Logits, and the inputs of their gradient's rounding.
       return floatBytes * Math.min(first[0], rowsPerBlock) * second[1] * 4;
     }
     default:

@@ -1,9 +1,10 @@
-// An ONNX model's references to external data, including onnxruntime's entries for prepacked weights: an entry
-// `prepacked…` holds a key and, after a bar each, `offset;length;checksum` of its pieces. Reads and writes no data.
+// An ONNX model's references to external data, including onnxruntime's entries for prepacked weights. An entry
+// `prepacked…` holds a key and, after a bar each, `offset;length;checksum` of its pieces. This module reads and writes
+// no data.
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { ArrangedWeight, FilePiece } from "../weight-source.ts";
 
-/** A parameter with its data in a file next to the model. */
+/** A parameter whose data is in a file next to the model. */
 export interface ExternalParameter extends FilePiece {
   readonly name: string;
   readonly arranged: readonly ArrangedWeight[];
@@ -11,13 +12,13 @@ export interface ExternalParameter extends FilePiece {
 
 const arrangedPrefix = "prepacked";
 
-/** Returns the entry of one prepacked weight; the runtime requires a checksum but ignores it. */
+/** Returns the entry of one prepacked weight. The runtime requires a checksum but does not verify it. */
 export function arrangedEntry({ key, pieces }: ArrangedWeight, index: number): readonly [string, string] {
   const places = pieces.map(({ offset, byteLength }) => `${offset};${byteLength};0`);
   return [`${arrangedPrefix}_${index}`, [key, ...places].join("|")];
 }
 
-/** Returns the parameters of a model whose data is in a file. */
+/** Returns a model's parameters whose data is in a file. */
 export function readExternalParameters(model: Uint8Array): readonly ExternalParameter[] {
   const graphs = messagesOf(model, 7);
   return graphs

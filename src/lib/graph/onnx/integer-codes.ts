@@ -2,24 +2,24 @@
 import type { DataType } from "../graph.ts";
 import { CONTRIB_DOMAIN, dataTypeNumbers, type OnnxModelWriter } from "./onnx-model.ts";
 
-/** Step of a code of {@link rowCodes}, relative to its row's largest magnitude. */
+/** Step size of {@link rowCodes}, relative to the row's largest magnitude. */
 const step = 1 / 127;
 
-/** The code of 0. */
+/** Code that stands for 0. */
 const zero = 128;
 
 /**
- * Quantizes each row of x to bytes around 128 with its largest magnitude as scale, once for all products of the
- * operand.
+ * Quantizes each row of x to bytes around 128, scaled by its largest magnitude. All products of the operand share the
+ * result.
  */
 export function rowCodes(
   model: OnnxModelWriter,
   x: string,
 ): { readonly codes: string; readonly size: string } {
   const last = model.constant("int64", [1], [-1]);
-  // A zero row is divided by 0; its codes are irrelevant, since they are multiplied by 0.
+  // In a zero row this divides by 0; the resulting codes do not matter, because they are multiplied by 0.
   const size = model.shared("ReduceMax", [model.shared("Abs", [x]), last], { keepdims: 1 });
-  // The kernel has one step for all rows, so rows are normalized first.
+  // The kernel uses one step for all rows, so rows are normalized first.
   const codes = model.shared("QuantizeLinear", [model.shared("Div", [x, size]), ...stepAndZero(model)]);
   return { codes, size };
 }

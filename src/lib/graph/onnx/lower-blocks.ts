@@ -1,5 +1,5 @@
 /**
- * Lowers attention to blocks of queries in a loop of the model. No intermediate outlives its block, so memory grows
+ * Lowers attention to a loop over blocks of queries in the model. No intermediate outlives its block, so memory grows
  * only with the sizes of operands and results.
  */
 import type { OpAttributes } from "../graph.ts";
@@ -7,7 +7,7 @@ import { queriesPerBlock } from "./block-sizes.ts";
 import type { OnnxModelWriter } from "./onnx-model.ts";
 import { CONTRIB_DOMAIN } from "./onnx-model.ts";
 
-/** Far below any score, yet finite. */
+/** Mask value: far below any score, but finite. */
 const masked = -1e30;
 
 /** Head size, and the name of an int64 [1] with the number of queries per row. */
@@ -33,7 +33,7 @@ export function blockedAttention(
   return attended;
 }
 
-/** Adds the gradients of attention by q, k and v; returns their names. */
+/** Adds the gradients of attention with respect to q, k and v; returns their names. */
 export function blockedAttentionGradient(
   model: OnnxModelWriter,
   operands: Readonly<Record<"q" | "k" | "v" | "attended" | "gradient", string>>,
@@ -76,14 +76,14 @@ interface Block {
 
 /**
  * The parts shared by attention and its gradient: operands by head, and the probabilities of a block. Each query head
- * is a separate product: two threads share three key heads badly, but nine query heads well.
+ * is a separate product, because two threads divide nine query heads better than three key heads.
  */
 class AttentionBlocks {
-  /** [B, Hkv, G, T, K] */
+  /** Queries [B, Hkv, G, T, K]. */
   readonly queries: string;
-  /** [B, Hkv, 1, T, K] */
+  /** Keys [B, Hkv, 1, T, K]. */
   readonly keys: string;
-  /** [B, Hkv, 1, T, K] */
+  /** Values [B, Hkv, 1, T, K]. */
   readonly values: string;
   readonly #model: OnnxModelWriter;
   readonly #attributes: Attention;
@@ -91,7 +91,7 @@ class AttentionBlocks {
   readonly #count: string;
   /** int64 [1]: start of the last block. */
   readonly #lastStart: string;
-  /** Mask of a full last block, added to its scores: 0 where a query sees a key. */
+  /** Mask of a full last block, which is added to its scores: 0 where a query sees a key. */
   readonly #lastMask: string;
 
   constructor(
@@ -140,7 +140,7 @@ class AttentionBlocks {
     });
   }
 
-  /** Returns the rows of a block, from [B, Hkv, G, T, X]: [B, Hkv, G, U, X]. */
+  /** Returns the rows of a block [B, Hkv, G, U, X] from [B, Hkv, G, T, X]. */
   rowsOf(x: string, { start, end }: Block): string {
     return this.#model.node("Slice", [x, start, end, this.int(3)]);
   }
@@ -158,7 +158,7 @@ class AttentionBlocks {
     return model.node("Reshape", [byToken, this.int(0, 0, queryHeads * headSize)]);
   }
 
-  /** Adds a block's values for the keys up to its end to the sum of earlier blocks. */
+  /** Adds a block's values, which cover the keys up to its end, to the sum of earlier blocks. */
   added(before: string, more: string, { size }: Block): string {
     const model = this.#model;
     const { headSize, kvHeads } = this.#attributes;
@@ -170,7 +170,7 @@ class AttentionBlocks {
     return model.node("Add", [longer, more]);
   }
 
-  /** [B, T, Hq*K] to [B, Hkv, G, T, K]. */
+  /** Reshapes [B, T, Hq*K] to [B, Hkv, G, T, K]. */
   grouped(x: string): string {
     const { queryHeads, kvHeads, headSize } = this.#attributes;
     const shape = this.int(0, 0, kvHeads, queryHeads / kvHeads, headSize);
@@ -178,7 +178,7 @@ class AttentionBlocks {
     return this.#model.node("Transpose", [split], { attributes: { perm: [0, 2, 3, 1, 4] } });
   }
 
-  /** [B, Hkv, 1, T, K] to [B, T, Hkv*K]. */
+  /** Reshapes [B, Hkv, 1, T, K] to [B, T, Hkv*K]. */
   ungrouped(x: string): string {
     const { kvHeads, headSize } = this.#attributes;
     const byToken = this.#model.node("Transpose", [x], { attributes: { perm: [0, 3, 1, 2, 4] } });
@@ -204,7 +204,10 @@ class AttentionBlocks {
     });
   }
 
-  /** Returns the mask of a block, [U, E]: a part of the last one's, since only the distance to a key matters. */
+  /**
+   * Returns the mask of a block, [U, E]. It is a part of the last block's mask, because only the distance between
+   * query and key matters.
+   */
   #maskOf({ start, end, size }: Block): string {
     const model = this.#model;
     const first = model.node("Sub", [this.#lastStart, start]);
@@ -214,7 +217,10 @@ class AttentionBlocks {
     return model.node("Slice", [this.#lastMask, from, to, this.int(0, 1)]);
   }
 
-  /** Returns 0 where queries from start to end see keys up to that end, and far below zero elsewhere. */
+  /**
+   * Returns the mask of the queries from start to end: 0 where they see keys up to that end, and far below zero
+   * elsewhere.
+   */
   #mask(start: string, end: string): string {
     const model = this.#model;
     const scalar = (name: string): string => model.shared("Squeeze", [name]);
@@ -233,7 +239,7 @@ class AttentionBlocks {
     return model.shared("Where", [isSeen, zero, low]);
   }
 
-  /** [B, T, Hkv*K] to [B, Hkv, 1, T, K]. */
+  /** Reshapes [B, T, Hkv*K] to [B, Hkv, 1, T, K]. */
   #split(x: string): string {
     const { kvHeads, headSize } = this.#attributes;
     const split = this.#model.node("Reshape", [x, this.int(0, 0, kvHeads, 1, headSize)]);

@@ -1,6 +1,6 @@
 /**
- * Lowers log-probabilities over a vocabulary to blocks of rows in a loop of the model, so that the scores of all rows
- * are never in memory at once. The computation of scores, in float32 or integers, is a parameter.
+ * Lowers log-probabilities over a vocabulary to a loop over blocks of rows in the model, so that the logits of all
+ * rows are never in memory together. The computation of logits, in float32 or integers, is a parameter.
  */
 import { rowsPerBlock } from "./block-sizes.ts";
 import type { DataType } from "../graph.ts";
@@ -8,20 +8,24 @@ import { codeProduct, integerProduct, ofCodes, rowCodes, signedNumbers } from ".
 import type { WeightCodes } from "./integer-codes.ts";
 import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
 
-/** Returns the rows of a block, from a tensor with as many rows as x. */
+/** Returns the rows of a block from a tensor that has as many rows as x. */
 type RowsOf = (of: string) => string;
 
-/** The computation of a block's scores x · Wᵀ, and the parts of W that their gradients need. */
+/** The computation of a block's logits x · Wᵀ, and the parts of W that their gradients need. */
 export interface Scores {
-  /** Returns the rows of x [M, D] as multiplied, and their scores [M, V]. */
+  /** Returns the rows of x [M, D] in the form in which they are multiplied, and their logits [M, V]. */
   readonly of: (rows: RowsOf) => { readonly x: string; readonly scores: string };
-  /** Returns the mean of W's rows, weighted by probabilities [M, V]: [M, D]. */
+  /** Returns the mean [M, D] of W's rows, weighted by probabilities [M, V]. */
   readonly mean: (probabilities: string) => string;
-  /** Returns the rows of W at ids [M]: [M, D]. */
+  /** Returns the rows [M, D] of W at ids [M]. */
   readonly weightsAt: (ids: string) => string;
 }
 
-/** @param weight float32 [V, D] */
+/**
+ * Computes logits in float32.
+ *
+ * @param weight float32 [V, D]
+ */
 export function floatScores(model: OnnxModelWriter, x: string, weight: string): Scores {
   const attributes = { transA: 0, transB: 1, alpha: { float: 1 } };
   return {
@@ -38,8 +42,8 @@ export function floatScores(model: OnnxModelWriter, x: string, weight: string): 
 }
 
 /**
- * Scores by integer products. Probabilities have few large values and a long tail that 8 bits would lose, so they are
- * split into two 8-bit numbers, the second of which is the remainder of the first.
+ * Computes logits by integer products. Probabilities have few large values and a long tail that 8 bits would lose, so
+ * they are split into two 8-bit numbers: a coarse one and its remainder.
  *
  * @param weight columns [D, V], the same codes as rows [V, D], and scales [V]
  */
@@ -75,8 +79,8 @@ export function int8Scores(
 }
 
 /**
- * Multiplies non-negative rows [M, V] by weights [V, D] in 8-bit codes, with each row rounded to 65,025 steps up to
- * its largest number: [M, D].
+ * Multiplies non-negative rows [M, V] by weights [V, D] in 8-bit codes; the result is [M, D]. Each row is rounded to
+ * 65,025 steps up to its largest number.
  */
 function int16Product(model: OnnxModelWriter, values: string, weights: WeightCodes): string {
   const last = model.constant("int64", [1], [-1]);
@@ -104,7 +108,7 @@ function int16Product(model: OnnxModelWriter, values: string, weights: WeightCod
 }
 
 /**
- * Adds the log-probabilities of ids under scores.
+ * Adds the log-probabilities of ids under logits.
  *
  * @param operands x [N, D], ids int64 [N]
  * @param wanted the results that are used
@@ -131,7 +135,7 @@ export function linearLogprob(
       model.node(operation, [of, last], { attributes: { keepdims: 0 } });
     const { x: ownRows, scores } = made.of(rows);
     const probabilities = model.node("Softmax", [scores], { attributes: { axis: -1 } });
-    // Logarithm of the softmax's divisor, computed at the largest score, where it is most exact.
+    // Logarithm of the softmax's divisor, derived from the largest logit, where the result is most exact.
     const largest = model.node("Log", [reduced("ReduceMax", probabilities)]);
     const total = model.node("Sub", [reduced("ReduceMax", scores), largest]);
     const blockIds = rows(ids);
@@ -140,7 +144,7 @@ export function linearLogprob(
     const parts = [model.node("Sub", [model.node("Squeeze", [picked, last]), total])];
     const mean = wanted.slopes ? made.mean(probabilities) : "";
     if (wanted.entropy) {
-      // The expected score equals that of the expected row of weights, which the slopes need.
+      // The expected logit equals the logit of the expected row of weights, which the slopes need anyway.
       const weighted = wanted.slopes ? [mean, ownRows] : [probabilities, scores];
       parts.push(model.node("Sub", [total, reduced("ReduceSum", model.node("Mul", weighted))]));
     }

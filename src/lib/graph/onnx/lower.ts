@@ -1,8 +1,8 @@
 /**
  * Lowers a graph to an ONNX model for onnxruntime, with weights as external data.
  *
- * One rule per operation. Rules choose the kernel measured as fastest on the CPU; nothing here changes the
- * computation.
+ * There is one rule per operation. Rules choose the kernel that was measured as fastest on the CPU; lowering does not
+ * change the computation.
  */
 import { assert, present } from "../../../base/domain/assert.ts";
 import type { Shape } from "../dimension.ts";
@@ -32,7 +32,8 @@ type LoweringRule<K extends OpKind> = (
 /**
  * Writes a graph as ONNX bytes.
  *
- * @param sourceOf returns the source of each parameter by name; files by the names they get in the model
+ * @param sourceOf returns the source of each parameter by name; for a source in a file, with the file's name in the
+ * model
  * @param onNode called with each operation of the model and its name there
  */
 export function lower(
@@ -90,7 +91,7 @@ function nameValues(graph: Graph): Map<number, string> {
 }
 
 const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
-  // Declared before the nodes; constants and aliases are named above.
+  // Nothing to add: inputs and parameters are declared before the nodes; constants and aliases are named above.
   input: () => {},
   parameter: () => {},
   constant: () => {},
@@ -113,7 +114,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   sqrt: direct("Sqrt"),
   tanh: direct("Tanh"),
   sigmoid: direct("Sigmoid"),
-  // One pass instead of two.
+  // QuickGelu takes one pass instead of two.
   silu: direct("QuickGelu", { domain: CONTRIB_DOMAIN, attributes: { alpha: { float: 1 } } }),
   geluTanh: direct("Gelu", { attributes: { approximate: "tanh" } }),
   not: direct("Not"),
@@ -142,8 +143,9 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   where: direct("Where"),
 
   after: ({ inputs: [x] }, [value, ...signals], lowering) => {
-    // A reshape moves no data, and a size of 0 copies the operand's. The number of elements in a signal is known only
-    // once it is computed; a part of its shape may come from another tensor with the same size.
+    // Lowered to a reshape, which moves no data; a size of 0 copies the operand's size. The number of elements in a
+    // signal is known only once the signal is computed, while a part of its shape may come from another tensor of the
+    // same size.
     const { model } = lowering;
     const { length: rank } = present(x, "an operand").shape;
     const zeros = model.constant("int64", [rank], Array<number>(rank).fill(0));
@@ -208,7 +210,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     assert(typeof K === "number" && typeof N === "number", "the sizes of a weight are known");
     emit(lowering, "MatMulNBits", operands, {
       domain: CONTRIB_DOMAIN,
-      // With larger blocks, and at other levels, a row depends on the number of rows.
+      // With larger blocks, and at other accuracy levels, a row's result depends on the number of rows.
       attributes: { K, N, bits: 4, block_size: 32, accuracy_level: 4 },
     });
   },
@@ -265,7 +267,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
 
   rotary: ({ inputs, attributes: { inverse, headSize } }, [x, positions, cos, sin], lowering) => {
     const { model } = lowering;
-    // Without these attributes a head has as many channels as the tables rotate.
+    // Without these attributes, the kernel assumes that a head has as many channels as the tables rotate.
     const rotated = 2 * Number(present(inputs[2], "cos").shape[1]);
     const width = Number(present(inputs[0], "x").shape[2]);
     const attributes: Readonly<Record<string, number>> =
@@ -316,7 +318,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   },
 };
 
-/** Emits the used results of log-probabilities under scores. */
+/** Adds the used results of log-probabilities under logits. */
 function emitLogprobs(
   operands: { readonly x: string; readonly ids: string; readonly scores: Scores },
   { model, results }: Lowering,
@@ -327,7 +329,7 @@ function emitLogprobs(
     if (result !== "") model.node("Identity", [present(names[index], "a result")], { outputs: [result] });
 }
 
-/** Returns the query shape that blocks of attention need, for queries [B, T, Hq*K]. */
+/** Returns the query shape for attention in blocks, for queries [B, T, Hq*K]. */
 function queriesOf(
   [queries]: readonly Value[],
   { queryHeads }: { readonly queryHeads: number },
@@ -340,7 +342,7 @@ function queriesOf(
 }
 
 /**
- * Emits attention of rows of equal length, including the past.
+ * Adds attention for rows of equal length, including the past.
  *
  * @param operands q, k, v, and past keys and values or "" twice
  * @param totals names of int64 [1]: the length of each row, and the number of rows
@@ -351,12 +353,12 @@ function fusedAttention(
   { queryHeads, kvHeads, scale, window }: OpAttributes["causalAttention"],
   { model, results }: Lowering,
 ): void {
-  // The kernel counts from the last valid position, one below the length.
+  // The kernel expects the last valid position, which is the length minus one.
   const last = model.node("Sub", [totals.length, model.constant("int64", [1], [1])]);
   const int32 = { attributes: { to: dataTypeNumbers.int32 } };
   const rowLengths = model.node("Cast", [model.node("Expand", [last, totals.rows])], int32);
   const total = model.node("Cast", [model.node("Squeeze", [totals.length])], int32);
-  // It always returns three results: the attention, and all keys and values.
+  // The kernel always returns three results: the attention, and all keys and values.
   const names = [0, 1, 2].map((index) => results[index] || `%unused ${index} of ${results[0]}`);
   model.node("GroupQueryAttention", [...operands, rowLengths, total], {
     domain: CONTRIB_DOMAIN,
@@ -364,7 +366,7 @@ function fusedAttention(
       num_heads: queryHeads,
       kv_num_heads: kvHeads,
       scale: { float: scale },
-      // The kernel's window includes the position itself, like ours; -1 means none.
+      // The kernel's window includes the position itself, like Hone's; -1 means unlimited.
       local_window_size: window === 0 ? -1 : window,
     },
     outputs: names,
@@ -393,7 +395,10 @@ function reduction(operation: string): LoweringRule<"reduceSum" | "reduceMean" |
   };
 }
 
-/** Returns a constant target (0 copies the operand's size, one -1 is inferred); undefined if none fits. */
+/**
+ * Returns a constant target shape (0 copies the operand's size, one -1 is inferred); undefined if no constant shape
+ * fits.
+ */
 function reshapeTarget(from: Shape, to: Shape): readonly number[] | undefined {
   const target = to.map((size, axis) => {
     if (typeof size === "number") return size;

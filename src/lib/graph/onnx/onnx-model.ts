@@ -1,8 +1,8 @@
 /**
  * Writes an ONNX model as protobuf bytes: nodes, constants, inputs, outputs and external weights.
  *
- * Knows the file format and dimension arithmetic, but not the operations of `lower.ts`. Equal constants and sizes are
- * written once. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+ * The writer knows the file format and dimension arithmetic, but not the operations of `lower.ts`. Equal constants and
+ * sizes are written once. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
  */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { assert, present } from "../../../base/domain/assert.ts";
@@ -13,12 +13,12 @@ import type { DataArrays } from "../tensor.ts";
 import { byteLengthOf, bytesOf, type WeightSource } from "../weight-source.ts";
 import { arrangedEntry } from "./external-data.ts";
 
-/** The newest versions for which the runtime has all kernels that are used. */
+/** The newest versions for which the runtime has all required kernels. */
 const IR_VERSION = 10;
 const OPSET_VERSION = 21;
 export const CONTRIB_DOMAIN = "com.microsoft";
 
-/** The format's numbers of element types. */
+/** Numbers of element types in the ONNX format. */
 export const dataTypeNumbers: { readonly [D in DataType]: number } = {
   float32: 1,
   uint8: 2,
@@ -28,7 +28,7 @@ export const dataTypeNumbers: { readonly [D in DataType]: number } = {
   bool: 9,
 };
 
-/** Integers are written as `int`, other numbers need `{ float }`. */
+/** Attribute of an operation. Plain numbers are written as integers; other numbers need `{ float }`. */
 export type OnnxAttribute =
   | number
   | { readonly float: number }
@@ -39,11 +39,11 @@ export type OnnxAttribute =
 export interface OnnxNodeOptions {
   readonly domain?: string;
   readonly attributes?: Readonly<Record<string, OnnxAttribute>>;
-  /** Names of the outputs; if absent, one output named by the writer. */
+  /** Names of the outputs; if absent, the operation has one output, which the writer names. */
   readonly outputs?: readonly string[];
 }
 
-/** The sizes of one input axis, from which a symbol is computed when the model runs. */
+/** The size of an input's axis, from which a symbol is computed when the model runs. */
 interface SymbolSource {
   readonly input: string;
   readonly axis: number;
@@ -78,15 +78,15 @@ export class OnnxModelWriter {
   }
 
   /**
-   * States the sizes of an operation's result by their symbols, which the runtime cannot infer. It plans the reuse of
-   * memory by comparing each result with all those of unknown size. Without this, a program of 13,000 operations takes
-   * seven seconds to load; with it, most of one second.
+   * Declares the sizes of an operation's result by their symbols, because the runtime cannot infer them. The runtime
+   * plans the reuse of memory by comparing each result with all results of unknown size. Without these declarations, a
+   * program of 13,000 operations takes seven seconds to load; with them, less than one second.
    */
   result({ name, value }: NamedValue): void {
     this.#results.push(encodeValueInfo(name, value.dtype, value.shape));
   }
 
-  /** Data in memory is embedded in the model; a file is referenced by name. */
+  /** Adds a parameter. Data in memory is embedded in the model; a file is referenced by name. */
   parameter({ name, value }: NamedValue, source: WeightSource): void {
     const writer = tensorHeader(name, value.dtype, value.shape.map(requireNumber));
     if ("data" in source) {
@@ -140,7 +140,8 @@ export class OnnxModelWriter {
   }
 
   /**
-   * Like {@link OnnxModelWriter.node} with one output, shared by equal operations; its inputs are named outside loops.
+   * Like {@link OnnxModelWriter.node} with one output, which equal operations share; the inputs must be named outside
+   * loops.
    */
   shared(
     operation: string,
@@ -155,7 +156,7 @@ export class OnnxModelWriter {
    * Adds a loop, whose body can read all names outside it.
    *
    * @param count int64 of rank 0: number of iterations
-   * @param initial the initial state; types and names, the sizes may change
+   * @param initial types and names of the initial state; the sizes may change between iterations
    * @param body adds the operations of one iteration and returns the names of the next state
    * @returns the names of the last state
    */
@@ -187,7 +188,7 @@ export class OnnxModelWriter {
     return results;
   }
 
-  /** Returns the name of a one-element int64 vector with a dimension. */
+  /** Returns the name of an int64 vector that holds one dimension. */
   dimension(dimension: Dimension): string {
     if (typeof dimension === "number") return this.constant("int64", [1], [dimension]);
     return this.#once(`dimension ${dimension}`, () => {
@@ -202,7 +203,7 @@ export class OnnxModelWriter {
     });
   }
 
-  /** Returns the name of an int64 vector with a shape. */
+  /** Returns the name of an int64 vector that holds a shape. */
   shape(shape: Shape): string {
     if (shape.every((size) => typeof size === "number")) {
       return this.constant("int64", [shape.length], shape);
@@ -242,7 +243,7 @@ export class OnnxModelWriter {
   #once(key: string, make: () => string): string {
     const known = this.#memo.get(key);
     if (known !== undefined) return known;
-    // Shared by others, so it belongs to the model rather than to a loop's body.
+    // Other operations share the result, so it belongs to the model rather than to a loop's body.
     const scopes = this.#scopes.splice(1);
     const name = make();
     this.#scopes.push(...scopes);
@@ -277,7 +278,7 @@ function writeAttribute(writer: BinaryWriter, name: string, attribute: OnnxAttri
   }
 }
 
-/** @param shape absent if the number of axes or their sizes are not stated */
+/** @param shape absent if the rank or the sizes are not declared */
 function encodeValueInfo(name: string, dtype: DataType, shape?: Shape): Uint8Array {
   const writer = new BinaryWriter().tag(1, WireType.LengthDelimited).string(name);
   writer.tag(2, WireType.LengthDelimited).fork();
