@@ -1,4 +1,5 @@
-// Generates keys: a secret, `hone_` and 32 random bytes in base 62, and the stored record of it. Stores nothing.
+// Generates keys: the secret (`hone_` and 32 random bytes in base 62) and its database record. Does not store the
+// record.
 import { freshKey, hashSecret, type AccessKey, type KeyChoices } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, secureBytes } from "../../base/domain/random.ts";
@@ -6,13 +7,13 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { isPlainPart } from "../../inference/models/registry/model-name.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** 62^43 > 2^256: enough digits for 32 bytes. */
+/** Number of base-62 digits for 32 bytes, since 62^43 > 2^256. */
 const digitCount = 43;
 
-/** Prefix of the ids of keys created at a start: such a key is revoked when `HONE_API_KEY` sets another. */
+/** Prefix of the ids of keys created when a server starts. Such a key is revoked when `HONE_API_KEY` sets another. */
 const startKeyPrefix = "first-";
 
-/** Returns an id for a key created at a start. */
+/** Returns a new id for a key created when a server starts. */
 export function newStartKeyId(): string {
   return `${startKeyPrefix}${newUuid()}`;
 }
@@ -33,7 +34,7 @@ export function newSecret(): string {
 }
 
 /**
- * Returns the key of a secret, created now.
+ * Returns the key record for a secret, with the current time as creation time.
  *
  * @throws ServiceError `invalid` if the entity cannot be part of a model's name
  */

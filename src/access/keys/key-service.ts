@@ -1,4 +1,5 @@
-// Key administration, over HTTP and in a data folder: create, find, change, rotate, revoke. Callers check permissions.
+// Key administration, over HTTP and directly in a data folder: create, find, change, rotate, revoke. Callers check
+// permissions.
 import {
   type AccessKey,
   type KeyChoices,
@@ -21,14 +22,14 @@ import { isOfStart, keyOf, newSecret } from "./key-secret.ts";
 
 export interface NewKey {
   readonly key: AccessKey;
-  /** Shown once; only its hash is stored. */
+  /** Secret of the key, returned only once; the database stores only its hash. */
   readonly secret: string;
 }
 
 export interface KeyRequest extends KeyChoices {
   readonly entity: string;
   readonly role: KeyRole;
-  /** Defaults to the entity. */
+  /** Owner of the key; null for the entity. */
   readonly owner: string | null;
 }
 
@@ -40,22 +41,22 @@ export interface KeyService {
   /** Lists keys in creation order, including revoked ones. */
   list(page: PageRequest, filter: KeyFilter): Promise<Page<AccessKey>>;
   /**
-   * Changes the named fields, effective for subsequent requests.
+   * Changes the given fields of a key, with effect on subsequent requests.
    *
    * @throws ServiceError `not_found` if there is no such live key, `invalid` with faults at the choices' fields
    */
   change(id: string, choices: Partial<KeyChoices>): Promise<AccessKey>;
   /**
-   * Gives a key a new secret. The current one stays valid for `graceSeconds`, but not beyond the key's expiry; an
-   * older one becomes invalid.
+   * Gives a key a new secret. The current secret stays valid for `graceSeconds`, but not beyond the key's expiry; any
+   * older secret becomes invalid.
    *
    * @throws ServiceError `not_found` if there is no such live key, `invalid` at `graceSeconds`, `conflict` for a key
    * created by a start of the server
    */
   rotate(id: string, graceSeconds: number): Promise<NewKey>;
   /**
-   * Revokes a key: the next request is refused, and its running work ends. @throws ServiceError `not_found` if there
-   * is no such live key
+   * Revokes a key: subsequent requests are refused, and running work is ended. @throws ServiceError `not_found` if
+   * there is no such live key
    */
   revoke(id: string): Promise<AccessKey>;
 }
@@ -117,7 +118,7 @@ export function createKeyService({
   };
 }
 
-/** Returns the named choices, with scopes deduplicated and in canonical order. @throws ServiceError `invalid` */
+/** Returns the given fields, with scopes deduplicated and in canonical order. @throws ServiceError `invalid` */
 function checkedChoices<Choices extends Partial<KeyChoices>>(
   choices: Choices,
   role: KeyRole,

@@ -1,4 +1,4 @@
-// Records the use of keys after their requests: the time of the last use, and the amounts.
+// Records the use of keys: when each was last used, and how much. Writes to the database after the requests.
 import type { KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
@@ -15,38 +15,38 @@ import {
 interface KeyUseDependencies {
   readonly keys: Pick<KeyStore, "markUsed">;
   readonly clock: Clock;
-  /** Receives the error of a failed write of times, which the key's next request retries. */
+  /** Receives the error of a failed write of last-use times. The key's next request retries. */
   readonly onFault: (error: unknown) => void;
 }
 
 export interface KeyUse extends Service {
-  /** Notes a request with the key. Never throws and never waits. */
+  /** Records a request with the key in memory. Never throws and never waits. */
   note(keyId: string): void;
 }
 
-/** Precision of the time. */
+/** Precision of last-use times in milliseconds. */
 const preciseMs = 60_000;
-/** Delay that combines simultaneous uses into one write. */
+/** Delay in milliseconds during which simultaneous uses are combined into one write. */
 const gatherMs = 1000;
-/** Maximum number of ids in a statement. */
+/** Maximum number of key ids in a statement. */
 const idsMax = 1000;
-/** Maximum number of keys remembered; beyond it the oldest is forgotten, and written once more on its next use. */
+/** Maximum number of keys remembered. Beyond it, the oldest is forgotten and is written once more on its next use. */
 const keysMax = 100_000;
 
 /**
- * Records when keys were last used: noted during requests and written afterwards, at most once a minute for each key.
- * Writes nothing without requests; `stop` resolves when all noted uses are written.
+ * Records when keys were last used. Requests note the use in memory; the database is written afterwards, at most once
+ * a minute per key, and never without requests. `stop` resolves when all noted uses are written.
  */
 export function createKeyUse({ keys, clock, onFault }: KeyUseDependencies): KeyUse {
   const closing = new AbortController();
-  /** Time of the last note by key, on the monotonic clock, in that order. */
+  /** Time of each key's last noted use, on the monotonic clock, oldest first. */
   const noted = new Map<string, number>();
   const waiting = new Set<string>();
   let writing: Promise<void> | null = null;
 
   const writeAll = async (): Promise<void> => {
     while (waiting.size > 0) {
-      // Ends immediately when the server stops.
+      // The sleep ends immediately when the server stops.
       await clock.sleep(gatherMs, { signal: closing.signal }).catch(() => undefined);
       const ids = [...waiting].slice(0, idsMax);
       for (const id of ids) waiting.delete(id);
@@ -86,25 +86,25 @@ export function createKeyUse({ keys, clock, onFault }: KeyUseDependencies): KeyU
 interface UsageMeterDependencies {
   readonly store: Pick<UsageStore, "add">;
   readonly clock: Clock;
-  /** Receives the error of a failed write of counts, which are added later. */
+  /** Receives the error of a failed write of usage. A later write adds the same amounts. */
   readonly onFault: (error: unknown) => void;
 }
 
 type UsageMeter = UsageCounter & Service;
 
-/** Time for which counts are gathered, and minimum interval between attempts. */
+/** Time in milliseconds during which usage is collected, and minimum interval between write attempts. */
 const usageGatherMs = 5000;
-/** Maximum rows of a transaction. */
+/** Maximum number of rows in a transaction. */
 const rowsMax = 300;
 
 /**
- * Counts the usage of keys in memory and adds it to the database every few seconds, without delaying requests. A dying
- * server loses counts that it has not added. Writes nothing if nothing was counted; `stop` resolves when everything
- * was added, or could not be.
+ * Counts the usage of keys in memory and adds it to the database every few seconds, without delaying requests; writes
+ * nothing if nothing was counted. If the server dies, usage not yet added is lost. `stop` resolves when all usage was
+ * added or could not be.
  */
 export function createUsageMeter({ store, clock, onFault }: UsageMeterDependencies): UsageMeter {
   const closing = new AbortController();
-  /** Usage to add, by row id. */
+  /** Usage that is not in the database yet, by row id. */
   const waiting = new Map<string, UsageRow>();
   let writing: Promise<void> | null = null;
 
@@ -129,7 +129,7 @@ export function createUsageMeter({ store, clock, onFault }: UsageMeterDependenci
   const writeAll = async (): Promise<void> => {
     let isAway = false;
     while (waiting.size > 0 && !(isAway && closing.signal.aborted)) {
-      // Ends immediately when the server stops.
+      // The sleep ends immediately when the server stops.
       await clock.sleep(usageGatherMs, { signal: closing.signal }).catch(() => undefined);
       do isAway = !(await writeSome());
       while (!isAway && waiting.size >= rowsMax);

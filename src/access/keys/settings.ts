@@ -24,9 +24,9 @@ const limitOf: Readonly<Record<string, keyof KeyLimits>> = {
 };
 
 /**
- * Returns the limits of entities without limits of their own; limits on jobs belong to the queue.
+ * Returns the default limits, which apply to entities without limits of their own. The queue enforces limits on jobs.
  *
- * @throws ServiceError `invalid` naming the item that cannot be read
+ * @throws ServiceError `invalid` naming the item that cannot be parsed
  */
 export function entityLimitsOf({ entityLimits }: KeySettings): KeyLimits {
   const limits: { -readonly [Limit in keyof KeyLimits]: number | null } = { ...noLimits };

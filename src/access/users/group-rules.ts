@@ -1,28 +1,28 @@
-// Permissions of a signed-in user, by the groups that the operator configures.
+// Determines the permissions of a signed-in user from the groups that the operator configures.
 import type { Caller } from "../../base/domain/access.ts";
 import { cut, invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import { isPlainPart } from "../../inference/models/registry/model-name.ts";
 
-/** A user named by a proxy or a token. */
+/** A user identified by a proxy or by a token. */
 export interface SignedInUser {
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** One line of `users.groups`. */
+/** Parsed line of `users.groups`. */
 interface GroupRule {
   readonly group: string;
-  /** Null for administrators. */
+  /** Entity of the group's users; null for administrators. */
   readonly entity: string | null;
 }
 
-/** As for the owner of a key. */
+/** Maximum length of a user name, the same as for the owner of a key. */
 const nameLengthMax = 128;
 
-/** Parses `group=entity` and `group=*`. @throws ServiceError `invalid` for anything else */
+/** Parses lines of the form `group=entity` or `group=*`. @throws ServiceError `invalid` for any other line */
 export function readGroupRules(lines: readonly string[]): readonly GroupRule[] {
   return lines.map((line) => {
-    // Group names may contain "=", as in LDAP.
+    // Splits at the last "=", because group names (as in LDAP) may contain "=".
     const place = line.lastIndexOf("=");
     const [group, entity] = [line.slice(0, place).trim(), line.slice(place + 1).trim()];
     if (place < 0 || group === "" || !(entity === "*" || isPlainPart(entity)))
@@ -34,8 +34,8 @@ export function readGroupRules(lines: readonly string[]): readonly GroupRule[] {
 }
 
 /**
- * Returns the caller for a user. Its key id is `user:<name>`, which no key has, so that limits, usage and the audit
- * log distinguish users.
+ * Returns the caller for a user. The key id is `user:<name>`, which no real key has, so that limits, usage and the
+ * audit log are kept per user.
  *
  * @param defaultEntity entity of users if there are no rules
  * @throws ServiceError `forbidden` if no rule matches the user
@@ -58,13 +58,13 @@ export function callerOf(user: SignedInUser, rules: readonly GroupRule[], defaul
   };
 }
 
-/** True if a name is valid for a user, by the rules for the owner of a key. */
+/** True if the text is a valid user name; the rules are those for the owner of a key. */
 export function isUserName(name: unknown): name is string {
   return (
     typeof name === "string" &&
     name.trim() !== "" &&
     name.length <= nameLengthMax &&
-    // Excludes control characters and unassigned ones, which headers may contain.
+    // Refuses control characters and unassigned code points, which headers may contain.
     !/\p{C}/u.test(name)
   );
 }

@@ -1,5 +1,4 @@
-// Verifies tokens of an OpenID Connect issuer by the issuer's keys (OpenID Connect Core 1.0, section 3.1.3.7; RFC
-// 7519).
+// Verifies ID tokens with the issuer's public keys (OpenID Connect Core 1.0, section 3.1.3.7; RFC 7519).
 import {
   createRemoteJWKSet,
   customFetch,
@@ -16,32 +15,35 @@ import { HttpFailure } from "../../base/http-client/http-failure.ts";
 import { readBytes } from "../../base/http-client/read-answer.ts";
 import { TokenExpired, unauthorized } from "./user-errors.ts";
 
-/** Signature algorithms that need no shared secret. */
+/** Accepted signature algorithms: only those without a shared secret. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
 /** Tolerated clock difference between issuer and server. */
 const clockToleranceSeconds = 30;
 const issuerWaitMs = 5000;
-/** Maximum size of an issuer's document; most have a few thousand bytes. */
+/** Maximum size in bytes of a document from the issuer; most have a few thousand bytes. */
 const documentBytesMax = 4 * 2 ** 20;
 const client = new HttpClient();
-/** Time during which an unreachable issuer is not contacted again, regardless of the number of tokens. */
+/** Time in milliseconds during which an unreachable issuer is not contacted again, however many tokens arrive. */
 const issuerPauseMs = 10_000;
 
 export interface IdTokens {
   /**
-   * Returns the claims of a token after verifying its issuer, audience and time.
+   * Verifies a token's signature, issuer, audience and times, and returns its claims.
    *
    * @throws ServiceError `unauthorized` with the token's fault, `unavailable` if the issuer cannot be reached
    */
   claimsOf(token: string): Promise<JWTPayload>;
 }
 
-/** True if a text has the form of a signed token: three parts, the first of which begins like JSON in base64. */
+/** True if a text looks like a signed token: three parts, the first of which begins like JSON in base64. */
 export function isTokenLike(text: string): boolean {
   return /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
 }
 
-/** @param issuer as in its tokens (`iss`); its keys are fetched with the first token, and again for unknown signers */
+/**
+ * @param issuer issuer exactly as in its tokens (`iss`); its keys are fetched with the first token, and again when a
+ * token's key is unknown
+ */
 export function createIdTokens({
   issuer,
   audience,
@@ -82,7 +84,7 @@ export function createIdTokens({
   };
 }
 
-/** @throws the cause of the failure */
+/** Fetches the issuer's keys. @throws the cause of the failure */
 async function findKeys(issuer: string): Promise<JWTVerifyGetKey> {
   const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const answer = await ask(place, { signal: AbortSignal.timeout(issuerWaitMs) });

@@ -1,4 +1,4 @@
-// Settings of sign-in without a key, for users of an operator's own identity provider.
+// Settings for signing in without an API key, with the operator's own identity provider.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {

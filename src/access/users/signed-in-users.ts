@@ -15,7 +15,7 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface SignedInUsers {
   /**
-   * Returns the user that a proxy's headers name; null if there is none.
+   * Returns the user identified by a proxy's headers; null if there is none.
    *
    * @param address remote address of the connection
    * @throws ServiceError `unauthorized` for a header from an address that is not a trusted proxy, and as `ofToken`
@@ -23,7 +23,7 @@ export interface SignedInUsers {
    */
   readonly ofHeaders: (headers: Headers, address: string) => Promise<Caller | null>;
   /**
-   * Returns the user of a token sent in place of a key; null if the text is not a token.
+   * Returns the user identified by a token that was sent in place of a key; null if the text is not a token.
    *
    * @throws ServiceError `unauthorized` for an invalid token, `forbidden` for a user without a configured group,
    * `unavailable` if the issuer cannot be reached
@@ -33,14 +33,14 @@ export interface SignedInUsers {
 
 interface UserOptions {
   readonly settings: UserSettings;
-  /** Entity of administrators, and of users if no groups are configured. */
+  /** Entity of administrators, and of all users if no groups are configured. */
   readonly defaultEntity: string;
   readonly clock: Clock;
 }
 
 const nobody: SignedInUsers = { ofHeaders: async () => null, ofToken: async () => null };
 
-/** @param options with settings that `checkUserSettings` accepted */
+/** @param options with settings already validated by `checkUserSettings` */
 export function createSignedInUsers({ settings, defaultEntity, clock }: UserOptions): SignedInUsers {
   const rules = readGroupRules(settings.groups);
   const asCaller = (user: SignedInUser): Caller => callerOf(user, rules, defaultEntity);
@@ -86,9 +86,9 @@ export function createSignedInUsers({ settings, defaultEntity, clock }: UserOpti
 }
 
 /**
- * Checks that a name claim is verified. OpenID Connect Core 1.0, section 5.1: `email` and `phone_number` may be
- * self-declared, and `email_verified` and `phone_number_verified` report the issuer's check. Some issuers send these
- * as text, and some omit them.
+ * Requires that the issuer verified the claim used as name. OpenID Connect Core 1.0, section 5.1: users may declare
+ * `email` and `phone_number` themselves; `email_verified` and `phone_number_verified` report the issuer's check. Some
+ * issuers send these as text, and some omit them.
  *
  * @throws ServiceError `unauthorized` if the issuer sends anything but true
  */
@@ -102,7 +102,7 @@ function requireVerified(claims: Readonly<Record<string, unknown>>, nameClaim: s
   );
 }
 
-/** Returns an empty text if the header is missing; Node.js combines repeated ones. */
+/** Returns a header's text; empty if the header is missing. Node.js joins repeated headers. */
 function textOf(headers: Headers, name: string): string {
   return [headers[name.toLowerCase()] ?? ""].flat().join(",").trim();
 }
@@ -140,9 +140,9 @@ function notAProxy(header: string, address: string): ServiceError {
 const families = { 4: "ipv4", 6: "ipv6" } as const;
 
 /**
- * Returns a predicate for addresses whose headers are trusted.
+ * Returns a function that is true for addresses of trusted proxies.
  *
- * @param lines addresses, or networks as `10.0.0.0/8`. @throws ServiceError `invalid` for anything else
+ * @param lines addresses, or networks such as `10.0.0.0/8`. @throws ServiceError `invalid` for anything else
  */
 function createTrustedProxies(lines: readonly string[]): (address: string) => boolean {
   const list = new BlockList();

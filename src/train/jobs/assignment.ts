@@ -11,6 +11,7 @@ import { trainingKindOf } from "./new-job.ts";
 
 /**
  * Returns the attempt's assignment; null if the model and its jobs were deleted.
+ *
  * @throws AttemptFailure if the job itself cannot run
  */
 export async function assign(

@@ -238,8 +238,8 @@ export class Attempt {
       case "end":
         await jobs.end(id, ending.state, ending.message, now, {
           owner,
-          // Skipped without ownership: the output path may hold the version of another server that now has the job, or
-          // of the model's next job.
+          // Called only while this owner holds the job. Later, the output path may hold the version of another server that
+          // has the job, or of the model's next job.
           discard: async () => (assignment === null ? undefined : runner.discard(assignment)),
         });
         return;

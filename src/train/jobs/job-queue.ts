@@ -79,6 +79,7 @@ export class JobQueue implements Service {
   /**
    * Stores a job durably; the job runs when its turn comes. Also works before `start` and after `stop`: the next queue
    * that starts runs the job. See {@link JobStore.create} for idempotency, limit and errors.
+   *
    * @throws ServiceError `invalid` if the runner's trainer does not support the job
    */
   async submit(
@@ -109,6 +110,7 @@ export class JobQueue implements Service {
 
   /**
    * Stores a job that repeats a succeeded one, so that its result can be compared with the version of the original.
+   *
    * @throws ServiceError `conflict` with the reason why the job cannot be repeated, `overloaded` as {@link submit}
    */
   async replay(job: TrainingJob, by: Pick<JobDraft, "madeBy"> = {}): Promise<string> {
@@ -125,6 +127,7 @@ export class JobQueue implements Service {
   /**
    * Stores a job that retries a failed or cancelled one from the model's newest version at its start. Repeated calls
    * return the same new job until that job has failed too.
+   *
    * @throws ServiceError `conflict` if there is nothing to retry, or if another job now trains on its feedback;
    * `overloaded` as {@link submit}
    */
@@ -147,6 +150,7 @@ export class JobQueue implements Service {
 
   /**
    * Cancels a queued job immediately, or interrupts a running one. An ended job stays unchanged.
+   *
    * @returns the job afterwards; a running job becomes `cancelled` soon after
    * @throws ServiceError `not_found`
    */
@@ -200,6 +204,7 @@ export class JobQueue implements Service {
   /**
    * Streams the job's events after the cursor `after` as they occur. Ends after the terminal event, or without an
    * event when the signal aborts. If the job is deleted meanwhile, the terminal event is `training_failed`.
+   *
    * @throws ServiceError `not_found`, or `invalid` if `after` is not an event of the job
    */
   watchEvents(

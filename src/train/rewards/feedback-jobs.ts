@@ -69,6 +69,7 @@ export async function planFeedbackJob(
 
 /**
  * Creates the job from a plan.
+ *
  * @returns the job's id; null if there is nothing to train on
  * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile
  */

@@ -103,6 +103,7 @@ export class RewardService {
 
   /**
    * Refuses a rule of another project, since its terms concern that project's answers.
+   *
    * @throws ServiceError `not_found`
    */
   requireProject({ id, entity, project }: StoredRule, projectId: string): void {
@@ -165,6 +166,7 @@ export class RewardService {
 
   /**
    * Creates a job from existing feedback.
+   *
    * @returns the outcome, and the job's id (null if there is nothing to train on)
    * @throws ServiceError as {@link planFeedbackJob} and {@link createFeedbackJob}
    */
@@ -192,6 +194,7 @@ export class RewardService {
 
   /**
    * Creates a preference job from existing feedback.
+   *
    * @returns the outcome, and the job's id (null if there is nothing to train on)
    * @throws ServiceError as {@link planPreferenceJob} and {@link createPreferenceJob}
    */

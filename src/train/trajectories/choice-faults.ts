@@ -1,20 +1,20 @@
-// Finds contradictions in a recorded Choice, and reads the length of its answer. A job's data is checked before it is
+// Finds contradictions in a recorded Choice, and computes its answer's length. A job's data is checked before it is
 // stored and again during training. Pure.
 import { cut } from "../../base/domain/service-error.ts";
 import { type Json, type JsonObject, isJsonObject } from "../../base/domain/text/json.ts";
 import { type Trajectory, asChoice } from "../../base/domain/trajectory.ts";
 
 export interface ChoiceFault {
-  /** Path within the Choice, in the API's own spelling. */
+  /** Path within the Choice, in the API's spelling. */
   readonly place: readonly string[];
-  /** Part of a sentence, without a full stop. */
+  /** Message without a full stop, to be used within a sentence. */
   readonly message: string;
 }
 
 /**
  * Yields the faults of a Choice lazily; skips parts of the wrong type.
  *
- * @param vocabularySize number of ids of the model; null if unknown
+ * @param vocabularySize number of token ids in the model's vocabulary; null if unknown
  */
 export function* choiceFaults(choice: JsonObject, vocabularySize: number | null): Generator<ChoiceFault> {
   const tokenIds = idList(choice["token_ids"]);
@@ -24,7 +24,7 @@ export function* choiceFaults(choice: JsonObject, vocabularySize: number | null)
   else if (tokenIds === null) yield* promptWithoutAnswer(choice);
 }
 
-/** Returns the largest id in a Choice's prompt or answer with its path; null if it has none. */
+/** Returns the largest token id in a Choice's prompt or answer, with its path; null if the Choice has no ids. */
 export function greatestTokenId(
   choice: JsonObject,
 ): { readonly id: number; readonly place: readonly string[] } | null {
@@ -36,14 +36,18 @@ export function greatestTokenId(
   return greatest;
 }
 
-/** Entries of `logprobs.content`, or of `logprobs.refusal` if there are only those. */
+/** Entries of `logprobs.content`, or of `logprobs.refusal` if only that is present. */
 export interface LogprobEntries {
   readonly list: readonly JsonObject[];
   /** Path of the list within the Choice. */
   readonly place: readonly string[];
 }
 
-/** @returns null if there are none, or they are not a list of objects */
+/**
+ * Returns the log-probability entries.
+ *
+ * @returns null if there are none, or they are not a list of objects
+ */
 export function logprobEntries(logprobs: Json | undefined): LogprobEntries | null {
   if (!isJsonObject(logprobs)) return null;
   const name = (logprobs["content"] ?? null) === null ? "refusal" : "content";
@@ -51,7 +55,11 @@ export function logprobEntries(logprobs: Json | undefined): LogprobEntries | nul
   return Array.isArray(list) && list.every(isJsonObject) ? { list, place: ["logprobs", name] } : null;
 }
 
-/** @returns null if the value is not a list of integers */
+/**
+ * Returns a list of token ids.
+ *
+ * @returns null if the value is not a list of integers
+ */
 export function idList(value: Json | undefined): readonly number[] | null {
   return Array.isArray(value) && value.every(Number.isInteger) ? (value as readonly number[]) : null;
 }
@@ -67,7 +75,7 @@ interface IdList {
   readonly placeOf: (index: number) => readonly string[];
 }
 
-/** Returns every list of ids; -1 for log-probability tokens recorded as text. */
+/** Returns every list of token ids in a Choice. Log-probability tokens recorded as text get the id -1. */
 function idLists(choice: JsonObject): readonly IdList[] {
   const named = ["prompt_token_ids", "token_ids"].map((name): IdList => {
     return { ids: idList(choice[name]) ?? [], placeOf: (index) => [name, String(index)] };
@@ -79,8 +87,8 @@ function idLists(choice: JsonObject): readonly IdList[] {
 }
 
 /**
- * Returns the first unknown id of each list. If `token_ids` are given, ids in log-probabilities are compared with
- * those instead.
+ * Returns the first unknown id of each list. If `token_ids` are present, ids in log-probabilities are compared with
+ * `token_ids` instead of the vocabulary.
  */
 function unknownIds(choice: JsonObject, vocabularySize: number): readonly ChoiceFault[] {
   const isNamedTwice = idList(choice["token_ids"]) !== null;
@@ -94,7 +102,7 @@ function unknownIds(choice: JsonObject, vocabularySize: number): readonly Choice
   });
 }
 
-/** Returns the message for an id that the model does not have. */
+/** Returns the message for a token id outside the model's vocabulary. */
 export function unknownIdMessage(id: number, vocabularySize: number): string {
   return id < 0
     ? `it holds token id ${id}, and ids begin at 0`
@@ -123,24 +131,27 @@ function* entryFaults(
   }
 }
 
-/** Rounding may give a value slightly above 0. Training computes in float32, in which larger magnitudes are infinite. */
+/**
+ * True if the log-probability is absent or valid. Values slightly above 0 are valid, since they come from rounding.
+ * Magnitudes that are infinite in float32, in which training computes, are not.
+ */
 function isLogprob(value: Json | undefined): boolean {
   if (value === null || value === undefined) return true;
   return typeof value === "number" && Number.isFinite(Math.fround(value)) && value <= 0.01;
 }
 
-/** A prompt of exact tokens with an answer without any. */
+/** Returns a fault if the prompt has exact tokens but the answer has none. */
 function promptWithoutAnswer(choice: JsonObject): readonly ChoiceFault[] {
   if ((idList(choice["prompt_token_ids"]) ?? []).length === 0) return [];
   const message = "it has prompt_token_ids, but neither token_ids nor logprobs.content gives the answer";
   return [{ place: ["token_ids"], message }];
 }
 
-/** Length of one answer of the model. */
+/** Length of one of the model's answers. */
 export interface AnswerLength {
-  /** Null if the record has no tokens. */
+  /** Number of tokens; null if the record has no tokens. */
   readonly tokenCount: number | null;
-  /** True if the answer ended with `length`; null if the record does not say how it ended. */
+  /** True if the answer was cut off (its finish reason is `length`); null if the record has no finish reason. */
   readonly isCut: boolean | null;
 }
 
@@ -151,7 +162,7 @@ export const answerMetrics = {
   cut: "completions/clipped_ratio",
 } as const;
 
-/** Returns the answers that were recorded as Choices, in order. */
+/** Returns the lengths of the answers recorded as Choices, in order. */
 export function answersOf(
   trajectory: Pick<Trajectory, "messagesAndChoices" | "additionalHistories">,
 ): readonly AnswerLength[] {

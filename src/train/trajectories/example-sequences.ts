@@ -1,5 +1,6 @@
-// Converts an example conversation to token sequences: its assistant messages train, each after the prompt that
-// serving would render, including the end of turn. There are no log-probabilities, since nobody sampled these.
+// Converts an example conversation to token sequences. Its assistant messages are trained on, including the end of
+// turn; each follows the prompt that serving would render. There are no log-probabilities, since no policy sampled the
+// messages.
 import type { ExampleConversation } from "../../base/domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../base/domain/supervised/supervised-config.ts";
 import { cut } from "../../base/domain/service-error.ts";
@@ -11,17 +12,17 @@ import { sequencesOfTurns, type TokenSequence } from "./sequences.ts";
 /** A prompt and the desired answer. */
 export interface RenderedTurn {
   readonly promptTokenIds: readonly number[];
-  /** Ends with the token that ends the turn, if the template writes one. */
+  /** Tokens of the answer, including the end-of-turn token if the template writes one. */
   readonly answerTokenIds: readonly number[];
 }
 
-/** Renders a model's prompts and answers. */
+/** Renders prompts and answers with a model's chat template. */
 export interface TurnRenderer {
-  /** Ids are in [0, vocabularySize). */
+  /** Size of the vocabulary; token ids are in [0, vocabularySize). */
   readonly vocabularySize: number;
   /**
-   * Renders the last message, an assistant's, after its prompt. Throws the template's errors, and if the template
-   * shows no answer after the prompt.
+   * Renders the last message, which must be an assistant's, and the prompt before it. Throws the template's errors,
+   * and also if the template renders no answer after the prompt.
    */
   renderTurn(
     messages: readonly JsonObject[],
@@ -30,16 +31,16 @@ export interface TurnRenderer {
   ): RenderedTurn;
 }
 
-/** Sequences of a conversation, or the reason why it does not train. */
+/** Sequences of a conversation, or the reason why it is excluded from training. */
 export type ExampleSequences =
   | { readonly sequences: readonly TokenSequence[] }
   | { readonly reason: UntrainedReason; readonly detail: string };
 
 /**
- * Converts a conversation to sequences: a single one while every prompt extends the turns before. A template that
- * omits earlier thoughts yields several.
+ * Converts a conversation to sequences. Turns share one sequence as long as each prompt extends the previous turns; a
+ * template that omits earlier thoughts yields several sequences.
  *
- * @param assistantTurns messages that train; `last` means only the last message
+ * @param assistantTurns messages to train on; `last` means only the last message
  */
 export function exampleSequences(
   { messages, tools, extra }: ExampleConversation,
@@ -75,12 +76,12 @@ export function exampleSequences(
   return { reason: "no_trainable_tokens", detail: "None of its assistant messages trains." };
 }
 
-/** True if a message is an answer to learn; clients give weight 0 to those that are only context. */
+/** True if a message is an answer to train on. Clients give weight 0 to messages that are only context. */
 function trains(message: JsonObject): boolean {
   return message["role"] === "assistant" && message["weight"] !== 0;
 }
 
-/** Removes the training weight, which serving does not see. */
+/** Removes the training weight, which serving never receives. */
 function withoutWeight({ weight: _weight, ...message }: JsonObject): JsonObject {
   return message;
 }

@@ -1,6 +1,6 @@
-// Converts a recorded history to the model's turns: the tokens of each, and the prompt it answered. Uses exact tokens
-// if recorded, otherwise renders the conversation as serving would. Reports what cannot train by its path, and refuses
-// records that contradict themselves.
+// Converts a recorded history to the model's turns: each turn's tokens and its prompt. Uses recorded tokens if
+// available, otherwise renders the conversation as serving would. Reports the path of each part that cannot be trained
+// on, and refuses contradictory records.
 import { joinedText } from "../../base/domain/content-part.ts";
 import { cut, ServiceError } from "../../base/domain/service-error.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -12,36 +12,36 @@ import {
 } from "./conversation-tokenizer.ts";
 import { readRecordedTokens } from "./recorded-choice.ts";
 
-/** One answer of the model and its prompt. */
+/** One answer of the model with its prompt. */
 export interface Turn {
   readonly promptTokenIds: readonly number[];
-  /** True if the prompt was rendered because the record has none. */
+  /** True if the prompt was rendered because the record contains no prompt tokens. */
   readonly isRendered: boolean;
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly number[];
 }
 
-/** Reason why a part of a trajectory does not train, independent of its reward. */
+/** Reason why a part of a trajectory is excluded from training, independent of its reward. */
 export type UntrainedReason =
-  /** A Choice without recorded tokens, which serves as context. */
+  /** A Choice without recorded tokens. It serves only as context. */
   | "choice_without_tokens"
-  /** A history of assistant messages in a trajectory whose Choices train. */
+  /** A history that has only assistant messages, in a trajectory that trains on Choices. */
   | "history_without_choice"
-  /** An assistant message that would train, but calls tools or has no text. */
+  /** An assistant message that would be trained on, but that calls tools or has no text. */
   | "message_without_text"
-  /** A history with a token that this model's vocabulary lacks. */
+  /** A history with a token that is not in this model's vocabulary. */
   | "unreadable_tokens"
-  /** A history that the chat template refuses. */
+  /** A history that the chat template rejects. */
   | "unrenderable"
-  /** A trajectory without anything to train. */
+  /** A trajectory without any trainable tokens. */
   | "no_trainable_tokens";
 
-/** A part of a trajectory that does not train. */
+/** A part of a trajectory that is excluded from training. */
 export interface Untrained {
   readonly reason: UntrainedReason;
-  /** Path within the trajectory, in the API's own spelling; empty for all of it. */
+  /** Path within the trajectory, in the API's spelling; empty for the whole trajectory. */
   readonly location: readonly string[];
-  /** A sentence for people. */
+  /** Human-readable explanation, one sentence. */
   readonly detail: string;
 }
 
@@ -54,15 +54,15 @@ export interface HistoryContext {
   readonly tokenizer: ConversationTokenizer;
   /** Path of the history within its trajectory. */
   readonly location: readonly string[];
-  /** Options of the whole trajectory; a Choice's own take precedence. */
+  /** Prompt options of the whole trajectory. A Choice's own options take precedence. */
   readonly promptArguments: PromptArguments;
 }
 
 /**
- * Returns the turns recorded as Choices.
+ * Returns the turns that were recorded as Choices.
  *
- * @throws ServiceError `invalid` with the path of the Choice if a record contradicts itself or has an id outside the
- * vocabulary
+ * @throws ServiceError `invalid` with the path of the Choice if a record contradicts itself or has a token id outside
+ * the vocabulary
  */
 export function choiceTurns(history: History, context: HistoryContext): HistoryTurns {
   return readTurns(history, context, (item, index, place) => {
@@ -71,7 +71,7 @@ export function choiceTurns(history: History, context: HistoryContext): HistoryT
   });
 }
 
-/** Returns the assistant messages of a history without Choices; their log-probabilities are unknown. */
+/** Returns the assistant messages of a history without Choices as turns. Their log-probabilities are unknown. */
 export function assistantTurns(history: History, context: HistoryContext): HistoryTurns {
   return readTurns(history, context, (item, index, place) =>
     isAssistantMessage(item) ? assistantTurn(item, { history, index, place }, context) : null,
@@ -79,8 +79,8 @@ export function assistantTurns(history: History, context: HistoryContext): Histo
 }
 
 /**
- * Returns all turns of the model: a Choice by its tokens, or by its text if it recorded none, and assistant messages
- * by their text. Log-probabilities of text are unknown.
+ * Returns all turns of the model. A Choice uses its tokens, or its text if it has no tokens; an assistant message uses
+ * its text. Log-probabilities of text are unknown.
  *
  * @throws ServiceError as {@link choiceTurns}
  */
@@ -100,7 +100,7 @@ export function isAssistantMessage(item: HistoryItem): boolean {
   return asChoice(item) === null && item["role"] === "assistant";
 }
 
-/** Position of an item. */
+/** Position of an item in a history. */
 interface ItemPlace {
   readonly history: History;
   readonly index: number;
@@ -109,7 +109,7 @@ interface ItemPlace {
 
 type TurnReader = (item: HistoryItem, index: number, place: readonly string[]) => Turn | Untrained | null;
 
-/** Reasons that exclude the whole history, since later turns would follow unknown tokens. */
+/** Reasons that exclude the whole history, since the tokens before later turns would be unknown. */
 const dropsHistory: readonly UntrainedReason[] = ["unreadable_tokens", "unrenderable"];
 
 function readTurns(history: History, { location }: HistoryContext, read: TurnReader): HistoryTurns {
@@ -152,7 +152,7 @@ function choiceTurn(choice: ChoiceRecord, at: ItemPlace, context: HistoryContext
   }
 }
 
-/** Returns the turn of an assistant message's text; the tokens of a tool call cannot be known. */
+/** Returns the turn for an assistant message's text. A tool call is excluded, since its tokens cannot be known. */
 function assistantTurn(message: JsonObject, at: ItemPlace, context: HistoryContext): Turn | Untrained {
   const { content, tool_calls: toolCalls } = message;
   const text = joinedText(content ?? null);
@@ -197,7 +197,7 @@ function behindRendered(
   return { promptTokenIds, isRendered: true, ...answer };
 }
 
-/** Returns tools as in a request: an empty list is null, and a bare function becomes a tool. */
+/** Returns the tools as a request does: null for an empty list, and a bare function wrapped as a tool. */
 function toolsOf({ tools }: History): readonly JsonObject[] | null {
   if (tools === null || tools.length === 0) return null;
   return tools.map((tool) =>
@@ -207,7 +207,7 @@ function toolsOf({ tools }: History): readonly JsonObject[] | null {
   );
 }
 
-/** Returns the message that a client would send back in the next request. */
+/** Returns an item as the message that a client would send back in its next request. */
 function asMessage(item: HistoryItem): JsonObject {
   const choice = asChoice(item);
   return choice === null ? item : messageOfChoice(choice);

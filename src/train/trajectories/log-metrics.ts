@@ -1,18 +1,18 @@
-// Metrics of one log: averages of rewards and reported metrics, data counts, and running sums that continue from the
-// model's earlier row. Pure; storing is log-trajectories.ts.
+// Computes the metrics of one log: mean rewards, means of reported metrics, data counts, and running sums that
+// continue from the model's earlier row. Pure; log-trajectories.ts stores them.
 import { clamped } from "../../base/domain/summaries/outline-group.ts";
 import { type Fault, ServiceError } from "../../base/domain/service-error.ts";
 import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { answerMetrics, type AnswerLength } from "./choice-faults.ts";
 import { mean, standardDeviation } from "./statistics.ts";
 
-/** Inputs of a log's metrics apart from the log itself. */
+/** Context for a log's metrics, besides the log itself. */
 export interface LogContext {
   /** Version that the log belongs to. */
   readonly step: number;
-  /** Metrics of the model's newest row, in any split; empty for the first. */
+  /** Metrics of the model's newest row under any split; empty for the first log. */
   readonly earlier: Readonly<Record<string, number>>;
-  /** Number of distinct scenarios so far, including this log's; null if no log names its scenario. */
+  /** Number of distinct scenarios so far, including this log's; null if no log has a scenario id. */
   readonly uniqueScenarioCount: number | null;
   /** Seconds since the model was registered. */
   readonly wallClockSeconds: number;
@@ -20,15 +20,15 @@ export interface LogContext {
 
 type Metrics = Record<string, number>;
 
-/** Names that begin with one of these get no prefix under the splits train, val and test. */
+/** Sections of metric names. Under the splits train, val and test, a name in one of these sections gets no prefix. */
 const sections = ["reward", "loss", "offpolicy", "pipeline", "throughput", "costs", "time", "data"];
 const standardSplits = ["train", "val", "test"];
 const accumulatedSections = ["costs/", "time/step_", "data/step_"];
 const runningSum = /^(costs|time|data)\/cum\//;
 
-/** Measurements of the logs of one split, in a form that can be added. */
+/** Measurements of one split's logs, in a form that can be merged. */
 export interface LogTally {
-  /** Mean of each metric and the number of its values. */
+  /** Mean of each metric, and the number of values in it. */
   readonly means: Readonly<Record<string, readonly [mean: number, count: number]>>;
   readonly sums: Readonly<Metrics>;
 }
@@ -47,14 +47,14 @@ export function tallyLog(
 ): LogTally {
   refuseFaultyMetrics(groups);
   const means: Record<string, readonly [number, number]> = {};
-  // Clients may give their metrics any name; computed metrics come later and take precedence.
+  // Computed metrics come after the client's, so that they take precedence over client metrics with the same name.
   const measured = [trajectoryMeans(groups), groupMeans(groups), rewardMeans(groups), answerMeans(answers)];
   for (const each of measured) for (const [name, tally] of each) means[prefixed(split, name)] = tally;
   for (const name of Object.keys(means)) if (runningSum.test(name)) delete means[name];
   return { means, sums: dataSums(split, groups) };
 }
 
-/** Returns the tally of both logs together. */
+/** Returns the combined tally of two logs. */
 export function mergedTallies(one: LogTally, other: LogTally): LogTally {
   const means = { ...one.means };
   for (const [name, tally] of Object.entries(other.means)) means[name] = mergedMeans(means[name], tally);
@@ -70,11 +70,11 @@ function mergedMeans(
   if (one === undefined || one[1] === 0) return [mean, count];
   const total = one[1] + count;
   const merged = (one[0] * one[1] + mean * count) / total;
-  // Sums of numbers near the largest overflow although their mean does not.
+  // A sum of numbers near the largest double overflows, although their mean does not.
   return [Number.isFinite(merged) ? merged : one[0] * (one[1] / total) + mean * (count / total), total];
 }
 
-/** Returns the metrics of a tally. */
+/** Returns the metrics that a tally contains. */
 export function tallyMetrics({ means, sums }: LogTally): Metrics {
   const metrics: Metrics = {};
   for (const [name, [mean]] of Object.entries(means)) metrics[name] = mean;
@@ -83,7 +83,7 @@ export function tallyMetrics({ means, sums }: LogTally): Metrics {
   return metrics;
 }
 
-/** Returns all metrics of a log: its measurements, and the running sums (`<section>/cum/...`) including earlier rows. */
+/** Returns all metrics of a log: its measurements, and running sums (`<section>/cum/...`) that include earlier rows. */
 export function logMetrics(measured: Readonly<Metrics>, context: LogContext): Metrics {
   const metrics: Metrics = { ...runningSums(context.earlier, measured), ...measured };
   if (context.uniqueScenarioCount !== null) {
@@ -139,19 +139,19 @@ function rewardMeans(groups: readonly TrajectoryGroup[]): Means {
     .filter((group) => group.trajectories.length > 1)
     .map((group) => standardDeviation(group.trajectories.map((trajectory) => trajectory.reward)));
   const means = new Map<string, readonly [number, number]>();
-  // A log with only exceptions has no mean reward: the metric is omitted rather than invented.
+  // A log that contains only exceptions has no mean reward, so the metric is omitted.
   if (rewards.length > 0) means.set("reward", [mean(rewards), rewards.length]);
   if (attemptCount > 0) means.set("exception_rate", [exceptionCount / attemptCount, attemptCount]);
   means.set("reward_std_dev", [deviations.length > 0 ? mean(deviations) : 0, deviations.length]);
   return means;
 }
 
-/** Returns the mean of each metric over the trajectories that have it. */
+/** Returns each metric's mean over the trajectories that have the metric. */
 function trajectoryMeans(groups: readonly TrajectoryGroup[]): Means {
   return meansOf(groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.metrics)));
 }
 
-/** Returns the mean of each group metric over the groups that have it and at least one trajectory. */
+/** Returns each group metric's mean over the groups that have the metric and at least one trajectory. */
 function groupMeans(groups: readonly TrajectoryGroup[]): Means {
   const averaged = meansOf(
     groups.filter((group) => group.trajectories.length > 0).map((group) => group.metrics),
@@ -205,7 +205,7 @@ function isTrainable(group: TrajectoryGroup): boolean {
   return new Set(group.trajectories.map((trajectory) => trajectory.reward)).size > 1;
 }
 
-/** `costs/a/b` also counts in `costs/a` and in `costs/all`. */
+/** Returns the sums of cost metrics: `costs/a/b` also counts in `costs/a` and in `costs/all`. */
 function costSums(metrics: Metrics): Metrics {
   const sums: Metrics = {};
   for (const [name, value] of Object.entries(metrics)) {
@@ -220,7 +220,7 @@ function costSums(metrics: Metrics): Metrics {
   return sums;
 }
 
-/** Returns all running sums of the earlier row, plus this log's values; `data/step_x` counts in `data/cum/x`. */
+/** Returns the earlier row's running sums plus this log's values; `data/step_x` counts in `data/cum/x`. */
 function runningSums(earlier: Readonly<Metrics>, ofThisLog: Readonly<Metrics>): Metrics {
   const sums: Metrics = {};
   for (const [name, value] of Object.entries(earlier)) {

@@ -1,5 +1,5 @@
-// Summary of a log, gathered group by group: the input of its metrics and its scenarios. Message contents are dropped
-// immediately, since a log can be hundreds of megabytes.
+// Summary of a log, collected group by group for its metrics and scenarios. Message contents are discarded
+// immediately, since a log can have hundreds of megabytes.
 import type { JsonObject } from "../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../base/domain/trajectory.ts";
 import { answersOf, type AnswerLength } from "./choice-faults.ts";
@@ -11,9 +11,9 @@ export interface LogSummary {
   /** Scenario ids of all groups. */
   readonly scenarioIds: readonly string[];
   readonly groupCount: number;
-  /** Excludes exceptions. */
+  /** Number of trajectories, excluding exceptions. */
   readonly trajectoryCount: number;
-  /** The `final_policy_version` that all trajectories share; null if they do not. */
+  /** The `final_policy_version` shared by all trajectories; null if they differ. */
   readonly policyVersion: number | null;
 }
 
@@ -30,7 +30,7 @@ export class LogSummarizer {
     }
   }
 
-  /** @throws ServiceError as {@link tallyLog} */
+  /** Returns the summary. @throws ServiceError as {@link tallyLog} */
   summary(split: string): LogSummary {
     const groups = this.#groups;
     return {
@@ -46,7 +46,7 @@ export class LogSummarizer {
 function bare(group: TrajectoryGroup): TrajectoryGroup {
   return {
     trajectories: group.trajectories.map(bareTrajectory),
-    // Exceptions are only counted.
+    // Only the number of exceptions is needed.
     exceptions: group.exceptions.map(() => nothing),
     metadata: scenarioAlone(group.metadata),
     metrics: group.metrics,
@@ -80,7 +80,7 @@ function scenarioAlone({ scenario_id: id }: JsonObject): JsonObject {
   return id === undefined || typeof id === "object" ? nothing : { scenario_id: id };
 }
 
-/** Returns the scenario of each group: `metadata.scenario_id` of the group, otherwise those of its trajectories. */
+/** Returns each group's scenario id: `metadata.scenario_id` of the group, or else of its trajectories. */
 export function scenarioIdsOf(groups: readonly TrajectoryGroup[]): string[] {
   return groups.flatMap((group) => {
     const ofGroup = scenarioIdIn(group.metadata);

@@ -1,4 +1,4 @@
-// Stores trajectories under a split at a version of the model, with their metrics on that version.
+// Stores trajectories under a split at a version of the model, and their metrics on that version.
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
 import type { ModelStore, TrainedModel } from "../../base/domain/model.ts";
@@ -24,8 +24,8 @@ export interface LoggedTrajectories {
 }
 
 /**
- * Stores the groups and merges their metrics into those of their version, in one transaction. The version gets the
- * combined metrics of all logs under the split.
+ * Stores the groups and merges their metrics into the version's, in one transaction. The version's metrics combine all
+ * logs under the split.
  *
  * @throws ServiceError `not_found` if the model has no version any more, or never had the one that `log.step` names
  */
@@ -34,12 +34,12 @@ export async function logTrajectories(
   log: {
     readonly model: TrainedModel;
     readonly split: string;
-    /** Version to store the groups at; null for the one that made them, otherwise the newest. */
+    /** Version at which to store the groups. If null: the version that generated them, or else the newest. */
     readonly step: number | null;
     readonly summary: LogSummary;
-    /** Groups as folded lines of JSON, one each. */
+    /** Groups as folded lines, one line of JSON per group. */
     readonly lines: Iterable<string>;
-    /** Summaries of their trajectories. */
+    /** Summaries of the groups' trajectories. */
     readonly outlines: Iterable<TrajectoryOutline>;
   },
 ): Promise<LoggedTrajectories> {
@@ -78,7 +78,7 @@ export async function logTrajectories(
   return { step, trajectories: trajectoryCount, metrics };
 }
 
-/** Deleted versions count, since a late evaluation may concern one. */
+/** Accepts deleted versions, since a late evaluation may concern one. */
 function stepOf(
   given: number | null,
   { policyVersion }: Pick<LogSummary, "policyVersion">,

@@ -1,5 +1,6 @@
-// Converts a preference to token sequences. A recorded answer uses its tokens after its recorded prompt. Any other is
-// rendered after the prompt that serving would render, as an example conversation whose prompt is context.
+// Converts a preference to token sequences. A recorded answer uses its recorded tokens after its recorded prompt. Any
+// other answer is rendered like an example conversation: after the prompt that serving would render, which is only
+// context.
 import type { AnswerMessages, PreferenceExample } from "../../base/domain/preferences/preference.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import {
@@ -15,7 +16,7 @@ import { sequencesOfTurns } from "./sequences.ts";
 
 type Prompt = Pick<PreferenceExample, "messages" | "tools" | "extra">;
 
-/** Sequences of an answer to a preference's prompt, or the reason why it does not train. */
+/** Sequences of an answer to a preference's prompt, or the reason why the answer is excluded from training. */
 export function answerSequences(
   prompt: Prompt,
   answer: AnswerMessages,
@@ -28,7 +29,10 @@ export function answerSequences(
   return exampleSequences({ messages: [...context, ...answer.filter(isMessage)], tools, extra }, tokenizer);
 }
 
-/** Uses the sampled tokens: the answer may have been cut short, or its text may tokenize differently. */
+/**
+ * Uses the sampled tokens instead of the text. The answer may have been cut short, or its text may tokenize
+ * differently.
+ */
 function choiceSequences(
   { messages, tools, extra }: Prompt,
   choice: ChoiceRecord,
@@ -46,7 +50,8 @@ function choiceSequences(
     if (sequences.length > 0) return { sequences };
     return { reason: "no_trainable_tokens", detail: "None of its tokens stands behind another." };
   } catch (error) {
-    // A contradictory record, or one of another model, excludes only itself: the job's other records may be valid.
+    // A record that contradicts itself, or that comes from another model, excludes only itself, since the job's other
+    // records may be valid.
     if (!(error instanceof ServiceError)) throw error;
     return { reason: "unreadable_tokens", detail: error.message };
   }

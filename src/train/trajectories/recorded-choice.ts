@@ -1,5 +1,5 @@
-// Reads the tokens of a recorded Choice: ids, log-probabilities, and the prompt it answered. Records come from
-// clients, so everything is checked; contradictions are refused, not repaired.
+// Reads the tokens of a recorded Choice: ids, log-probabilities, and prompt. Records come from clients, so everything
+// is checked; contradictions are refused, not repaired.
 import { logprobMin } from "../../base/domain/generation.ts";
 import { invalid, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
@@ -7,22 +7,22 @@ import type { ChoiceRecord } from "../../base/domain/trajectory.ts";
 import { choiceFaults, idList, logprobEntries, namedTokenId } from "./choice-faults.ts";
 
 export interface RecordedTokens {
-  /** The exact prompt; null if the client library dropped it. */
+  /** Token ids of the exact prompt; null if the client library dropped them. */
   readonly promptTokenIds: readonly number[] | null;
   readonly tokenIds: readonly number[];
-  /** One per token; NaN if none was recorded, or an impossible one. */
+  /** One log-probability per token; NaN if it was not recorded or is impossible. */
   readonly logprobs: readonly number[];
 }
 
-/** Finds the id of a token recorded as text; null if no single token of the vocabulary has this text. */
+/** Finds the id of a token recorded as text; null if the text is not exactly one token of the vocabulary. */
 export type TokenLookup = (text: string, bytes: readonly number[] | null) => number | null;
 
 /**
- * Reads the tokens of a Choice from `token_ids`, otherwise from `logprobs.content` (or `logprobs.refusal` if there is
- * only that), whose token texts are `token_id:<N>` or in the vocabulary.
+ * Reads a Choice's tokens from `token_ids`, or else from `logprobs.content` (`logprobs.refusal` if only that is
+ * present). Token texts there are `token_id:<N>` or texts in the vocabulary.
  *
- * @param vocabularySize number of ids of the model
- * @returns null if the Choice recorded no tokens and so can only be context
+ * @param vocabularySize number of token ids in the model's vocabulary
+ * @returns null if the Choice has no recorded tokens and can only be context
  * @throws ServiceError `invalid` if the record contradicts itself, or has an id that the model lacks; `unsupported` if
  * a token's text has no id
  */
@@ -46,12 +46,15 @@ export function readRecordedTokens(
   };
 }
 
-/** A sampled token is never impossible, so a record that says so does not know its log-probability. */
+/**
+ * Returns the log-probability; NaN for an impossible one. A sampled token is never impossible, so such a record does
+ * not know the true value.
+ */
 function knownLogprob(logprob: Json | undefined): number {
   return typeof logprob === "number" && logprob > logprobMin ? logprob : NaN;
 }
 
-/** Refuses fields that are present but have the wrong type. */
+/** Refuses fields that are present with the wrong type. */
 function requireWellFormed({ logprobs, ...fields }: ChoiceRecord): void {
   for (const name of ["token_ids", "prompt_token_ids"])
     if ((fields[name] ?? null) !== null && idList(fields[name]) === null)
@@ -76,7 +79,7 @@ function tokenIdOf(entry: JsonObject, lookup: TokenLookup, vocabularySize: numbe
   });
 }
 
-/** Error for a record whose parts contradict each other. */
+/** Returns the error for a record whose parts contradict each other. */
 function contradiction(what: string): ServiceError {
   return invalid(`A recorded choice contradicts itself: ${what}.`);
 }

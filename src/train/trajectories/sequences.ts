@@ -17,9 +17,9 @@ import {
 
 export interface TokenSequence {
   readonly tokenIds: Int32Array;
-  /** 1 if the token trains; never the first. */
+  /** 1 if the token is trained on, otherwise 0; always 0 for the first token. */
   readonly mask: Uint8Array;
-  /** For trained tokens, the sampling policy's log-probabilities, NaN if unknown; NaN elsewhere. */
+  /** Sampling policy's log-probabilities of the trained tokens (NaN if unknown); NaN for all other tokens. */
   readonly oldLogprobs: Float32Array;
 }
 
@@ -32,7 +32,7 @@ export function trainedIndices({ mask }: Pick<TokenSequence, "mask">): readonly 
   return indices;
 }
 
-/** Spreads values of the trained tokens, in order, to their positions; NaN elsewhere. */
+/** Copies the trained tokens' values, given in order, to the tokens' positions; all other positions are NaN. */
 export function atTrained(sequence: Pick<TokenSequence, "mask">, values: Float32Array): Float32Array {
   const placed = new Float32Array(sequence.mask.length).fill(NaN);
   trainedIndices(sequence).forEach((at, position) => (placed[at] = values[position]));
@@ -41,21 +41,21 @@ export function atTrained(sequence: Pick<TokenSequence, "mask">, values: Float32
 
 /** A sequence and its origin. */
 export interface RecordedSequence {
-  /** Has at least one token that trains. */
+  /** Token sequence with at least one trained token. */
   readonly sequence: TokenSequence;
-  /** Path of its history within the trajectory; empty for the trajectory's own. */
+  /** Path of the sequence's history within the trajectory; empty for the trajectory's own history. */
   readonly location: readonly string[];
-  /** True if a prompt in it was rendered because its record has none. */
+  /** True if at least one prompt in the sequence was rendered because its record contains no prompt tokens. */
   readonly isRendered: boolean;
 }
 
 export interface TrajectorySequences {
   readonly sequences: readonly RecordedSequence[];
-  /** Parts of the trajectory that do not train. */
+  /** Parts of the trajectory that are excluded from training. */
   readonly untrained: readonly Untrained[];
   /**
    * Paths of histories that were split into several sequences without a visible reason: they have no thoughts that a
-   * template may have dropped.
+   * template might have dropped.
    */
   readonly split: readonly (readonly string[])[];
 }
@@ -63,10 +63,10 @@ export interface TrajectorySequences {
 /**
  * Converts a trajectory with all its histories to sequences.
  *
- * @param trainsTexts true if assistant messages, and Choices without tokens, train by their text next to Choices with
- * tokens
- * @throws ServiceError `invalid` if a record contradicts itself or has an id outside the vocabulary; its fault names
- * the path in the trajectory
+ * @param trainsTexts true if the texts of assistant messages, and of Choices without tokens, are also trained on in a
+ * trajectory that has Choices with tokens
+ * @throws ServiceError `invalid` if a record contradicts itself or has a token id outside the vocabulary; its fault
+ * names the path in the trajectory
  */
 export function trajectorySequences(
   trajectory: Trajectory,
@@ -110,7 +110,7 @@ function holdsChoice({ messagesAndChoices }: History): boolean {
   return messagesAndChoices.some((item) => asChoice(item) !== null);
 }
 
-/** Assistant messages train if a trajectory has no Choice. */
+/** Returns the turns to train on. Assistant messages count only if the trajectory has no Choice. */
 function turnsOf(
   history: History,
   hasChoice: boolean,
@@ -132,7 +132,7 @@ function onlyTokenFirst(location: readonly string[]): Untrained {
   return { reason: "no_trainable_tokens", location, detail };
 }
 
-/** Reports that nothing of a trajectory trains, unless its histories already say so. */
+/** Reports that the whole trajectory is excluded, unless its histories already have reasons. */
 function nothing(untrained: readonly Untrained[]): readonly Untrained[] {
   const isSaid = untrained.some(({ reason }) =>
     ["unreadable_tokens", "unrenderable", "no_trainable_tokens"].includes(reason),
@@ -141,7 +141,10 @@ function nothing(untrained: readonly Untrained[]): readonly Untrained[] {
   return isSaid ? [] : [{ reason: "no_trainable_tokens", location: [], detail }];
 }
 
-/** Joins the turns of one history: a sequence continues while every prompt begins with it. */
+/**
+ * Joins the turns of one history to sequences. A sequence continues as long as each prompt begins with the sequence so
+ * far.
+ */
 export function sequencesOfTurns(turns: readonly Turn[]): readonly Omit<RecordedSequence, "location">[] {
   return joinTurns(turns).map(finished);
 }
@@ -175,7 +178,7 @@ function startsWith(ids: readonly number[], beginning: readonly number[]): boole
 
 function append(sequence: Growing, ids: readonly number[], logprobs: readonly number[] | null): void {
   ids.forEach((id, index) => {
-    // No position predicts the first token of a sequence, so it cannot train.
+    // The first token of a sequence cannot be trained on, since no earlier position predicts it.
     const trains = logprobs !== null && sequence.tokenIds.length > 0;
     sequence.tokenIds.push(id);
     sequence.mask.push(trains ? 1 : 0);

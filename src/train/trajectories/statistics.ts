@@ -1,11 +1,11 @@
-// Sums, means and deviations of rewards and metrics near the range of doubles: results are always finite, and equal
-// the plain formula if nothing overflows.
+// Sums, means and deviations of rewards and metrics, safe for values near the range of doubles. Results are always
+// finite, and equal those of the plain formula if nothing overflows.
 import { clamped } from "../../base/domain/summaries/outline-group.ts";
 
 /** @param values at least one, all finite */
 export function mean(values: readonly number[]): number {
   const result = values.reduce((sum, value) => sum + value, 0) / values.length;
-  // Sums of numbers near the largest overflow although their mean does not.
+  // A sum of numbers near the largest double overflows, although their mean does not.
   return Number.isFinite(result)
     ? result
     : clamped(values.reduce((sum, value) => sum + value / values.length, 0));
@@ -20,7 +20,7 @@ export function standardDeviation(values: readonly number[]): number {
   const center = mean(values);
   const deviations = values.map((value) => clamped(Math.abs(value - center)));
   const greatest = deviations.reduce((one, other) => Math.max(one, other), 0);
-  // Squares of large numbers overflow; squares of their ratios to the largest do not.
+  // The squares of large numbers overflow, but not the squares of their ratios to the largest.
   if (greatest > 1e150) return greatest * Math.sqrt(mean(deviations.map((each) => (each / greatest) ** 2)));
   return Math.sqrt(mean(deviations.map((each) => each ** 2)));
 }

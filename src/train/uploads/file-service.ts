@@ -1,5 +1,5 @@
-// Uploaded files: ownership, upload and deletion. Bytes are stored before the database records a file, and deleted
-// after its row. Old bytes without a row belong to nobody.
+// Uploaded files: ownership, upload and deletion. The bytes are stored before the file's database row is written, and
+// deleted after the row. Old bytes without a row are orphans.
 import { readFile, stat, open } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { isMissing } from "../../store/artifacts/folder-names.ts";
@@ -20,11 +20,11 @@ export interface FileDependencies {
   readonly clock: Clock;
   readonly artifacts: ArtifactStore;
   readonly settings: FileSettings;
-  /** Receives the error of a failed sweep, which will be retried. */
+  /** Receives the error of a failed sweep. The next sweep retries. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** A file whose bytes are stored, but which has no name yet. */
+/** A file whose bytes are stored, but which has no name in the database yet. */
 export interface ReceivedFile {
   readonly id: string;
   readonly byteCount: number;
@@ -32,9 +32,12 @@ export interface ReceivedFile {
 
 /** While started, periodically deletes unused files. */
 export interface FileService extends Service {
-  /** Writes the bytes as they arrive. @throws ServiceError `too_large`, `unavailable`; errors of reading `content` */
+  /**
+   * Writes the content in chunks as they arrive. @throws ServiceError `too_large`, `unavailable`; errors of reading
+   * `content`
+   */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedFile>;
-  /** Returns the whole content, for validation before it is kept. */
+  /** Returns the whole content, for validation before the upload is kept. */
   look(received: ReceivedFile): Promise<Uint8Array<ArrayBuffer>>;
   /**
    * Records the upload durably as a file of the entity.
@@ -46,28 +49,28 @@ export interface FileService extends Service {
     received: ReceivedFile,
     about: Pick<UploadedFile, "entity" | "name" | "purpose">,
   ): Promise<UploadedFile>;
-  /** Removes an upload that is not kept. */
+  /** Removes an upload that will not be kept. */
   discard(received: ReceivedFile): Promise<void>;
   /** @throws ServiceError `not_found`, also for a file of another entity */
   find(id: string, caller: Caller): Promise<UploadedFile>;
   list(purpose: string | null, page: PageRequest, caller: Caller): Promise<Page<UploadedFile>>;
-  /** @throws ServiceError `not_found` if its bytes are missing */
+  /** Returns the file's content. @throws ServiceError `not_found` if its bytes are missing */
   read(file: UploadedFile): Promise<Readable>;
-  /** Returns the whole file, for a request that names it. */
+  /** Returns the whole content for a request that uses the file. */
   use(file: UploadedFile): Promise<Uint8Array<ArrayBuffer>>;
   delete(file: UploadedFile): Promise<void>;
-  /** Deletes bytes that no row refers to, and files unused for long. */
+  /** Deletes bytes without a database row, and files that have been unused for the configured time. */
   sweep(): Promise<void>;
 }
 
 const dayMs = 86_400_000;
-/** Longer than any server takes to validate and keep an upload. */
+/** Maximum time between receiving and keeping an upload, in milliseconds. No server takes as long. */
 const comingMs = 3_600_000;
 const folder = "files";
 
 export function createFileService(dependencies: FileDependencies): FileService {
   const { store, artifacts, clock, settings, onFault } = dependencies;
-  /** Uploads of this server that are not kept yet. */
+  /** Ids of uploads that this server has received but not yet kept. */
   const received = new Set<string>();
   const remove = async (id: string): Promise<void> => {
     await store.delete(id);
@@ -76,7 +79,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
 
   const sweep = async (): Promise<void> => {
     await artifacts.sweep(folder, {
-      // Another server may be about to keep a newer one.
+      // Spares newer uploads, which another server may be about to keep.
       olderThan: new Date(clock.now().getTime() - comingMs),
       isKnown: async (key) => {
         const id = key.slice(folder.length + 1);
@@ -95,7 +98,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
   const sweepAgain = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       await sweep().catch(onFault);
-      // Rejects when the service stops.
+      // A sleep rejects only when the service stops.
       await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
     }
   };
@@ -126,7 +129,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
       const file = { id, ...about, byteCount, createdAt: now, usedAt: now };
       await store.create(file, settings.entityBytes);
       received.delete(id);
-      // A server whose clock is hours ahead would take a new upload for abandoned.
+      // The bytes may be missing: a server whose clock is hours ahead considers a new upload abandoned.
       if (await artifacts.has(keyOf(id))) return file;
       await store.delete(id);
       throw gone();
@@ -195,7 +198,7 @@ async function writeContent(
     for await (const piece of content) {
       byteCount += piece.length;
       if (byteCount > bytesMax) throw tooLarge(bytesMax);
-      // Unlike `write`, it continues after a partial write.
+      // Unlike `write`, `appendFile` continues after a partial write.
       await handle.appendFile(piece);
     }
     return byteCount;

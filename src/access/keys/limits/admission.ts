@@ -1,5 +1,5 @@
-// Admission of one request under its limits: decides, counts the request while it is answered, and returns unused
-// amounts.
+// Admission of one request under its limits. Decides, counts the request while it runs, and returns unused amounts at
+// the end.
 import {
   LimitRefusal,
   type Allowance,
@@ -15,7 +15,7 @@ import type { SharedCounts } from "./shared-counts.ts";
 
 export type LimitName = Exclude<keyof KeyLimits, "queuedJobs">;
 
-/** Called for each refusal. */
+/** Called for each refusal with the exceeded limit and its subject. */
 export type OnRefusal = (limit: LimitName, of: Limited) => void;
 
 const rates = { requests: "requestsPerMinute", tokens: "tokensPerMinute" } as const satisfies Readonly<
@@ -26,15 +26,15 @@ export class Admission implements Allowance {
   readonly #counts: SharedCounts;
   readonly #all: readonly Limited[];
   readonly #onRefusal: OnRefusal;
-  /** Subjects with a limit on running requests. */
+  /** Subjects (key or entity) with a limit on running requests. */
   readonly #running: readonly Limited[];
   #isInside = false;
-  /** Requests and tokens counted by this request. */
+  /** Number of requests and of tokens that this request has counted. */
   #requests = 0;
   #tokens = 0;
-  /** Slot in which they were counted. */
+  /** Time slot in which those were counted. */
   #slot = 0;
-  /** Number of its places in each model's queue. */
+  /** Number of this request's places in each model's queue, by model name. */
   readonly #waiting = new Map<string, number>();
 
   constructor(counts: SharedCounts, all: readonly Limited[], onRefusal: OnRefusal) {
@@ -44,7 +44,7 @@ export class Admission implements Allowance {
     this.#running = all.filter(({ limits }) => limits.concurrentRequests !== null);
   }
 
-  /** @throws LimitRefusal if one more request would exceed a limit by the known counts */
+  /** @throws LimitRefusal if one more request would exceed a limit, by the counts known here */
   refuseFull(): void {
     for (const limited of this.#all) {
       this.#refuseRunning(limited, 1);
@@ -53,14 +53,14 @@ export class Admission implements Allowance {
     }
   }
 
-  /** Counts the request. */
+  /** Counts this request. */
   enter(): void {
     this.#slot = slotAt(this.#counts.seconds);
     this.#count(1);
     this.#isInside = true;
   }
 
-  /** @throws LimitRefusal if the request exceeds a limit by the latest counts; the request is then no longer counted */
+  /** @throws LimitRefusal if the request exceeds a limit by the latest counts; this also removes it from the counts */
   confirm(): void {
     try {
       for (const limited of this.#all) {
@@ -81,8 +81,8 @@ export class Admission implements Allowance {
   }
 
   /**
-   * Counts for every subject, even without a request limit: servers that admit concurrently see each other's counts in
-   * its slot.
+   * Adds to every subject's counts, even without a request limit. Servers that admit at the same time see each other's
+   * counts in the request's slot.
    */
   #count(by: 1 | -1): void {
     for (const { subject } of this.#all) this.#counts.add(subject, this.#slot, { requests: by });
@@ -141,7 +141,7 @@ export class Admission implements Allowance {
     return this.#all.filter(({ limits }) => limits[rates[kind]] !== null);
   }
 
-  /** @param more additional requests besides those counted */
+  /** @param more number of requests to allow for besides those counted */
   #refuseRunning(limited: Limited, more: 0 | 1): void {
     const { subject, limits, name } = limited;
     const { running, othersRunning } = this.#counts.of(subject);
@@ -152,7 +152,7 @@ export class Admission implements Allowance {
     this.#refuse("concurrentRequests", limited, { message, retryAfterSeconds: 1 });
   }
 
-  /** @param count amount that must fit, in addition to what the request has counted */
+  /** @param count amount that must fit in addition to the amount that the request has already counted */
   #refuseUsed(kind: RateKind, limited: Limited, count: number): void {
     const limit = limited.limits[rates[kind]];
     if (limit === null) return;
@@ -160,7 +160,8 @@ export class Admission implements Allowance {
     const window = this.#counts.of(limited.subject).window(kind);
     const own = kind === "tokens" ? this.#tokens : this.#requests;
     const others = Math.max(0, usedAt(window, seconds) - own);
-    // An amount larger than a minute's limit is admitted when nothing else counts, since waiting would not help.
+    // An amount above the limit of a whole minute is admitted once nothing else counts, since waiting longer would not
+    // help.
     const needed = Math.min(own + count, limit);
     if (others + needed <= limit) return;
     const wait = secondsUntil(window, seconds, limit - needed + own);
@@ -178,7 +179,7 @@ export class Admission implements Allowance {
     const { queuePercent } = limits;
     if (queuePercent === null) return;
     const countMax = Math.max(1, Math.floor((waitingCountMax * queuePercent) / 100));
-    // A request that queues at a model several times is admitted when nothing else waits, regardless of the number.
+    // A request that queues several times for a model is admitted if no other request waits, regardless of the number.
     const own = this.#waiting.get(model) ?? 0;
     const others = (this.#counts.of(subject).waiting.get(model) ?? 0) - own;
     if (others + Math.min(own + 1, countMax) <= countMax) return;

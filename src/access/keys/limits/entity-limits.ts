@@ -1,13 +1,16 @@
-// Limits shared by all keys of an entity, as administrators read and set them. Callers check permissions.
+// Limits that all keys of an entity share; administrators read and set them. Callers check permissions.
 import type { KeyLimits, LimitStore } from "../../../base/domain/keys/limits.ts";
 import { requireValidEntity } from "../key-secret.ts";
 import { requireValidLimits } from "./check-limits.ts";
 
 export interface EntityLimits {
-  /** Returns the entity's own limits; null for the server's setting. @throws ServiceError `invalid` at `entity` */
+  /**
+   * Returns the entity's own limits; a null limit means that the server's setting applies. @throws ServiceError
+   * `invalid` at `entity`
+   */
   find(entity: string): Promise<KeyLimits>;
   /**
-   * Changes the named limits, effective for subsequent requests; also for an entity without keys.
+   * Changes the given limits, with effect on subsequent requests. Also works for an entity without keys.
    *
    * @throws ServiceError `invalid` at `entity`, and at the limits
    */

@@ -7,10 +7,10 @@ import { SharedCounts, type SharedCountsDependencies } from "./shared-counts.ts"
 
 export interface RateLimiter extends Service {
   /**
-   * Admits and counts a request. Each of several servers counts before it knows the others' counts, and takes back any
-   * excess, so that together they stay within the limits.
+   * Admits and counts a request. Each server counts the request before it knows the other servers' counts, and takes
+   * back any excess. Together, the servers therefore stay within the limits.
    *
-   * @param all subjects it counts for
+   * @param all subjects for which the request counts
    * @returns allowance to release when the request is over
    * @throws LimitRefusal with the retry time; nothing is counted then
    */
@@ -34,7 +34,7 @@ export function createRateLimiter(
         refusals.increase({ limit, of: subject.startsWith("key:") ? "key" : "entity" }),
       );
       if (!dependencies.store.isShared) {
-        // Reads the counts from before this server started.
+        // Reads the counts that were stored before this server started.
         if (!counts.isKnown(subjects)) await counts.exchange(subjects);
         admission.refuseFull();
         admission.enter();

@@ -1,19 +1,19 @@
-// Sliding window counter over one minute, with slots shorter than the window
-// (https://blog.cloudflare.com/counting-things-a-lot-of-different-things/). A slot that begins before the last sixty
-// seconds counts by the share within them, as if its requests were spread evenly. Pure.
+// Sliding-window counter over one minute, made of shorter slots
+// (https://blog.cloudflare.com/counting-things-a-lot-of-different-things/). A slot that is only partly within the last
+// sixty seconds counts in proportion, as if its requests were spread evenly. Pure.
 import { slotSeconds } from "../../../base/domain/keys/limits.ts";
 
 export const windowSeconds = 60;
 
-/** Counts by slot, numbered since 1970. */
+/** Counts by slot number; slots are numbered from 1970. */
 export type Window = ReadonlyMap<number, number>;
 
-/** Returns the slot of a time in seconds since 1970. */
+/** Returns the slot number of a time in seconds since 1970. */
 export function slotAt(seconds: number): number {
   return Math.floor(seconds / slotSeconds);
 }
 
-/** Returns the amount that counts at a time in seconds since 1970. */
+/** Returns the amount used in the minute before a time in seconds since 1970. */
 export function usedAt(window: Window, seconds: number): number {
   let used = 0;
   for (const [slot, count] of window) used += count * shareAt(slot, seconds);
@@ -26,7 +26,7 @@ export function remainingAt(window: Window, seconds: number, limit: number): num
 }
 
 /**
- * Returns the seconds until at most `used` counts, if nothing else arrives; 0 if it already does.
+ * Returns the seconds until the used amount falls to `used`, if nothing else arrives; 0 if it is no higher already.
  *
  * @param used at least 0
  */
@@ -49,7 +49,7 @@ export function secondsUntil(window: Window, seconds: number, used: number): num
   return wait;
 }
 
-/** Returns the share of a slot within the minute before a time. */
+/** Returns the share of a slot that lies within the minute before a time. */
 function shareAt(slot: number, seconds: number): number {
   const share = ((slot + 1) * slotSeconds + windowSeconds - seconds) / slotSeconds;
   return Math.min(1, Math.max(0, share));

@@ -1,6 +1,6 @@
-// Counts of keys and entities shared by the servers of one database. Each server counts locally and exchanges its
-// counts for those of all: immediately if a request waits, otherwise at most twice a second. Nothing is stored or read
-// for subjects without requests.
+// Counts of keys and entities, shared by all servers on one database. Each server counts locally and exchanges counts
+// with the others: immediately if a request waits, otherwise at most twice a second. Subjects without requests cause
+// no reads or writes.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { waitOver } from "../../../base/domain/waiting/wait-over.ts";
 import {
@@ -22,13 +22,13 @@ export interface SharedCountsDependencies {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Maximum age of shared counts by which a request may be refused. */
+/** Maximum age in milliseconds of shared counts on which a refusal may be based. */
 const freshMs = 1000;
-/** Maximum wait for an exchange; a slow database blocks nobody. */
+/** Maximum wait for an exchange in milliseconds, so that a slow database does not block requests. */
 const deadlineMs = 1000;
-/** Minimum interval between exchanges for which nobody waits. */
+/** Minimum interval in milliseconds between exchanges for which no request waits. */
 const gatherMs = 500;
-/** Time after which an unused subject is forgotten. */
+/** Time in milliseconds after which an unused subject is forgotten. */
 const forgottenMs = 180_000;
 const sweepSlots = 600 / slotSeconds;
 /** Maximum number of subjects in a statement. */
@@ -38,11 +38,11 @@ export class SharedCounts {
   readonly #dependencies: SharedCountsDependencies;
   readonly #closing = new AbortController();
   readonly #counts = new Map<LimitSubject, SubjectCounts>();
-  /** Subjects whose counts are to be stored. */
+  /** Subjects with counts that are not stored yet. */
   readonly #behind = new Set<LimitSubject>();
-  /** Subjects whose counts a request waits for. */
+  /** Subjects for whose counts a request is waiting. */
   readonly #wanted = new Set<LimitSubject>();
-  /** Serializes exchanges, so that each knows which counts it includes. */
+  /** Serializes exchanges, so that each exchange knows which counts it includes. */
   #turn: Promise<unknown> = Promise.resolve();
   /** The next exchange, not started yet. */
   #next: Promise<boolean> | null = null;
@@ -77,14 +77,14 @@ export class SharedCounts {
     this.#store(subject);
   }
 
-  /** True if the known counts of the subjects are recent enough to refuse a request by them. */
+  /** True if the subjects' known counts are recent enough to base a refusal on them. */
   isKnown(subjects: readonly LimitSubject[]): boolean {
     const { store, clock } = this.#dependencies;
     const since = store.isShared ? clock.monotonicMs() - freshMs : 0;
     return subjects.every((subject) => this.of(subject).readMs >= since);
   }
 
-  /** Stores the subjects' counts and reads those of all servers. Resolves when that is done, or on timeout. */
+  /** Stores the subjects' counts and reads the totals of all servers. Resolves when done, or on timeout. */
   async exchange(subjects: readonly LimitSubject[]): Promise<void> {
     for (const subject of subjects) this.#wanted.add(subject);
     const waiting = new AbortController();
@@ -110,14 +110,14 @@ export class SharedCounts {
     let isAway = false;
     while (this.#behind.size > 0 && !(isAway && this.#closing.signal.aborted)) {
       const waitMs = this.#exchangedMs + gatherMs - clock.monotonicMs();
-      // Ends immediately when the server stops.
+      // The sleep ends immediately when the server stops.
       if (waitMs > 0) await clock.sleep(waitMs, { signal: this.#closing.signal }).catch(() => undefined);
       if (this.#behind.size > 0) isAway = !(await this.#inTurn());
     }
     this.#storing = null;
   }
 
-  /** Runs an exchange after the current ones; false if some counts could not be stored. */
+  /** Runs an exchange after the current ones. Resolves with false if some counts could not be stored. */
   #inTurn(): Promise<boolean> {
     if (this.#next === null) {
       this.#next = this.#turn.then(() => this.#exchangeAll());
@@ -126,7 +126,7 @@ export class SharedCounts {
     return this.#next;
   }
 
-  /** Never rejects. */
+  /** Exchanges all pending counts; never rejects. */
   async #exchangeAll(): Promise<boolean> {
     // Later callers join the next exchange.
     this.#next = null;
@@ -167,7 +167,8 @@ export class SharedCounts {
       await this.#sweep();
       return true;
     } catch (error) {
-      // If the write succeeded and only the answer was lost, the counts are doubled and less is admitted for a minute.
+      // If the write succeeded and only its response was lost, these counts are doubled, and fewer requests are
+      // admitted for a minute.
       for (const subject of subjects) if (this.of(subject).giveBack()) this.#behind.add(subject);
       for (const { subject } of running) this.#behind.add(subject);
       onFault(error);

@@ -1,14 +1,14 @@
-// Counts of one key or entity by slot: the last known total of all servers, this server's counts being sent, and its
-// counts since.
+// Counts of one key or entity by slot, in three parts: the last known total of all servers, this server's counts in
+// transit, and its counts not yet sent.
 import type { RateCounts, RateKind, SlotCounts } from "../../../base/domain/keys/limits.ts";
 import type { Window } from "./rate-window.ts";
 
 interface Slot {
-  /** Counts of all servers, including this one. */
+  /** Last known counts of all servers, including this one. */
   shared: RateCounts;
-  /** This server's counts being sent. */
+  /** This server's counts in transit. */
   sent: RateCounts;
-  /** This server's counts not sent yet. */
+  /** This server's counts not yet sent. */
   own: RateCounts;
 }
 
@@ -22,15 +22,15 @@ function sum(...all: readonly RateCounts[]): RateCounts {
 }
 
 export class SubjectCounts {
-  /** Requests running on this server. */
+  /** Number of requests running on this server. */
   running = 0;
-  /** Running requests last reported to the others. */
+  /** Number of running requests that this server last reported. */
   storedRunning = 0;
-  /** Running requests of the others at the last exchange. */
+  /** Number of requests running on the other servers at the last exchange. */
   othersRunning = 0;
-  /** Time of that exchange, on the monotonic clock. */
+  /** Time of the last exchange, on the monotonic clock. */
   readMs = -Infinity;
-  /** Number of requests waiting for each model, by name. */
+  /** Number of waiting requests, by model name. */
   readonly waiting = new Map<string, number>();
   readonly #slots = new Map<number, Slot>();
 
@@ -39,14 +39,14 @@ export class SubjectCounts {
     of.own = sum(of.own, { ...none, ...counts });
   }
 
-  /** Returns the counts known to this server. */
+  /** Returns the usage known to this server, by slot. */
   window(kind: RateKind): Window {
     return new Map(
       [...this.#slots].map(([slot, { shared, sent, own }]) => [slot, sum(shared, sent, own)[kind]]),
     );
   }
 
-  /** True if it has running or waiting requests here. */
+  /** True if the subject has running or waiting requests on this server. */
   get isInUse(): boolean {
     return this.running !== 0 || this.waiting.size > 0;
   }
@@ -62,7 +62,7 @@ export class SubjectCounts {
     return taken;
   }
 
-  /** Takes back counts that were not stored. @returns true if there were any */
+  /** Returns counts in transit that could not be stored to the unsent counts. @returns true if there were any */
   giveBack(): boolean {
     let isSome = false;
     for (const of of this.#slots.values()) {
@@ -72,7 +72,7 @@ export class SubjectCounts {
     return isSome;
   }
 
-  /** Replaces sent counts by the total of all servers, which includes them; forgets slots before `since`. */
+  /** Replaces counts in transit by the total of all servers, which includes them; forgets slots before `since`. */
   settle(shared: readonly Omit<SlotCounts, "subject">[], since: number): void {
     for (const [slot, of] of this.#slots) {
       if (slot < since) this.#slots.delete(slot);

@@ -29,6 +29,7 @@ const [recordsMax, recordsOfPromptMax] = [500, 1000];
 
 /**
  * Reads the next page of feedback.
+ *
  * @returns whether more pages remain, and the new position; null if the rule was changed or now belongs to another
  * server
  */
@@ -79,6 +80,7 @@ async function notesOn(
 
 /**
  * Returns the trainable answers to the given prompts, judged by all feedback noted under the prompts.
+ *
  * @param newIds returns a prompt's feedback that is not noted yet
  */
 export async function examinePrompts(

@@ -12,6 +12,7 @@ import type { PlannedAnswer } from "./judge-answers.ts";
 /**
  * Returns the trajectory of an answer. An answer used only for comparison gets no choice: its reward counts in the
  * group's mean, but its tokens are excluded from training.
+ *
  * @returns null if the recording lacks the answer
  */
 export function recordedTrajectory(

@@ -34,6 +34,7 @@ export interface PreferenceJobPlan {
 /**
  * Plans a preference job. Even a preview reads feedback and recordings, since only they show which answers are
  * trainable.
+ *
  * @throws ServiceError `unsupported` if more feedback matches than one request may read
  */
 export async function planPreferenceJob(
@@ -66,6 +67,7 @@ export async function planPreferenceJob(
 
 /**
  * Creates the job from a plan.
+ *
  * @returns the job's id; null if there is nothing to train on
  * @throws ServiceError as {@link JobQueue.submit}; `conflict` if other jobs took some of the feedback meanwhile
  */

@@ -20,6 +20,7 @@ const [visitsMax, iterationsLeast] = [4_000_000, 1000];
  * Fits strengths with the MM algorithm (Hunter, "MM algorithms for generalized Bradley-Terry models", Annals of
  * Statistics 32, 2004, equation 3). The prior adds `prior` comparisons of each answer with an opponent of strength 1 and
  * counts half of them as won. This makes the fit unique for any comparisons.
+ *
  * @param count number of answers; positions are below it
  * @param prior above 0
  * @returns strengths above 0; 1 for an answer without comparisons

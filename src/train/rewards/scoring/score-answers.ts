@@ -28,6 +28,7 @@ interface TermResult extends TermScore {
 
 /**
  * Scores the answers to one prompt.
+ *
  * @param answers the records on each answer
  * @param positionOf returns an answer's position by its reference; null for an unknown reference
  * @returns a score for each answer, in order
