@@ -1,6 +1,6 @@
-// The error of a template, for its author: a message, to which the interpreter adds the line.
+// The error of a template, for the template's author: a message, to which the interpreter adds the line.
 
-/** Fault of a template that Jinja would refuse, with Jinja's own message if it helps. */
+/** Fault of a template that Jinja would refuse, with Jinja's own message if that message helps. */
 export class TemplateFault extends Error {
   /** Line in the source; null until it is known. */
   line: number | null;
@@ -11,5 +11,5 @@ export class TemplateFault extends Error {
   }
 }
 
-/** The template's own error, from `raise_exception`. */
+/** Error that the template itself raises with `raise_exception`. */
 export class TemplateRaised extends Error {}

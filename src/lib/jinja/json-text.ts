@@ -1,5 +1,5 @@
-// Reads and writes JSON as Python's `json` does: ints of any size, 1.0 distinct from 1, and names in their original
-// order.
+// Reads and writes JSON as Python's `json` does: ints of any size, 1.0 distinct from 1, and object members in their
+// original order.
 import type { Budget } from "./budget.ts";
 import { TemplateFault } from "./fault.ts";
 import { ExactNumber, isExactList, jsonWords, type ExactJson } from "../../base/domain/text/exact-json.ts";
@@ -8,7 +8,7 @@ import { compareTexts } from "./values/characters.ts";
 import { intText, textOf, typeName } from "./values/show.ts";
 import { Dict, isList, Tuple, type Value } from "./values/value.ts";
 
-/** Deeper than any accepted JSON, and shallow enough for the stack. */
+/** Maximum nesting depth: above that of any accepted JSON, and safe for the stack. */
 const depthMax = 500;
 
 /** Converts a JSON value; undefined members are dropped. */
@@ -24,7 +24,11 @@ export function fromJson(json: ExactJson): Value {
   return dict;
 }
 
-/** @throws SyntaxError as JSON.parse does; TemplateFault if it is nested too deeply */
+/**
+ * Parses JSON.
+ *
+ * @throws SyntaxError as JSON.parse does; TemplateFault if the JSON is nested too deeply
+ */
 export function parseJson(text: string): Value {
   JSON.parse(text);
   const words = jsonWords(text);
@@ -69,7 +73,11 @@ export interface JsonForm {
   readonly ensureAscii: boolean;
 }
 
-/** @throws TemplateFault for values without a JSON form */
+/**
+ * Writes a value as JSON.
+ *
+ * @throws TemplateFault for values without a JSON form
+ */
 export function toJson(value: Value, form: JsonForm, budget: Budget): string {
   const pieces: string[] = [];
   let length = 0;
@@ -138,7 +146,7 @@ function membersOf(dict: Dict, { form, budget }: Writing): readonly (readonly [s
     });
 }
 
-/** Null for a value that is no JSON scalar. */
+/** Returns the JSON of a scalar; null for any other value. */
 function scalarText(value: Value): string | null {
   if (value === null) return "null";
   if (typeof value === "boolean") return String(value);

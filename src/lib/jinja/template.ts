@@ -1,5 +1,5 @@
-// Jinja2 templates with the settings of Hugging Face and vLLM for chats: trimmed blocks, no escaping, loop controls,
-// generation blocks, immutable values. Knows nothing of messages.
+// Jinja2 templates with the settings that Hugging Face and vLLM use for chats: trimmed blocks, no escaping, loop
+// controls, generation blocks, immutable values. This module knows nothing of messages.
 import type { Clock } from "../../base/domain/clock.ts";
 import { Budget, type ProgramLimits } from "./budget.ts";
 import { TemplateFault } from "./fault.ts";
@@ -13,16 +13,22 @@ import { parseTemplate } from "./syntax/parser.ts";
 import type { Value } from "./values/value.ts";
 
 export interface Template {
-  /** The syntax tree. */
+  /** Syntax tree of the template. */
   readonly body: Body;
   /**
-   * @throws TemplateFault with the line where it failed; TemplateRaised if it raises; the errors of `limits`;
-   * RangeError if its values are nested too deeply for the stack
+   * Renders the template.
+   *
+   * @throws TemplateFault with the line where it failed; TemplateRaised if the template raises; the errors of
+   * `limits`; RangeError if its values are nested too deeply for the stack
    */
   render(variables: Iterable<readonly [string, Value]>, limits?: ProgramLimits): string;
 }
 
-/** @throws TemplateFault with its line for invalid syntax; RangeError if it is nested too deeply */
+/**
+ * Compiles a template.
+ *
+ * @throws TemplateFault with its line for invalid syntax; RangeError if it is nested too deeply
+ */
 export function compileTemplate(source: string, clock: Clock): Template {
   const body = parseTemplate(source);
   requireKnown(body, { filters, tests });

@@ -1,4 +1,4 @@
-// All filters for chat templates: Jinja's own, except those that make HTML links.
+// All filters for chat templates: Jinja's own filters, except those that make HTML links.
 import type { Filter } from "../run/run.ts";
 import { itemFilters } from "./item-filters.ts";
 import { textFilters } from "./text-filters.ts";

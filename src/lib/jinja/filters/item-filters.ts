@@ -49,7 +49,7 @@ export const itemFilters: Readonly<Record<string, Filter>> = {
   },
   random: (value, args, { budget }) => {
     requireNone("random", args);
-    // Deterministic, so that a prompt is always the same: takes the first item.
+    // Takes the first item instead of a random one, so that a prompt is always the same.
     const first = listOf(value, budget).at(0);
     return first === undefined ? new Undefined("No random item, sequence was empty.") : first;
   },

@@ -7,11 +7,15 @@ export type KeyOf = (item: Value) => Value;
 
 export interface KeyOptions {
   readonly ignoresCase?: boolean;
-  /** Replaces an undefined key. */
+  /** Value that replaces an undefined key. */
   readonly otherwise?: Value;
 }
 
-/** @param attribute an index, or names with dots between them; null for the item itself */
+/**
+ * Returns a function from an item to its key.
+ *
+ * @param attribute an index, or names separated by dots; null for the item itself
+ */
 export function keyOf(
   attribute: Value,
   run: Run,
@@ -28,7 +32,7 @@ export function keyOf(
   };
 }
 
-/** Several attributes, separated by commas. */
+/** Like {@link keyOf}, for several attributes separated by commas. */
 export function keysOf(attribute: Value, run: Run, options: KeyOptions): (item: Value) => Value[] {
   const attributes = typeof attribute === "string" ? attribute.split(",") : [attribute];
   const keys = attributes.map((one) => keyOf(one, run, options));

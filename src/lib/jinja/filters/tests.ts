@@ -1,4 +1,4 @@
-// All tests for `is`.
+// All tests for Jinja's `is` operator.
 import type { Budget } from "../budget.ts";
 import { formatPercent } from "../format/percent.ts";
 import { Arguments, requireNone } from "../run/arguments.ts";
@@ -85,7 +85,7 @@ export const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
   ...[">=", "ge"].map((name): [string, Test] => [name, ordered(">=")]),
 ]);
 
-/** `value % divisor`, which formats a text. */
+/** Computes `value % divisor`, which formats if the value is a text. */
 function remainder(value: Value, divisor: Value, budget: Budget): Value {
   return typeof value === "string"
     ? formatPercent(value, divisor, budget)

@@ -126,13 +126,13 @@ export const textFilters: Readonly<Record<string, Filter>> = {
   },
 };
 
-/** The value as a text, for a filter without arguments. */
+/** Returns the value as a text, for a filter without arguments. */
 function plain(name: string, value: Value, args: CallArguments, { budget }: Run): string {
   requireNone(name, args);
   return textOf(value, budget);
 }
 
-/** A short list stays unchanged, as a text does; the `end` of a longer one must be a list. */
+/** Truncates a list. A short list stays unchanged, as a text does; the `end` of a longer list must be a list. */
 function truncatedItems(value: Value[] | Tuple, asked: Arguments): Value {
   const length = asked.int("length", 255);
   const end = asked.getOr("end", "...");

@@ -75,7 +75,7 @@ function defaultOf(name: string, value: Value, args: ConstructorParameters<typeo
   return isMissing ? asked.getOr("default_value", "") : value;
 }
 
-/** Null for a value that is no number and no text of one. */
+/** Converts to an int; null if the value is neither a number nor the text of a number. */
 function intOf(value: Value, base: number): bigint | null {
   requireDefined(value);
   if (typeof value === "string") {
@@ -124,7 +124,7 @@ function floatOf(value: Value): number | null {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/.test(text) ? Number(text) : null;
 }
 
-/** Rounds half to even, as `round` with a precision does; an int stays an int. */
+/** Rounds half to even, as Python's `round` with a precision does; an int remains an int. */
 function rounded(number: bigint | number, precision: number): bigint | number {
   if (typeof number === "bigint") {
     if (precision >= 0) return number;

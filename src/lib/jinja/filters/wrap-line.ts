@@ -1,4 +1,4 @@
-// Wraps one line to a width like Python's textwrap without whitespace replacement.
+// Wraps one line to a width, like Python's textwrap without whitespace replacement.
 
 export interface WrapOptions {
   readonly width: number;
@@ -6,7 +6,7 @@ export interface WrapOptions {
   readonly breaksHyphens: boolean;
 }
 
-/** Returns the lines, without trailing blanks, and without leading blanks except on the first. */
+/** Returns the wrapped lines, without trailing blanks, and without leading blanks except on the first line. */
 export function wrapLine(text: string, options: WrapOptions): readonly string[] {
   const chunks = chunksOf(text, options.breaksHyphens).reverse();
   const lines: string[] = [];
@@ -18,7 +18,7 @@ export function wrapLine(text: string, options: WrapOptions): readonly string[] 
   return lines;
 }
 
-/** Takes the chunks that fit on a line from the end of `chunks`. */
+/** Removes the chunks that fit on a line from the end of `chunks`, and returns the line. */
 function takeLine(chunks: string[], { width, breaksWords, breaksHyphens }: WrapOptions): string[] {
   const line: string[] = [];
   let length = 0;
@@ -41,7 +41,7 @@ function takeLine(chunks: string[], { width, breaksWords, breaksHyphens }: WrapO
   return line;
 }
 
-/** Splits a text into words, blanks, and parts of words that end with a hyphen. */
+/** Splits a text into words, blanks, and parts of words that end in a hyphen. */
 function chunksOf(text: string, breaksHyphens: boolean): string[] {
   const words = text.split(/([\t-\r ]+)/).filter(Boolean);
   if (!breaksHyphens) return words;

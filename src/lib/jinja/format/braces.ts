@@ -8,13 +8,17 @@ import { Undefined, type CallArguments, type Value } from "../values/value.ts";
 import { floatDigits, intDigits, plainFloatDigits, precisionMax } from "./number-spec.ts";
 import { truncated } from "./percent.ts";
 
-/** Access to attributes and items in a field's name. */
+/** Access to the attributes and items that a field's name refers to. */
 export interface FieldAccess {
   attribute(value: Value, name: string): Value;
   item(value: Value, key: Value): Value;
 }
 
-/** @throws TemplateFault for formats that Python's `str.format` refuses */
+/**
+ * Formats a text like Python's `str.format`.
+ *
+ * @throws TemplateFault for formats that `str.format` refuses
+ */
 export function formatBraces(
   format: string,
   args: CallArguments,
@@ -36,7 +40,7 @@ class Formatter {
     this.#budget = budget;
   }
 
-  /** @param depth how many levels of fields within formats are left */
+  /** @param depth number of further levels of fields within formats that are allowed */
   format(text: string, depth: number): string {
     if (depth === 0) throw new TemplateFault("Max string recursion exceeded");
     let made = "";
@@ -131,7 +135,7 @@ interface Spec {
   readonly letter: string;
 }
 
-/** As Python's `format(value, spec)`. */
+/** Formats a value like Python's `format(value, spec)`. */
 function formatValue(value: Value, spec: string, budget: Budget): string {
   if (spec === "") return textOf(value, budget);
   const parsed = parseSpec(spec, value);
@@ -232,7 +236,7 @@ function aligned(head: string, body: string, { fill, align, width, grouping }: S
   }
 }
 
-/** Adds zeros, grouped like the digits. */
+/** Adds leading zeros, grouped like the digits. */
 function zeroGrouped(body: string, missing: number, separator: string): string {
   const [whole, ...rest] = body.split(/(?=[.e%])/);
   const width = whole.length + missing;

@@ -2,7 +2,7 @@
 import { TemplateFault } from "../fault.ts";
 import { exponentText, fixedText, floatText } from "../values/float-text.ts";
 
-/** Formats a magnitude without its sign, with one of Python's format letters. */
+/** Formats a magnitude (a number without its sign) with one of Python's format letters. */
 export function floatDigits(value: number, letter: string, precision: number, isAlternate: boolean): string {
   const magnitude = Math.abs(value);
   if (!Number.isFinite(magnitude)) return inCase(Number.isNaN(magnitude) ? "nan" : "inf", letter);
@@ -18,7 +18,7 @@ export function floatDigits(value: number, letter: string, precision: number, is
   }
 }
 
-/** Decimals beyond these are zeros. */
+/** Maximum precision that is computed; further decimals are zeros. */
 export const precisionMax = 4300;
 
 function exponentDigits(value: number, precision: number, isAlternate: boolean): string {

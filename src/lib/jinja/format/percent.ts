@@ -9,7 +9,11 @@ import { floatDigits, intDigits, precisionMax } from "./number-spec.ts";
 
 const directive = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?[hlL]?([\s\S]?)/g;
 
-/** @throws TemplateFault if values and formats do not match */
+/**
+ * Formats values like Python's `%` operator.
+ *
+ * @throws TemplateFault if values and formats do not match
+ */
 export function formatPercent(format: string, values: Value, budget: Budget): string {
   const operands = new Operands(values);
   let length = 0;
@@ -51,7 +55,7 @@ class Operands {
 
   requireAllUsed(): void {
     if (this.#next >= this.#values.length || this.#isKeyed || this.#mapping !== null) return;
-    // As in Python, a single list may stay unused, and so may an undefined value.
+    // As in Python, a single list may remain unused, as may an undefined value.
     const [first] = this.#values;
     if (this.#next === 0 && this.#values.length === 1 && (isList(first) || first instanceof Undefined))
       return;

@@ -29,7 +29,11 @@ import type { Budget } from "../budget.ts";
 import { charactersOf } from "../values/characters.ts";
 import { numberOf } from "../values/compare.ts";
 
-/** @throws TemplateFault if `value` is undefined */
+/**
+ * Evaluates `value.name`.
+ *
+ * @throws TemplateFault if `value` is undefined
+ */
 export function attributeOf(value: Value, name: string, run: Run): Value {
   if (value instanceof Undefined) throw new TemplateFault(value.message);
   const own = ownAttribute(value, name, run);
@@ -38,7 +42,11 @@ export function attributeOf(value: Value, name: string, run: Run): Value {
   return item === undefined ? undefinedAttribute(value, name, run) : item;
 }
 
-/** @throws TemplateFault if `value` is undefined */
+/**
+ * Evaluates `value[key]`.
+ *
+ * @throws TemplateFault if `value` is undefined
+ */
 export function subscriptOf(value: Value, key: Value, run: Run): Value {
   if (value instanceof Undefined) throw new TemplateFault(value.message);
   const item = memberOf(value, key);
@@ -58,8 +66,8 @@ function undefinedAttribute(value: Value, key: Value, { budget }: Run): Undefine
 }
 
 /**
- * Returns undefined if its Python type has no such attribute, and a Jinja `Undefined` for one that templates may not
- * use.
+ * Returns an attribute of the value's Python type; undefined if the type has no such attribute, and a Jinja
+ * `Undefined` for an attribute that templates may not use.
  */
 function ownAttribute(value: Value, name: string, run: Run): Value | undefined {
   if (/^__\w+__$/.test(name)) return unsafe(value, name);
@@ -106,14 +114,14 @@ function unsafe(value: Value, name: string): Undefined {
   return new Undefined(`access to attribute '${name}' of '${typeName(value)}' object is unsafe.`);
 }
 
-/** Bounds of a slice; null if not given. */
+/** Bounds of a slice; null if omitted. */
 export interface Slice {
   readonly start: Value;
   readonly stop: Value;
   readonly step: Value;
 }
 
-/** Returns undefined if there is no such key or index, or the value has no items. */
+/** Returns an item; undefined if there is no such key or index, or the value has no items. */
 function itemOf(value: Value, key: Value): Value | undefined {
   if (value instanceof Dict) return isHashable(key) ? value.get(key) : undefined;
   const index = numberOf(key);
@@ -126,7 +134,7 @@ function itemOf(value: Value, key: Value): Value | undefined {
   return place >= 0n && place < value.length ? value.at(Number(place)) : undefined;
 }
 
-/** Returns undefined for a value that cannot be sliced. */
+/** Returns a slice of the value; undefined if the value cannot be sliced. */
 export function sliceOf(value: Value, slice: Slice, budget: Budget): Value | undefined {
   if (typeof value === "string") {
     if (slice.step === null && isWhole(slice)) return value;
@@ -171,7 +179,7 @@ function bounds(length: number, slice: Slice): Bounds {
   return { start, step, count: Math.max(0, Math.ceil((stop - start) / step)) };
 }
 
-/** Converts to a number, clamped far beyond the sequence's ends. */
+/** Converts to a number, clamped to a magnitude far beyond the sequence's ends. */
 function clamped(value: Value, far: number): number {
   const number = numberOf(value);
   if (typeof number !== "bigint")

@@ -1,5 +1,5 @@
-// The methods of lists, tuples, dicts, ranges and numbers. None changes its object, since templates run as if all
-// values were immutable.
+// The methods of lists, tuples, dicts, ranges and numbers. No method changes its object, because templates treat all
+// values as immutable.
 import { TemplateFault } from "../fault.ts";
 import { Arguments, requireNone } from "../run/arguments.ts";
 import type { Method } from "../run/run.ts";
@@ -81,7 +81,7 @@ export const floatMethods: Readonly<Record<string, Method<number>>> = {
   conjugate: (value) => value,
 };
 
-/** Methods that would change their object; not accessible to templates. */
+/** Methods that would change their object; templates cannot access them. */
 export const changing: Readonly<Record<"list" | "dict", ReadonlySet<string>>> = {
   list: new Set(["append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"]),
   dict: new Set(["clear", "pop", "popitem", "setdefault", "update"]),

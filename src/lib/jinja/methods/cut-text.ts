@@ -1,9 +1,9 @@
-// Splitting, stripping and replacing of texts as in Python; shared by methods and filters.
+// Splits and strips texts and replaces parts of them, as in Python; methods and filters share these functions.
 import type { Budget } from "../budget.ts";
 import { TemplateFault } from "../fault.ts";
 import { blank, charactersOf, leadingBlanks, trailingBlanks } from "../values/characters.ts";
 
-/** @param characters null for blanks */
+/** @param characters characters to strip; null for blanks */
 export function stripCharacters(
   text: string,
   characters: string | null,
@@ -23,7 +23,10 @@ export function stripCharacters(
 
 const blanks = new RegExp(`[${blank}]+`, "g");
 
-/** @param separator null for any blanks; @param most maximum number of splits, below 0 for all */
+/**
+ * @param separator null for any sequence of blanks
+ * @param most maximum number of splits, unlimited below 0
+ */
 export function splitFromLeft(
   text: string,
   separator: string | null,
@@ -46,13 +49,13 @@ export function splitFromLeft(
   }
   if (separator !== null || start < text.length) {
     const rest = text.slice(start);
-    // The rest keeps its blanks if the splits ran out.
+    // The rest keeps its blanks if the maximum number of splits was reached.
     parts.push(rest);
   }
   return parts;
 }
 
-/** As {@link splitFromLeft}, from the end. */
+/** Like {@link splitFromLeft}, but splits from the end. */
 export function splitFromRight(
   text: string,
   separator: string | null,

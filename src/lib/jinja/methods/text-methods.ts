@@ -98,7 +98,7 @@ export const textMethods: Readonly<Record<string, Method<string>>> = {
   center: (text, args, { budget }) => {
     const { missing, fill } = widthOf("center", text, args);
     budget.room(text.length + missing);
-    // Python puts an odd blank to the left if the width is odd.
+    // If the padding is odd, Python puts the additional blank on the left when the width is odd.
     const left =
       Math.floor(missing / 2) + (missing % 2 === 1 && (characterCount(text) + missing) % 2 === 1 ? 1 : 0);
     return fill.repeat(left) + text + fill.repeat(missing - left);
@@ -229,7 +229,7 @@ function around(text: string, place: number, separator: string): readonly Value[
 
 interface Window {
   readonly part: string;
-  /** Null if its start is beyond its end. */
+  /** Part of the text to search; null if its start is beyond its end. */
   readonly window: { readonly text: string; readonly start: number } | null;
 }
 

@@ -4,7 +4,11 @@ import { isTrue, numberOf } from "../values/compare.ts";
 import { typeName } from "../values/show.ts";
 import { Undefined, type CallArguments, type Value } from "../values/value.ts";
 
-/** @throws TemplateFault if there are any */
+/**
+ * Requires a call without arguments.
+ *
+ * @throws TemplateFault if there are arguments
+ */
 export function requireNone(callable: string, args: CallArguments): void {
   if (args.positional.length + args.named.size > 0)
     throw new TemplateFault(`${callable}() takes no arguments`);
@@ -15,7 +19,7 @@ export class Arguments {
   readonly #values: ReadonlyMap<string, Value>;
 
   /**
-   * @param parameters in order, separated by blanks; those after a bar are optional
+   * @param parameters names in order, separated by blanks; names after a bar are optional
    * @throws TemplateFault if the arguments do not match
    */
   constructor(callable: string, { positional, named }: CallArguments, parameters: string) {
@@ -42,7 +46,7 @@ export class Arguments {
     this.#values = values;
   }
 
-  /** Undefined if omitted. */
+  /** Returns an argument; undefined if omitted. */
   get(name: string): Value | undefined {
     return this.#values.get(name);
   }
@@ -52,14 +56,14 @@ export class Arguments {
     return value === undefined ? otherwise : value;
   }
 
-  /** @param otherwise default if omitted; null if it is required */
+  /** @param otherwise default; null if the argument is required */
   text(name: string, otherwise: string | null = null): string {
     const value = this.getOr(name, otherwise);
     if (typeof value === "string") return value;
     throw this.#wrong(name, "str", value);
   }
 
-  /** Null if omitted or None. */
+  /** Returns a text argument; null if omitted or None. */
   optionalText(name: string): string | null {
     return (this.#values.get(name) ?? null) === null ? null : this.text(name);
   }
@@ -72,7 +76,7 @@ export class Arguments {
     throw this.#wrong(name, "int", value ?? null);
   }
 
-  /** Null if omitted or None. */
+  /** Returns an int argument; null if omitted or None. */
   optionalInt(name: string): number | null {
     return (this.#values.get(name) ?? null) === null ? null : this.int(name);
   }

@@ -25,12 +25,12 @@ type Of<K extends Kind> = Expression & { readonly kind: K };
 export interface ExpressionRun extends Run {
   /** Line of the current expression, for messages. */
   line: number;
-  /** Text of the block that a filter without an object applies to. */
+  /** Text of the filtered block, to which a filter without an object applies. */
   readonly blockText: string;
 }
 
 /**
- * Evaluates an expression whose HTML marking does not matter.
+ * Evaluates an expression and drops the mark that its value is HTML.
  *
  * @throws TemplateFault, and the errors of the run's limits
  */
@@ -38,11 +38,11 @@ export function evaluate(node: Expression, scope: Scope, run: ExpressionRun): Va
   return withoutMarkup(evaluateMarked(node, scope, run));
 }
 
-/** The same, for a value that is stored or concatenated. */
+/** Like {@link evaluate}, but keeps the HTML mark, for a value that is stored or concatenated. */
 export function evaluateMarked(node: Expression, scope: Scope, run: ExpressionRun): Value {
   run.budget.spend();
   run.line = node.line;
-  // Safe cast: the rule of a kind takes nodes of that kind.
+  // Safe cast: the rule of a kind takes nodes of this kind.
   const rule = rules[node.kind] as (node: Expression, scope: Scope, run: ExpressionRun) => Value;
   return rule(node, scope, run);
 }
@@ -141,7 +141,7 @@ const rules: { readonly [K in Kind]: (node: Of<K>, scope: Scope, run: Expression
   },
 };
 
-/** Filters that keep HTML marked as HTML. */
+/** Filters whose result keeps the mark that it is HTML. */
 const escapingFilters: ReadonlySet<string> = new Set(["escape", "e", "d", "default"]);
 
 function combined(left: Value, operator: Operator, right: Value, { budget }: Run): Value {

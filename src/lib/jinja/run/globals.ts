@@ -41,7 +41,7 @@ export function globalsOf(clock: Clock, run: Run): ReadonlyMap<string, Value> {
   return new Map(functions.map((one) => [one.name, one]));
 }
 
-/** As in the sandbox of Python's Jinja, in which Hugging Face runs chat templates. */
+/** Maximum length of a range, as in the sandbox of Python's Jinja, in which Hugging Face runs chat templates. */
 const rangeLengthMax = 100_000;
 
 function rangeOf({ positional, named }: CallArguments): Range {
@@ -62,8 +62,8 @@ function rangeOf({ positional, named }: CallArguments): Range {
 }
 
 /**
- * Python's class `dict`. Its methods take the dict first; any other subscript counts as a type parameter, as in
- * `dict[str]`, which also makes dicts. Some templates use such names like methods.
+ * Returns Python's class `dict`, whose methods take the dict as first argument; some templates call methods in this
+ * way. Any other subscript counts as a type parameter, as in `dict[str]`, which also creates dicts.
  */
 function dictClass(run: Run): Callable {
   const methods = Object.entries(dictMethods).map(([name, method]): [string, Value] => [
@@ -77,7 +77,8 @@ function dictClass(run: Run): Callable {
       { typeName: "method_descriptor" },
     ),
   ]);
-  // Python allows these on the class; here they are refused like the instance's, since they change a conversation.
+  // Python allows these methods on the class. They are refused here like those of an instance, because they change a
+  // conversation.
   const refused = Array.from(changing.dict, (name): [string, Value] => [
     name,
     new Undefined(`access to attribute '${name}' of 'dict' is unsafe.`),

@@ -1,4 +1,4 @@
-// Runs a template's statements: one run, whose limits hold for everything in it.
+// Runs a template's statements. One run has one set of limits, which apply to everything in it.
 import type { Budget } from "../budget.ts";
 import { TemplateFault } from "../fault.ts";
 import { filters } from "../filters/filters.ts";
@@ -13,14 +13,14 @@ import { Loop } from "./loop.ts";
 import { bindMacro, type MacroNode } from "./macro.ts";
 import { Output, Scope } from "./scope.ts";
 
-/** How a body ended, for the enclosing loop. */
+/** How a body ended, which the enclosing loop handles; null for its regular end. */
 type Ending = "break" | "continue" | null;
 
 type Kind = Statement["kind"];
 type Of<K extends Kind> = Statement & { readonly kind: K };
 type Rules = { readonly [K in Kind]: (statement: Of<K>, scope: Scope, output: Output) => Ending | void };
 
-/** Maximum nesting of calls by macros and recursive loops: far deeper than any schema. */
+/** Maximum nesting of calls by macros and recursive loops: far more than any schema needs. */
 const callDepthMax = 180;
 
 export class Interpreter implements ExpressionRun {
@@ -78,7 +78,7 @@ export class Interpreter implements ExpressionRun {
     for (const statement of body) {
       this.budget.spend();
       this.line = statement.line;
-      // Safe cast: the rule of a kind takes statements of that kind.
+      // Safe cast: the rule of a kind takes statements of this kind.
       const rule = this.#rules[statement.kind] as (
         statement: Statement,
         scope: Scope,
@@ -180,7 +180,7 @@ export class Interpreter implements ExpressionRun {
       this.#assign(target, item, inner);
       const ending = this.#execute(body, inner, output);
       if (ending === "break") break;
-      // Jinja treats a loop in which no iteration reached its end like one without items.
+      // As in Jinja, a loop in which no iteration reaches its end counts as a loop without items.
       if (ending === null) isCompleted = true;
     }
     return isCompleted ? null : this.#execute(otherwise, new Scope(scope), output);
@@ -196,7 +196,7 @@ export class Interpreter implements ExpressionRun {
     return output.text;
   }
 
-  /** The items that pass the loop's test, evaluated lazily. */
+  /** Yields the items that pass the loop's condition, which is evaluated lazily. */
   *#chosen({ target }: Of<"for">, test: Expression, items: Value, scope: Scope): Generator<Value> {
     for (const item of iterate(items)) {
       this.budget.spend();

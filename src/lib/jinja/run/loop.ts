@@ -1,4 +1,4 @@
-// `loop`: the state of a `for`, which reads its items lazily.
+// `loop`: the state of a `for` loop, which reads its items lazily.
 import { TemplateFault } from "../fault.ts";
 import type { Budget } from "../budget.ts";
 import { equals } from "../values/compare.ts";
@@ -6,7 +6,7 @@ import { Callable, Host, Tuple, Undefined, type Value } from "../values/value.ts
 
 export interface LoopOptions {
   readonly items: Iterator<Value>;
-  /** Null if it is known only once all items are read. */
+  /** Number of items; null if it is known only after all items are read. */
   readonly length: number | null;
   readonly depth0: number;
   /** Renders the loop's body for other items; null if the loop is not recursive. */
@@ -24,7 +24,7 @@ export class Loop extends Host {
   #index0 = -1;
   #previous: Value | undefined;
   #current: Value | undefined;
-  /** Item read ahead; undefined if there is none. */
+  /** Item that was read ahead; undefined if there is none. */
   #next: IteratorResult<Value> | undefined;
   #changed: Tuple | undefined;
 
@@ -37,7 +37,7 @@ export class Loop extends Host {
     this.#budget = budget;
   }
 
-  /** Returns the next item; undefined after the last. */
+  /** Returns the next item; undefined after the last one. */
   advance(): Value | undefined {
     const next = this.#peek();
     if (next.done === true) return undefined;

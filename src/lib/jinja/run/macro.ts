@@ -1,10 +1,10 @@
-// Binds the arguments of macros and call bodies, including those beyond their parameters.
+// Binds the arguments of macros and call bodies, including surplus arguments.
 import { TemplateFault } from "../fault.ts";
 import { type Body, type Expression, type Signature, readsName } from "../syntax/nodes.ts";
 import { Dict, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 
 export interface MacroNode {
-  /** Null for the body of a call. */
+  /** Name of the macro; null for the body of a call. */
   readonly name: string | null;
   readonly signature: Signature;
   readonly body: Body;
@@ -16,7 +16,7 @@ interface Extras {
   readonly positional: boolean;
 }
 
-/** Cached per body, since every definition in every run needs it. */
+/** Cached per body, because every definition in every run needs it. */
 const extrasOf = new WeakMap<Body, Extras>();
 
 function extras({ body, signature }: MacroNode): Extras {

@@ -1,8 +1,8 @@
-// State of a running template: the text it has made and the names it sees.
+// State of a running template: its output so far, and the names in scope.
 import type { Value } from "../values/value.ts";
 import type { Budget } from "../budget.ts";
 
-/** The names visible in a part of a template: its own, which shadow outer ones. */
+/** Names visible in a part of a template: names of this scope, which shadow those of outer scopes. */
 export class Scope {
   readonly #values = new Map<string, Value>();
   readonly #outer: Scope | null;
@@ -12,7 +12,7 @@ export class Scope {
     for (const [name, value] of values) this.#values.set(name, value);
   }
 
-  /** Undefined if it is not set. */
+  /** Returns the value of a name; undefined if it is not set. */
   get(name: string): Value | undefined {
     const own = this.#values.get(name);
     return own === undefined ? this.#outer?.get(name) : own;
@@ -28,7 +28,7 @@ export class Scope {
   }
 }
 
-/** The text that a template, or a block of it, makes. */
+/** Output text of a template, or of a block in it. */
 export class Output {
   readonly #pieces: string[] = [];
   readonly #budget: Budget;

@@ -1,12 +1,13 @@
-// Dates as Python's strftime writes them in the C locale, for templates that show today's date. Always UTC, so that
-// every replica and the trainer agree. Supports the directives that chat templates use; others stay unchanged.
+// Formats dates like Python's strftime in the C locale, for templates that show today's date. Always uses UTC, so that
+// every replica and the trainer agree. Supports the directives that chat templates use; other directives stay
+// unchanged.
 
 const months = "January February March April May June July August September October November December".split(
   " ",
 );
 const weekdays = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
-/** Formats a date; `%-d` and the like leave out the leading zero. */
+/** Formats a date; `%-d` and similar directives omit the leading zero. */
 export function strftime(date: Date, format: string): string {
   return format.replaceAll(/%(-?)([a-zA-Z%])/g, (directive, bare: string, letter: string) => {
     const text = field(date, letter);

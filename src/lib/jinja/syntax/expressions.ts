@@ -17,15 +17,15 @@ export function parseExpression(reader: TokenReader): Expression {
 }
 
 export interface TupleOptions {
-  /** Parses one item; a whole expression by default. */
+  /** Parses one item of the tuple; by default a whole expression. */
   readonly parseItem?: (reader: TokenReader) => Expression;
-  /** A name that ends the tuple. */
+  /** Name that ends the tuple. */
   readonly endName?: string;
-  /** True if it may be empty, as between parentheses. */
+  /** True if the tuple may be empty, as between parentheses. */
   readonly mayBeEmpty?: boolean;
 }
 
-/** Parses an expression, or several separated by commas as a tuple. */
+/** Parses one expression, or several expressions separated by commas, which form a tuple. */
 export function parseTuple(
   reader: TokenReader,
   { parseItem = parseExpression, endName, mayBeEmpty = false }: TupleOptions = {},
@@ -49,7 +49,7 @@ function isTupleEnd(reader: TokenReader, endName: string | undefined): boolean {
   return endName !== undefined && reader.isName(endName);
 }
 
-/** Parses an expression without a condition. */
+/** Parses an expression without a condition (`if … else`). */
 export function parseOr(reader: TokenReader): Expression {
   let left = parseAnd(reader);
   while (reader.isName("or")) {
@@ -88,12 +88,12 @@ function parseComparison(reader: TokenReader): Expression {
   return rest.length === 0 ? first : { kind: "compare", line, first, rest };
 }
 
-/** Reads the operator, if there is one. */
+/** Reads a comparison operator; returns null if there is none. */
 function comparisonAt(reader: TokenReader): Comparison["operator"] | null {
   const { current, following } = reader;
   if (current.kind === "operator" && comparisons.has(current.text)) {
     reader.next();
-    // Safe cast: the set has only these.
+    // Safe cast: the set contains only comparison operators.
     return current.text as Comparison["operator"];
   }
   if (reader.skipName("in")) return "in";
@@ -118,7 +118,7 @@ function parseProduct(reader: TokenReader): Expression {
   return parseBinary(reader, ["*", "/", "//", "%"], parsePower);
 }
 
-/** Left-associative, unlike Python's. */
+/** Parses powers. They are left-associative, unlike Python's. */
 function parsePower(reader: TokenReader): Expression {
   return parseBinary(reader, ["**"], (below) => parseUnary(below, true));
 }
@@ -183,7 +183,7 @@ function constantOf(name: string, line: number): Expression | null {
   return value === undefined ? null : { kind: "constant", line, value };
 }
 
-/** Adjacent strings are concatenated. */
+/** Parses adjacent strings, which are concatenated. */
 function parseStrings(reader: TokenReader): string {
   let text = "";
   for (let token = reader.current; token.kind === "string"; token = reader.current) {
@@ -212,7 +212,7 @@ function parseDictEntries(reader: TokenReader): readonly (readonly [Expression, 
   });
 }
 
-/** Parses items between brackets, separated by commas; allows a trailing one. */
+/** Parses items between brackets, separated by commas; allows a trailing comma. */
 function parseBetween<Item>(
   reader: TokenReader,
   end: string,
@@ -322,7 +322,7 @@ function parseCallArguments(reader: TokenReader): CallNode {
   return { positional, named, spread, namedSpread };
 }
 
-/** Parses one filter or several; `object` is null for a filtered block. */
+/** Parses one or more filters; `object` is null for a filtered block. */
 export function parseFilters(reader: TokenReader, object: Expression): Expression;
 export function parseFilters(reader: TokenReader, object: null, isStarted?: boolean): Expression | null;
 export function parseFilters(
@@ -355,7 +355,7 @@ function parseTest(reader: TokenReader, object: Expression): Expression {
   return isNegated ? { kind: "not", line, operand: test } : test;
 }
 
-/** In parentheses, or a single one without. */
+/** Parses the arguments of a test: in parentheses, or a single one without parentheses. */
 function parseTestArguments(reader: TokenReader): CallNode {
   if (reader.isOperator("(")) return parseCallArguments(reader);
   const { kind } = reader.current;

@@ -1,17 +1,21 @@
 // Splits a template's source into tokens. Strips blanks and line ends around tags as Jinja does with `trim_blocks` and
-// `lstrip_blocks`, the settings of chat templates.
+// `lstrip_blocks`, which chat templates require.
 import { TemplateFault } from "../fault.ts";
 import { blank, isBlank, trailingBlanks } from "../values/characters.ts";
 import type { Token } from "./tokens.ts";
 
-/** @throws TemplateFault with its line for an invalid template */
+/**
+ * Splits a source into tokens.
+ *
+ * @throws TemplateFault with its line for an invalid template
+ */
 export function tokenize(source: string): readonly Token[] {
   const lexer = new Lexer(normalized(source));
   lexer.readAll();
   return lexer.tokens;
 }
 
-/** Converts all line ends to line feeds and removes one at the very end. */
+/** Converts all line ends to line feeds, and removes one line end at the end of the source. */
 function normalized(source: string): string {
   return source.replaceAll(/\r\n?/g, "\n").replace(/\n$/, "");
 }
@@ -39,7 +43,7 @@ class Lexer {
   readonly #source: string;
   #place = 0;
   #line = 1;
-  /** True if the last text read ended a line. */
+  /** True if the preceding text ended a line. */
   #startsLine = true;
 
   constructor(source: string) {
@@ -73,7 +77,7 @@ class Lexer {
     return sign === "-" || sign === "+" ? sign : "";
   }
 
-  /** Strips the text before a tag. */
+  /** Strips the text that precedes a tag. */
   #stripped(text: string, sign: string, isPrint: boolean): string {
     if (sign === "-") return text.slice(0, trailingBlanks(text));
     if (sign === "+" || isPrint) return text;
@@ -82,7 +86,7 @@ class Lexer {
     return isLineStart && isBlank(text.slice(lineStart)) ? text.slice(0, lineStart) : text;
   }
 
-  /** @param end where the source continues; by default after the text */
+  /** @param end index where the source continues; by default the end of the text */
   #data(text: string, end = this.#place + text.length): void {
     if (text !== "") this.#add({ kind: "data", text });
     this.#consume(end);
@@ -194,7 +198,7 @@ class Lexer {
 
 type TokenWithoutLine = Token extends infer One ? (One extends Token ? Omit<One, "line"> : never) : never;
 
-/** Python's escapes, by the character after the backslash. */
+/** Characters that Python's escapes stand for, by the character after the backslash. */
 const named: Readonly<Record<string, string>> = {
   "\n": "",
   "\\": "\\",
@@ -211,7 +215,7 @@ const named: Readonly<Record<string, string>> = {
 
 const escape = /\\(x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|[0-7]{1,3}|[\s\S])/g;
 
-/** @throws TemplateFault for a truncated escape, or one of no character */
+/** @throws TemplateFault for a truncated escape, or one that stands for no character */
 function unescapeText(text: string, line: number): string {
   if (!text.includes("\\")) return text;
   return text.replaceAll(escape, (whole, code: string) => {

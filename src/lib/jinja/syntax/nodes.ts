@@ -1,5 +1,5 @@
 // The syntax tree of a template, and checks of its names: unknown filters and tests, and names that macros read. Each
-// node knows its line.
+// node stores its line.
 import type { Operator } from "../values/arithmetic.ts";
 import type { Order } from "../values/compare.ts";
 import { TemplateFault } from "../fault.ts";
@@ -7,16 +7,16 @@ import { TemplateFault } from "../fault.ts";
 export interface CallNode {
   readonly positional: readonly Expression[];
   readonly named: readonly (readonly [string, Expression])[];
-  /** `*values`. */
+  /** Expression of `*values`; null if absent. */
   readonly spread: Expression | null;
-  /** `**values`. */
+  /** Expression of `**values`; null if absent. */
   readonly namedSpread: Expression | null;
 }
 
 export type Expression = { readonly line: number } & (
   | { readonly kind: "constant"; readonly value: null | boolean | bigint | number | string }
   | { readonly kind: "name"; readonly name: string }
-  /** A name's attribute that is assigned to; never evaluated. */
+  /** Target of an assignment to a namespace's member; never evaluated. */
   | { readonly kind: "namespace-member"; readonly name: string; readonly member: string }
   | { readonly kind: "list" | "tuple"; readonly items: readonly Expression[] }
   | { readonly kind: "dict"; readonly entries: readonly (readonly [Expression, Expression])[] }
@@ -30,7 +30,7 @@ export type Expression = { readonly line: number } & (
       readonly step: Expression | null;
     }
   | { readonly kind: "call"; readonly callee: Expression; readonly args: CallNode }
-  /** A null object means the text of the filtered block. */
+  /** A filter; a null object stands for the text of the filtered block. */
   | {
       readonly kind: "filter";
       readonly object: Expression | null;
@@ -65,7 +65,7 @@ export interface Comparison {
 /** Parameters of a macro, or of the body of a call. */
 export interface Signature {
   readonly parameters: readonly string[];
-  /** Defaults of the last parameters. */
+  /** Defaults of the last parameters, in order. */
   readonly defaults: readonly Expression[];
 }
 
@@ -109,10 +109,13 @@ export type Statement = { readonly line: number } & (
       readonly values: readonly Expression[];
       readonly body: Body;
     }
-  /** Renders its body with a separate scope for names set in it; an outermost one sees only the outermost names. */
+  /**
+   * Renders its body with a separate scope for names that are set in it. If outermost, the body sees only the
+   * outermost names.
+   */
   | { readonly kind: "scope"; readonly isOutermost: boolean; readonly body: Body }
   | { readonly kind: "break" | "continue" }
-  /** A tag for other templates, of which none exist. */
+  /** A tag that loads another template; no other templates exist. */
   | { readonly kind: "load"; readonly tag: string }
 );
 
@@ -133,7 +136,7 @@ function isNode(value: object): value is Node {
   return "kind" in value && "line" in value;
 }
 
-/** Yields all nodes of a tree; not recursive, since a chain of operators is as deep as it is long. */
+/** Yields all nodes of a tree. Not recursive, because a chain of operators is nested as deeply as it is long. */
 export function* allNodes(body: Body): Generator<Node> {
   const waiting: Node[] = [...body];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -148,7 +151,10 @@ export interface KnownNames {
   readonly tests: { has(name: string): boolean };
 }
 
-/** Nodes whose bodies are checked anew: a condition around them does not excuse an unknown filter within. */
+/**
+ * Kinds of nodes whose bodies are checked separately: a condition around the node does not excuse an unknown filter
+ * within it.
+ */
 const opening: ReadonlySet<Node["kind"]> = new Set([
   "for",
   "macro",
@@ -159,7 +165,11 @@ const opening: ReadonlySet<Node["kind"]> = new Set([
   "scope",
 ]);
 
-/** @throws TemplateFault for an unknown filter or test that no condition guards */
+/**
+ * Requires known filters and tests.
+ *
+ * @throws TemplateFault for an unknown filter or test that no condition guards
+ */
 export function requireKnown(body: Body, known: KnownNames): void {
   const waiting = body.map((node: Node) => ({ node, isGuarded: false }));
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -168,7 +178,7 @@ export function requireKnown(body: Body, known: KnownNames): void {
     const guards = node.kind === "if" || node.kind === "conditional";
     const isOpened = opening.has(node.kind);
     for (const below of nodesBelow(node)) {
-      // A loop's iterable is outside of the loop.
+      // A loop's iterable is evaluated outside the loop.
       const isOutside = node.kind === "for" && below === node.iterable;
       waiting.push({ node: below, isGuarded: guards || (isGuarded && (!isOpened || isOutside)) });
     }
@@ -180,7 +190,7 @@ function requireOne(node: Node & { readonly kind: "filter" | "test" }, { filters
   if (!names.has(node.name)) throw new TemplateFault(`No ${node.kind} named '${node.name}'.`, node.line);
 }
 
-/** True if a macro's body reads a name that nothing within it sets. */
+/** True if a macro's body reads a name that the body does not set. */
 export function readsName(body: Body, name: string): boolean {
   let isRead = false;
   for (const node of allNodes(body)) {

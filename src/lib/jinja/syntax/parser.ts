@@ -5,17 +5,21 @@ import { tokenize } from "./lexer.ts";
 import type { Body, Expression, Signature, Statement } from "./nodes.ts";
 import { TokenReader } from "./reader.ts";
 
-/** @throws TemplateFault with its line for invalid syntax; RangeError if it is nested too deeply */
+/**
+ * Parses a template.
+ *
+ * @throws TemplateFault with its line for invalid syntax; RangeError if it is nested too deeply
+ */
 export function parseTemplate(source: string): Body {
   return new Parser(new TokenReader(tokenize(source))).parseAll();
 }
 
-/** Parses a tag's statement, after its name. */
+/** Parses a tag's statement; the tag's name is already read. */
 type TagParser = (line: number) => Statement;
 
 class Parser {
   readonly #reader: TokenReader;
-  /** The open tags, innermost last. */
+  /** Open tags, the innermost last. */
   readonly #open: string[] = [];
   readonly #tags: ReadonlyMap<string, TagParser>;
 
@@ -44,7 +48,10 @@ class Parser {
     return this.#body([]);
   }
 
-  /** Reads up to a tag that ends the body, and leaves the reader after its name; `""` means the template's end. */
+  /**
+   * Reads up to a tag that ends the body, and leaves the reader after the tag's name; `""` stands for the template's
+   * end.
+   */
   #body(endTags: readonly string[]): Statement[] {
     const reader = this.#reader;
     const statements: Statement[] = [];
@@ -94,7 +101,7 @@ class Parser {
     return innermost === undefined ? looking : `${looking} The innermost open block is '${innermost}'.`;
   }
 
-  /** Reads a tag's body including its end tag, and returns which tag that was. */
+  /** Reads a tag's body including its end tag; returns the body and which end tag it was. */
   #within(endTags: readonly string[]): { readonly body: Body; readonly end: string } {
     const reader = this.#reader;
     reader.skipOperator(":");
@@ -178,7 +185,7 @@ class Parser {
     return statement;
   }
 
-  /** Nothing is escaped, regardless of the tag. */
+  /** Parses `autoescape`, which has no effect: nothing is escaped. */
   #autoescape(line: number): Statement {
     parseExpression(this.#reader);
     return this.#scope(line, "endautoescape", false);
@@ -218,7 +225,7 @@ class Parser {
     return name;
   }
 
-  /** Parses the target of an assignment: a name, a member of a namespace, or several of them. */
+  /** Parses the target of an assignment: a name, a member of a namespace, or several of these. */
   #target(endName?: string): Expression {
     const target = parseTuple(this.#reader, { parseItem: parseTargetItem, endName });
     requireAssignable(target);

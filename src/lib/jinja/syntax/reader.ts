@@ -25,7 +25,7 @@ export class TokenReader {
 
   next(): Token {
     const token = this.current;
-    // Stays at the end.
+    // The reader stays at the end token.
     if (token.kind !== "end") this.#place += 1;
     return token;
   }

@@ -3,7 +3,7 @@
 import { unreachable } from "../../../base/domain/assert.ts";
 
 export type Token = { readonly line: number } &
-  /** Literal text between tags; begins and ends of tags; the end of the template. */
+  /** Kinds: literal text between tags, the beginning or end of a tag, and the end of the template. */
   (
     | { readonly kind: "data"; readonly text: string }
     | { readonly kind: "print-begin" | "print-end" | "block-begin" | "block-end" | "end" }

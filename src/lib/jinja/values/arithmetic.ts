@@ -10,7 +10,11 @@ export type Operator = "+" | "-" | "*" | "/" | "//" | "%" | "**";
 
 type Operands = readonly [bigint, bigint] | readonly [number, number];
 
-/** @throws TemplateFault for types that have no such operator, and for numbers and texts that are too large */
+/**
+ * Applies an operator.
+ *
+ * @throws TemplateFault for types without this operator, and for numbers and texts that are too large
+ */
 export function calculate(left: Value, operator: Operator, right: Value, budget: Budget): Value {
   requireDefined(left);
   requireDefined(right);
@@ -49,7 +53,7 @@ function itemsOf(value: Value): readonly Value[] | null {
   return value instanceof Tuple ? value.items : null;
 }
 
-/** Repeats a sequence; null if `sequence` is none, or `count` no int. */
+/** Repeats a sequence; null if `sequence` is not a sequence, or `count` not an int. */
 function repeat(sequence: Value, count: Value, budget: Budget): Value | null {
   const items = itemsOf(sequence);
   if (typeof sequence !== "string" && items === null) return null;
@@ -67,10 +71,10 @@ function repeat(sequence: Value, count: Value, budget: Budget): Value | null {
   return isList(sequence) ? repeated : new Tuple(repeated);
 }
 
-/** For a run without limits: a length that still fits in memory. */
+/** Maximum length for a run without limits; it still fits in memory. */
 const longestMade = 2 ** 28;
 
-/** Two ints, or two floats; null if one is no number. */
+/** Returns the operands as two ints or two floats; null if one is not a number. */
 function operandsOf(left: Value, right: Value): Operands | null {
   const [ours, theirs] = [numberOf(left), numberOf(right)];
   if (ours === null || theirs === null) return null;
@@ -78,7 +82,11 @@ function operandsOf(left: Value, right: Value): Operands | null {
   return [toFloat(ours), toFloat(theirs)];
 }
 
-/** @throws TemplateFault for an int that is too large */
+/**
+ * Converts to a float.
+ *
+ * @throws TemplateFault for an int that is too large
+ */
 export function toFloat(value: bigint | number): number {
   const float = Number(value);
   if (typeof value === "bigint" && !Number.isFinite(float))
@@ -91,7 +99,7 @@ function operate([left, right]: Operands, operator: Operator): Value {
   return operateFloats(Number(left), operator, Number(right));
 }
 
-/** Maximum size of a computed int: far more than any template needs, and still fast. */
+/** Maximum size of a computed int in bits: far more than any template needs, and still fast. */
 const bitsMax = 65_536;
 
 function operateInts(left: bigint, operator: Operator, right: bigint): bigint | number {
@@ -154,7 +162,7 @@ function operateFloats(left: number, operator: Operator, right: number): number 
   }
 }
 
-/** With the sign of the divisor. */
+/** Returns the remainder with the sign of the divisor. */
 function floorRemainder(left: bigint, right: bigint): bigint {
   const remainder = left % right;
   return remainder !== 0n && remainder < 0n !== right < 0n ? remainder + right : remainder;
@@ -178,13 +186,13 @@ function requireBits(count: number): void {
   if (count > bitsMax) throw new TemplateFault(`an int of more than ${bitsMax} bits is too large`);
 }
 
-/** @throws TemplateFault for a value that is no number */
+/** @throws TemplateFault for a value that is not a number */
 export function negated(value: Value): Value {
   const number = signed(value, "-");
   return -number;
 }
 
-/** @throws TemplateFault for a value that is no number */
+/** @throws TemplateFault for a value that is not a number */
 export function signed(value: Value, sign: "+" | "-"): bigint | number {
   requireDefined(value);
   const number = numberOf(value);

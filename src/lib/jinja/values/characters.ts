@@ -1,9 +1,10 @@
-// Texts in Python's units, code points, with Python's definitions of blank and printable characters and line ends.
+// Texts as sequences of code points, Python's unit, with Python's definitions of blank and printable characters and of
+// line ends.
 
-/** Surrogates: code points that take two UTF-16 units. */
+/** Matches surrogates, which occur in code points of two UTF-16 units. */
 const beyondBasic = /[\ud800-\udfff]/;
 
-/** The characters, each a string. */
+/** Returns the characters, each as a string. */
 export function charactersOf(text: string): readonly string[] {
   return beyondBasic.test(text) ? Array.from(text) : text.split("");
 }
@@ -12,12 +13,12 @@ export function characterCount(text: string): number {
   return beyondBasic.test(text) ? Array.from(text).length : text.length;
 }
 
-/** Converts an index in UTF-16 units to one in characters. */
+/** Converts an index in UTF-16 units to an index in characters. */
 export function characterIndex(text: string, place: number): number {
   return place <= 0 || !beyondBasic.test(text) ? place : characterCount(text.slice(0, place));
 }
 
-/** Compares by code points; returns a number below, at or above 0. */
+/** Compares by code points; returns a negative number, 0, or a positive number. */
 export function compareTexts(left: string, right: string): number {
   if (!beyondBasic.test(left) && !beyondBasic.test(right)) return left < right ? -1 : left > right ? 1 : 0;
   const [ours, theirs] = [Array.from(left), Array.from(right)];
@@ -28,7 +29,7 @@ export function compareTexts(left: string, right: string): number {
   return ours.length - theirs.length;
 }
 
-/** Characters for which `str.isspace` is true, for a pattern's brackets. */
+/** Characters for which `str.isspace` is true, for use in a pattern's brackets. */
 export const blank =
   "\\t-\\r\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 
@@ -52,7 +53,7 @@ export function trailingBlanks(text: string): number {
   return end;
 }
 
-/** Returns the lines as `str.splitlines` finds them, with their ends if `keepEnds`. */
+/** Returns the lines as Python's `str.splitlines` finds them, with their line ends if `keepEnds`. */
 export function linesOf(text: string, keepEnds: boolean): readonly string[] {
   // oxlint-disable-next-line no-control-regex -- these end lines in Python
   const ends = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/g;

@@ -24,7 +24,7 @@ export function isTrue(value: Value): boolean {
   return (lengthOf(value) ?? 1) > 0;
 }
 
-/** Null for a value without a length. */
+/** Returns the length; null for a value without a length. */
 export function lengthOf(value: Value): number | null {
   if (typeof value === "string") return value === "" ? 0 : characterCount(value);
   if (isList(value)) return value.length;
@@ -70,7 +70,7 @@ export function equals(left: Value, right: Value, budget: Budget): boolean {
   return left instanceof Undefined && right instanceof Undefined;
 }
 
-/** Treats a bool as an int; null for a value that is no number. */
+/** Returns a number, where a bool is an int; null for a value that is not a number. */
 export function numberOf(value: Value): bigint | number | null {
   if (typeof value === "boolean") return value ? 1n : 0n;
   return typeof value === "bigint" || typeof value === "number" ? value : null;
@@ -82,7 +82,11 @@ function allEqual(left: readonly Value[], right: readonly Value[], budget: Budge
 
 export type Order = "<" | "<=" | ">" | ">=";
 
-/** @throws TemplateFault for values without an order */
+/**
+ * True if the values have this order.
+ *
+ * @throws TemplateFault for values without an order
+ */
 export function isOrdered(left: Value, order: Order, right: Value, budget: Budget): boolean {
   const sign = orderOf(left, right, budget);
   if (sign === null) return false;
@@ -95,7 +99,9 @@ export function isOrdered(left: Value, order: Order, right: Value, budget: Budge
   return order === ">" ? sign > 0 : sign >= 0;
 }
 
-/** Returns a number below, at or above 0; null if one value is nan; undefined for values without an order. */
+/**
+ * Returns a negative number, 0, or a positive number; null if one value is nan; undefined for values without an order.
+ */
 function orderOf(left: Value, right: Value, budget: Budget): number | null | undefined {
   budget.spend();
   requireDefined(left);
@@ -122,7 +128,11 @@ function compareLists(
   return left.length - right.length;
 }
 
-/** @throws TemplateFault if `within` is no container */
+/**
+ * True if a container contains an item.
+ *
+ * @throws TemplateFault if `within` is not a container
+ */
 export function contains(within: Value, item: Value, budget: Budget): boolean {
   if (typeof within === "string") {
     if (typeof item !== "string") {
@@ -146,7 +156,7 @@ export function contains(within: Value, item: Value, budget: Budget): boolean {
   return false;
 }
 
-/** Returns the key itself; throws TemplateFault for an unhashable one. */
+/** Returns the key unchanged; throws TemplateFault if it is not hashable. */
 export function hashableKey(key: Value): Value {
   if (!isHashable(key)) throw new TemplateFault(`unhashable type: '${typeName(key)}'`);
   return key;
@@ -155,7 +165,7 @@ export function hashableKey(key: Value): Value {
 /**
  * Iterates over the items.
  *
- * @param subject begins the sentence that it is not iterable, before the name of its type
+ * @param subject beginning of the error message, before the name of the value's type
  * @throws TemplateFault for a value that is not iterable
  */
 export function iterate(value: Value, subject = ""): IterableIterator<Value> {
@@ -179,7 +189,7 @@ function* rangeItems(range: Range): Generator<Value> {
   for (let index = 0; index < range.length; index++) yield range.at(index);
 }
 
-/** Does not close the iterator: after an early stop, the next reader gets the rest. */
+/** Yields the remaining items. It does not close the iterator, so after an early stop the next reader gets the rest. */
 function* streamItems({ iterator }: Stream): Generator<Value> {
   for (let next = iterator.next(); next.done !== true; next = iterator.next()) yield next.value;
 }
@@ -197,7 +207,11 @@ export function listOf(value: Value, budget: Budget): Value[] {
   return items;
 }
 
-/** @throws TemplateFault for an undefined value */
+/**
+ * Requires a defined value.
+ *
+ * @throws TemplateFault for an undefined value
+ */
 export function requireDefined(value: Value): void {
   if (value instanceof Undefined) throw new TemplateFault(value.message);
 }

@@ -1,7 +1,7 @@
-// Floats as Python writes them: the shortest digits that read back the same, and digits of the exact binary value
-// rounded half to even.
+// Formats floats as Python does: with the shortest digits that parse to the same float, or with digits of the exact
+// binary value rounded half to even.
 
-/** As `repr` does: 1.0, 1e-05, 1e+16, inf, nan. */
+/** Formats a float as Python's `repr` does: 1.0, 1e-05, 1e+16, inf, nan. */
 export function floatText(value: number): string {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
@@ -15,7 +15,7 @@ export function floatText(value: number): string {
   return `${sign}${whole}.${digits.slice(exponent + 1) || "0"}`;
 }
 
-/** At least two digits, with a sign. */
+/** Formats an exponent with a sign and at least two digits. */
 export function exponentText(exponent: number): string {
   return `${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
@@ -31,12 +31,12 @@ function shortestDigits(value: number): {
 }
 
 /**
- * Formats a finite float with a number of decimals; ties go to the even digit. Negative decimals round before the
- * point.
+ * Formats a finite float with a number of decimals; ties round to the even digit. A negative number of decimals rounds
+ * before the point.
  */
 export function fixedText(value: number, decimals: number): string {
   const { mantissa, exponent } = binaryParts(Math.abs(value));
-  // The value is mantissa * 2 ** exponent; the result is the rounded product of it and 10 ** decimals.
+  // The value is mantissa * 2 ** exponent; the result is the rounded product of the value and 10 ** decimals.
   const tens = 10n ** BigInt(Math.abs(decimals));
   const numerator = mantissa * (decimals > 0 ? tens : 1n) * (exponent > 0 ? 1n << BigInt(exponent) : 1n);
   const denominator = (decimals < 0 ? tens : 1n) * (exponent < 0 ? 1n << BigInt(-exponent) : 1n);
@@ -47,7 +47,7 @@ export function fixedText(value: number, decimals: number): string {
   return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
 
-/** Rounds half to even; both are at least 0. */
+/** Divides two numbers of at least 0, and rounds half to even. */
 export function roundedQuotient(numerator: bigint, denominator: bigint): bigint {
   const quotient = numerator / denominator;
   const twice = (numerator % denominator) * 2n;

@@ -1,4 +1,4 @@
-// Values as text: `str`, `repr`, names of types, and escaped HTML.
+// Converts values to text: `str`, `repr`, names of types, and escaped HTML.
 import type { Budget } from "../budget.ts";
 import { TemplateFault } from "../fault.ts";
 import { isPrintable } from "./characters.ts";
@@ -17,7 +17,7 @@ import {
   Undefined,
 } from "./value.ts";
 
-/** Returns the printed form, `str`. */
+/** Returns Python's `str` of a value, its printed form. */
 export function textOf(value: Value, budget: Budget): string {
   if (typeof value === "string") return value;
   if (value instanceof Undefined) return "";
@@ -25,7 +25,7 @@ export function textOf(value: Value, budget: Budget): string {
   return reprOf(value, budget);
 }
 
-/** Returns the form within a printed list, `repr`. */
+/** Returns Python's `repr` of a value, its form within a printed list. */
 export function reprOf(value: Value, budget: Budget): string {
   const pieces: string[] = [];
   let length = 0;
@@ -39,7 +39,7 @@ export function reprOf(value: Value, budget: Budget): string {
   return pieces.join("");
 }
 
-/** Deeper than any accepted JSON, and shallow enough for the stack. */
+/** Maximum nesting depth: above that of any accepted JSON, and safe for the stack. */
 const depthMax = 500;
 
 interface Writing {
@@ -112,7 +112,7 @@ function scalarRepr(value: Scalar): string {
   return `<${value.typeName} ${isNamed ? quotedText(value.name) : value.name}>`;
 }
 
-/** Python's limit on the digits of an int. */
+/** Python's limit on the digits of a printed int. */
 const digitsMax = 4300;
 
 export function intText(value: bigint): string {
@@ -124,7 +124,7 @@ export function intText(value: bigint): string {
 
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** In single quotes, unless it contains those and no double quotes. */
+/** Returns a text in single quotes; in double quotes if it contains single quotes and no double quotes. */
 function quotedText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   let written = "";
@@ -160,15 +160,15 @@ export function typeName(value: Value): string {
   return value instanceof Callable ? value.typeName : value.typeName;
 }
 
-/** Returns Jinja's name of a value in errors about a missing attribute. */
+/** Returns the name that Jinja gives a value in errors about a missing attribute. */
 export function objectName(value: Value): string {
   if (value === null) return "None";
   return `${typeName(value)} object`;
 }
 
 /**
- * As in Python's markupsafe: a str that was escaped, or marked by `| safe`, stays unchanged; text added to it is
- * escaped.
+ * HTML escapes. As in Python's markupsafe, a str that was escaped, or marked by `| safe`, is not escaped again; text
+ * that is added to it is escaped.
  */
 const htmlEntities: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -187,7 +187,7 @@ export function toMarkup(value: Value, text: string): Markup {
   return value instanceof Markup ? value : new Markup(escapedHtml(text));
 }
 
-/** Concatenates HTML and a text in either order; null for other values. */
+/** Concatenates HTML and a text, in either order; null for other values. */
 export function concatMarkup(left: Value, right: Value, budget: Budget): Markup | null {
   if (!(left instanceof Markup) && !(right instanceof Markup)) return null;
   const [before, after] = [htmlOf(left), htmlOf(right)];
@@ -199,7 +199,7 @@ function htmlOf(value: Value): string | null {
   return typeof value === "string" ? escapedHtml(value) : null;
 }
 
-/** Returns the plain value; all operations except addition use it. */
+/** Returns the value without its HTML mark; all operations except addition use it. */
 export function withoutMarkup(value: Value): Value {
   return value instanceof Markup ? value.text : value;
 }

@@ -1,5 +1,5 @@
 // The values of a template, which are Python's: an int is a bigint, a float a number, a str a string, None null, a
-// list an array. Values without a JavaScript counterpart are classes here. Nothing here computes.
+// list an array. Classes in this module represent values without a JavaScript counterpart.
 
 export type Value =
   | null
@@ -38,7 +38,7 @@ export class Group extends Tuple {
   }
 }
 
-/** In the order in which names were first set. Equal keys are one key: 1, 1.0 and True. */
+/** A dict, in the order in which keys were first set. Keys that Python considers equal are one key: 1, 1.0 and True. */
 export class Dict {
   readonly #entries = new Map<unknown, readonly [Value, Value]>();
 
@@ -79,7 +79,7 @@ export class Dict {
   }
 }
 
-/** Result of a dict's `keys()`, `values()` or `items()`. */
+/** View of a dict, returned by its `keys()`, `values()` or `items()`. */
 export class DictView {
   readonly dict: Dict;
   readonly kind: "keys" | "values" | "items";
@@ -96,7 +96,7 @@ export class Range {
   readonly step: bigint;
   readonly length: number;
 
-  /** @param bounds with a step other than 0 */
+  /** @param bounds must have a step other than 0 */
   constructor({
     start,
     stop,
@@ -122,7 +122,7 @@ export class Range {
 /** An iterator that can be read only once, such as the result of the filter `map`. */
 export class Stream {
   readonly iterator: Iterator<Value>;
-  /** Its Python type. */
+  /** Name of its Python type. */
   readonly kind: string;
 
   constructor(iterator: Iterator<Value>, kind = "generator") {
@@ -131,9 +131,9 @@ export class Stream {
   }
 }
 
-/** An undefined value: printed as nothing, false, and an error in any other use. */
+/** An undefined value: prints as nothing, counts as false, and throws an error in any other use. */
 export class Undefined {
-  /** Message of the error when it is used. */
+  /** Error message when the value is used. */
   readonly message: string;
 
   constructor(message: string) {
@@ -141,7 +141,7 @@ export class Undefined {
   }
 }
 
-/** A str that is HTML already: text added to it is escaped first. All other operations use its text. */
+/** A str that is already HTML: text added to it is escaped first. All other operations use its plain text. */
 export class Markup {
   readonly text: string;
 
@@ -150,12 +150,12 @@ export class Markup {
   }
 }
 
-/** An object with attributes of its own, such as `loop` and namespaces. */
+/** An object with attributes, such as `loop` and namespaces. */
 export abstract class Host {
-  /** The name of its Python class. */
+  /** Name of its Python class. */
   abstract readonly typeName: string;
 
-  /** Undefined if it has no such attribute. */
+  /** Returns an attribute; undefined if it does not exist. */
   abstract attribute(name: string): Value | undefined;
 
   /** Returns its `repr`. */
@@ -189,9 +189,9 @@ export class Callable {
   readonly invoke: (args: CallArguments) => Value;
   /** Attributes of the callable; methods and functions have none. */
   readonly attributes: ReadonlyMap<string, Value>;
-  /** Result of any type parameter for a class; null if it takes none. */
+  /** Result of subscripting a class with any type parameter; null if it takes none. */
   readonly parametrized: Callable | null;
-  /** The name of its Python class. */
+  /** Name of its Python class. */
   readonly typeName: string;
 
   constructor(
@@ -215,11 +215,11 @@ export function isList(value: Value): value is Value[] {
   return Array.isArray(value);
 }
 
-/** Returns a hash that is the same exactly for equal keys. */
+/** Returns a hash; two keys have the same hash exactly if they are equal. */
 export function hashed(key: Value): unknown {
   if (typeof key === "boolean") return key ? 1n : 0n;
   if (typeof key === "number" && Number.isInteger(key)) return BigInt(key);
-  // Undefined values are equal, as in Python.
+  // All undefined values are equal, as in Python.
   if (key instanceof Undefined) return Undefined;
   if (key instanceof Tuple) return `\u0000tuple ${key.items.map(tupleItemHash).join("\u0000")}`;
   return key;
@@ -230,7 +230,7 @@ function tupleItemHash(item: Value): string {
   return `${typeof hash} ${String(hash)}`;
 }
 
-/** True if it can be a key. */
+/** True if a value can be a dict key. */
 export function isHashable(value: Value): boolean {
   if (value instanceof Tuple) return value.items.every(isHashable);
   return !isList(value) && !(value instanceof Dict);
