@@ -12,7 +12,7 @@ export interface ParameterSpec {
 
 /** A projection y = x Wᵀ; its weight is [outputSize, inputSize]. */
 export interface Projection {
-  /** Such as `model.layers.0.self_attn.q_proj`. */
+  /** Path of the module, such as `model.layers.0.self_attn.q_proj`. */
   readonly path: string;
   readonly inputSize: number;
   readonly outputSize: number;

@@ -98,7 +98,7 @@ function scaled(frequency: number, scaling: RotaryScaling, place: Pair): number 
     case "linear":
       return frequency / scaling.factor;
     case "llama3": {
-      // Between the two wavelengths the scaling sets in smoothly (Llama 3.1 reference code).
+      // Between the two wavelengths, the scaling increases gradually (Llama 3.1 reference code).
       const turns = (scaling.originalContextLength * frequency) / (2 * Math.PI);
       if (turns < scaling.lowFrequencyFactor) return frequency / scaling.factor;
       if (turns > scaling.highFrequencyFactor) return frequency;

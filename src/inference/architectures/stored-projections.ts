@@ -9,7 +9,7 @@ import { modelParameters, projection, type ParameterSpec, type Projection } from
 
 /** A matrix in a file, and the projections whose rows it holds, in row order. */
 export interface StoredProjection {
-  /** Such as `model.layers.0.self_attn.qkv_proj`. */
+  /** Path of the module, such as `model.layers.0.self_attn.qkv_proj`. */
   readonly path: string;
   readonly inputSize: number;
   /** Total output size of all parts. */

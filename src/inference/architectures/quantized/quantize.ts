@@ -3,9 +3,9 @@ import { blockSize } from "./weight-forms.ts";
 
 /** A weight [N, K] in 8 bits: each value is its code times the scale of its row. */
 export interface Int8Rows {
-  /** [N, K]. */
+  /** Codes, [N, K]. */
   readonly rows: Int8Array;
-  /** [N]. */
+  /** Scale of each row, [N]. */
   readonly scales: Float32Array;
 }
 
@@ -36,9 +36,9 @@ function int8Code(value: number, scale: number): number {
 
 /** A weight [N, K] in 8 bits: each value is its code times the scale of its column. */
 export interface Int8Columns {
-  /** [N, K]. */
+  /** Codes, [N, K]. */
   readonly codes: Int8Array;
-  /** [K]. */
+  /** Scale of each column, [K]. */
   readonly scales: Float32Array;
 }
 
@@ -74,9 +74,9 @@ export function transposed(rows: Int8Array, [N, K]: readonly number[]): Int8Arra
 export interface Int4Blocks {
   /** Codes [N, K/32, 16], two per byte, the first in the lower half. */
   readonly codes: Uint8Array;
-  /** [N, K/32]. */
+  /** Scale of each block, [N, K/32]. */
   readonly scales: Float32Array;
-  /** [N, K/32]. */
+  /** Offset of each block, [N, K/32]. */
   readonly offsets: Float32Array;
 }
 

@@ -30,7 +30,7 @@ export interface WeightPart extends ParameterSpec {
   readonly dtype: DataType;
 }
 
-/** Weights in a block of 4-bit codes. */
+/** Number of weights in a block of 4-bit codes. */
 export const blockSize = 32;
 
 /** Returns the names of the parts of a weight [N, K] that is not float32. */

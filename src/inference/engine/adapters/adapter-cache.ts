@@ -1,5 +1,5 @@
-// Cache of adapters in memory, ready to be fed to a graph; evicts the least recently used one. Users hold their
-// adapter themselves, so eviction never harms a running request.
+// Cache of adapters in memory, ready to be fed to a graph; evicts the least recently used one. Each running request
+// holds a reference to its adapter, so eviction never harms it.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { overOtherWeights } from "../../../base/domain/transient-errors/missing-base.ts";
 import type { ModelConfig } from "../../architectures/config.ts";

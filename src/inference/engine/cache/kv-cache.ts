@@ -75,7 +75,7 @@ export class KvCache {
     return total;
   }
 
-  /** @param owner owner of the keys and values, such as a model */
+  /** @param owner key of the model or adapter that computes the keys and values */
   openLane(owner: string): KvLane {
     const lane = new KvLane(this.#shape, owner, this.#spares);
     this.#lanes.set(lane, 0);

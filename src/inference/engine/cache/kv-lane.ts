@@ -49,7 +49,7 @@ interface Resizing {
   cursor: { part: number; slot: number } | null;
 }
 
-/** A slot is a number below `usedCount`; its holder is told when it moves. */
+/** Keys and values of some slots, which are numbers below `usedCount`. Code that moves a slot must inform its holder. */
 export class KvLane {
   readonly shape: ModelShape;
   /** Number of filled positions, by slot. */
@@ -60,7 +60,7 @@ export class KvLane {
   #resizing: Resizing | null = null;
 
   /**
-   * @param owner owner of these keys and values
+   * @param owner key of the model or adapter that computes these keys and values
    * @param spares pool that slabs are taken from and returned to; if absent, each slab is new
    */
   constructor(shape: ModelShape, owner = "", spares: SpareSlabs | null = null) {

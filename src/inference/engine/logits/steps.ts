@@ -86,8 +86,8 @@ export function drawsFromRawScores(rules: DrawRules): boolean {
 }
 
 /**
- * Removes tokens whose probability is below the fraction p of the greatest one. For logits, the maximum distance below
- * the greatest is −log(p).
+ * Removes tokens whose probability is below the fraction p of the greatest one, that is, whose logit is more than
+ * −temperature · log(p) below the greatest.
  */
 function keepMinP(row: LogitsRow): void {
   row.narrow(row.max + row.temperature * Math.log(row.options.sampling.minP));

@@ -1,7 +1,7 @@
 // Top-p: removes the least probable tokens as long as their total weight is at most 1 - p, but never the most probable
 // one; among equal logits the higher id is removed first. Most tokens drawn from the whole row are kept ones, and
-// checking one takes few other logits. So this step draws from the whole row until the token is kept; after {@link
-// topPDrawCount} draws it computes the kept set.
+// checking one takes few other logits. So this step draws from the whole row until the token is kept; after
+// `topPDrawCount` draws it computes the kept set.
 import { blockSize } from "./blocks/score-blocks.ts";
 import { ascending, bucketCount, bucketOf, leastOf } from "./buckets.ts";
 import { drawIndex, totalMass, maxScoreMass, exponentialOf, type LogitsRow } from "./logits-row.ts";

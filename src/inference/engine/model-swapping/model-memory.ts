@@ -143,7 +143,7 @@ interface PlaceOptions extends Omit<MemoryOptions, "limits"> {
   readonly claim: () => number;
   readonly waitingCount: () => number;
   readonly others: (name: string) => string;
-  /** Must be called after every change. */
+  /** Plans loads and unloads; must be called after every change of a base's state or requests. */
   readonly settle: () => void;
 }
 

@@ -169,7 +169,7 @@ function countInTime<Prompt extends PlannedPrompt>(
   const { prompt, start, count: wanted } = chunk;
   const smallest = Math.min(partTokensMin, wanted);
   const msWith = (count: number): number => estimateMs([...others, { prompt, start, count }], time);
-  // Without estimates, no amount of time is known to suffice, and the smallest part is computed.
+  // Without estimates, the expected time is infinite, and the smallest part is computed.
   const msMax = others.length > 0 ? time.msMax : Math.max(time.msMax, smallestPartTimes * msWith(smallest));
   const fits = (count: number): boolean => msWith(count) <= msMax && msWith(count) < Infinity;
   if (fits(wanted)) return wanted;
