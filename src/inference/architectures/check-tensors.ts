@@ -1,4 +1,4 @@
-// Compares the tensors of a file with those that a model needs, and names every difference.
+// Compares the tensors of a file with the tensors that a model needs, and names the differences.
 import type { StoredTensor } from "../../lib/model-files/stored-tensor.ts";
 
 /**

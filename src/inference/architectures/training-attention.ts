@@ -130,7 +130,7 @@ function prefixOfEachRow(builder: GraphBuilder, x_GPW: Value, { prefixOfRow_RG }
   return builder.reshape(builder.matMul(prefixOfRow_RG, flat), [rows, capacity, width]);
 }
 
-/** Attention within padded rows. */
+/** Builds attention within padded rows. */
 class RowAttention {
   readonly builder: GraphBuilder;
   readonly #config: ModelConfig;

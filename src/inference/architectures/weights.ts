@@ -124,7 +124,10 @@ export function readForms(folder: string, config: ModelConfig, choice: FormChoic
 /** Format version of the cache file. */
 const quantizedFormat = "hone-quantized-2";
 
-/** Weights all in 8 bits have a separate file, because training may need it in addition to the served one. */
+/**
+ * Weights that are all in 8 bits have a separate file, because training may need it in addition to the file for
+ * serving.
+ */
 function quantizedPlace(folder: string, forms: WeightForms): Omit<CachePlace, "cacheFolder"> {
   const isInt8 = [...forms.values()].every(isCodes);
   const format = `${quantizedFormat} ${JSON.stringify([...forms])}`;

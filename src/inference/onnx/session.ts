@@ -124,7 +124,7 @@ export class Session {
   readonly graph: Graph;
   readonly #session: InferenceSession;
 
-  /** Use `createSession`. */
+  /** Internal: callers use `createSession`. */
   constructor(graph: Graph, session: InferenceSession) {
     this.graph = graph;
     this.#session = session;

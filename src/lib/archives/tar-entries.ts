@@ -111,7 +111,7 @@ function headerOf(block: Buffer, { all, next }: Descriptions): Header {
 }
 
 function sizeOf({ size = 0 }: Header): number {
-  // Extended headers may contain any number.
+  // Checked, because extended headers may contain any number.
   if (Number.isSafeInteger(size) && size >= 0) return size;
   throw malformed(`an entry has ${size} bytes`);
 }

@@ -136,7 +136,7 @@ export interface OpAttributes {
   /** (x [..., N], ids [..., M]) → [..., M]: picks along the last axis. */
   readonly gatherLast: None;
 
-  // Along the last axis.
+  // Operations along the last axis.
   readonly softmax: None;
   readonly logSoftmax: None;
   /** (logits [..., V], ids [...]) → [...]: log-softmax at one id per row. */

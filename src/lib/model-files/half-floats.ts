@@ -7,7 +7,7 @@ export function bfloat16ToFloat32(halves: Uint16Array): Float32Array {
   return new Float32Array(words.buffer);
 }
 
-/** Rounds to bfloat16, ties to even; NaN stays NaN. */
+/** Rounds float32 to bfloat16, ties to even; NaN stays NaN. */
 export function float32ToBfloat16(values: Float32Array): Uint16Array {
   const words = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const halves = new Uint16Array(values.length);

@@ -116,7 +116,7 @@ function repeatedTokens(config: TokenizerFiles["config"]): ReadonlyMap<number, s
 
 function buildVendor(files: TokenizerFiles): VendorEncoder {
   try {
-    // Cast: see VendorEncoder.
+    // Unchecked cast: `VendorEncoder` declares the members of the vendored class that are used.
     const tokenizer = { ...files.tokenizer, pre_tokenizer: exactSplits(files.tokenizer.pre_tokenizer) };
     return new VendorTokenizer(tokenizer, files.config) as VendorEncoder;
   } catch (cause) {

@@ -98,7 +98,7 @@ function layersOf(reader: ConfigReader): ReadonlySet<number> | null {
   const value = reader.get("layers_to_transform") ?? null;
   if (value === null) return null;
   const layers: readonly unknown[] = [value].flat();
-  // PEFT treats an empty list as all.
+  // PEFT treats an empty list as all layers.
   if (layers.length === 0) return null;
   if (layers.every((layer) => Number.isSafeInteger(layer))) return new Set(layers as readonly number[]);
   reader.refuse("layers_to_transform", "numbers of layers are needed");

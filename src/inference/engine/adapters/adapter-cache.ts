@@ -127,7 +127,7 @@ export class AdapterCache {
 
 // Reads adapters in a thread, so that an engine's steps continue. The matrices are transferred, not copied.
 
-/** Far longer than the largest adapter takes from a slow disk. */
+/** Time limit of a read: far longer than the largest adapter takes from a slow disk. */
 const readMs = 60_000;
 /** Memory limit for objects; matrices do not count. */
 const memoryMebibytes = 512;

@@ -127,7 +127,7 @@ export class KvCache {
     const startMs = this.#clock.monotonicMs();
     const copiedBytes = lane.resize(isOver);
     const ms = this.#clock.monotonicMs() - startMs;
-    // Short times are too imprecise to measure.
+    // Short copies give imprecise speeds.
     if (ms >= copyMsPerStep / 2) this.#bytesPerMs = (this.#bytesPerMs + copiedBytes / ms) / 2;
   }
 

@@ -119,7 +119,7 @@ export class SpareSlabs {
     this.#bytesMax = bytesMax;
   }
 
-  /** Written size of the spare slabs. */
+  /** Total size of the written parts of spare slabs, in bytes. */
   get bytes(): number {
     return this.#spares.reduce((sum, { slab }) => sum + slab.writtenBytes, 0);
   }
@@ -153,7 +153,7 @@ export class SpareSlabs {
     return rooms.length === 0 ? null : Math.min(...rooms);
   }
 
-  /** Drops the oldest slabs until the rest fit this size. */
+  /** Drops the oldest slabs until the remaining ones fit this size. */
   limit(bytesMax: number): void {
     while (this.#spares.length > 0 && this.bytes > bytesMax) this.#spares.shift();
   }

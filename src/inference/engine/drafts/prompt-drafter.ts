@@ -8,7 +8,7 @@ import { PromptLookup } from "./prompt-lookup.ts";
 /** Minimum expected gain of a step with drafts, because expectations are uncertain. */
 const gainMin = 1.05;
 
-/** Lookup and acceptance of one choice. */
+/** Prompt lookup and acceptance estimate of one choice. */
 interface Guesses {
   readonly lookup: PromptLookup;
   readonly acceptance: Acceptance;

@@ -1,5 +1,5 @@
-// Restart back-off for a process that died: short delays at first, then longer ones, and no restart after too many. A
-// pure function of the earlier restarts.
+// Restart back-off for a process that died: short delays at first, then longer ones; after too many restarts, the
+// process is not restarted. A pure function of the earlier restarts.
 
 export const restartWindowMs = 600_000;
 const delayFirstMs = 250;

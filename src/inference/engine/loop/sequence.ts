@@ -98,7 +98,7 @@ export class Sequence {
   prefixScope: string | null = null;
   /** Slot, set only by the sequence's lane; null without a slot. */
   slot: number | null = null;
-  /** Lane of its adapter in which the sequence is placed; null while it waits. */
+  /** Id of the lane in which the sequence is placed, one of its adapter's lanes; null while the sequence waits. */
   placedIn: string | null = null;
   /** State of the constraint while the sequence runs; null if unconstrained. */
   cursor: ConstraintCursor | null = null;

@@ -7,11 +7,11 @@ import { grownCapacity, laneBytes } from "../cache/kv-cache.ts";
 export interface LaneState {
   /** Number of slots, including reserved ones. */
   readonly slotCount: number;
-  /** Positions that each of its slots has room for. */
+  /** Number of positions that each slot has room for. */
   readonly capacity: number;
-  /** Total positions that its slots hold. */
+  /** Total number of filled positions in the lane's slots. */
   readonly heldCount: number;
-  /** Reserved maximum length of its longest sequence. */
+  /** Reserved maximum length of the lane's longest sequence. */
   readonly positionCountMax: number;
 }
 

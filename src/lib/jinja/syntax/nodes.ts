@@ -145,7 +145,7 @@ export function* allNodes(body: Body): Generator<Node> {
   }
 }
 
-/** Known names other than variables. */
+/** Names of the known filters and tests. */
 export interface KnownNames {
   readonly filters: { has(name: string): boolean };
   readonly tests: { has(name: string): boolean };

@@ -8,7 +8,7 @@ import { shortestDecimal } from "./shortest-decimal.ts";
 export interface RopeScalingSource {
   readonly metadata: GgufMetadata;
   readonly tensors: GgufFile["tensors"];
-  /** `general.architecture`. */
+  /** Architecture name in the file (`general.architecture`). */
   readonly architecture: string;
   readonly contextLength: number;
   /** True if YaRN's limits and magnitude can be set; otherwise the usual values apply. */
