@@ -1,4 +1,4 @@
-// Annotation queues for callers: restricts them to their entity, validates content, and adds ids, times and
+// Annotation queues for callers. Restricts callers to their entity, validates content, and adds ids, times and
 // annotators' names.
 import type { Caller } from "../../base/domain/access.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
@@ -17,8 +17,9 @@ import { ratedItems, recordedItems, type RecordedFilter } from "./queried-items.
 import { reachQueue, type AnnotationDependencies, type QueueName, type ShownQueue } from "./reach-queue.ts";
 
 /**
- * Every method throws ServiceError `invalid` for an invalid project id, `forbidden` for another entity's, and, if it
- * names a queue, `not_found` for one that the project lacks or that was deleted.
+ * Annotation queues of projects. Every method throws ServiceError `invalid` for an invalid project id, and `forbidden`
+ * for a project of another entity. Methods that take a queue also throw `not_found` for a queue that was deleted or is
+ * not in the project.
  */
 export interface AnnotationService extends AnnotatorService {
   /** @throws ServiceError `invalid` with every fault of the content, as `update` does */
@@ -31,11 +32,14 @@ export interface AnnotationService extends AnnotatorService {
     caller: Caller,
   ): Promise<readonly ShownQueue[]>;
   update(name: QueueName, content: Partial<QueueContent>, caller: Caller): Promise<ShownQueue>;
-  /** Deletes a queue and returns it: it is neither listed nor found any more, but feedback may still refer to it. */
+  /**
+   * Deletes a queue and returns it. A deleted queue can no longer be listed or found, but feedback may still refer to
+   * it.
+   */
   delete(name: QueueName, caller: Caller): Promise<ShownQueue>;
   /**
-   * Adds calls by id, other things by reference, the subjects of feedback that matches a condition, and recorded
-   * completions. @throws ServiceError also `too_large`
+   * Adds items to a queue: calls by id, other objects by reference, the subjects of feedback that matches a condition,
+   * and recorded completions. @throws ServiceError also `too_large`
    */
   addItems(name: QueueName, items: ItemsToAdd, caller: Caller): Promise<AddedItems>;
   listItems(
@@ -44,7 +48,7 @@ export interface AnnotationService extends AnnotatorService {
     slice: Omit<Parameters<AnnotationStore["listItems"]>[2], "at">,
     caller: Caller,
   ): Promise<readonly AnnotationItem[]>;
-  /** Counts progress in those of the queues that exist. */
+  /** Counts the progress in each of the given queues that exists. */
   stats(projectId: string, queueIds: readonly string[], caller: Caller): ReturnType<AnnotationStore["stats"]>;
   /** Computes the annotators' agreement by question. @throws ServiceError also `too_slow`, `overloaded` */
   agreement(name: QueueName, caller: Caller): Promise<readonly QuestionAgreement[]>;
@@ -52,16 +56,16 @@ export interface AnnotationService extends AnnotatorService {
 
 export interface ItemsToAdd {
   readonly callIds: readonly string[];
-  /** Condition on the project's feedback whose subjects are added; null for none. */
+  /** Condition on the project's feedback whose subjects are added; null to add none. */
   readonly condition: Condition | null;
-  /** Filter of recorded completions to add; null for none. */
+  /** Filter for recorded completions to add; null to add none. */
   readonly recorded: RecordedFilter | null;
   readonly displayFields: AnnotationItem["displayFields"];
 }
 
 export interface AddedItems {
   readonly addedCount: number;
-  /** Number of items that the queue already had or that occurred twice. */
+  /** Number of skipped items: the queue already had them, or the request repeated them. */
   readonly duplicateCount: number;
 }
 
@@ -110,7 +114,7 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
     },
     update: async (name, content, caller) => {
       const { scorerRefs, questions } = await reach(name, caller);
-      // Names must be unique among all questions, even if only some change.
+      // Checks all questions together even if only some change, because names must be unique.
       checkQueueContent({ scorerRefs, questions, ...content }, settings.questions);
       return change(name, caller, content);
     },

@@ -1,5 +1,5 @@
-// Work of annotators in a queue: they claim an item, answer or skip it, and reopen it. The request names the
-// annotator; the default is the owner of its key.
+// Annotators' work in a queue: they claim an item, answer or skip it, and reopen it. A request may name its annotator;
+// the default is the owner of the request's key.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../base/domain/access.ts";
 import { answerFault } from "../../base/domain/annotation/question.ts";
@@ -20,7 +20,7 @@ import { textFaults } from "./check-content.ts";
 import { contentIn, type ItemContent } from "./item-content.ts";
 import { type AnnotationDependencies, type QueueName, reachQueue, type ShownQueue } from "./reach-queue.ts";
 
-/** An item of a queue, as a caller names it. */
+/** An item of a queue, as identified by a caller. */
 export interface ItemName extends QueueName {
   readonly itemId: string;
 }
@@ -28,10 +28,13 @@ export interface ItemName extends QueueName {
 /** Name of the annotator; null for the owner of the caller's key. */
 export type Annotator = string | null;
 
-/** Every method throws like those of `AnnotationService`, and `not_found` for an item that the queue lacks. */
+/**
+ * Operations of annotators. Every method throws the errors of `AnnotationService`, and `not_found` for an item that is
+ * not in the queue.
+ */
 export interface AnnotatorService {
   /**
-   * Gives the annotator the next item, or the one already held, and holds it.
+   * Holds an item for the annotator and returns it: the item that the annotator already holds, or else the next one.
    *
    * @param holdSeconds duration of the hold; defaults to the setting
    */
@@ -41,9 +44,10 @@ export interface AnnotatorService {
     caller: Caller,
   ): Promise<ClaimedItem>;
   /**
-   * Moves the annotator to a state. Staying in a state changes nothing, except that `in_progress` renews the hold.
+   * Sets the annotator's state for the item. Setting the current state has no effect, except that `in_progress` renews
+   * the hold.
    *
-   * @throws ServiceError `unsupported` for an impossible move
+   * @throws ServiceError `unsupported` for an impossible transition
    */
   progress(
     name: ItemName,
@@ -55,8 +59,7 @@ export interface AnnotatorService {
     caller: Caller,
   ): Promise<AnnotationItem>;
   /**
-   * Stores the answers as feedback on the item, replacing the annotator's earlier ones, and then completes the item
-   * from any state.
+   * Stores the answers as feedback on the item, replacing the annotator's earlier answers. Then completes the item from any state.
    *
    * @throws ServiceError `invalid` with every invalid answer and every unanswered question
    */
@@ -65,23 +68,23 @@ export interface AnnotatorService {
     answer: { readonly annotator: Annotator; readonly answers: Answers },
     caller: Caller,
   ): Promise<{ readonly item: AnnotationItem; readonly feedback: readonly FeedbackRecord[] }>;
-  /** Takes back the annotator's answers or skip, and holds the item for the annotator again. */
+  /** Withdraws the annotator's answers or skip, and holds the item for the annotator again. */
   reopen(
     name: ItemName,
     reopening: { readonly annotator: Annotator; readonly holdSeconds: number | null },
     caller: Caller,
   ): Promise<ClaimedItem>;
-  /** Releases an item that the annotator holds; does nothing if it is not held. */
+  /** Releases an item that the annotator holds; has no effect if the annotator does not hold it. */
   release(name: ItemName, annotator: Annotator, caller: Caller): Promise<AnnotationItem>;
 }
 
 export interface ClaimedItem {
-  /** Null if no item is available. */
+  /** Claimed item; null if none is available. */
   readonly item: AnnotationItem | null;
-  /** Content of the item to show; null if this server stores none. */
+  /** Content to show for the item; null if this server does not store it. */
   readonly content: ItemContent | null;
   readonly annotator: string;
-  /** Includes this item. */
+  /** Remaining items, including the claimed one. */
   readonly remaining: Remaining;
 }
 
@@ -164,7 +167,8 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
         else
           records.push(await put({ id, ...contentOf({ queue, item, annotator, question, value }) }, caller));
       }
-      // Completed last, so that a completed item has all its answers; an interrupted client sends them again.
+      // Completes the item last, so that a completed item always has all its answers. A client that was interrupted
+      // sends the answers again.
       const key = { ...name, queueId: queue.id };
       const completed = await move(key, annotator, "completed", ["unstarted", "in_progress", "skipped"]);
       return { item: completed, feedback: records };
@@ -184,7 +188,7 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
     },
   };
 
-  /** Creates a record or replaces the one with its id; an identical record stays. */
+  /** Creates a record, or replaces the record with its id; leaves an identical record unchanged. */
   async function put(
     input: FeedbackInput & { readonly id: string },
     caller: Caller,
@@ -198,7 +202,7 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
   }
 }
 
-/** @throws ServiceError `invalid` for an invalid name */
+/** Returns the annotator's name. @throws ServiceError `invalid` for an invalid name */
 function nameOf(named: Annotator, caller: Caller): string {
   const annotator = named ?? caller.owner;
   const faults = textFaults(["annotator"], annotator, 128);
@@ -268,7 +272,7 @@ function contentOf({ queue, item, annotator, question, value }: Answered): Feedb
   };
 }
 
-/** Returns the id of the one record per annotator, item and question; a new answer replaces it. */
+/** Returns a record id derived from annotator, item and question, so that a new answer replaces the earlier one. */
 function recordId({
   queueId,
   itemId,

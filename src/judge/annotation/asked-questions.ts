@@ -1,4 +1,5 @@
-// Questions of a queue as shown to annotators: its own, and those of the annotation specs that it names.
+// Questions of a queue as shown to annotators: the queue's own questions, and those of annotation specs to which the
+// queue refers.
 import { type AnswerForm, answerFormOf } from "../../base/domain/annotation/question.ts";
 import type { QueueContent } from "../../base/domain/annotation/queue.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -7,12 +8,12 @@ import { parseReference } from "../feedback/references.ts";
 export interface AskedQuestion {
   readonly name: string;
   readonly text: string;
-  /** Null if the spec is not stored here: then any answer is accepted. */
+  /** Schema of the answers; null if this server does not store the spec, in which case any answer is accepted. */
   readonly schema: JsonObject | null;
-  /** Null if the schema has no form for people: the answer is JSON. */
+  /** Form for people; null if the schema has none, in which case the answer is JSON. */
   readonly form: AnswerForm | null;
   readonly isOptional: boolean;
-  /** Spec of the question; null for one of the queue's own. */
+  /** Reference to the question's spec; null for the queue's own question. */
   readonly specRef: string | null;
 }
 
@@ -25,7 +26,7 @@ export interface SpecText {
 /** Finds a spec by its reference in a project; null if it is not stored there. */
 export type FindSpec = (projectId: string, reference: string) => Promise<SpecText | null>;
 
-/** Returns the questions of specs in order, then the queue's own. */
+/** Returns the questions of the specs, in order, followed by the queue's own questions. */
 export async function askedQuestions(
   {
     projectId,
@@ -58,13 +59,16 @@ function toAnswerForm(schema: JsonObject): AnswerForm | null {
   return "form" in read ? read.form : null;
 }
 
-/** Returns the annotation name of a spec; null if the reference is not to an object. */
+/** Returns the annotation name of a spec; null if the reference does not refer to an object. */
 export function specName(reference: string): string | null {
   const parsed = parseReference(reference);
   return parsed.isValid && parsed.reference.kind === "object" ? parsed.reference.name : null;
 }
 
-/** Returns the feedback type of answers to a question; Weave's clients look for their vendor's type. */
+/**
+ * Returns the feedback type for answers to a question. For a spec with Weave's scheme, this is the type for which
+ * Weave's clients look.
+ */
 export function feedbackTypeOf({ name, specRef }: Pick<AskedQuestion, "name" | "specRef">): string {
   if (specRef === null) return `annotation.${name}`;
   return `${/^weave:/i.test(specRef) ? "wandb" : "vendor"}.annotation.${name}`;

@@ -1,4 +1,5 @@
-// Validates a queue's content and reports every fault. Locations use the domain's field names.
+// Validates a queue's content and reports every fault. Fault locations use the domain's field names, not those of the
+// API.
 import { answerFormOf, type Question } from "../../base/domain/annotation/question.ts";
 import type { QueueContent } from "../../base/domain/annotation/queue.ts";
 import { type Fault, quoted, ServiceError } from "../../base/domain/service-error.ts";
@@ -22,7 +23,7 @@ export function checkQueueContent(content: Partial<QueueContent>, questionsMax: 
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** Returns the faults of a caller's text: its length in characters, and characters that a database cannot store. */
+/** Returns the faults of a caller's text: excessive length in characters, and characters that a database cannot store. */
 export function textFaults(
   location: readonly string[],
   text: string,
@@ -59,7 +60,7 @@ function questionFaults({ name, text, schema }: Question, location: readonly str
   ];
 }
 
-/** Answers are stored by question name. */
+/** Returns a fault for each repeated question name. Names must be unique, because answers are stored by name. */
 function repeatedNames(scorerRefs: readonly string[], questions: readonly Question[]): readonly Fault[] {
   const places = [
     ...scorerRefs.map((reference, index) => ({

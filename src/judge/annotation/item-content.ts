@@ -1,13 +1,14 @@
-// Content of an item for annotators: the conversation, if the call is a chat completion recorded here.
+// Content of an item as shown to annotators: the conversation, if the item is a chat completion recorded on this
+// server.
 import { joinedText } from "../../base/domain/content-part.ts";
 import { readCallReference } from "../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import type { CompletionContent, RecordedPrompt } from "../../base/domain/recordings/recorded-completion.ts";
 
 export interface ItemContent {
-  /** The prompt, oldest message first. */
+  /** Messages of the prompt, oldest first. */
   readonly messages: readonly { readonly role: string; readonly text: string }[];
-  /** The choice that the item names, or all choices. */
+  /** Answers to show: the choice to which the item refers, or else all choices. */
   readonly answers: readonly ShownAnswer[];
 }
 
@@ -17,7 +18,7 @@ export interface ShownAnswer {
   readonly calls: readonly { readonly name: string; readonly argumentsText: string }[];
 }
 
-/** Finds the content behind a reference in a project; null if this server stores none. */
+/** Finds the content for a reference in a project; null if this server does not store it. */
 export type FindContent = (projectId: string, reference: string) => Promise<ItemContent | null>;
 
 export function contentIn(store: Pick<CompletionStore, "find">): FindContent {
@@ -46,7 +47,7 @@ function messagesOf(prompt: RecordedPrompt): ItemContent["messages"] {
     case "conversation":
       return prompt.messages.map(({ role, content, ...rest }) => ({
         role,
-        // A turn with only tool calls has no text; annotators still see its JSON.
+        // A message with only tool calls has no text, so annotators see its JSON.
         text: joinedText(content ?? null) ?? JSON.stringify({ content, ...rest }),
       }));
     case "text":

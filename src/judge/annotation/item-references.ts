@@ -1,4 +1,4 @@
-// Parses the references by which items are added: ids of calls, or whole references.
+// Parses the references with which items are added to a queue: ids of calls, or complete references.
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
 import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
 import { type Fault, quoted, ServiceError } from "../../base/domain/service-error.ts";
@@ -6,12 +6,13 @@ import { parseReference } from "../feedback/references.ts";
 import { textFaults } from "./check-content.ts";
 
 /**
- * Returns which of the ids belong to recorded completions of a project; their references use this server's own scheme.
+ * Returns those of the ids that belong to completions recorded in a project. References to such completions use this
+ * server's own scheme.
  */
 export type FindRecorded = (projectId: string, callIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
- * Returns the items for calls, given by id, or by references to calls, objects or ops of the project.
+ * Returns the items for calls given by id, and for references to calls, objects or ops of the project.
  *
  * @throws ServiceError `invalid` with every invalid id
  */
@@ -32,7 +33,9 @@ export async function draftsOf(
   });
 }
 
-/** Returns the id under which a chat completion is recorded, given the id in its response; other ids stay unchanged. */
+/**
+ * Returns the id under which a chat completion is recorded, given the id in its response. Returns other ids unchanged.
+ */
 function requestIdOf(id: string): string {
   return id.replace(/^chatcmpl-/, "");
 }

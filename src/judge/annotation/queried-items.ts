@@ -1,4 +1,4 @@
-// Items found by a query: subjects of feedback, or recorded completions.
+// Finds items with a query: the subjects of feedback, or recorded completions.
 import type { ItemDraft } from "../../base/domain/annotation/queue.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
 import { callIdOf, callReference } from "../../base/domain/recordings/call-reference.ts";
@@ -7,7 +7,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import { draftOf } from "./item-references.ts";
 import { type RecordSource, scannedRecords } from "./scanned-records.ts";
 
-/** Filter on recorded completions of the queue's project; null fields do not restrict it. */
+/** Filter for completions recorded in the queue's project; null fields match everything. */
 export type RecordedFilter = Pick<CompletionFilter, "modelId" | "step" | "endedFrom" | "endedBefore">;
 
 interface QueriedPart {
@@ -16,10 +16,10 @@ interface QueriedPart {
 }
 
 /**
- * Returns the distinct subjects of a project's matching feedback, in the order of the records; skips those of another
- * project.
+ * Returns the distinct subjects of a project's matching feedback, in the order of the records. Skips subjects of other
+ * projects.
  *
- * @throws ServiceError `too_large` for more than `itemsMax`
+ * @throws ServiceError `too_large` for more than `itemsMax` subjects
  */
 export async function ratedItems(
   source: RecordSource,

@@ -1,4 +1,4 @@
-// Finds a queue for a caller, with its questions; every operation on queues begins here.
+// Finds a queue and its questions for a caller, with access checks. Every operation on queues begins here.
 import type { Caller } from "../../base/domain/access.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
 import type { AnnotationQueue } from "../../base/domain/annotation/queue.ts";
@@ -16,7 +16,7 @@ export interface ShownQueue extends AnnotationQueue {
   readonly asked: readonly AskedQuestion[];
 }
 
-/** A queue of a project, as a caller names it. */
+/** Id of a queue and of its project. */
 export interface QueueName {
   readonly projectId: string;
   readonly queueId: string;
@@ -25,7 +25,7 @@ export interface QueueName {
 export interface AnnotationDependencies {
   readonly store: AnnotationStore;
   readonly feedback: Pick<FeedbackService, "create" | "replace" | "delete" | "queryLimits">;
-  /** The same feedback, read without checks. */
+  /** The project's feedback, read without access checks. */
   readonly records: RecordSource["records"];
   readonly findSpec: FindSpec;
   readonly completions: Pick<CompletionStore, "find" | "findOutlines" | "list">;
@@ -33,7 +33,11 @@ export interface AnnotationDependencies {
   readonly settings: AnnotationSettings;
 }
 
-/** @throws ServiceError `invalid`, `forbidden`, or `not_found` if the project has no such queue */
+/**
+ * Returns the queue with its questions.
+ *
+ * @throws ServiceError `invalid`, `forbidden`, or `not_found` if the project has no such queue
+ */
 export async function reachQueue(
   { store, findSpec }: Pick<AnnotationDependencies, "store" | "findSpec">,
   { projectId, queueId }: QueueName,

@@ -1,4 +1,4 @@
-// Reads all matching feedback of a project in pages, within the time limit of a query.
+// Reads all of a project's matching feedback in pages, within the time limit of one query.
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Condition } from "../../base/domain/feedback-query/condition.ts";
@@ -10,14 +10,15 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 export interface RecordSource {
   readonly records: Pick<FeedbackStore, "scan">;
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** Time limit of all pages together. */
+  /** Time limit in milliseconds for all pages together. */
   readonly timeMs: number;
 }
 
 const pageRecords = 1000;
 
 /**
- * Yields records in change order: a record replaced meanwhile is repeated, and none is missed.
+ * Yields records in the order of their last change. A record that is replaced meanwhile is repeated; no record is
+ * missed.
  *
  * @param asked.projectId a validated id
  * @throws ServiceError `too_slow` on timeout, `overloaded`

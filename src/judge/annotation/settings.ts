@@ -1,12 +1,12 @@
-// Settings of annotation queues: those of the operator, and constants shared by all servers.
+// Settings of annotation queues: those for the operator, and constants that all servers share.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum number of items in a queue; a claim may have to skip as many. */
+  /** Maximum number of items in a queue. In the worst case, a claim skips all of them. */
   queueItems: 10_000,
-  /** Default time for which a claimed item is held before others may get it. */
+  /** Default time in seconds for which a claimed item is held before other annotators may claim it. */
   holdSeconds: 600,
   /** Maximum number of questions in a queue, including those of specs. */
   questions: 50,

@@ -1,13 +1,16 @@
-// Canonical JSON: sorted keys, no spaces. For hashing, not for display.
+// Canonical JSON: sorted keys and no spaces. Used for hashing, not for display.
 import { hash } from "node:crypto";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 
-/** Returns the same text for values that differ only in key order. */
+/** Returns the canonical JSON of a value: the same text for values that differ only in key order. */
 export function canonicalJson(value: Json): string {
   return isInOrder(value) ? JSON.stringify(value) : inOrder(value);
 }
 
-/** True if all keys are sorted: then the built-in serializer produces the text in less than half the time. */
+/**
+ * True if all keys are already sorted. The built-in serializer then produces the canonical text in less than half the
+ * time.
+ */
 function isInOrder(value: Json): boolean {
   if (value === null || typeof value !== "object") return true;
   if (Array.isArray(value)) return value.every((item: Json) => isInOrder(item));
@@ -30,7 +33,7 @@ function inOrder(value: Json): string {
   return `{${fields.join(",")}}`;
 }
 
-/** Returns the hex SHA-256 of the canonical text. */
+/** Returns the hex SHA-256 of a value's canonical JSON. */
 export function jsonHash(value: Json): string {
   return textHash(canonicalJson(value));
 }

@@ -1,4 +1,4 @@
-// Validates one record of a caller and reports every fault, not only the first.
+// Validates one feedback record from a caller and reports every fault, not only the first.
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import type { CheckedFeedback } from "../../base/domain/feedback-query/feedback-batch.ts";
 import { parseProjectId } from "../../base/domain/project.ts";
@@ -14,25 +14,25 @@ import {
 } from "./known-payloads.ts";
 import { parseReference, type Reference, type ReferenceKind } from "./references.ts";
 
-/** A record as sent by a caller; a null `id` lets the server choose. */
+/** A record as sent by a caller. If `id` is null, the server chooses an id. */
 export type FeedbackInput = FeedbackContent & { readonly id: string | null };
 
 export interface ContentCheck {
   readonly faults: readonly ContentFault[];
-  /** Content as sent, with empty references as absent; distinguishes a retry from a conflict. */
+  /** Content as sent, except that empty references are absent. Comparing it distinguishes a retry from a conflict. */
   readonly content: FeedbackContent;
   /** Payload to store. */
   readonly payload: FeedbackContent["payload"];
-  /** The same as JSON. */
+  /** The payload as JSON text. */
   readonly payloadText: string;
 }
 
-/** In UTF-8 bytes of compact JSON. */
+/** Maximum size of a payload as compact JSON, in UTF-8 bytes. */
 export const payloadBytesMax = 1 << 20;
 const idLengthMax = 256;
 const feedbackTypeLengthMax = 256;
 
-/** Validates a record. Throws nothing; `payload` is usable only if there are no faults. */
+/** Validates a record. Does not throw; `payload` is usable only if there are no faults. */
 export function checkContent(input: FeedbackInput): ContentCheck {
   const content = contentOf(input);
   const kinds = referenceKinds(content.feedbackType);
@@ -50,7 +50,7 @@ export function checkContent(input: FeedbackInput): ContentCheck {
     trigger_ref: readReference("trigger_ref", content.triggerRef, kinds.trigger_ref, faults),
   };
   const known = checkKnownPayload(content, references);
-  // Measured as stored, including a reaction's normal forms.
+  // Measures the payload as stored, including the normalized forms of a reaction.
   const payloadText = JSON.stringify(known.payload);
   return {
     faults: [...faults, ...known.faults, ...checkSize(payloadText)],
@@ -60,12 +60,12 @@ export function checkContent(input: FeedbackInput): ContentCheck {
   };
 }
 
-/** Returns the checked feedback of a check without faults. */
+/** Returns the feedback to store from a check without faults. */
 export function checkedFeedback({ content, payload }: ContentCheck): Omit<CheckedFeedback, "id"> {
   return { content: { ...content, payload }, contentHash: contentHash(content) };
 }
 
-/** Returns exactly the content fields, so that nothing else enters the hash. */
+/** Returns only the content fields, so that no other field enters the hash. */
 function contentOf(input: FeedbackInput): FeedbackContent {
   const unlessEmpty = (reference: string | null): string | null => (reference === "" ? null : reference);
   return {
@@ -91,7 +91,7 @@ function checkProject(projectId: string): readonly ContentFault[] {
 function checkText(field: string, text: string, lengthMax: number): readonly ContentFault[] {
   if (text === "")
     return [fault([field], `${field} is empty; it must have at least 1 character`, "string_too_short")];
-  // A text has at most as many characters as UTF-16 units, so most texts need no counting.
+  // Compares UTF-16 units first. They are at least as many as the characters, so most texts need no counting.
   if (text.length > lengthMax && characterCount(text) > lengthMax) {
     const message = `${field} has ${characterCount(text)} characters; the limit is ${lengthMax}`;
     return [fault([field], message, "string_too_long")];
@@ -106,7 +106,10 @@ function checkSize(payloadText: string): readonly ContentFault[] {
   return [fault(["payload"], message, "too_long")];
 }
 
-/** Parses a reference; null, with a fault added, if it is malformed or of a kind that the field does not accept. */
+/**
+ * Parses a reference. Returns null and adds a fault if the reference is malformed, or of a kind that the field does
+ * not accept.
+ */
 function readReference(
   field: TypedReferenceField | "vendor_ref",
   text: string | null,

@@ -12,8 +12,8 @@ export interface QueuedFeedback extends Pick<FeedbackContent, "projectId" | "que
 export type QueueSource = Pick<AnnotationStore, "findQueue" | "hasQueues">;
 
 /**
- * @param records the queue or null of each record, with its location
- * @throws ServiceError `unsupported` naming every record whose queue is unknown in its project, or deleted
+ * @param records each record's queue (or null) and its location
+ * @throws ServiceError `unsupported` naming every record whose queue is deleted or unknown in its project
  */
 export async function checkQueues(records: readonly QueuedFeedback[], queues: QueueSource): Promise<void> {
   const known = new Map<string, boolean>();

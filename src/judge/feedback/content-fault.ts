@@ -1,19 +1,19 @@
-// A fault in one record, relative to that record.
+// A fault in one record; its path is relative to the record.
 
 export interface ContentFault {
   /** Path within the record in the API's spelling, such as `payload`, `note`. */
   readonly path: readonly string[];
   readonly message: string;
-  /** Machine-readable kind, as in domain's Fault. */
+  /** Machine-readable kind of fault, as in the domain's `Fault`. */
   readonly type: string;
 }
 
-/** Returns a fault at a path of the record. */
+/** Returns a fault at a path within the record. */
 export function fault(path: readonly string[], message: string, type = "value_error"): ContentFault {
   return { path, message, type };
 }
 
-/** Returns the fault of a missing required field. */
+/** Returns the fault for a missing required field. */
 export function missing(path: readonly string[], message = "Field required"): ContentFault {
   return { path, message, type: "missing" };
 }

@@ -1,8 +1,9 @@
-// Hash that distinguishes a retry of a record from another record with its id; independent of key order.
+// Hash of a record's content, independent of key order. It distinguishes a retry from a different record with the same
+// id.
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import { canonicalJson, textHash } from "./canonical-json.ts";
 
-/** In the order of keys in canonical JSON, in which they are hashed. */
+/** Hashed fields, in the order in which canonical JSON sorts their keys. */
 const fields = [
   "annotationRef",
   "callRef",

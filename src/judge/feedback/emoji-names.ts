@@ -1,5 +1,5 @@
-// Every emoji with its name in the form `thumbs_up_medium_skin_tone`, derived from the CLDR short names. The names
-// equal those of the Python package `emoji`, since records of its users are compared with this server's.
+// All emoji with their names, such as `thumbs_up_medium_skin_tone`, derived from the CLDR short names. The names equal
+// those of the Python package `emoji`, because its users compare their records with this server's.
 import { createRequire } from "node:module";
 
 interface EmojiEntry {
@@ -9,15 +9,15 @@ interface EmojiEntry {
 }
 
 export interface EmojiNames {
-  /** By the emoji's characters without variation selectors, including skin tones. */
+  /** Name of each emoji, including those with skin tones. Keys contain no variation selectors. */
   readonly nameOf: ReadonlyMap<string, string>;
-  /** Fully qualified emoji of each name without a skin tone. */
+  /** Fully qualified emoji for each name without a skin tone. */
   readonly emojiOf: ReadonlyMap<string, string>;
-  /** Every prefix of a key of `nameOf`; the search stops when none matches. */
+  /** Every prefix of a key of `nameOf`. A search for an emoji stops at the first text that is not among them. */
   readonly beginnings: ReadonlySet<string>;
 }
 
-// JSON modules are still experimental in the oldest supported Node.js.
+// Uses `require` because JSON modules are still experimental in the oldest supported Node.js.
 const require = createRequire(import.meta.url);
 
 export const textSelector = "\ufe0e";
@@ -39,14 +39,14 @@ const hair: readonly (readonly [emoji: string, name: string])[] = [
   ["🦳", "white_hair"],
 ];
 
-/** Names that do not follow from the CLDR name by rule. */
+/** Names that do not follow from the CLDR name by the general rule. */
 const irregularNames: Readonly<Record<string, string>> = {
   "🇭🇲": "Heard_Island_&_McDonald_Islands",
   "🇸🇭": "St._Helena_Ascension_&_Tristan_da_Cunha",
   "🇹🇫": "French_Southern_and_Antarctic_Lands",
 };
 
-/** Emoji of Unicode 18.0, which the data package lacks, in its format. */
+/** Emoji of Unicode 18.0 in the data package's format. The package does not have them yet. */
 const youngest: Readonly<Record<string, EmojiEntry>> = {
   "🫫": { name: "cracking face", group: "Smileys & Emotion", skin_tone_support: false },
   "🫹": { name: "leftwards thumb sign", group: "People & Body", skin_tone_support: true },
@@ -121,13 +121,13 @@ function regularName(entry: EmojiEntry): string {
     .replaceAll(" ", "_");
 }
 
-/** Adds an emoji with a skin tone on its one person, or on each of two. */
+/** Adds the variants of an emoji with a skin tone: on its only person, or on each of two people. */
 function addToned(nameOf: Map<string, string>, bare: string, name: string): void {
   const links = bare.split(joiner);
   const toned = links.flatMap((link, index) => {
-    // The handshake between two people has no tone of its own.
+    // The handshake between two people has no skin tone.
     const isBetween = index > 0 && index < links.length - 1;
-    // The data package says that a single emoji supports tones; Node.js may know an older Unicode.
+    // A single emoji supports tones according to the data package; Node.js may know only an older Unicode.
     const isPerson = links.length === 1 || /\p{Emoji_Modifier_Base}/u.test(link);
     return isPerson && !isBetween ? [index] : [];
   });
@@ -150,13 +150,13 @@ function addToned(nameOf: Map<string, string>, bare: string, name: string): void
   }
 }
 
-/** The tone follows the name but precedes the hair: CLDR has "man: dark skin tone, bald". */
+/** Inserts the tone after the name but before the hair, as in CLDR's "man: dark skin tone, bald". */
 function tonedName(name: string, toneName: string): string {
   const match = /^(man|woman|person)_(bald|beard|(?:blond|curly|red|white)_hair)$/.exec(name);
   return match === null ? `${name}_${toneName}` : `${match[1]}_${toneName}_${match[2]}`;
 }
 
-/** The tone follows the person's own character, before all joined characters. */
+/** Inserts the tone directly after the person's character, before all joined characters. */
 function tonedLink(link: string, tone: string): string {
   const [person, ...rest] = link;
   return [person, tone, ...rest].join("");

@@ -1,4 +1,4 @@
-// Service for feedback records: access checks, validation, ids, times and authors. Storage is the store's.
+// Service for feedback records: access checks, validation, ids, times and authors. The store handles storage.
 import { type Caller, foreignMessage, mayReach } from "../../base/domain/access.ts";
 import { present } from "../../base/domain/assert.ts";
 import type { Clock } from "../../base/domain/clock.ts";
@@ -30,16 +30,20 @@ export interface FeedbackService {
   /** Format of packed batches; see {@link FeedbackStore.packForm}. */
   readonly packForm: PackForm;
   /**
-   * Stores all records or none; answers a retry as the first request. The caller checks the batch's record count.
+   * Stores all records or none. A retry gets the response of the first request. The caller checks the number of
+   * records.
    *
    * @throws ServiceError `forbidden` for another entity's project, `conflict` naming each record whose id exists with
    * other content (`batch`, its index, the field)
    */
   createBatch(batch: FeedbackBatch, caller: Caller): Promise<CreatedBatch>;
-  /** As a batch of one, with faults located only by field. @throws ServiceError also `invalid`, with every fault */
+  /**
+   * Stores one record, like a batch of one. Fault locations contain only the field. @throws ServiceError also
+   * `invalid`, with every fault
+   */
   create(item: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
   /**
-   * Replaces everything of a record except its id and time.
+   * Replaces a record's content; its id and time stay.
    *
    * @throws ServiceError `invalid`, `forbidden`, or `not_found` if the input's project has no such record
    */
@@ -52,7 +56,7 @@ export interface FeedbackService {
    */
   query(query: FeedbackQuery, caller: Caller): Promise<FeedbackResult>;
   /**
-   * Yields all records of a selection in storage order, in pages, some of them empty.
+   * Yields all records that a selection matches, in storage order and in pages, some of which are empty.
    *
    * @throws ServiceError as `query`
    */
@@ -69,20 +73,20 @@ export interface FeedbackService {
   ): Promise<FeedbackStatistics>;
   /** Removes records permanently; ignores unknown ids. @throws ServiceError `invalid`, `forbidden` */
   delete(projectId: string, ids: readonly string[], caller: Caller): Promise<void>;
-  /** Returns replaced contents, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /** Returns a record's replaced contents, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
   history(projectId: string, id: string, page: PageRequest, caller: Caller): Promise<Page<FeedbackRevision>>;
 }
 
-/** Result of a batch: all records are new, or each record as stored, in order. */
+/** Result of a batch: either that all records are new, or each record as stored, in order. */
 export type CreatedBatch =
   | { readonly kind: "new"; readonly createdAt: Date }
   | { readonly kind: "stored"; readonly records: readonly FeedbackRecord[] };
 
 export interface FeedbackDependencies {
   readonly store: FeedbackStore;
-  /** Source of the queues that `queue_id` names. */
+  /** Source of the queues to which `queue_id` refers. */
   readonly queues: QueueSource;
-  /** Source of the specs that annotations must match. */
+  /** Source of the specs that annotations must conform to. */
   readonly specs: SpecSource;
   readonly clock: Clock;
   /** Quota check of an entity; unlimited by default. */
@@ -137,7 +141,10 @@ export function createFeedbackService(
   };
 }
 
-/** @returns its entity @throws ServiceError `invalid` for an invalid project id, `forbidden` for another entity's */
+/**
+ * Returns the project's entity. @throws ServiceError `invalid` for an invalid project id, `forbidden` for another
+ * entity's
+ */
 function requireProject(projectId: string, caller: Caller): string {
   const project = parseProjectId(projectId);
   if (project === null) {
@@ -208,7 +215,7 @@ async function replace(
   return record;
 }
 
-/** @throws ServiceError `full` if the entity of a project has reached its quota */
+/** @throws ServiceError `full` if the project's entity has reached its quota */
 async function requireRoom(
   { room }: Pick<FeedbackDependencies, "room">,
   projectIds: readonly string[],
@@ -218,7 +225,7 @@ async function requireRoom(
   for (const entity of new Set(entities)) await room.require(entity);
 }
 
-/** Refuses annotations that do not match the specs they name, if these are stored. */
+/** Refuses annotations that do not conform to their specs. Specs that this server does not store are not checked. */
 async function holdToSpecs(
   { specs, clock, tenant }: FeedbackDependencies & { readonly tenant: string },
   checked: readonly Pick<CheckedFeedback, "content">[],
@@ -233,7 +240,7 @@ async function holdToSpecs(
   if (faults.length > 0) throw invalid(faults);
 }
 
-/** The caller sent a single record, so its fields have no location prefix. */
+/** Location of a single record's fields: no prefix, because the caller did not send a batch. */
 const singleLocation: readonly string[] = [];
 
 /** @throws ServiceError `invalid` with all faults together, then `forbidden` if the caller may not access the project */
@@ -249,7 +256,7 @@ function check(
   return checkedFeedback(found);
 }
 
-/** Returns the faults of a record with its location as a prefix. */
+/** Returns a record's faults with the record's location prefixed to each path. */
 function located(faults: readonly ContentFault[], location: readonly string[]): readonly Fault[] {
   return faults.map(({ path, ...fault }) => ({ location: [...location, ...path], ...fault }));
 }
@@ -288,8 +295,8 @@ function recordOf(
 }
 
 /**
- * Maps the store's fault, a record's index and field, to the caller's location by `locationOf`; other errors stay
- * unchanged.
+ * Translates the location in the store's fault (record index and field) to the caller's with `locationOf`. Other
+ * errors stay unchanged.
  */
 function relocated(
   error: unknown,

@@ -1,11 +1,14 @@
-// Processes many records while yielding to other work, so that no request blocks the process.
+// Processes many records in short turns, so that one request does not block the process.
 import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
 
-/** Time after which other work gets a turn, equal to that of all turns in one round of the event loop. */
+/**
+ * Time in milliseconds after which other work gets a turn. It equals the time of all turns in one round of the event
+ * loop.
+ */
 const turnMs = 2;
 
-/** As `map`, with pauses. */
+/** Maps items like `Array.map`, but pauses between turns. */
 export async function inTurns<Item, Result>(
   items: Iterable<Item>,
   work: (item: Item, index: number) => Result,

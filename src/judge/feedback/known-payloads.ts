@@ -1,5 +1,5 @@
-// Feedback types with a known payload: reactions, notes, annotations and outputs of runnables. Other types accept any
-// object and any reference, and are not checked here.
+// Checks feedback types with a known payload: reactions, notes, annotations and outputs of runnables. Other types
+// accept any object and any reference.
 import { unreachable } from "../../base/domain/assert.ts";
 import type { FeedbackContent } from "../../base/domain/feedback.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -7,15 +7,15 @@ import { type ContentFault, fault, missing, quoted } from "./content-fault.ts";
 import { normaliseReaction } from "./reaction.ts";
 import type { Reference, ReferenceKind } from "./references.ts";
 
-/** The four references that only some types accept. */
+/** Reference fields that only some feedback types accept. */
 export type TypedReferenceField = "annotation_ref" | "runnable_ref" | "call_ref" | "trigger_ref";
 
-/** References in a record's fields; null if unset or already reported as faulty. */
+/** Parsed references in a record's fields; null if the field is unset or already reported as faulty. */
 export type TypedReferences = { readonly [Field in TypedReferenceField]: Reference | null };
 
 export interface KnownPayloadCheck {
   readonly faults: readonly ContentFault[];
-  /** Payload to store: as sent, plus a reaction's normal forms. */
+  /** Payload to store: the payload as sent, plus a reaction's normalized forms. */
   readonly payload: JsonObject;
 }
 
@@ -27,7 +27,10 @@ type KnownType =
   | { readonly kind: "other" }
   | { readonly kind: "annotation" | "runnable"; readonly name: string };
 
-/** Kinds that each reference may have: those of the API, and objects, with which known clients also score. */
+/**
+ * Returns the kinds of reference that each field may have: the kinds in the API, and objects, which known clients also
+ * use for scores.
+ */
 export function referenceKinds(feedbackType: string): {
   readonly [Field in TypedReferenceField]: readonly ReferenceKind[];
 } {
@@ -44,7 +47,7 @@ export function referenceKinds(feedbackType: string): {
   };
 }
 
-/** Checks payload and references against the type's rules. Unset references are null in `content`. */
+/** Checks a record's payload and references by the rules for its type. Unset references are null in `content`. */
 export function checkKnownPayload(content: FeedbackContent, references: TypedReferences): KnownPayloadCheck {
   const { payload } = content;
   const type = knownTypeOf(content.feedbackType);
@@ -72,7 +75,7 @@ export function checkKnownPayload(content: FeedbackContent, references: TypedRef
   }
 }
 
-/** Returns the name of the spec that feedback of this type answers; null for other types. */
+/** Returns the name of the spec for annotations of this feedback type; null for other types. */
 export function annotationNameOf(feedbackType: string): string | null {
   const type = knownTypeOf(feedbackType);
   return type.kind === "annotation" ? type.name : null;
@@ -84,7 +87,7 @@ function knownTypeOf(feedbackType: string): KnownType {
   const [, known, rest] = match;
   if (known === "reaction.1") return { kind: "reaction" };
   if (known === "note.1") return { kind: "note" };
-  // Without a dot there is no name to compare references with.
+  // A type without a dot has no name with which to compare references.
   const name = rest.startsWith(".") ? rest.slice(1) : "";
   return { kind: known === "annotation" ? "annotation" : "runnable", name };
 }
@@ -192,7 +195,7 @@ function refuseReferences(
     .map((field) => fault([field], `${field} is not allowed on ${owner}; leave it out`));
 }
 
-/** Counts code points, as people and other languages do. */
+/** Returns the number of code points, which matches how people and other languages count characters. */
 export function characterCount(text: string): number {
   return Array.from(text).length;
 }

@@ -2,9 +2,9 @@
 import { type EmojiNames, emojiSelector, readEmojiNames, textSelector } from "./emoji-names.ts";
 
 export interface NormalReaction {
-  /** The text with the emoji replaced by its name between colons. */
+  /** The text with its emoji replaced by the emoji's name between colons. */
   readonly alias: string;
-  /** The text with the emoji in its default tone, or with the name between colons if there is no such emoji. */
+  /** The text with its emoji in the default skin tone. If no such emoji exists, the name between colons replaces it. */
   readonly detoned: string;
   readonly detonedAlias: string;
 }
@@ -12,7 +12,7 @@ export interface NormalReaction {
 interface EmojiMatch {
   readonly start: number;
   readonly end: number;
-  /** Null if the emoji is newer than the table of names. */
+  /** Name of the emoji; null if the emoji is newer than the table of names. */
   readonly name: string | null;
 }
 
@@ -20,7 +20,7 @@ const tonePattern = /_(?:light|medium-light|medium|medium-dark|dark)_skin_tone/g
 
 let names: EmojiNames | null = null;
 
-/** Returns the reaction, or the number of emoji if it is not one. */
+/** Returns the normalized reaction; or the number of emoji if the text is not a reaction. */
 export function normaliseReaction(text: string): NormalReaction | { readonly emojiCount: number } {
   names ??= readEmojiNames();
   const matches = findEmoji(names, text);
@@ -50,7 +50,7 @@ function findEmoji(table: EmojiNames, text: string): readonly EmojiMatch[] {
   return matches;
 }
 
-/** Finds the longest emoji at this position, including variation selectors within and after it. */
+/** Finds the longest emoji that starts at this position, including variation selectors within and after it. */
 function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | null {
   let longest: EmojiMatch | null = null;
   let bare = "";
@@ -63,17 +63,17 @@ function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | n
     const selectorEnd = isSelector(text[end]) ? end + 1 : end;
     const name = table.nameOf.get(bare);
     if (name !== undefined) longest = { start, end: selectorEnd, name };
-    // A tone belongs to the character before it, not to a selector in between.
+    // A skin tone applies to the character before it, not to a selector between them.
     if (selectorEnd > end && /^\p{Emoji_Modifier}/u.test(text.slice(selectorEnd))) break;
     end = selectorEnd;
   }
   return longest ?? unnamedEmojiAt(text, start);
 }
 
-/** Unicode blocks reserved for future emoji. */
+/** Matches Unicode blocks that are reserved for future emoji. */
 const unnamedEmoji = /[\u{1f6d8}-\u{1f6db}\u{1fa70}-\u{1faff}]\p{Emoji_Modifier}?\ufe0f?/uy;
 
-/** Finds an emoji too new for the table; clients send them before every server knows their names. */
+/** Finds an emoji that is too new for the table. Clients send such emoji before every server knows their names. */
 function unnamedEmojiAt(text: string, start: number): EmojiMatch | null {
   unnamedEmoji.lastIndex = start;
   const match = unnamedEmoji.exec(text);

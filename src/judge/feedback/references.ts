@@ -1,26 +1,26 @@
-// Grammar of references such as `<scheme>:///entity/project/object/name:digest`, which name the subject of feedback.
-// The subject's existence is not checked, since clients send feedback before the subject itself.
+// Grammar of references to the subject of feedback, such as `<scheme>:///entity/project/object/name:digest`. Hone does
+// not check whether the subject exists, since clients may send feedback before the subject itself.
 import { percentDecoded } from "../../base/domain/recordings/call-reference.ts";
 import { quoted } from "./content-fault.ts";
 
 export type ReferenceKind = "object" | "op" | "call";
 
-/** A step from the named thing to a part of it. */
+/** A step from an object to a part of it. */
 export interface ReferenceEdge {
   readonly edge: "key" | "index" | "attr" | "id";
-  /** Percent-decoded; decimal digits for `index`. */
+  /** Percent-decoded value; decimal digits for `index`. */
   readonly value: string;
 }
 
 interface ReferencePlace {
-  /** Without `:///`; may be the literal text `<scheme>`. */
+  /** Scheme without `:///`; may be the literal text `<scheme>`. */
   readonly scheme: string;
   readonly entity: string;
   readonly project: string;
   readonly edges: readonly ReferenceEdge[];
 }
 
-/** An object or an op; name and digest are percent-decoded. */
+/** A reference to an object or an op; name and digest are percent-decoded. */
 export interface NamedReference extends ReferencePlace {
   readonly kind: "object" | "op";
   readonly name: string;
@@ -38,15 +38,15 @@ export type ParsedReference =
   | { readonly isValid: true; readonly reference: Reference }
   | { readonly isValid: false; readonly reason: string };
 
-/** RFC 3986 schemes, and the placeholder of the API documentation, which readers copy literally. */
+/** Matches schemes by RFC 3986, and also the placeholder from the API documentation, which readers copy literally. */
 const referencePattern = /^(<scheme>|[A-Za-z][A-Za-z0-9+.-]*):\/\/\/(.+)$/s;
 
-/** Parses a reference of any kind; `reason` explains a malformed one. */
+/** Parses a reference of any kind. For a malformed reference, `reason` explains the fault. */
 export function parseReference(text: string): ParsedReference {
   const match = referencePattern.exec(text);
   if (match === null) return malformed("it does not begin with a scheme and three slashes");
   const [, scheme, path] = match;
-  // One trailing slash is tolerated, as the clients of this grammar do.
+  // Tolerates one trailing slash, as clients that use this grammar do.
   const parts = (path.endsWith("/") ? path.slice(0, -1) : path).split("/");
   const [entity, project, kind, target, ...tail] = parts;
   if (!entity || !project) return malformed("entity or project is missing");

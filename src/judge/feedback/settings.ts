@@ -5,13 +5,13 @@ import { section, type SettingsIn, type SettingsSchema } from "../../base/domain
 const schema = {} as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Maximum nesting of a query's operations; the page and the clients nest up to five. */
+  /** Maximum nesting depth of a query's operations. The page and the clients use at most five levels. */
   queryDepth: 32,
-  /** Maximum number of operations and operands in a query; SQLite allows a thousand terms. */
+  /** Maximum number of operations and operands in a query. SQLite allows a thousand terms. */
   queryOperands: 500,
   /** Maximum total size of a query's literals as JSON, in bytes. */
   queryLiteralBytes: 65_536,
-  /** Time limit of a query; on timeout the response is 408. */
+  /** Time limit of a query in seconds. On timeout, the response status is 408. */
   querySeconds: 10,
 };
 

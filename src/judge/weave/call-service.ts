@@ -1,4 +1,4 @@
-// Records and reads traced calls.
+// Service that records and reads traced calls.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -12,7 +12,7 @@ import type {
   TracedCall,
 } from "../../base/domain/traces/traced-call.ts";
 
-/** A part of a call as a client sends it; null lets the server choose an id. */
+/** A part of a call (start or end) as sent by a client. If an id is null, the server chooses it. */
 export interface CallInput {
   readonly start:
     | (Omit<CallStart, "createdBy" | "id" | "traceId"> & {
@@ -31,10 +31,10 @@ export interface StartedCall {
 
 export interface CallService {
   /**
-   * Stores all parts or none; repeated parts change nothing. Returns an item for each part, null for one that is only
-   * an end.
+   * Stores all parts or none; idempotent for repeated parts. Returns an item for each part: the call's identity, or
+   * null for a part that is only an end.
    *
-   * @param projectId the project that all parts must belong to; null if each names its own
+   * @param projectId the project that all parts must belong to; null if each part names its own
    * @throws ServiceError `invalid`, `forbidden`
    */
   record(

@@ -1,5 +1,5 @@
-// Digests by which clients of traces identify what they publish. Some clients compute them before sending, so they
-// must match: they cover JSON as written by Python's `json.dumps(value, sort_keys=True)`.
+// Digests that identify what clients of traces publish. Some clients compute digests before sending, so the algorithm
+// must match theirs. The hashed JSON is as written by Python's `json.dumps(value, sort_keys=True)`.
 import { createHash } from "node:crypto";
 import {
   ExactNumber,
@@ -9,10 +9,10 @@ import {
 } from "../../base/domain/text/exact-json.ts";
 
 /**
- * Returns JSON as Python writes it: keys in code point order, a blank after commas and colons, and everything except
- * ASCII escaped.
+ * Returns JSON as Python writes it: keys in code point order, a space after commas and colons, and all non-ASCII
+ * characters escaped.
  *
- * @param value nested at most as deeply as request bodies, since this recurses
+ * @param value nested at most as deeply as request bodies, because this function recurses
  */
 export function canonicalText(value: ExactJson): string {
   if (typeof value === "number") return pythonNumber(String(value));
@@ -24,22 +24,25 @@ export function canonicalText(value: ExactJson): string {
   return `{${members.map(([key, member]) => `${asciiText(key)}: ${canonicalText(member)}`).join(", ")}}`;
 }
 
-/** Digest of a canonical text, which identifies an object's version or a table's row. */
+/** Returns the digest of a canonical text, which identifies an object's version or a table's row. */
 export function textDigest(canonical: string): string {
   return bytesDigest(Buffer.from(canonical));
 }
 
-/** Digest of a file: 43 characters of base64url, with X and Y for its two signs. */
+/**
+ * Returns the digest of a file: 43 characters of base64url, with X and Y in place of its two non-alphanumeric
+ * characters.
+ */
 export function bytesDigest(bytes: Uint8Array): string {
   return asDigest(createHash("sha256").update(bytes).digest());
 }
 
-/** Formats a SHA-256 as a digest. */
+/** Returns a SHA-256 hash in the form of a digest. */
 export function asDigest(sha256: Buffer): string {
   return sha256.toString("base64url").replaceAll("-", "X").replaceAll("_", "Y");
 }
 
-/** Digest of a table: hex SHA-256 of its rows' concatenated digests. */
+/** Returns the digest of a table: the hex SHA-256 of its rows' concatenated digests. */
 export function tableDigest(rowDigests: string): string {
   return createHash("sha256").update(rowDigests).digest("hex");
 }
@@ -60,7 +63,10 @@ function asciiText(text: string): string {
   return `"${text.replaceAll(/["\\]|[^ -~]/g, escape)}"`;
 }
 
-/** Returns a negative number if the first comes first; JavaScript would compare surrogates separately. */
+/**
+ * Compares texts by code points; negative if the first sorts first. JavaScript's own comparison would compare
+ * surrogates separately.
+ */
 function compareCodePoints(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let index = 0; index < length; index++) {
@@ -70,7 +76,10 @@ function compareCodePoints(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Formats a JSON number as Python reads and writes it: integers with all digits, others as `repr` of a double. */
+/**
+ * Formats a JSON number as Python would after parsing it: integers with all digits, other numbers as `repr` of a
+ * double.
+ */
 function pythonNumber(text: string): string {
   if (/^-?\d+$/.test(text)) return text === "-0" ? "0" : text;
   const value = Number(text);

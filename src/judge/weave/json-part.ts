@@ -1,10 +1,10 @@
-// Extracts a part of a JSON text by its path without parsing: numbers keep their digits, and each skipped character is
-// looked at once.
+// Extracts the part at a path from a JSON text without parsing the text. Numbers therefore keep their digits, and each
+// skipped character is read only once.
 
 /** A step to a member of an object by name, or to an item of a list by index. */
 export type PartStep = { readonly name: string } | { readonly index: number };
 
-/** Returns the text at a path in valid JSON; null if nothing is there. */
+/** Returns the text at a path in valid JSON; null if the path does not exist. */
 export function jsonPart(text: string, steps: readonly PartStep[]): string | null {
   let start: number | null = behindBlanks(text, 0);
   for (const step of steps) {
@@ -51,7 +51,7 @@ function endOfValue(text: string, start: number): number {
     }
     if (sign === "{" || sign === "[") depth += 1;
     else if (sign === "}" || sign === "]") {
-      // The closing bracket of the object or list that contains a number or a word.
+      // This bracket closes the object or list that contains the number or word.
       if (depth === 0) return at;
       depth -= 1;
       if (depth === 0) return at + 1;

@@ -1,4 +1,4 @@
-// Reads from a published value whether it is an op, and its class, as the clients' classes write both.
+// Reads from a published value if it is an op, and which class it has. Clients' classes write both into the value.
 import { isExactList, isExactObject, type ExactJson } from "../../base/domain/text/exact-json.ts";
 import { isStorable } from "../../base/domain/text/storable.ts";
 import type { ObjectKind } from "../../base/domain/traces/published-object.ts";
@@ -9,7 +9,7 @@ export interface ObjectClasses {
   readonly leaf: string | null;
 }
 
-/** The two root classes of all client classes. */
+/** Root classes, from which all clients' classes derive. */
 const roots: readonly ExactJson[] = ["BaseObject", "Object"];
 
 export function kindOf(value: ExactJson): ObjectKind {
@@ -18,7 +18,7 @@ export function kindOf(value: ExactJson): ObjectKind {
   return type !== undefined && isExactObject(type) && type["type"] === "Op" ? "op" : "object";
 }
 
-/** Returns the classes that the value names; both null if they do not derive from a root. */
+/** Returns the classes recorded in the value; both null if they do not derive from a root class. */
 export function classesOf(value: ExactJson): ObjectClasses {
   if (!isExactObject(value)) return { base: null, leaf: null };
   const { _bases: bases, _class_name: leaf } = value;
@@ -37,7 +37,7 @@ function isName(value: ExactJson | undefined): value is string {
   return typeof value === "string" && isStorable(value);
 }
 
-/** Returns the value as an instance of a class that its sender named separately. */
+/** Returns the value as an instance of a class that its sender specified separately. */
 export function asClass(value: ExactJson, className: string): ExactJson {
   if (!isExactObject(value)) return value;
   return { _type: className, ...value, _class_name: className, _bases: ["BaseObject", "BaseModel"] };

@@ -1,4 +1,4 @@
-// Publishes and reads objects: ownership, and the version that a name refers to.
+// Service that publishes and reads objects: checks access, and finds the version to which a name refers.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { reachProject } from "../../base/domain/project.ts";
@@ -12,15 +12,15 @@ import {
   type PublishedObject,
 } from "../../base/domain/traces/published-object.ts";
 
-/** A published object as parsed. */
+/** A published object, parsed from a request. */
 export interface ObjectInput extends Omit<ObjectDraft, "createdAt" | "createdBy"> {
-  /** Digest computed by the client; null to leave it to the server. */
+  /** Digest computed by the client; null if the client leaves it to the server. */
   readonly expectedDigest: string | null;
 }
 
 export interface ObjectService {
   /**
-   * Stores the content as a version of its name; the same content adds nothing.
+   * Stores the content as a version of the object with its name. Idempotent: equal content adds no version.
    *
    * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's
    */
@@ -43,7 +43,7 @@ export interface ObjectService {
     caller: Caller,
   ): Promise<readonly PublishedObject[]>;
   /**
-   * Removes versions permanently. Returns their number. @throws ServiceError `invalid`, `forbidden`, `not_found` if
+   * Deletes versions permanently and returns their number. @throws ServiceError `invalid`, `forbidden`, `not_found` if
    * there are none
    */
   delete(projectId: string, name: string, digests: readonly string[] | null, caller: Caller): Promise<number>;
@@ -80,7 +80,7 @@ export function createObjectService({ store, clock }: ObjectDependencies): Objec
   };
 }
 
-/** @throws ServiceError `conflict` */
+/** @throws ServiceError `conflict` if the client expected another digest */
 export function requireExpectedDigest(digest: string, expected: string | null): void {
   if (expected === null || expected === digest) return;
   const message = `expected_digest is ${quoted(expected)}, and what was sent has the digest ${quoted(digest)}. Nothing was stored; send what the digest is of, or leave it out.`;

@@ -1,10 +1,10 @@
-// Rows of a table packed into two texts, which pass between threads in constant time per text.
+// Rows of a table packed into two texts. Passing a text between threads takes constant time.
 import type { TableRow } from "../../base/domain/traces/traced-table.ts";
 
 export interface PackedRows {
-  /** Concatenated digests of all rows, each of {@link digestLength} characters. */
+  /** Concatenated digests of all rows; each has {@link digestLength} characters. */
   readonly digests: string;
-  /** One row per line; canonical JSON has no line breaks. */
+  /** JSON of the rows, one per line; canonical JSON contains no line breaks. */
   readonly lines: string;
 }
 

@@ -1,4 +1,4 @@
-// Service for everything that a project has published and recorded.
+// Service for everything that clients have published and recorded in a project.
 import type { Service } from "../../base/domain/lifecycle.ts";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import type { Caller } from "../../base/domain/access.ts";
@@ -14,11 +14,11 @@ import { createTracedFiles, type TracedFiles } from "./traced-files.ts";
 
 export interface ProjectTraces {
   readonly tables: TableService;
-  /** Started and stopped with the server. */
+  /** Files of traces, started and stopped with the server. */
   readonly files: TracedFiles & Service;
   readonly calls: CallService;
   readonly read: ReadReference;
-  /** Removes all traces of a project permanently, including its objects. @throws ServiceError `invalid`, `forbidden` */
+  /** Permanently removes all of a project's traces, including its objects. @throws ServiceError `invalid`, `forbidden` */
   deleteProject(projectId: string, caller: Caller): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface TraceDependencies {
   readonly artifacts: ArtifactStore;
   readonly clock: Clock;
   readonly settings: TraceSettings;
-  /** Receives the error of a failed sweep of files, which will be retried. */
+  /** Receives the error of a failed sweep of files. The next sweep retries. */
   readonly onFault: (error: unknown) => void;
 }
 

@@ -1,4 +1,5 @@
-// Resolves references to published things: an object, a part of one, or a row of a table that it names.
+// Resolves references to published data: an object, a part of an object, or a row of a table to which the object
+// refers.
 import type { Caller } from "../../base/domain/access.ts";
 import { mayReach } from "../../base/domain/access.ts";
 import { invalid, notFound, quoted } from "../../base/domain/service-error.ts";
@@ -12,11 +13,11 @@ export interface ReferenceDependencies {
   readonly tables: TableStore;
 }
 
-/** Value that a reference resolves to. */
+/** The value to which a reference resolves. */
 export interface ReferredValue {
-  /** JSON; null if the part of the object does not exist. */
+  /** JSON of the value; null if the object has no such part. */
   readonly text: string | null;
-  /** Number of JSON characters read for it, possibly more than its own. */
+  /** Number of JSON characters read to resolve the reference, possibly more than the value has. */
   readonly readLength: number;
 }
 
@@ -60,7 +61,7 @@ function stepOf({ edge, value }: ReferenceEdge): PartStep {
 
 const tablePattern = /^"[^:"]+:\/\/\/([^/"]+)\/([^/"]+)\/table\/([^/"]+)"$/;
 
-/** Returns the row with a digest in the table that a value refers to; null if there is none. */
+/** Returns the row with a digest from the table to which a value refers; null if there is none. */
 async function rowOf(
   tables: TableStore,
   value: string | null,

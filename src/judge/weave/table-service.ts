@@ -1,4 +1,4 @@
-// Publishes and reads tables of rows.
+// Service that publishes and reads tables of rows.
 import type { Caller } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { reachProject } from "../../base/domain/project.ts";
@@ -8,20 +8,20 @@ import type { IndexedRow, TableStore } from "../../base/domain/traces/traced-tab
 import { requireExpectedDigest } from "./object-service.ts";
 import { digestsIn, rowsIn, type PackedRows } from "./packed-rows.ts";
 
-/** A published table as parsed. */
+/** A published table, parsed from a request. */
 export interface TableInput {
   readonly projectId: string;
   readonly digest: string;
-  /** Digest computed by the client; null to leave it to the server. */
+  /** Digest computed by the client; null if the client leaves it to the server. */
   readonly expectedDigest: string | null;
-  /** Null for a table whose rows the project already stores. */
+  /** Rows of the table; null if the project already stores them. */
   readonly lines: PackedRows["lines"] | null;
   readonly rowDigests: PackedRows["digests"];
 }
 
 export interface TableService {
   /**
-   * Stores the rows under their digest; the same table adds nothing.
+   * Stores the rows under the table's digest. Idempotent.
    *
    * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `not_found` for
    * an unknown row sent only by its digest
@@ -37,7 +37,7 @@ export interface TableService {
     slice: Slice,
     caller: Caller,
   ): Promise<readonly IndexedRow[]>;
-  /** Returns the number of rows. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  /** Returns a table's number of rows. @throws ServiceError `invalid`, `forbidden`, `not_found` */
   count(projectId: string, digest: string, caller: Caller): Promise<number>;
 }
 

@@ -1,5 +1,5 @@
-// Files of traces. Bytes are stored before the database records a file, and deleted after its row. Old bytes without a
-// row belong to nobody.
+// Files of traces. The bytes are stored before the file's database row is written, and deleted after the row. Old
+// bytes without a row are orphans.
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -16,7 +16,7 @@ import { asDigest } from "./digests.ts";
 import { requireExpectedDigest } from "./object-service.ts";
 import type { TraceSettings } from "./settings.ts";
 
-/** A file whose bytes are stored, but which has no name yet. */
+/** A file whose bytes are stored, but which has no name in the database yet. */
 export interface ReceivedBytes {
   readonly fileId: string;
   readonly digest: string;
@@ -25,10 +25,14 @@ export interface ReceivedBytes {
 
 /** While started, periodically removes unreferenced files. */
 export interface TracedFiles extends Service {
-  /** Writes the bytes as they arrive. @throws ServiceError `too_large`, `unavailable`; errors of reading `content` */
+  /**
+   * Writes the content in chunks as they arrive. @throws ServiceError `too_large`, `unavailable`; errors of reading
+   * `content`
+   */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedBytes>;
   /**
-   * Records the bytes durably as a file of the project; an existing file with the same bytes stays.
+   * Durably records the bytes as a file of the project. If the project already has a file with the same bytes, that
+   * file stays.
    *
    * @throws ServiceError `invalid`, `forbidden`; `conflict` if the digest differs from the client's; `too_large` if
    * the entity's quota is exhausted
@@ -38,7 +42,7 @@ export interface TracedFiles extends Service {
     about: { readonly projectId: string; readonly expectedDigest: string | null },
     caller: Caller,
   ): Promise<TracedFile>;
-  /** Removes an upload that is not kept. */
+  /** Removes an upload that will not be kept. */
   discard(received: ReceivedBytes): Promise<void>;
   /** @throws ServiceError `invalid`, `forbidden`, `not_found` */
   read(
@@ -46,7 +50,7 @@ export interface TracedFiles extends Service {
     digest: string,
     caller: Caller,
   ): Promise<{ readonly byteCount: number; readonly content: Readable }>;
-  /** Removes the bytes of files that the database has deleted. */
+  /** Removes the bytes of files whose rows were deleted from the database. */
   forget(fileIds: readonly string[]): Promise<void>;
 }
 
@@ -55,12 +59,12 @@ export interface TracedFileDependencies {
   readonly artifacts: ArtifactStore;
   readonly clock: Clock;
   readonly settings: TraceSettings;
-  /** Receives the error of a failed sweep, which will be retried. */
+  /** Receives the error of a failed sweep. The next sweep retries. */
   readonly onFault: (error: unknown) => void;
 }
 
 const folder = "traces";
-/** Longer than any request that uploads a file. */
+/** Time in milliseconds that is longer than any request that uploads a file. */
 const comingMs = 3_600_000;
 
 const keyOf = (fileId: string): string => `${folder}/${fileId}`;
@@ -72,7 +76,7 @@ export function createTracedFiles(dependencies: TracedFileDependencies): TracedF
       const olderThan = new Date(clock.now().getTime() - comingMs);
       const isKnown = (key: string): Promise<boolean> => store.isKnown(key.slice(folder.length + 1));
       await artifacts.sweep(folder, { olderThan, isKnown }).catch(onFault);
-      // Rejects when the service stops.
+      // A sleep rejects only when the service stops.
       await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
     }
   };

@@ -1,5 +1,5 @@
-// Agreement of a queue's annotators by question, computed from the feedback that names the queue, whether this
-// server's routes or a client stored it.
+// Computes the agreement of a queue's annotators on each question, from feedback with the queue's id. The feedback may
+// have been stored by this server's annotation routes or directly by a client.
 import { compare, constant } from "../../../base/domain/feedback-query/make-condition.ts";
 import { jsonHash } from "../../feedback/canonical-json.ts";
 import { feedbackTypeOf, type AskedQuestion } from "../asked-questions.ts";
@@ -10,18 +10,18 @@ import { cohensKappa, fleissKappa } from "./kappa.ts";
 export interface Agreement {
   /** Number of items with at least two answers. */
   readonly itemCount: number;
-  /** Number of annotators who answered one of those. */
+  /** Number of annotators who answered at least one of those items. */
   readonly annotatorCount: number;
-  /** Share of equal pairs of answers, averaged over items: 0 to 1; null if no item has two answers. */
+  /** Share of equal answer pairs, averaged over items: 0 to 1; null if no item has two answers. */
   readonly observed: number | null;
-  /** Cohen's for two annotators in total, Fleiss' for more; null if undefined. */
+  /** Cohen's kappa for exactly two annotators, Fleiss' kappa for more; null if undefined. */
   readonly kappa: number | null;
   readonly statistic: "cohen" | "fleiss" | null;
-  /** Reason why there is no kappa, for people; null if there is one. */
+  /** Human-readable reason why kappa is undefined; null if it is defined. */
   readonly reason: string | null;
 }
 
-/** Answers as categories: by item, then by annotator. */
+/** Answers as categories, by item and then by annotator. */
 export type Ratings = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 export function agreementOf(ratings: Ratings): Agreement {
@@ -49,20 +49,23 @@ export function agreementOf(ratings: Ratings): Agreement {
 
 const sameAnswer = "everybody gave the same answer everywhere, and then kappa is undefined";
 
-/** With two annotators in total, an item with two answers has one of each. */
+/**
+ * Returns an annotator's category. Never empty here: with only two annotators, an item with two answers has one from
+ * each.
+ */
 function categoryOf(answers: ReadonlyMap<string, string>, annotator: string): string {
   return answers.get(annotator) ?? "";
 }
 
 export interface QuestionAgreement extends Agreement {
   readonly question: AskedQuestion;
-  /** Type of the feedback with answers to the question. */
+  /** Type of feedback that contains answers to the question. */
   readonly feedbackType: string;
 }
 
 /**
- * Computes the agreement on each question, in the queue's order. An annotator's newest answer to a question about an
- * item counts.
+ * Computes the agreement on each question, in the queue's order. For each item and question, an annotator's newest
+ * answer counts.
  */
 export async function queueAgreement(
   source: RecordSource,
@@ -88,7 +91,7 @@ export async function queueAgreement(
   });
 }
 
-/** Free text is not a category: two texts are rarely equal, even with the same meaning. */
+/** Free text does not form categories, since two texts are rarely equal even if they mean the same. */
 function agreementOn({ form }: AskedQuestion, ratings: Ratings): Agreement {
   const agreement = agreementOf(ratings);
   if (agreement.observed === null || (form?.kind !== "text" && form?.kind !== "number")) return agreement;

@@ -1,11 +1,11 @@
 // Chance-corrected agreement of annotators on unordered categories. Pure.
 
 export interface ChanceCorrected {
-  /** Share of the answers that agree, in [0, 1]. */
+  /** Observed share of agreeing answers, in [0, 1]. */
   readonly observed: number;
-  /** Share that would agree by chance, in [0, 1]. */
+  /** Share of agreeing answers expected by chance, in [0, 1]. */
   readonly expected: number;
-  /** In [-1, 1]; null if all answers are in one category, for which it is undefined. */
+  /** Kappa, in [-1, 1]; null if all answers are in one category, for which kappa is undefined. */
   readonly kappa: number | null;
 }
 
@@ -45,7 +45,7 @@ export function fleissKappa(items: readonly (readonly string[])[]): ChanceCorrec
   return { observed, expected, kappa: corrected(observed, expected) };
 }
 
-/** Returns the share of equal pairs of an item's answers; 0 or 1 for two answers. */
+/** Returns the share of equal pairs among an item's answers; with two answers, this is 0 or 1. */
 function agreeingPart(categories: readonly string[]): number {
   let agreeing = 0;
   for (const count of counts(categories).values()) agreeing += count * (count - 1);
@@ -56,7 +56,7 @@ function mean(parts: readonly number[]): number {
   return parts.reduce((sum, part) => sum + part, 0) / parts.length;
 }
 
-/** Returns the share of each category; they sum to 1. */
+/** Returns each category's share of the answers; the shares sum to 1. */
 function frequencies(categories: readonly string[]): ReadonlyMap<string, number> {
   return new Map([...counts(categories)].map(([category, count]) => [category, count / categories.length]));
 }
@@ -67,8 +67,11 @@ function counts(categories: readonly string[]): ReadonlyMap<string, number> {
   return counted;
 }
 
-/** Returns null if all answers are equal, since chance could not have made a difference. */
+/**
+ * Returns the chance-corrected agreement. Kappa is null if all answers are equal, since chance could not have changed
+ * anything.
+ */
 function corrected(observed: number, expected: number): number | null {
-  // Shares are sums of fractions; a single category has exactly 1.
+  // This comparison is exact: shares are sums of fractions, and a single category's share is exactly 1.
   return expected === 1 ? null : (observed - expected) / (1 - expected);
 }

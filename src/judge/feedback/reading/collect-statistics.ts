@@ -1,4 +1,4 @@
-// Collects statistics on payloads record by record, in bounded memory.
+// Collects payload statistics record by record, in bounded memory.
 import { type PathStep, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { searchableText } from "../../../base/domain/feedback-query/values.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -6,29 +6,32 @@ import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/t
 import type { NumberRoom } from "./number-summary.ts";
 import { PathCollector, type PathStatistics } from "./path-statistics.ts";
 
-/** Statistics over the records of a type that were read. */
+/** Statistics over the records of one feedback type that were read. */
 export interface PayloadStatistics {
   readonly count: number;
-  /** Most frequent first. */
+  /** Statistics by path, most frequent path first. */
   readonly paths: readonly PathStatistics[];
-  /** Number of values left out: too many paths, too long, or too many values in one record. */
+  /**
+   * Number of values not counted: there were too many paths, the value's path was too long, or the record had too many
+   * values.
+   */
   readonly otherCount: number;
 }
 
 const pathsMax = 100;
-/** In characters. */
+/** Maximum length of a path in characters. */
 const pathLengthMax = 1024;
-/** Maximum depth of nested objects, and number of values examined per record. */
+/** Maximum depth of nested objects, and maximum number of values examined per record. */
 const depthMax = 16;
 const valuesMax = 1000;
-/** Maximum count of numbers kept for all paths together: 8 MiB. */
+/** Maximum number of numbers kept for all paths together, which take 8 MiB. */
 const numbersMax = 1 << 20;
 
-/** Collects over the records of some types; ignores others. */
+/** Collects statistics over records of the given types; ignores other records. */
 export class StatisticsCollector {
   readonly #types: ReadonlyMap<string, TypeCollector>;
 
-  /** @param types as spelled in queries */
+  /** @param types feedback types as spelled in queries */
   constructor(types: readonly string[]) {
     const room: NumberRoom = { left: numbersMax };
     this.#types = new Map(types.map((type) => [type, new TypeCollector(room)]));
@@ -38,7 +41,7 @@ export class StatisticsCollector {
     this.#types.get(searchableText(feedbackType))?.add(payload);
   }
 
-  /** Returns the statistics of one of its types. */
+  /** Returns the statistics of one of the collected types. */
   of(feedbackType: string): PayloadStatistics {
     return this.#types.get(feedbackType)?.result() ?? { count: 0, paths: [], otherCount: 0 };
   }
@@ -88,7 +91,7 @@ class TypeCollector {
   }
 }
 
-/** Yields the values of an object and of nested objects, with their paths; a list is one value. */
+/** Yields the values in an object and its nested objects, with their paths. A list counts as one value. */
 function* leavesOf(
   object: JsonObject,
   steps: readonly PathStep[] = [],

@@ -1,5 +1,5 @@
-// Statistics over a selection of feedback: exact counts by type, and payload statistics of all records or of the
-// largest sample within limits.
+// Statistics over a selection of feedback: exact counts by type, and payload statistics. The latter cover all records,
+// or the largest sample within the limits.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type {
   FeedbackScan,
@@ -15,23 +15,23 @@ import { type PayloadStatistics, StatisticsCollector } from "./collect-statistic
 export interface FeedbackStatistics {
   /** Number of records in the selection. */
   readonly totalCount: number;
-  /** The most frequent types, in that order. */
+  /** The most frequent types, most frequent first. */
   readonly types: readonly (PayloadStatistics & {
     readonly feedbackType: string;
     readonly totalCount: number;
   })[];
-  /** Count of records whose types are not reported. */
+  /** Number of records with types that are not reported. */
   readonly otherTypesCount: number;
-  /** Share of the records read for payload statistics; 1 for all. `isSampled` selects them. */
+  /** Share of the records that were read for payload statistics; 1 if all were read. `isSampled` selects the records. */
   readonly share: number;
   /** Number of records read. */
   readonly sampleCount: number;
 }
 
-/** Limits of the sample: about a second's work. */
+/** Limits of the sample, which correspond to about a second of work. */
 export interface SampleBounds {
   readonly records: number;
-  /** Characters of payloads. */
+  /** Maximum number of payload characters. */
   readonly characters: number;
 }
 
@@ -60,7 +60,7 @@ export async function feedbackStatistics(
   try {
     return await statisticsWithin(dependencies, selection, turn, { signal, bounds });
   } catch (error) {
-    // An inner search knows only its own remaining time; the error reports the total.
+    // The inner search's error has only that search's remaining time, so it is replaced by an error with the total.
     if (error instanceof ServiceError && error.code === "too_slow") throw tooSlow(turn.timeMs, error);
     throw error;
   }
@@ -83,7 +83,7 @@ async function statisticsWithin(
   const names = types.map(({ feedbackType }) => feedbackType);
   let share = Math.min(1, bounds.records / Math.max(1, totalCount));
   let sample = await readSample({ store, clock }, { ...selection, share }, { names, bounds, left });
-  // The records read so far are the oldest; a smaller uniform sample represents the selection better.
+  // The records read so far are only the oldest. A smaller uniform sample represents the selection better.
   while (!sample.isWhole) {
     share /= 4;
     sample = await readSample({ store, clock }, { ...selection, share }, { names, bounds, left });
@@ -102,7 +102,7 @@ interface Sample {
   readonly collector: StatisticsCollector;
   /** Number of records. */
   readonly count: number;
-  /** False if it exceeded its character limit and stopped early. */
+  /** False if reading stopped early at the character limit. */
   readonly isWhole: boolean;
 }
 
@@ -128,7 +128,7 @@ async function readSample(
       { clock, tenant: left().entity },
     );
     count += page.items.length;
-    // A single record is read regardless of its size.
+    // A sample of one record is read even if it exceeds the limit.
     if (characters > bounds.characters && count > 1) return { collector, count, isWhole: false };
     after = page.last ?? after;
     hasMore = page.hasMore;

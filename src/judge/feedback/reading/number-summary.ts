@@ -1,5 +1,5 @@
-// Summary of the numbers at one payload path: streaming moments, and percentiles and a histogram if there is room to
-// keep all numbers.
+// Summary of the numbers at one payload path: streaming moments, plus percentiles and a histogram if there is room to
+// keep all the numbers.
 
 export interface NumberSummary {
   readonly count: number;
@@ -8,21 +8,21 @@ export interface NumberSummary {
   readonly max: number;
   /** Sample standard deviation (divided by count - 1); null for a single number. */
   readonly standardDeviation: number | null;
-  /** Null if not all numbers were kept. */
+  /** Percentiles and histogram; null if not all numbers were kept. */
   readonly spread: NumberSpread | null;
 }
 
 export interface NumberSpread {
   readonly p50: number;
   readonly p95: number;
-  /** Counts in equal bins from min to max; the last bin includes max. */
+  /** Counts in bins of equal width from min to max; the last bin includes max. */
   readonly histogram: readonly number[];
 }
 
 /** Number of histogram bins. */
 export const partCount = 20;
 
-/** Remaining capacity for numbers, shared by several collectors. */
+/** Remaining capacity for kept numbers, shared by several collectors. */
 export interface NumberRoom {
   left: number;
 }
@@ -45,7 +45,10 @@ export class NumberCollector {
     this.#room = room;
   }
 
-  /** Adds a number, by Neumaier's summation (1974) and Welford's squares (1962): neither loses digits to large values. */
+  /**
+   * Adds a number with Neumaier's summation (1974) and Welford's algorithm for squares (1962). Large values cost
+   * neither of them digits.
+   */
   add(value: number): void {
     this.#keep(value);
     const sum = this.#sum + value;
@@ -59,7 +62,7 @@ export class NumberCollector {
     this.#max = Math.max(this.#max, value);
   }
 
-  /** Returns null if there are no numbers. */
+  /** Returns the summary; null if there are no numbers. */
   summary(): NumberSummary | null {
     if (this.#count === 0) return null;
     return {
@@ -72,7 +75,7 @@ export class NumberCollector {
     };
   }
 
-  /** The sum of numbers near the largest double overflows. */
+  /** Returns the mean, even if the sum overflows because the numbers are near the largest double. */
   #meanOfAll(): number {
     const mean = (this.#sum + this.#lost) / this.#count;
     return Number.isFinite(mean) ? mean : this.#mean;
@@ -81,7 +84,7 @@ export class NumberCollector {
   #keep(value: number): void {
     if (this.#kept === null) return;
     if (this.#room.left === 0) {
-      // A part of the numbers would misrepresent the rest.
+      // Percentiles of only a part of the numbers would be misleading, so all kept numbers are dropped.
       this.#room.left += this.#count;
       this.#kept = null;
       return;
@@ -99,7 +102,7 @@ export class NumberCollector {
 function spreadOf(sorted: Float64Array): NumberSpread {
   const [min, max] = [sorted[0], sorted[sorted.length - 1]];
   const histogram = Array.from({ length: partCount }, () => 0);
-  // Halved, since the width of a range of doubles may overflow.
+  // Half the width, since the width of a range of doubles may overflow.
   const width = max / 2 - min / 2;
   for (const value of sorted) {
     const place = width === 0 ? 0 : (value / 2 - min / 2) / width;

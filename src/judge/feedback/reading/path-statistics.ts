@@ -1,5 +1,5 @@
-// Statistics of the values at one payload path: their kinds, their numbers, and the counts of distinct values if there
-// are few.
+// Statistics of the values at one payload path: counts by kind, a summary of the numbers, and counts of distinct
+// values if there are few.
 import type { Json } from "../../../base/domain/text/json.ts";
 import { NumberCollector, type NumberRoom, type NumberSummary } from "./number-summary.ts";
 
@@ -7,13 +7,13 @@ export const valueKinds = ["number", "text", "boolean", "null", "list"] as const
 export type ValueKind = (typeof valueKinds)[number];
 
 export interface PathStatistics {
-  /** Path as in queries, without `payload.`. */
+  /** Path as spelled in queries, without `payload.`. */
   readonly path: string;
-  /** Number of records with a value there. */
+  /** Number of records with a value at the path. */
   readonly count: number;
   readonly kinds: Readonly<Partial<Record<ValueKind, number>>>;
   readonly numbers: NumberSummary | null;
-  /** Most frequent first; null if there are too many, or if they are long. */
+  /** Distinct values, most frequent first; null if there are too many or they are too long. */
   readonly values: readonly ValueCount[] | null;
 }
 
@@ -22,7 +22,7 @@ export interface ValueCount {
   readonly count: number;
 }
 
-/** Maximum number of distinct values counted at one path, and length of a text among them in characters. */
+/** Maximum number of distinct values counted at one path, and maximum length of each text among them in characters. */
 const valuesMax = 50;
 const textLengthMax = 200;
 
@@ -30,7 +30,7 @@ export class PathCollector {
   readonly #path: string;
   readonly #numbers: NumberCollector;
   readonly #kinds: Partial<Record<ValueKind, number>> = {};
-  /** Null once there are too many. */
+  /** Counts of distinct values; null once there are too many. */
   #values: Map<string | number | boolean, number> | null = new Map();
   #count = 0;
 

@@ -1,4 +1,4 @@
-// Reads all records of a selection of any size, with one page in memory at a time.
+// Reads all records that a selection matches, however many, with one page in memory at a time.
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { QueryTurn } from "../../../base/domain/feedback-query/feedback-query.ts";
 import type { FeedbackStore } from "../../../base/domain/feedback-query/feedback-store.ts";
@@ -12,11 +12,11 @@ export interface RecordSelection {
   readonly after: string | null;
 }
 
-/** Number of records in a page; its size has the general limit. */
+/** Maximum number of records in a page. The general limit applies to its size. */
 const pageRecords = 1000;
 
 /**
- * Yields pages in storage order, some of them empty, since each page scans a limited number of records.
+ * Yields pages in storage order. Some pages are empty, because each scans a limited number of records.
  *
  * @param options.signal aborts between two pages
  * @throws ServiceError `invalid` if `after` names no record; `too_slow`, `overloaded` as `FeedbackStore.scan`

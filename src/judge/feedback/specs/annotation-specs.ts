@@ -1,5 +1,5 @@
-// Validates annotations against the specs they name: objects that clients publish, whose `field_schema` constrains
-// values. A spec that is not stored here imposes nothing, since clients may publish specs elsewhere.
+// Validates annotations against their specs: objects published by clients, whose `field_schema` constrains annotation
+// values. An annotation whose spec is not stored here is not checked, since clients may publish specs elsewhere.
 import type { FeedbackContent } from "../../../base/domain/feedback.ts";
 import { plainJson, parseExactJson } from "../../../base/domain/text/exact-json.ts";
 import {
@@ -18,10 +18,10 @@ import { readFieldSchema, type FieldSchema } from "./field-schema.ts";
 /** The store in which published specs are looked up. */
 export type SpecSource = Pick<ObjectStore, "find">;
 
-/** Class of objects that are specs. */
+/** Class of objects that are annotation specs. */
 export const specClass = "AnnotationSpec";
 
-/** Maximum length of a spec's JSON in characters; reading one takes at most about 20 ms. */
+/** Maximum length of a spec's JSON in characters; parsing takes at most about 20 ms. */
 export const specLengthMax = 1 << 17;
 
 /** Maximum number of specs in one request; each is looked up in the database. */
@@ -30,7 +30,7 @@ const specsMax = 100;
 /** A resolved spec: its schema, or the reason why values cannot be checked. */
 type Spec = { readonly schema: FieldSchema } | { readonly fault: ContentFault } | "unchecked";
 
-/** The specs that the records of one request name. */
+/** The specs to which the records of one request refer. */
 export class AnnotationSpecs {
   readonly #specs: ReadonlyMap<string, Spec>;
 
@@ -50,7 +50,7 @@ export class AnnotationSpecs {
     return new AnnotationSpecs(specs);
   }
 
-  /** True if no record names a spec. */
+  /** True if no record refers to a spec. */
   get areNone(): boolean {
     return this.#specs.size === 0;
   }
@@ -67,7 +67,7 @@ export class AnnotationSpecs {
   }
 }
 
-/** Returns null for a record that is not an annotation. */
+/** Returns the key of a record's spec; null if the record is not an annotation. */
 function keyOf({ projectId, feedbackType, annotationRef }: FeedbackContent): string | null {
   if (annotationRef === null || annotationNameOf(feedbackType) === null) return null;
   return JSON.stringify([projectId, annotationRef]);
@@ -92,7 +92,7 @@ function specOf({ baseClass, leafClass, value }: PublishedObject): Spec {
   };
 }
 
-/** Returns the text of a stored spec, for showing its question to people; null if the project stores no such spec. */
+/** Returns a stored spec's text, from which its question is shown to people; null if the project stores no such spec. */
 export async function findSpecText(
   source: SpecSource,
   projectId: string,
@@ -107,7 +107,7 @@ export async function findSpecText(
   return { text, schema: isJsonObject(schema) ? schema : {} };
 }
 
-/** Returns the object that a reference names in a project; null if it is not stored. */
+/** Returns the object to which a reference in a project refers; null if it is not stored. */
 async function findObject(
   source: SpecSource,
   projectId: string,

@@ -1,24 +1,24 @@
-// Validates a value against a parsed schema within a bounded number of steps, since a small schema can require a great
-// deal of work.
+// Validates a value against a parsed schema. The number of steps is limited, since even a small schema can require a
+// great deal of work.
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 import { isJsonObject, type Json } from "../../../base/domain/text/json.ts";
 import { shown, type FieldSchema, type SchemaFault } from "./field-schema.ts";
 import { isKeyword } from "./schema-keywords.ts";
 import { valueRules, type Walk } from "./value-rules.ts";
 
-/** Maximum number of keyword applications or equivalent work; some tens of milliseconds. */
+/** Maximum number of keyword applications, or equivalent work; takes some tens of milliseconds. */
 const stepsMax = 200_000;
 const faultsMax = 20;
 /** Maximum number of consecutive references that do not descend into the value. */
 const depthMax = 400;
 
-/** Returns the faults of a value with their paths; empty if it is valid. */
+/** Returns a value's faults with their paths; empty if the value is valid. */
 export function checkValue(schema: FieldSchema, value: Json): readonly SchemaFault[] {
   const check = new ValueCheck(schema);
   try {
     check.visit(schema.root, value, []);
   } catch (error) {
-    // An expensive pattern throws its own message.
+    // An expensive pattern throws a ServiceError with its own message.
     if (!(error instanceof ServiceError)) throw error;
     return [{ path: [], message: `cannot be checked: ${error.message}` }];
   }
@@ -30,7 +30,7 @@ class ValueCheck {
   readonly #schema: FieldSchema;
   #stepsLeft = stepsMax;
   #depth = 0;
-  /** True within a schema that is only tried for validity, without collecting faults. */
+  /** True while a schema is only tried, which determines if it matches but collects no faults. */
   #isTrial = false;
   #trialFails = false;
 
@@ -68,7 +68,7 @@ class ValueCheck {
     this.#depth -= 1;
   }
 
-  /** True if another fault would not change the result. */
+  /** True if further faults would not change the result. */
   get #isDone(): boolean {
     return this.#isTrial ? this.#trialFails : this.faults.length >= faultsMax;
   }
@@ -84,7 +84,7 @@ class ValueCheck {
     return fits;
   }
 
-  /** @param value undefined if only the name is at fault */
+  /** @param value value to show before the message; undefined if only a property name is invalid */
   #report(value: Json | undefined, path: readonly string[], message: string): void {
     if (this.#isTrial) this.#trialFails = true;
     else this.faults.push({ path, message: value === undefined ? message : `${shown(value)} ${message}` });

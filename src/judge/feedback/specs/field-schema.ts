@@ -1,5 +1,5 @@
-// Parses the JSON Schema of an annotation spec, which anyone may publish: checks its structure, resolves references,
-// and refuses keywords that are not enforced. It fetches and executes nothing.
+// Parses the JSON Schema of an annotation spec, which anyone may publish. Checks the schema's structure, resolves
+// references, and refuses keywords that Hone does not enforce. Fetches and executes nothing.
 import { unreachable } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
@@ -7,11 +7,11 @@ import { quoted } from "../content-fault.ts";
 import { isKeyword, keywordForms, unservedKeywords, type KeywordForm } from "./schema-keywords.ts";
 import { TextPatterns } from "./text-pattern.ts";
 
-/** A parsed schema, all of whose keywords have valid values. */
+/** A parsed schema in which all keywords have valid values. */
 export interface FieldSchema {
   readonly root: Json;
   readonly patterns: TextPatterns;
-  /** Target of each reference. */
+  /** Target of each reference, by the reference's text. */
   readonly targets: ReadonlyMap<string, Json>;
 }
 
@@ -21,11 +21,11 @@ export interface SchemaFault {
   readonly message: string;
 }
 
-/** Maximum length of its JSON in characters. */
+/** Maximum length of a schema's JSON in characters. */
 const schemaLengthMax = 65_536;
 const faultsMax = 20;
 
-/** Parses a schema; `schema` is null if there are faults. */
+/** Parses a schema. If there are faults, `schema` is null. */
 export function readFieldSchema(root: Json): {
   readonly schema: FieldSchema | null;
   readonly faults: readonly SchemaFault[];
@@ -46,10 +46,10 @@ class Reading {
   readonly patterns = new TextPatterns();
   readonly targets = new Map<string, Json>();
   readonly #root: Json;
-  /** Schemas already visited, since references lead back to them. */
+  /** Schemas already visited, since references may form cycles. */
   readonly #known = new Set<Json>();
   readonly #anchors = new Map<string, Json>();
-  /** References to resolve once the anchors are known. */
+  /** References to be resolved once all anchors are known. */
   readonly #references: { readonly reference: string; readonly path: readonly string[] }[] = [];
 
   constructor(root: Json) {
@@ -118,7 +118,7 @@ class Reading {
     this.#readSchema(target, path);
   }
 
-  /** Returns the target of a pointer or an anchor within the document. */
+  /** Returns the target of a JSON pointer or an anchor within the document. */
   #targetOf(reference: string): Json | undefined {
     if (!reference.startsWith("#")) return undefined;
     const fragment = decoded(reference.slice(1));
@@ -128,7 +128,7 @@ class Reading {
     for (const part of fragment.split("/").slice(1)) {
       const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
       if (typeof value !== "object" || value === null) return undefined;
-      // A list index is a property name too.
+      // Also works for lists, whose indices are property names.
       value = Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined;
     }
     return isJsonObject(value) || typeof value === "boolean" ? value : undefined;
@@ -139,7 +139,7 @@ class Reading {
   }
 }
 
-/** Returns the expected form of a keyword's value if it has another; null if it is valid. */
+/** Returns the expected form of a keyword's value; null if the value already has it. */
 function faultOfForm(form: KeywordForm, wanted: Json): string | null {
   switch (form) {
     case "schema":
@@ -195,12 +195,12 @@ function decoded(fragment: string): string {
   }
 }
 
-/** Returns a text of a parsed schema; empty for any other value. */
+/** Returns a text in a parsed schema; the empty text for any other value. */
 export function textOf(value: Json): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Returns a value for messages; lists and objects may be large and are not repeated. */
+/** Returns a value as shown in messages. Lists and objects are only named by kind, since they may be large. */
 export function shown(value: Json): string {
   if (Array.isArray(value)) return "the list";
   if (isJsonObject(value)) return "the object";

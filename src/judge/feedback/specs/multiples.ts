@@ -1,5 +1,5 @@
-// Tests whether a number is a multiple of another in decimal notation: 0.0075 is a multiple of 0.0001, despite the
-// remainder of a division of doubles.
+// Tests in decimal notation whether one number is a multiple of another. For example, 0.0075 is a multiple of 0.0001,
+// although dividing the doubles leaves a remainder.
 
 /** @param step above 0 */
 export function isMultipleOf(value: number, step: number): boolean {
@@ -9,7 +9,7 @@ export function isMultipleOf(value: number, step: number): boolean {
   return scaled(digits, exponent - least) % scaled(stepDigits, stepExponent - least) === 0n;
 }
 
-/** Returns the integer and the power of ten whose product is the shortest decimal of a double. */
+/** Returns an integer and a power of ten whose product is the shortest decimal form of a double. */
 function decimalsOf(value: number): readonly [digits: bigint, exponent: number] {
   const [mantissa, power] = value.toExponential().split("e");
   const [whole, fraction = ""] = mantissa.split(".");

@@ -1,5 +1,5 @@
-// Keywords of JSON Schema 2020-12 by the form of their values, for parsing. Their constraints are in value-rules.ts.
-// Other keywords are annotations, as in the standard, and constrain nothing.
+// Keywords of JSON Schema 2020-12 with the form of their values, for parsing. value-rules.ts enforces their
+// constraints. All other keywords are annotations, as in the standard, and constrain nothing.
 
 /** Form of a keyword's value. */
 export type KeywordForm =
@@ -22,7 +22,7 @@ export type KeywordForm =
 export const keywordForms = {
   $ref: "reference",
   $defs: "schema-map",
-  // From earlier drafts; references still point there.
+  // Keywords of earlier drafts, to which references still point.
   definitions: "schema-map",
   type: "types",
   enum: "values",
@@ -64,7 +64,7 @@ export const keywordForms = {
 
 export type Keyword = keyof typeof keywordForms;
 
-/** Keywords whose constraints are not supported, each with an alternative: they are refused. */
+/** Refused keywords, whose constraints are not supported. Each has a suggested alternative. */
 export const unservedKeywords: Readonly<Record<string, string>> = {
   unevaluatedProperties: "write additionalProperties where the properties are named",
   unevaluatedItems: "write items where the items are named",

@@ -1,5 +1,5 @@
-// Regular expressions of a spec's schema, matched in time linear in the text: otherwise a published spec could make a
-// server search forever (ReDoS).
+// Regular expressions in a spec's schema. Matching takes time linear in the text's length; otherwise, a published spec
+// could block a server (ReDoS).
 import { Automaton, deadState, type LexerState } from "../../../lib/constraints/regex/automaton.ts";
 import { plainSpelling } from "../../../lib/constraints/regex/characters/spelling.ts";
 import { matchAnywhere } from "../../../lib/constraints/regex/compile-pattern.ts";
@@ -12,10 +12,10 @@ import {
 } from "../../../lib/constraints/regex/limits.ts";
 import { parsePattern } from "../../../lib/constraints/regex/parse-pattern.ts";
 
-/** Limits of all patterns of a schema and their matches in one request: about 20 ms. */
+/** Limits for all of a schema's patterns and their matches in one request, which correspond to about 20 ms. */
 const limits: GrammarLimits = { ...defaultGrammarLimits, compileSteps: 20_000, states: 2000 };
 
-/** Patterns of one schema, which share a budget. */
+/** Patterns of one schema, which share one budget. */
 export class TextPatterns {
   readonly #budget = new StepBudget(limits);
   readonly #known = new Map<string, TextPattern>();
@@ -45,7 +45,7 @@ export class TextPattern {
     this.#start = this.#automaton.start(expression);
   }
 
-  /** True if the pattern matches anywhere. @throws ConstraintRefusal if that costs too much */
+  /** True if the pattern matches anywhere in the text. @throws ConstraintRefusal if matching costs too much */
   isIn(text: string): boolean {
     let state = this.#start;
     for (const byte of Buffer.from(text)) {

@@ -1,5 +1,5 @@
 // Validation rules of JSON Schema 2020-12, one for each keyword. A rule reports a fault as a phrase that follows the
-// value, or applies inner schemas to inner values through the walk.
+// shown value. Through `Walk`, a rule applies inner schemas to inner values.
 import { isJsonObject, type Json, type JsonObject } from "../../../base/domain/text/json.ts";
 import { canonicalJson } from "../canonical-json.ts";
 import { isMultipleOf } from "./multiples.ts";
@@ -10,23 +10,23 @@ import type { Keyword } from "./schema-keywords.ts";
 export interface Walk {
   /** The schema that contains the keyword. */
   readonly schema: JsonObject;
-  /** Adds a fault of the value, or of a part of it. */
+  /** Adds a fault at the value, or at a part of it. */
   fault(message: string, ...below: readonly string[]): void;
   /** Validates a value against an inner schema and adds its faults. */
   visit(schema: Json, value: Json, ...below: readonly string[]): void;
-  /** True if a value matches an inner schema; adds no faults. */
+  /** True if a value conforms to an inner schema; adds no faults. */
   fits(schema: Json, value: Json): boolean;
   /** Returns the target of a reference. */
   target(reference: string): Json;
   /** True if a pattern matches anywhere in a text. */
   matches(pattern: string, text: string): boolean;
-  /** Counts work that grows with the value or the schema. */
+  /** Subtracts work that grows with the value or the schema from the remaining steps. */
   spend(steps: number): void;
 }
 
 type Rule = (wanted: Json, value: Json, walk: Walk) => void;
 
-/** For keywords that another one reads, and for those that only hold referenced schemas. */
+/** Rule for keywords that another keyword's rule reads, and for those that only contain referenced schemas. */
 const none: Rule = () => undefined;
 
 export const valueRules: { readonly [Name in Keyword]: Rule } = {
@@ -171,7 +171,7 @@ export const valueRules: { readonly [Name in Keyword]: Rule } = {
   },
 };
 
-/** Rule of a bound: returns the fault of a measured value, or null. */
+/** Rule of a bound: returns the fault of a measured value; null if it is within the bound. */
 type Bound = (bound: number, measure: number) => string | null;
 
 function bounded(measureOf: (value: Json, walk: Walk) => number | null, bound: Bound): Rule {
