@@ -59,7 +59,8 @@ export interface AnnotatorService {
     caller: Caller,
   ): Promise<AnnotationItem>;
   /**
-   * Stores the answers as feedback on the item, replacing the annotator's earlier answers. Then completes the item from any state.
+   * Stores the answers as feedback on the item, replacing the annotator's earlier answers. Then completes the item from
+   * any state.
    *
    * @throws ServiceError `invalid` with every invalid answer and every unanswered question
    */
