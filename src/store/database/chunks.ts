@@ -1,19 +1,19 @@
-// Splits lists into chunks for one statement each: a statement is built in the event loop and takes at most four
-// thousand parameters. Also nests conditions so that an expression stays shallow.
+// Splits lists into chunks, one statement per chunk, because statements are built in the event loop and take at most
+// four thousand parameters. Also nests conditions, which keeps expressions shallow.
 import { type Expression, expressionBuilder, type SqlBool } from "kysely";
 import { assert } from "../../base/domain/assert.ts";
 import type { Schema } from "./schema.ts";
 
-/** Size limit of a statement, in characters; a single larger row still gets one. */
+/** Maximum length of a statement's rows in characters. A single row that exceeds it still gets a statement. */
 const charactersMax = 1 << 20;
 
 /**
- * Number of conditions joined on one level. SQLite limits an expression to a depth of a thousand, and `a or b or c`
- * has one level per condition.
+ * Maximum number of conditions joined on one level. SQLite limits an expression's depth to a thousand, and `a or b or
+ * c` adds one level per condition.
  */
 const groupMax = 100;
 
-/** Yields the rows in order, in chunks of one statement each. Takes rows from the iterable only as needed. */
+/** Yields the rows in order, in chunks that fit into one statement each. Reads the iterable lazily. */
 export function* chunkRows<Row>(
   rows: Iterable<Row>,
   { rowsMax, lengthOf }: { readonly rowsMax: number; readonly lengthOf: (row: Row) => number },
@@ -32,7 +32,7 @@ export function* chunkRows<Row>(
 }
 
 /**
- * True if any of the conditions is true.
+ * Returns a condition that is true if any of the given ones is.
  *
  * @param conditions one or more, up to 10,000
  */

@@ -1,5 +1,5 @@
-// The interface that hides the differences between databases: a connection. Stores and migrations use only this and
-// SQL that all databases accept. `sqlite/` and `postgres/` implement it.
+// The connection interface, which hides the differences between databases. Stores and migrations use only this
+// interface and SQL that all databases accept. `sqlite/` and `postgres/` implement it.
 import type { CompiledQuery, Kysely, Transaction } from "kysely";
 import type { TableSnapshot } from "../../base/domain/backup/tables.ts";
 import type { ServiceError } from "../../base/domain/service-error.ts";
@@ -22,7 +22,7 @@ import type { SqlForm } from "./sql-form.ts";
  */
 export interface Connection {
   readonly queries: Kysely<Schema>;
-  /** Name of the database, for people. */
+  /** Human-readable name of the database. */
   readonly name: string;
   /** Kind of the database. */
   readonly kind: "sqlite" | "postgres";
@@ -37,19 +37,19 @@ export interface Connection {
   readonly searches: Searches;
   /** Sends announcements to all servers on the database; a server that is disconnected misses them. */
   readonly announcer: Announcer;
-  /** Reason why the database cannot be reached, for people; null if no problem is known. */
+  /** Human-readable reason why the database cannot be reached; null if no problem is known. */
   readonly fault: () => string | null;
-  /** Error of the first statement that met corrupt files; null if none is known. */
+  /** Error of the first statement that found corrupt files; null if no corruption is known. */
   readonly damage: () => ServiceError | null;
-  /** Asks the database for its time; null if it uses this machine's clock. */
+  /** Reads the database's time; null if the database uses this machine's clock. */
   readonly readTime: (() => Promise<Date>) | null;
-  /** Opens a snapshot of the database for copying. Its thread may block on the disk. */
+  /** Opens a snapshot of the database for copying. The snapshot's thread may block on disk I/O. */
   readonly openSnapshot: () => Promise<TableSnapshot>;
-  /** Waits until no other process changes the tables, and makes others wait until the transaction ends. */
+  /** Waits until no other process changes the tables, and blocks other processes until the transaction ends. */
   readonly lockForMigration: (transaction: Transaction<Schema>) => Promise<void>;
   /**
-   * Executes one statement in a separate transaction; rows that it refers to may follow later. Null if writers do not
-   * wait for each other's long transactions, so that nothing has to be written early.
+   * Executes one statement in a separate transaction; rows that it refers to may be written later. Null for databases
+   * in which a long transaction does not block other writers, so that early writes are unnecessary.
    */
   readonly writeEarly: ((query: CompiledQuery) => Promise<void>) | null;
 }

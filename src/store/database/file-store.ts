@@ -1,4 +1,4 @@
-// Metadata of uploaded files. Their bytes are stored as artifacts.
+// Metadata of uploaded files. The files' bytes are stored as artifacts.
 import type { Kysely, Selectable } from "kysely";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import {
@@ -15,7 +15,7 @@ export function createFileStore(database: Kysely<Schema>): FileStore {
   return {
     create: (file, entityBytesMax) =>
       database.transaction().execute(async (transaction) => {
-        // Taken first as a lock: concurrent uploads wait here, so that two cannot both use the last free space.
+        // Serves as a lock: concurrent uploads wait here, so two uploads cannot both use the last free space.
         const sequence = await nextSequence(transaction, "files");
         const { bytes } = await transaction
           .selectFrom("files")
@@ -77,7 +77,7 @@ function fileOf(row: Selectable<FileTable>): UploadedFile {
   return {
     id: row.id,
     entity: row.entity,
-    // Stored as JSON because a name may hold any character.
+    // Stored as JSON because a name may contain any character.
     name: String(JSON.parse(row.name)),
     purpose: row.purpose,
     byteCount: row.byte_count,

@@ -1,8 +1,8 @@
-// Group commit: concurrent small writes share a transaction and its disk flush; concurrent lookups share a query.
-// Items that arrive during a write wait for the next one and see its result; nothing waits for more to arrive. This
-// module knows nothing of the items.
+// Group commit: concurrent small writes share a transaction and its disk flush, and concurrent lookups share a query.
+// Items that arrive during a write form the next group; no group waits for further items. This module does not depend
+// on what the items are.
 
-/** Result of one item in a group. An error concerns only this item; the others are written. */
+/** Result of one item in a group. An error concerns only that item; the other items are written. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
 
 interface Waiting<Item, Result> {
@@ -13,13 +13,13 @@ interface Waiting<Item, Result> {
 
 export interface GroupCommitOptions<Item, Result> {
   /**
-   * Writes a group in one transaction, in order, and resolves once it is on disk; or looks up all items. Returns an
-   * outcome per item. If it rejects, nothing was written.
+   * Writes a group in one transaction, in order, and resolves once it is on disk. For lookups, reads all items with
+   * one query. Returns an outcome per item; if it rejects, nothing was written.
    */
   readonly carryOut: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>;
   /** Maximum number of items in a group. */
   readonly itemsMax: number;
-  /** Length at which a group is closed; a single item may exceed it. */
+  /** Total length at which a group is closed. A single item may exceed it. */
   readonly lengthMax: number;
   readonly lengthOf: (item: Item) => number;
 }
@@ -43,7 +43,7 @@ export class GroupCommit<Item, Result> {
 
   async #carryOutAll(): Promise<void> {
     this.#isBusy = true;
-    // Items added in the same turn of the event loop share a group.
+    // Waits one microtask, so that items added in the same turn of the event loop share a group.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#carryOut(this.#takeGroup());
     this.#isBusy = false;

@@ -1,5 +1,5 @@
-// Trajectory groups as rows, one or more per group's folded line. A submission can hold hundreds of megabytes, too
-// much for one statement. Groups are read back row by row.
+// Trajectory groups as rows: one or more rows for each group's folded line. A submission can have hundreds of
+// megabytes, too much for one statement. Groups are also read row by row.
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
 import type { Connection } from "./dialect.ts";
@@ -8,10 +8,10 @@ import type { Schema } from "./schema.ts";
 
 /** Maximum number of rows in an insert statement. */
 const rowsMax = 500;
-/** Maximum number of rows that one statement removes. */
+/** Maximum number of rows removed by one statement. */
 const removedMax = 200;
 
-/** Tables of groups, and the owner of each table's groups. */
+/** Tables with groups, and the owner (job or log) of each table's groups. */
 export const groupOwners = {
   job_groups: { column: "job_id", table: "jobs", kind: "training job", removed: "data_removed_at" },
   trajectory_groups: {
@@ -29,24 +29,26 @@ export interface GroupsToStore {
   readonly ownerId: string;
   /** Folded lines, one per group. */
   readonly lines: Iterable<string>;
-  /** Receives each part of a line as stored, in order. */
+  /** Receives each part of a line as it is stored, in order. */
   readonly onLine: (line: string) => void;
 }
 
-/** Groups of an owner that is not stored yet. */
+/** Groups whose owner is not stored yet. */
 export interface StagedGroups {
   /**
-   * Stores the remaining groups in the transaction that stores the owner. Yields to the event loop between statements.
+   * Stores the remaining groups in the transaction that stores their owner. Yields to the event loop between
+   * statements.
    */
   finish(transaction: Transaction<Schema>): Promise<void>;
-  /** Removes the stored groups after that transaction failed. Never rejects. */
+  /** Removes groups stored early, after the owner's transaction failed. Never rejects. */
   discard(): Promise<void>;
 }
 
 /**
- * Stages the groups of an owner that is about to be stored. If a long transaction would block all other writers
- * (`Connection.writeEarly`), groups of more than one statement are stored immediately, one transaction per statement.
- * Groups without an owner are invisible; {@link removeUnowned} removes those a killed process left.
+ * Stages the groups of an owner that is about to be stored. If one long transaction would block all other writers
+ * (`Connection.writeEarly`), groups that need several statements are stored immediately, one transaction per
+ * statement. Groups without an owner are invisible, and {@link removeUnowned} removes those that a killed process
+ * left.
  *
  * @param isWanted asked before anything is stored early; if false, `finish` stores everything
  * @throws the database's errors; nothing is stored then
@@ -80,7 +82,7 @@ export async function stageGroups(
   return { finish: async () => undefined, discard };
 }
 
-/** Yields the statements that insert groups, one at a time. */
+/** Yields one insert statement after the other. */
 function* insertions({ table, ownerId, lines, onLine }: GroupsToStore): Generator<RawBuilder<unknown>, void> {
   const columns = sql.join([sql.ref(groupOwners[table].column), sql.ref("group_index"), sql.ref("content")]);
   let groupIndex = 0;
@@ -93,12 +95,12 @@ function* insertions({ table, ownerId, lines, onLine }: GroupsToStore): Generato
   }
 }
 
-/** Removes the groups of a missing owner, a few per transaction. */
+/** Removes the groups of an owner that does not exist, a few per transaction. */
 async function removeGroups(
   queries: Kysely<Schema>,
   { table, ownerId }: Pick<GroupsToStore, "table" | "ownerId">,
 ): Promise<void> {
-  // A commit that reported an error may have succeeded.
+  // Checks that the owner is really missing: a commit that reported an error may have succeeded.
   const { rows } =
     await sql`select id from ${sql.table(groupOwners[table].table)} where id = ${ownerId}`.execute(queries);
   if (rows.length > 0) return;
@@ -118,11 +120,11 @@ export async function removeSomeGroups(
   return Number(numAffectedRows ?? 0n);
 }
 
-/** Removes groups without an owner. Call it only while no groups are being stored. */
+/** Removes all groups without an owner. Call only while no groups are being stored. */
 export async function removeUnowned(database: Kysely<Schema>): Promise<void> {
   for (const [table, { column, table: owner }] of Object.entries(groupOwners)) {
     const [groups, id] = [sql.table(table), sql.ref(column)];
-    // Steps from owner to owner in the index, and so reads no group.
+    // Steps from owner to owner in the index, without reading any group.
     await sql`
       with recursive present (id) as (
         select min(${id}) from ${groups}
@@ -137,7 +139,7 @@ export async function removeUnowned(database: Kysely<Schema>): Promise<void> {
 }
 
 /**
- * Yields the folded lines stored for a job or a log, with one row in memory at a time.
+ * Yields the folded lines of a job or a log, with one row in memory at a time.
  *
  * @param from number of rows to skip
  * @throws ServiceError `not_found`
@@ -156,8 +158,8 @@ export async function* readStoredLines(
     if (rows.length === 0) break;
     yield rows[0].content;
   }
-  // An owner is deleted together with its groups, or marked before they are removed; without a mark, everything was
-  // read. Databases being migrated to an early version lack the mark.
+  // Checks that nothing was removed meanwhile. An owner is deleted together with its groups, or marked before they are
+  // removed. Databases that are being migrated to an early version have no mark.
   const { rows } = await sql<Readonly<Record<string, unknown>>>`
     select * from ${sql.table(owner.table)} where id = ${ownerId}`.execute(database);
   if (rows.length === 0 || (rows[0][owner.removed] ?? null) !== null) throw notFound(owner.kind, ownerId);

@@ -1,9 +1,9 @@
-// Inserts many rows with one statement. Its text is cached per number of rows, because building it takes longer than
-// the insert itself.
+// Inserts many rows with one statement. The statement's text is cached by number of rows, because building the text
+// takes longer than the insert itself.
 import { CompiledQuery, type Insertable, type Transaction } from "kysely";
 import type { Schema } from "./schema.ts";
 
-/** Statement texts by kind of database, table, columns and row count; a few kilobytes each. */
+/** Cached statement texts, by kind of database, table, columns and row count. Each has a few kilobytes. */
 const texts = new Map<string, string>();
 const textsMax = 1000;
 

@@ -1,4 +1,4 @@
-// Lists numbered in commit order and read in cursor pages.
+// Lists whose items are numbered in commit order, and which are read in pages with a cursor.
 import { sql, type Transaction, type SelectQueryBuilder } from "kysely";
 import type { Schema } from "./schema.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../base/domain/page.ts";
@@ -8,7 +8,7 @@ import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 // already read, and a paging reader would never see it. Rows with a parent use a counter on the parent's row, locked
 // the same way.
 
-/** Lists without a parent row. */
+/** Lists whose rows have no parent row. */
 type RootList =
   | "keys"
   | "models"
@@ -25,8 +25,8 @@ type RootList =
   | "traced tables";
 
 /**
- * Returns the next number of a list. Other writers to the list wait until the transaction ends, so take it late. A
- * reader who sees a number can see every smaller one.
+ * Returns the next number of a list. Other writers to the list wait until the transaction ends, so call it late in the
+ * transaction. A reader that sees a number can also see every smaller number.
  */
 export function nextSequence(transaction: Transaction<Schema>, list: RootList): Promise<number> {
   return nextSequences(transaction, list, 1);
@@ -45,14 +45,14 @@ export async function nextSequences(
   return rows[0].sequence;
 }
 
-// A query whose rows one column orders. Pages are limited in items and bytes: sizes are read first, then only the rows
-// that fit.
+// A query whose rows are ordered by one column. Pages are limited in items and bytes: the sizes are read first, and
+// then only the rows that fit.
 
 interface PagedList<Table extends keyof Schema, Row, Item> {
-  /** Filtered rows of the list, in any order. */
+  /** Rows of the list after filtering, in any order. */
   readonly rows: SelectQueryBuilder<Schema, Table, Row>;
   readonly orderColumn: "sequence" | "step";
-  /** Text columns without a small limit; their contents count as a row's size. */
+  /** Text columns without a small length limit. The length of their contents counts as a row's size. */
   readonly contentColumns: readonly string[];
   /** Returns the order value of an item; undefined if the list has no such item. */
   readonly orderValueOf: (id: string) => Promise<number | undefined>;
@@ -91,7 +91,7 @@ export async function readPage<Table extends keyof Schema, Row, Item>(
       .limit(count)
       .execute();
     const hasMore = sizes.length > count;
-    // All of these rows have disappeared. An empty page has no cursor to continue from and would hide the rows after
+    // All of these rows were deleted meanwhile. An empty page would have no cursor, and so would hide the rows after
     // it.
     if (found.length === 0 && hasMore) continue;
     return { items: found.map(itemOf), hasMore };
@@ -104,7 +104,7 @@ export function sizeOf(columns: readonly string[]) {
   return sizes.length === 0 ? sql<number>`0` : sql<number>`${sql.join(sizes, sql` + `)}`;
 }
 
-/** Error for a cursor that is not in the list. */
+/** Returns the error for a cursor that is not in the list. */
 export function unknownCursor(after: string): ServiceError {
   const message = `after is ${quoted(after)}, which is not the id of an item of this list`;
   return new ServiceError({

@@ -1,5 +1,6 @@
-// Tables with the columns that the stores use; older databases have more. Times are ISO 8601 in UTC with milliseconds,
-// which sort as text; flags are 0 or 1. JSON is text and escapes NUL, at which libsql cuts plain text.
+// Tables with the columns that the stores use; older databases have additional columns. Times are ISO 8601 in UTC with
+// milliseconds, which sort as text; flags are 0 or 1. JSON is stored as text with escaped NUL, because libsql cuts
+// plain text at a NUL.
 import type { Generated } from "kysely";
 import type { keyFields } from "../../base/domain/access.ts";
 import type { queueFields } from "../../base/domain/annotation/queue.ts";
@@ -48,16 +49,16 @@ export interface Schema extends RewardTables, TraceTables {
   readonly sweepers: SweeperTable;
 }
 
-/** Bytes stored for a project's feedback. */
+/** Number of bytes stored for a project's feedback. */
 export interface ProjectBytesTable {
   readonly project_id: string;
   readonly entity: string;
-  /** Size of its records' payloads. */
+  /** Size of the payloads of the project's records in bytes. */
   readonly record_bytes: Generated<number>;
   readonly revision_bytes: Generated<number>;
 }
 
-/** Data removed by the retention limits. */
+/** Totals of data removed by the retention limits. */
 export interface RemovedDataTable {
   readonly day: string;
   readonly kind: string;
@@ -81,13 +82,13 @@ export interface ServerTable {
   readonly artifacts: string | null;
 }
 
-/** Base models for which each server can run jobs. */
+/** Base models on which each server can run jobs. */
 export interface ServerBaseTable {
   readonly server_id: string;
   readonly base_model: string;
 }
 
-/** Versions with running requests on each server. */
+/** Versions for which each server has running requests. */
 export interface ServerVersionTable {
   readonly server_id: string;
   readonly model_id: string;
@@ -104,7 +105,7 @@ export interface FileTable {
   readonly id: string;
   readonly sequence: number;
   readonly entity: string;
-  /** JSON. */
+  /** Name as JSON. */
   readonly name: string;
   readonly purpose: string;
   readonly byte_count: number;
@@ -122,7 +123,7 @@ export interface AccessKeyTable extends ColumnsOf<typeof keyFields> {
   readonly created_at: string;
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
-  /** Null, like `previous_until`, if the key was never rotated. */
+  /** Hash of the secret before the last rotation; null, like `previous_until`, if the key was never rotated. */
   readonly previous_hash: string | null;
   readonly previous_until: string | null;
 }
@@ -134,13 +135,13 @@ export interface EntityLimitTable extends ColumnsOf<typeof limitFields> {
 /** Requests counted by all servers in a time slot. */
 export interface LimitSlotTable {
   readonly subject: string;
-  /** Number of whole slots since 1970. */
+  /** Number of the slot, counted from 1970. */
   readonly slot: number;
   readonly requests: number;
   readonly tokens: number;
 }
 
-/** Running requests on each server. */
+/** Number of running requests on each server. */
 export interface LimitRunningTable {
   readonly server_id: string;
   readonly subject: string;
@@ -148,7 +149,7 @@ export interface LimitRunningTable {
 }
 
 export interface UsageTable extends ColumnsOf<typeof usageFields> {
-  /** `YYYY-MM-DD` */
+  /** Day as `YYYY-MM-DD`. */
   readonly day: string;
   readonly key_id: string;
   readonly entity: string;
@@ -164,24 +165,30 @@ export interface ModelTable {
   readonly base_model: string;
   readonly adapter_rank: number | null;
   readonly adapter_alpha: number | null;
-  /** JSON list of their names. */
+  /** Names of the adapted modules as a JSON list. */
   readonly adapter_targets: string | null;
   readonly created_at: string;
   readonly last_log_sequence: Generated<number>;
   readonly scenario_count: Generated<number>;
-  /** Number of the newest trajectory stored with the model's logs and jobs. */
+  /** Number of the newest trajectory stored in any of the model's logs and jobs. */
   readonly trajectory_count: Generated<number>;
   /** Number of the model's recorded completions. */
   readonly completion_count: Generated<number>;
-  /** Size of the model's logs; those of its job data and recorded completions follow. See retention/model-bytes. */
+  /**
+   * Size of the model's logs in bytes, followed by the sizes of its job data and recorded completions. See
+   * retention/model-bytes.
+   */
   readonly log_bytes: Generated<number>;
   readonly job_bytes: Generated<number>;
   readonly completion_bytes: Generated<number>;
-  /** Greater than that of every model whose job was claimed earlier; 0 before the first claim. */
+  /**
+   * Turn of the model's last claimed job, greater than the turn of every model whose job was claimed earlier; 0 before
+   * the first claim.
+   */
   readonly last_turn: Generated<number>;
 }
 
-/** Distinct scenarios that a model has seen, by SHA-256. */
+/** Distinct scenarios of a model so far, identified by SHA-256. */
 export interface ModelScenarioTable {
   readonly model_id: string;
   readonly scenario_hash: string;
@@ -193,24 +200,30 @@ export interface ModelVersionTable {
   readonly step: number;
   readonly adapter_folder: string | null;
   readonly trainer_state: string | null;
-  /** Unique: a job creates at most one version. */
+  /** Job that created the version. Unique, because a job creates at most one version. */
   readonly job_id: string | null;
   readonly metrics: string;
-  /** Metrics that the version was created with; no log replaces them. */
+  /** Metrics with which the version was created. Logs never replace these. */
   readonly own_metrics: Generated<string>;
   readonly created_at: string;
   readonly is_pinned: Generated<number>;
-  /** Base that the version was trained on; null for step 0, or if unknown. */
+  /** Base model on which the version was trained; null for step 0, or if unknown. */
   readonly base: string | null;
   readonly adapter_hash: string | null;
   readonly copied_kind: string | null;
-  /** The row survives deletion, so that its step is not reused and cursors at it stay valid. */
+  /**
+   * 1 if the version was deleted. The row is kept, so that its step is not reused and cursors at the version stay
+   * valid.
+   */
   readonly is_deleted: number;
 }
 
 export interface JobTable {
   readonly id: string;
-  /** Position in submission order, in which the jobs of one model run. Null until the submission is complete. */
+  /**
+   * Position in submission order, which is the order in which a model's jobs run. Null until the submission is
+   * complete.
+   */
   readonly sequence: number | null;
   readonly model_id: string;
   readonly kind: Generated<string>;
@@ -224,17 +237,20 @@ export interface JobTable {
   readonly attempt_count: number;
   readonly lost_count: number;
   readonly restart_count: number;
-  /** 1 if the running or last attempt saved steps beyond the one it started from. */
+  /** 1 if the running or last attempt saved steps beyond those it started from. */
   readonly has_advanced: Generated<number>;
   readonly progress: string | null;
   readonly counts: string | null;
   readonly result_step: number | null;
   readonly cancel_requested: number;
-  /** The server that runs the job, or that returned it to the queue because its machine lacks something. */
+  /**
+   * Server that runs the job, or that returned the job to the queue because its machine lacks something that the job
+   * needs.
+   */
   readonly owner: string | null;
   /** Time before which a queued job is not claimed. */
   readonly not_before: string;
-  /** Time when `not_before` was set; a clock that shows less has stepped back. */
+  /** Time when `not_before` was set. A clock that shows an earlier time has been set back. */
   readonly waits_since: string;
   readonly waiting_for: string | null;
   readonly warnings: string;
@@ -243,13 +259,13 @@ export interface JobTable {
   readonly replay_of: string | null;
   readonly retry_of: string | null;
   readonly comparison: string | null;
-  /** Size of the training data, plus the events once the job has ended; 0 after removal. */
+  /** Size of the training data in bytes, plus the size of the events once the job has ended; 0 after removal. */
   readonly content_bytes: Generated<number>;
-  /** Time when removal of the data began; the data counts as gone from then on. */
+  /** Time when removal of the data began. From then on, the data counts as removed. */
   readonly data_removed_at: Generated<string | null>;
-  /** API key that requested the job; null if none did. */
+  /** API key of the request that created the job; null if no key did. */
   readonly key_id: string | null;
-  /** Request that created the job, as JSON; null if none did. */
+  /** Request that created the job, as JSON; null if no request did. */
   readonly made_by: string | null;
 }
 
@@ -261,7 +277,7 @@ export interface JobGroupTable {
 
 export interface JobEventTable {
   readonly job_id: string;
-  /** Unique within the job, so that a repeated event is harmless. Events are listed in this order. */
+  /** Position in the job's list of events. Unique within the job, so storing an event again has no effect. */
   readonly sequence: number;
   readonly type: string;
   readonly data: string;
@@ -284,9 +300,9 @@ export interface TrajectoryLogTable {
   readonly metrics: string;
   readonly group_count: number;
   readonly content_bytes: number;
-  /** Time when removal began; the log counts as gone from then on. */
+  /** Time when removal began. From then on, the log counts as removed. */
   readonly removed_at: Generated<string | null>;
-  /** Tally of all logs under the split at the version, up to this one; null if a log has none. */
+  /** Tally of the version's logs under this split, up to and including this log; null if one of them has no tally. */
   readonly tally: Generated<string | null>;
 }
 
@@ -296,10 +312,10 @@ export interface TrajectoryGroupTable {
   readonly content: string;
 }
 
-/** Summary of each stored trajectory, for lists; see summaries.ts. */
+/** Summary of each stored trajectory, for list requests; see summaries.ts. */
 export interface TrajectoryOutlineTable {
   readonly model_id: string;
-  /** Number among the model's trajectories. */
+  /** Number of the trajectory among the model's trajectories. */
   readonly sequence: number;
   readonly source: string;
   readonly source_id: string;
@@ -310,22 +326,22 @@ export interface TrajectoryOutlineTable {
   readonly part: number;
   readonly group_index: number;
   readonly item_index: number;
-  /** The rest of the summary as JSON. */
+  /** All other fields of the summary as JSON. */
   readonly content: string;
 }
 
-/** Number of trajectories of each kind. */
+/** Number of trajectories by kind. */
 export interface TrajectoryCountTable {
   readonly model_id: string;
   readonly source: string;
   readonly split: string;
-  /** -1 for trajectories without a step. */
+  /** Step; -1 for trajectories without a step. */
   readonly step: number;
   readonly trajectory_count: number;
   readonly reward_sum: number;
 }
 
-/** Texts are in the form that queries compare; see feedback/feedback-rows.ts. */
+/** Feedback records. Texts are stored in the form that queries compare; see feedback/feedback-rows.ts. */
 export interface FeedbackTable {
   readonly project_id: string;
   /** Position in storage order. */
@@ -342,22 +358,25 @@ export interface FeedbackTable {
   readonly queue_id: string | null;
   readonly created_at: string;
   readonly content_hash: string;
-  /** JSON. */
+  /** Payload as JSON. */
   readonly payload: string;
-  /** Exact texts as JSON if they differ from the form that queries compare; null for nearly all records. */
+  /** Exact texts as JSON, if they differ from the form that queries compare. Null for nearly all records. */
   readonly exact: string | null;
-  /** The payload's emoji, for lookups; null if it has none. */
+  /** Emoji of the payload, for lookups; null if it has none. */
   readonly emoji: string | null;
-  /** 1 if the payload has numbers that the index of numbers lacks. */
+  /** 1 if the payload has numbers that are missing from the index of numbers. */
   readonly has_more_numbers: Generated<number>;
   readonly last_revision_sequence: Generated<number>;
-  /** Position in storage order of the current content; null if the record was never replaced. */
+  /** Position of the current content in storage order; null if the record was never replaced. */
   readonly replaced_sequence: number | null;
-  /** Call that the record refers to, with its id as references spell it; null if it refers to no call of its project. */
+  /**
+   * Id of the call to which the record refers, as spelled in references; null if the record refers to no call of its
+   * project.
+   */
   readonly call_id: string | null;
 }
 
-/** Paths at which payloads of a project have numbers. */
+/** Payload paths at which a project's feedback has numbers. */
 export interface FeedbackFieldTable {
   readonly id: number;
   readonly project_id: string;
@@ -365,11 +384,11 @@ export interface FeedbackFieldTable {
   readonly path: string;
 }
 
-/** Index of the numbers in records. */
+/** Index of the numbers in feedback records. */
 export interface FeedbackNumberTable {
   readonly field_id: number;
   readonly number: number;
-  /** Sequence of the record; its creation time in milliseconds since 1970 follows. */
+  /** Sequence of the record, followed by its creation time in milliseconds since 1970. */
   readonly sequence: number;
   readonly created_ms: number;
 }
@@ -382,25 +401,25 @@ export interface FeedbackRevisionTable {
   readonly record: string;
 }
 
-/** Completions of trained models; see completions/. */
+/** Recorded completions of trained models; see completions/. */
 export interface RecordedCompletionTable {
   readonly sequence: number;
   readonly model_id: string;
   readonly entity: string;
   readonly project_id: string;
-  /** Id of the request as references spell it. */
+  /** Id of the request, as spelled in references. */
   readonly call_id: string;
   readonly step: number;
   readonly ended_at: string;
   readonly byte_count: number;
   readonly is_whole: number;
-  /** The rest of the list summary as JSON. */
+  /** All other fields of the list summary as JSON. */
   readonly outline: string;
-  /** Last piece of its messages. */
+  /** Last piece of the completion's messages. */
   readonly message_piece: string | null;
-  /** Last piece of its prompt's tokens. */
+  /** Last piece of the prompt's tokens. */
   readonly token_piece: string | null;
-  /** The part that is stored only for this completion; null if not complete. */
+  /** The part of the completion that it does not share with others; null if the recording is incomplete. */
   readonly content: string | null;
 }
 
@@ -409,7 +428,7 @@ export interface CompletionPieceTable {
   readonly model_id: string;
   readonly id: string;
   readonly parent_id: string | null;
-  /** Number of pieces that continue this one, plus completions that end with it. */
+  /** Number of pieces that continue this piece, plus the number of completions that end with it. */
   readonly use_count: number;
   readonly content: string;
 }
@@ -418,15 +437,15 @@ export interface AnnotationQueueTable extends ColumnsOf<typeof queueFields> {
   readonly id: string;
   readonly sequence: number;
   readonly project_id: string;
-  /** In lower case. */
+  /** Name in lower case. */
   readonly folded_name: string;
   readonly created_at: string;
   readonly created_by: string;
   readonly updated_at: string;
   readonly deleted_at: string | null;
-  /** Number of items. */
+  /** Number of items in the queue, which is the position of the last one. */
   readonly last_position: Generated<number>;
-  /** Counter of changes in the queue; incrementing it locks the queue. */
+  /** Number of changes in the queue so far. Incrementing it locks the queue. */
   readonly last_change: Generated<number>;
 }
 
@@ -443,13 +462,13 @@ export interface AnnotationItemTable {
   readonly completed_count: Generated<number>;
 }
 
-/** Progress of an annotator on an item; there is no row before the annotator begins. */
+/** Progress of an annotator on an item. There is no row before the annotator begins. */
 export interface AnnotationStateTable {
   readonly item_id: string;
   readonly annotator: string;
   readonly queue_id: string;
   readonly state: string;
-  /** Null unless the state is in progress. */
+  /** End of the annotator's hold; null unless the state is in progress. */
   readonly held_until: string | null;
   readonly updated_at: string;
 }
@@ -471,7 +490,7 @@ export interface WebhookTable extends ColumnsOf<typeof webhookFields> {
 export interface WebhookDeliveryTable {
   readonly id: string;
   readonly webhook_id: string;
-  /** Number among the deliveries of its webhook. */
+  /** Number of the delivery among those of its webhook. */
   readonly sequence: number;
   readonly type: string;
   /** Subject of the event, as JSON. */
@@ -479,11 +498,11 @@ export interface WebhookDeliveryTable {
   readonly state: string;
   readonly created_at: string;
   readonly tried_since: string;
-  /** Time of the next attempt, or when the owner of a running attempt loses it; null once finished. */
+  /** Time of the next attempt; during an attempt, the time when its owner loses the delivery. Null once finished. */
   readonly due_at: string | null;
   readonly owner: string | null;
   readonly ended_at: string | null;
   readonly attempt_count: Generated<number>;
-  /** Latest attempts, as JSON. */
+  /** Latest attempts as JSON. */
   readonly attempts: Generated<string>;
 }

@@ -1,5 +1,5 @@
-// Opens the stores on a database: migrates it to the newest version and creates one store for each contract in
-// `base/domain`. The connection decides where the database is and how it is locked.
+// Opens the stores on a database: migrates the database to the newest version, and creates one store for each contract
+// in `base/domain`. The connection decides where the database is and how it is locked.
 import type { KeyStore } from "../../base/domain/access.ts";
 import { type Clock, systemClock, ownClock, type SharedClock } from "../../base/domain/clock.ts";
 import type { AnnotationStore } from "../../base/domain/annotation/annotation-store.ts";
@@ -72,18 +72,18 @@ export interface Stores {
   readonly rules: RuleStore;
   readonly sources: TrainingSourceStore;
   readonly webhooks: WebhookStore;
-  /** Announcements of changes in `keys`, `models` and `jobs`. */
+  /** Announcements of changes to `keys`, `models` and `jobs`. */
   readonly announcements: Announcements;
   readonly retention: RetentionStore;
-  /** The clock shared by all servers on the database. */
+  /** Clock shared by all servers on the database. */
   readonly clock: SharedClock;
   /** Reads the current version of the database. On a shared database, a newer program may have changed it. */
   version(): Promise<DatabaseVersion | null>;
-  /** Reason why the database cannot be reached, for people; null if no problem is known. */
+  /** Human-readable reason why the database cannot be reached; null if no problem is known. */
   fault(): string | null;
-  /** Error of the first statement that met corrupt files; null if none is known. */
+  /** Error of the first statement that found corrupt files; null if no corruption is known. */
   damage(): ServiceError | null;
-  /** Idempotent. */
+  /** Closes the database. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -101,7 +101,8 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
   try {
     await migrate(connection);
     await clock.synchronize();
-    // No other server can be running: those that hold a lease have died, and their work is free immediately.
+    // With exclusive access, no other server is running. Servers with a lease have therefore died, and their work is
+    // free immediately.
     if (connection.isExclusive) {
       await queries.deleteFrom("servers").execute();
       await freeClaims(queries);
@@ -148,19 +149,19 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
   };
 }
 
-/** Version of a database, and the newest that this program knows. */
+/** A database's version, and its compatibility with this program. */
 export interface DatabaseVersions {
-  /** Null if it holds nothing of this program. */
+  /** Version of the database; null if it contains nothing of this program. */
   readonly version: number | null;
   readonly newest: number;
-  /** True if this program can work on it, directly or after migrating it. */
+  /** True if this program can use the database, directly or after migrating it. */
   readonly isServable: boolean;
-  /** Newest version that a program must know at least to work on the database alongside this one. */
+  /** A program can use the database alongside this one if it knows at least this version. */
   readonly servesFrom: number;
 }
 
 /**
- * Opens a database, reads its version without changing it, and closes the connection.
+ * Reads a database's version without changing the database, and closes the connection.
  *
  * @throws ServiceError as {@link openStores}, but never `unsupported`
  */

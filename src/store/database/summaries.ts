@@ -1,5 +1,5 @@
-// Summaries of a model's stored trajectories. They are numbered in storage order, filtered in a covering index, and
-// counted on insert, so that a list's length needs no scan.
+// Summaries of a model's stored trajectories, numbered in storage order. They are filtered with a covering index. They
+// are counted when inserted, so that a list's length needs no scan.
 import {
   type Expression,
   type Kysely,
@@ -21,30 +21,31 @@ import type {
 import { chunkRows } from "./chunks.ts";
 import type { Schema, TrajectoryOutlineTable } from "./schema.ts";
 
-/** Maximum rows of a statement, at twelve parameters each. */
+/** Maximum number of rows in a statement, at twelve parameters each. */
 const rowsMax = 300;
 
 /**
- * Maximum number of summaries scanned for a page, in the index only. Takes about 30 ms, during which other reads wait.
+ * Maximum number of summaries scanned for a page; scans read only the index. A full scan takes about 30 ms, during
+ * which other reads wait.
  */
 const scannedMax = 100_000;
 
 /** Maximum number of kinds in one answer with counts. */
 const countsMax = 100;
 
-/** Step of trajectories without one, in the table of counts. */
+/** Step under which the counts of trajectories without a step are stored. */
 const noStep = -1;
 
 export interface OutlinesToStore extends Pick<ListedOutline, "source" | "sourceId" | "split" | "step"> {
   readonly modelId: string;
   readonly recordedAt: Date;
-  /** Iterated once. */
+  /** Summaries to store; iterated once. */
   readonly outlines: Iterable<TrajectoryOutline>;
 }
 
 /**
- * Stores summaries inside the caller's transaction, after those of the model. Other writers for the model wait until
- * the transaction ends.
+ * Stores summaries in the caller's transaction, numbered after the model's existing ones. Other writers for the model
+ * wait until the transaction ends.
  *
  * @throws ServiceError `not_found` if there is no such model
  */
@@ -105,10 +106,10 @@ export async function storeOutlines(
     .execute();
 }
 
-/** Half of the largest number. */
+/** Half of the largest double. */
 const halfMax = Number.MAX_VALUE / 2;
 
-/** A sum or difference in SQL, clamped to the largest number of its sign. PostgreSQL would throw on overflow. */
+/** Returns a sum or difference in SQL, clamped to the largest double of its sign, since PostgreSQL throws on overflow. */
 export function clampedSum(
   one: Expression<number>,
   operator: "+" | "-",
@@ -137,8 +138,8 @@ async function lockCount(transaction: Transaction<Schema>, modelId: string): Pro
 }
 
 /**
- * Reads a page of the summaries that pass the filter. If it scanned many and found few, it returns a cursor to
- * continue from.
+ * Returns a page of the summaries that match the filter. If the scan limit ends the page early, it has a cursor with
+ * which to continue.
  */
 export async function outlinePage(
   database: Kysely<Schema>,
@@ -148,7 +149,7 @@ export async function outlinePage(
 ): Promise<NumberedPage<ListedOutline>> {
   const isForward = order === "asc";
   const count = await countOf(database, modelId);
-  // Numbers have no gaps, so each scan covers an interval of them.
+  // Numbers have no gaps, so each scan covers an interval of numbers.
   const behind = after ?? (isForward ? 0 : count + 1);
   const end = isForward ? Math.min(count, behind + scannedMax) : Math.max(1, behind - scannedMax);
   const [low, high] = isForward ? [behind + 1, end] : [end, Math.min(count, behind - 1)];
@@ -175,7 +176,7 @@ async function countOf(database: Kysely<Schema>, modelId: string): Promise<numbe
   return model?.trajectory_count ?? 0;
 }
 
-/** Filters by columns of `trajectory_outlines_in_order` only. */
+/** Filters only by columns in the index `trajectory_outlines_in_order`. */
 function filtered(database: Kysely<Schema>, modelId: string, filter: OutlineFilter) {
   const { source, split, step, rewardMin, rewardMax, recordedFrom, recordedBefore } = filter;
   let rows = database.selectFrom("trajectory_outlines").where("model_id", "=", modelId);
@@ -222,7 +223,7 @@ export async function countOutlines(
   step: number | null,
 ): Promise<readonly OutlineCount[]> {
   const sum = sql<number>`sum(trajectory_count)`;
-  // A power of two rounds nothing, and this many parts of the largest number do not overflow.
+  // Dividing by a power of two does not round, and a sum of this many parts of the largest double does not overflow.
   const parts = 2 ** 64;
   let rows = database.selectFrom("trajectory_counts").where("model_id", "=", modelId);
   if (step !== null) rows = rows.where("step", "=", step);

@@ -1,4 +1,4 @@
-// Logged trajectories, each model's metric history, and the totals that its running sums start from.
+// Logged trajectories, each model's metric history, and the totals with which its running sums begin.
 import { createHash } from "node:crypto";
 import type { Selectable, Transaction } from "kysely";
 import { notFound } from "../../base/domain/service-error.ts";
@@ -145,7 +145,7 @@ async function addContentBytes(
   await addModelBytes(transaction, "log_bytes", modelId, bytes);
 }
 
-/** Returns the tally of the logs under the split at the version so far; null if there are none. */
+/** Returns the current tally of the version's logs under the split; null if there are none. */
 async function newestTally(
   transaction: Transaction<Schema>,
   { modelId, split, step }: Pick<TrajectoryLogDraft, "modelId" | "split" | "step">,
@@ -176,7 +176,7 @@ async function nextLogSequence(transaction: Transaction<Schema>, modelId: string
   return model.last_log_sequence;
 }
 
-/** Adds the scenarios that are new to the model. Returns how many it has seen. */
+/** Adds the scenarios that are new to the model. Returns the model's number of distinct scenarios. */
 async function addScenarios(
   transaction: Transaction<Schema>,
   { modelId, scenarioIds }: TrajectoryLogDraft,

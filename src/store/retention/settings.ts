@@ -1,4 +1,4 @@
-// Settings of retention: those of the operator, and constants shared by all servers. By default everything is kept
+// Settings of retention: those for the operator, and constants that all servers share. By default, everything is kept
 // except recorded completions.
 import type { KeepLimits, KeptKind } from "../../base/domain/retention/retention-store.ts";
 import { invalid, type ServiceError } from "../../base/domain/service-error.ts";
@@ -46,15 +46,15 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Interval between sweeps. */
+  /** Interval in seconds between sweeps. */
   sweepSeconds: 60,
-  /** Pause between steps, which lets other work run. */
+  /** Pause in milliseconds between steps, during which other work runs. */
   stepPauseMs: 20,
-  /** Time limit of a sweep for each kind; the next sweep continues. */
+  /** Time limit in seconds of a sweep for each kind of data. The next sweep continues. */
   kindSeconds: 30,
-  /** Time for which an entity's usage is cached for its quota. */
+  /** Time in seconds for which an entity's usage is cached for quota checks. */
   usedSeconds: 2,
-  /** Time after the last sign of life of the sweeping server, after which another takes over. */
+  /** Time in seconds after the sweeping server's last heartbeat, after which another server takes over. */
   leaseSeconds: 120,
 };
 
@@ -62,14 +62,14 @@ export const retentionSettings = section(schema, fixed);
 
 export type RetentionSettings = SettingsIn<typeof retentionSettings>;
 
-/** Retention of a kind as configured: in days, and zero for no limit. */
+/** Configured retention limits of a kind of data, with the age limit in days; zero means no limit. */
 export interface KeepPolicy {
   readonly days: number;
   readonly entityBytes: number;
   readonly modelCount: number;
 }
 
-/** @throws ServiceError `invalid` naming the setting and the item that cannot be read */
+/** Parses the settings. @throws ServiceError `invalid` naming the setting and the item that cannot be parsed */
 export function keepPolicies(settings: RetentionSettings): Readonly<Record<KeptKind, KeepPolicy>> {
   return {
     trajectories: readPolicy("trajectories", settings.trajectories),

@@ -1,5 +1,5 @@
-// Removes expired data in small steps, on one of the servers that share a database. Removals are logged, counted and
-// audited by kind and entity.
+// Removes expired data in small steps, on one of the servers that share a database. Removals are counted by kind and
+// entity, in the log, in metrics and in the audit log.
 import type { Clock } from "../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
 import {
@@ -18,9 +18,9 @@ export interface SweeperDependencies {
   readonly store: RetentionStore;
   readonly policies: Readonly<Record<KeptKind, KeepPolicy>>;
   readonly settings: RetentionSettings;
-  /** Id of this server, whose lease others can see. */
+  /** Id of this server, whose lease is visible to other servers. */
   readonly owner: () => string;
-  /** Removes the remains of dead servers that shared the database. */
+  /** Removes data left by dead servers that shared the database. */
   readonly clearDead: () => Promise<void>;
   /** Removes old entries of the audit log. */
   readonly trimAudit: (before: Date) => Promise<void>;
@@ -34,23 +34,23 @@ export interface RemovedOfKind extends RemovedData {
   readonly kind: KeptKind;
 }
 
-/** Data that one sweep removed, or would have removed. */
+/** Data that one sweep removed, or in a dry run would have removed. */
 export interface SweepReport {
   readonly removed: readonly RemovedOfKind[];
-  /** False if the sweep ran out of time. */
+  /** False if the sweep reached its time limit. */
   readonly isComplete: boolean;
 }
 
 export interface SweepOptions {
   readonly isDry: boolean;
   readonly signal?: AbortSignal;
-  /** Time limit for each kind; defaults to the setting. */
+  /** Time limit in seconds for each kind of data; defaults to the setting. */
   readonly kindSeconds?: number;
 }
 
 /** While started, sweeps periodically. */
 export interface Sweeper extends Service {
-  /** Sweeps all kinds once. Returns null if another server is sweeping, which a dry sweep ignores. */
+  /** Sweeps all kinds of data once. Returns null if another server is sweeping; a dry run ignores that. */
   sweep(options: SweepOptions): Promise<SweepReport | null>;
 }
 
@@ -109,7 +109,7 @@ export function createSweeper(dependencies: SweeperDependencies): Sweeper {
     return store.claim(owner(), at, new Date(at.getTime() + settings.leaseSeconds * 1000));
   };
 
-  /** Serializes this server's own sweeps, since the lease does not distinguish them. */
+  /** Serializes this server's sweeps, because they share one lease. */
   let looking: Promise<unknown> = Promise.resolve();
   const sweep = (options: SweepOptions): Promise<SweepReport | null> => {
     if (options.isDry) return sweepAll(options);
@@ -136,7 +136,7 @@ export function createSweeper(dependencies: SweeperDependencies): Sweeper {
       } catch (error) {
         if (!signal.aborted) logger.warn({ err: error }, "expired data could not be removed; trying again");
       }
-      // Rejects when the service stops.
+      // A sleep rejects only when the service stops.
       await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
     }
   };

@@ -1,5 +1,5 @@
-// Deletes the rows of removed logs and jobs, a few per transaction. They may hold hundreds of megabytes, and other
-// writers should not wait for them.
+// Deletes the rows of removed logs and jobs, a few per transaction. The rows may have hundreds of megabytes, for which
+// other writers should not have to wait.
 import type { Kysely, Transaction } from "kysely";
 import { clamped } from "../../../base/domain/summaries/outline-group.ts";
 import { removeSomeGroups } from "../groups.ts";
@@ -7,7 +7,7 @@ import { terminalSequence } from "../jobs/job-rows.ts";
 import { clampedSum } from "../summaries.ts";
 import type { Schema } from "../schema.ts";
 
-/** Maximum rows of a transaction; a row has at most a megabyte, usually far less. */
+/** Maximum number of rows in a transaction. A row has at most a megabyte, usually far less. */
 const rowsMax = 200;
 
 /** Deletes some rows. Returns false if none are left. */

@@ -1,4 +1,4 @@
-// Recorded completions, in the order in which they were stored.
+// Retention of recorded completions, in storage order.
 import { sql } from "kysely";
 import { deleteLocked } from "../completions/delete-completions.ts";
 import { findEntityOverLimit, storedOfModels } from "./model-bytes.ts";

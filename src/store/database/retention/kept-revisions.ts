@@ -1,4 +1,4 @@
-// Retention of replaced feedback, by replacement time.
+// Retention of replaced feedback contents, ordered by replacement time.
 import { sql } from "kysely";
 import { bytesBy, type KeptRow, type KeptRows } from "./kept-rows.ts";
 import { addProjectBytes, findProjectsOverLimit, storedOfProjects } from "./project-bytes.ts";

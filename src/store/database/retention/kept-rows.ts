@@ -2,13 +2,13 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 
-/** Position in a kind's order, oldest first. */
+/** Position of a row in its kind's order, oldest first. */
 export type Key = readonly (string | number)[];
 
 export interface KeptRow {
   readonly key: Key;
   readonly entity: string;
-  /** Null if the row belongs to no model. */
+  /** Model of the row; null if it belongs to no model. */
   readonly modelId: string | null;
   readonly at: string;
   readonly byteCount: number;
@@ -19,15 +19,15 @@ export interface Scope {
   readonly modelId: string | null;
 }
 
-/** An owner that exceeds a limit of retention, and by how much. */
+/** An owner that exceeds a retention limit, and the excess. */
 export interface Surplus {
-  /** The entity or the model. */
+  /** Name of the entity, or id of the model. */
   readonly of: string;
-  /** Excess in bytes, or in rows; above zero. */
+  /** Excess in bytes or in rows; above zero. */
   readonly amount: number;
 }
 
-/** Position in a list of owners by name: after everything of one, or within it. */
+/** Position in a list of owners ordered by name: after all of an owner's rows, or within them. */
 export interface Behind {
   readonly name: string;
   readonly isWithin: boolean;
@@ -35,9 +35,9 @@ export interface Behind {
 
 export interface KeptRows {
   /**
-   * Returns the next rows after a key. A kind with an index for the scope returns only that scope's rows.
+   * Returns the next rows after a key. A kind that has an index for the scope returns only that scope's rows.
    *
-   * @param limit maximum number of rows; fewer mean that no more follow
+   * @param limit maximum number of rows; a shorter result means that no rows follow
    */
   window(
     queries: Kysely<Schema>,
@@ -47,17 +47,20 @@ export interface KeptRows {
   ): Promise<readonly KeptRow[]>;
   /** Returns the first entity at or after a position whose bytes exceed the limit. */
   findEntityOverLimit(queries: Kysely<Schema>, behind: Behind, bytes: number): Promise<Surplus | null>;
-  /** As `findEntityOverLimit`, for models and their row counts; absent for kinds without a count limit. */
+  /** Finds models as `findEntityOverLimit` finds entities, by row count. Absent for kinds without a count limit. */
   readonly findModelOverLimit?: (
     queries: Kysely<Schema>,
     behind: Behind,
     count: number,
   ) => Promise<Surplus | null>;
-  /** Returns the rows that must stay, by {@link keyText}. While their models are locked, the result cannot change. */
+  /**
+   * Returns the keys (see {@link keyText}) of rows that must be kept. While the rows' models are locked, the result
+   * cannot change.
+   */
   needed(queries: Kysely<Schema>, rows: readonly KeptRow[]): Promise<ReadonlySet<string>>;
   /** Removes the rows that still exist and returns them. The caller has locked the rows of their models. */
   remove(transaction: Transaction<Schema>, rows: readonly KeptRow[], at: Date): Promise<readonly KeptRow[]>;
-  /** Returns the stored bytes. @param entity null for all */
+  /** Returns the number of stored bytes. @param entity null for all entities */
   stored(queries: Kysely<Schema>, entity: string | null): Promise<number>;
 }
 

@@ -1,4 +1,4 @@
-// Retention of trajectory logs, by the time they were recorded.
+// Retention of trajectory logs, ordered by recording time.
 import { sql, type Transaction } from "kysely";
 import { addModelBytes, findEntityOverLimit, type ModelBytes, storedOfModels } from "./model-bytes.ts";
 import type { Schema } from "../schema.ts";
@@ -16,7 +16,7 @@ export function keptTrajectories(): KeptRows {
       return rows.map(rowOf);
     },
     findEntityOverLimit: (queries, behind, bytes) => findEntityOverLimit(queries, "log_bytes", behind, bytes),
-    // The newest log of a model must stay: the model's running sums continue from it.
+    // Keeps the newest log of each model, from which the model's running sums continue.
     needed: async (queries, rows) => {
       const newest = await queries
         .selectFrom("trajectory_logs")
@@ -61,7 +61,7 @@ export function idOf({ key }: KeptRow): string {
   return String(key[1]);
 }
 
-/** Subtracts the removed rows from the bytes of their models. @returns those rows */
+/** Subtracts the sizes of removed rows from the byte counts of their models. @returns the removed rows */
 export async function subtractRemoved(
   transaction: Transaction<Schema>,
   column: ModelBytes,

@@ -1,12 +1,12 @@
-// Bytes stored per model: counted on the model's row in the transactions that write and remove, so the count is
-// deleted with the model.
+// Number of bytes stored per model. Transactions that write or remove data update the count on the model's row, so it
+// is deleted with the model.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 import { type Behind, isBehind, type Surplus } from "./kept-rows.ts";
 
 export type ModelBytes = "log_bytes" | "job_bytes" | "completion_bytes";
 
-/** Adds bytes, possibly a negative number. Other writers of the model's row wait from here on. */
+/** Adds a number of bytes, possibly negative. Locks the model's row against other writers. */
 export async function addModelBytes(
   transaction: Transaction<Schema>,
   column: ModelBytes,

@@ -1,12 +1,12 @@
-// Bytes stored for each project's feedback and its history: one row per project, written last in the transactions that
-// store and remove.
+// Number of bytes stored for each project's feedback and its history, in one row per project. Transactions that store
+// or remove data update the row last.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 import { type Behind, isBehind, type Surplus } from "./kept-rows.ts";
 
 export type ProjectBytes = "record_bytes" | "revision_bytes";
 
-/** Adds bytes, possibly a negative number. Other writers of the project's row wait from here on. */
+/** Adds a number of bytes, possibly negative. Locks the project's row against other writers. */
 export async function addProjectBytes(
   transaction: Transaction<Schema>,
   column: ProjectBytes,

@@ -1,4 +1,4 @@
-// Totals of removed data by day, kind and entity, one row each.
+// Totals of removed data, with one row per day, kind and entity.
 import { type Kysely, sql, type Transaction } from "kysely";
 import { dayOf } from "../../../base/domain/keys/usage.ts";
 import type { KeptKind, RemovedData, RemovedOfDay } from "../../../base/domain/retention/retention-store.ts";

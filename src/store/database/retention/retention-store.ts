@@ -1,4 +1,4 @@
-// The retention store, which removes expired data. Each kind decides which of its rows expire.
+// The retention store, which removes expired data. Each kind of data decides which of its rows have expired.
 import { type Kysely, sql } from "kysely";
 import type { KeptKind, RetentionStore } from "../../../base/domain/retention/retention-store.ts";
 import type { Connection } from "../dialect.ts";
@@ -13,7 +13,7 @@ import { listRemoved, noteRemoved } from "./removed-data.ts";
 import { storedOfProjects } from "./project-bytes.ts";
 import { sweepSome } from "./sweep-some.ts";
 
-/** Key of the only row in the table of sweepers. */
+/** Key of the only row in the table of sweeping servers. */
 const place = "retention";
 
 /** Creates the retention store on a migrated database. */
@@ -58,7 +58,7 @@ export function createRetentionStore({ queries }: Connection): RetentionStore {
   };
 }
 
-/** Returns the stored bytes, including those of files, which their rows record. */
+/** Returns the number of stored bytes, including files, whose sizes are in their database rows. */
 async function storedIn(
   queries: Kysely<Schema>,
   table: "files" | "traced_files",

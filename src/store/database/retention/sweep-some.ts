@@ -1,5 +1,5 @@
-// One step of a sweep, inside the caller's transaction. Removes data beyond the age limit first, then beyond the byte
-// limits of entities, then beyond the count limits of models.
+// One step of a sweep, inside the caller's transaction. Removes data in three passes: beyond the age limit, then
+// beyond the byte limits of entities, then beyond the count limits of models.
 import type { Transaction } from "kysely";
 import type {
   KeepLimits,
@@ -12,7 +12,7 @@ import { lockModels } from "../completions/delete-completions.ts";
 import type { Schema } from "../schema.ts";
 import { keyText, type KeptRow, type KeptRows, type Scope, type Surplus } from "./kept-rows.ts";
 
-/** Maximum number of rows scanned, without their content. */
+/** Maximum number of rows scanned in a step, without reading their content. */
 const windowRows = 500;
 
 /** Maximum number of rows removed in one transaction. */
@@ -56,8 +56,8 @@ export async function sweepSome(
   const last = asked.length < looked.length ? asked.at(-1) : window.at(-1);
   if (!isAtEnd && left > 0 && last !== undefined)
     return { removed: byEntity(removed), next: { ...place, after: last.key, gone } };
-  // Returns this position rather than the one found after it: a sweep that starts at an entity would treat that entity
-  // as done.
+  // Returns this position, not the one found after it. A sweep that starts at an entity would consider that entity
+  // done.
   const behind = nextScope({ ...place, gone });
   const isMore = (await surplusAt(transaction, kept, limits, behind)) !== null;
   return { removed: byEntity(removed), next: isMore ? behind : null };
@@ -67,7 +67,7 @@ function modelOf({ modelId }: KeptRow): readonly (readonly [string, number])[] {
   return modelId === null ? [] : [[modelId, 0]];
 }
 
-/** Finds the position at or after `from` where something may have to be removed; null at the end. */
+/** Finds the first position at or after `from` at which rows may have to be removed; null at the end. */
 async function surplusAt(
   transaction: Transaction<Schema>,
   kept: KeptRows,
@@ -89,7 +89,7 @@ async function surplusAt(
   }
 }
 
-/** Finds the first entity or model above its limit, within a position or after it. */
+/** Finds the first entity or model above its limit, at a position or after it. */
 async function findFirstOverLimit(
   transaction: Transaction<Schema>,
   kept: KeptRows,
@@ -104,7 +104,7 @@ async function findFirstOverLimit(
     : ((await kept.findModelOverLimit?.(transaction, behind, modelCount)) ?? null);
 }
 
-/** Returns the position after everything of an owner. */
+/** Returns the position after all of an owner's rows. */
 function nextScope({ scope, of, gone }: SweepPlace): SweepPlace {
   return scope === "age" ? { scope: "entity", of: "", after: null, gone } : { scope, of, after: null, gone };
 }
@@ -117,7 +117,7 @@ function isOf(row: KeptRow, { scope, of }: SweepPlace): boolean {
   return scope === "age" || (scope === "entity" ? row.entity : row.modelId) === of;
 }
 
-/** Returns how much of the excess removing a row resolves. */
+/** Returns the part of the excess that removing a row resolves. */
 function amountOf(row: KeptRow, { scope }: SweepPlace): number {
   return scope === "model" ? 1 : row.byteCount;
 }
@@ -126,13 +126,13 @@ function amountOf(row: KeptRow, { scope }: SweepPlace): number {
 function isGone({ at, entity, key }: KeptRow, { scope, gone }: SweepPlace, { before }: KeepLimits): boolean {
   if (scope === "age") return false;
   if (before !== null && at < before.toISOString()) return true;
-  // Kinds with a count limit per model are ordered by a number.
+  // Kinds with a count limit per model use a number as key.
   return scope === "model" && Number(key[0]) <= (gone.get(untilKey(entity)) ?? -1);
 }
 
 /**
- * Returns the totals removed by entity and model. For kinds with a count limit, also the position reached in each
- * entity.
+ * Returns the totals removed, by entity and model. For kinds with a count limit, also returns the position reached in
+ * each entity.
  */
 function withGone({ scope, gone }: SweepPlace, rows: readonly KeptRow[]): ReadonlyMap<string, number> {
   const sums = new Map(gone);
