@@ -1,4 +1,5 @@
-// Access: entities, their keys, and the contract of the store. Of a key only its SHA-256 is stored.
+// Access control: entities, their keys, and the contract of the key store. The store contains only the SHA-256 of each
+// secret.
 
 import { hash } from "node:crypto";
 import { type KeyScope, keyScopes, type Owned } from "./keys/key-scope.ts";
@@ -9,27 +10,27 @@ import { ServiceError } from "./service-error.ts";
 
 export type KeyRole = "member" | "admin";
 
-/** A key as stored. The secret is shown once and never stored. */
+/** A key as stored, without its secret, which is shown only once. */
 export interface AccessKey extends KeyChoices {
   readonly id: string;
   readonly entity: string;
   readonly role: KeyRole;
-  /** Name for people; feedback records carry it as the author. */
+  /** Human-readable name, which is the author in feedback records. */
   readonly owner: string;
   /** Lower-case hex SHA-256 of the secret. */
   readonly secretHash: string;
-  /** Secret before the latest rotation, valid until a time; null if there was none. */
+  /** Hash of the secret before the last rotation, and its expiry; null if never rotated. */
   readonly previous: PreviousSecret | null;
   readonly createdAt: Date;
-  /** Time of the last request with this key, to the minute; null if there was none. */
+  /** Time of the last request with this key, with a precision of one minute; null if never used. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
 }
 
-/** Maximum length of a key's name and of its owner's, in characters. */
+/** Maximum length in characters of a key's name and of its owner's name. */
 export const keyTextMax = 128;
 
-/** Fields of a key that may be changed. Its limits apply in addition to those of its entity. */
+/** Fields of a key that may be changed. The key's limits apply in addition to its entity's limits. */
 export const keyFields = {
   name: orNull(
     text({
@@ -68,7 +69,10 @@ export const keyFields = {
 };
 export type KeyChoices = FieldValues<typeof keyFields>;
 
-/** Validity of the old secret after a rotation: long enough to update every program that uses it. */
+/**
+ * Default time in seconds for which the old secret stays valid after a rotation. Long enough to update every program
+ * that uses it.
+ */
 export const graceSecondsDefault = 86_400;
 export const graceSecondsMax = 90 * 86_400;
 
@@ -94,32 +98,34 @@ export const freshKey = {
   revokedAt: null,
 } as const satisfies Partial<AccessKey>;
 
-/** Sender of a request, after authentication. */
+/** Authenticated sender of a request. */
 export interface Caller {
   readonly keyId: string;
   readonly entity: string;
   readonly role: KeyRole;
   readonly owner: string;
-  /** Scopes of its key. */
+  /** Scopes of the caller's key; null if unrestricted. */
   readonly scopes: readonly KeyScope[] | null;
   readonly project: string | null;
 }
 
-/** True if the caller may use things of the entity, or of its project. */
+/** True if the caller may access what this entity, or this project of it, owns. */
 export function mayReach(caller: Caller, { entity, project }: Owned): boolean {
   if (caller.role === "admin") return true;
   return caller.entity === entity && (caller.project === null || caller.project === project);
 }
 
-/** Returns the scope of lists for the caller; null for everything. */
+/** Returns the owner to which the caller's lists are restricted; null if unrestricted. */
 export function reachOf({ role, entity, project }: Caller): Owned | null {
   return role === "admin" ? null : { entity, project };
 }
 
 /**
- * @param what names the thing in the message
+ * Refuses access to another owner's data.
+ *
+ * @param what name of the data for the message
  * @param field the domain's name of the field with the reference, if any
- * @throws ServiceError `forbidden` if the caller may not use things of this owner
+ * @throws ServiceError `forbidden` if the caller may not access this owner's data
  */
 export function refuseOtherOwner(caller: Caller, owned: Owned, what: string, field?: string): void {
   if (mayReach(caller, owned)) return;
@@ -128,7 +134,7 @@ export function refuseOtherOwner(caller: Caller, owned: Owned, what: string, fie
   throw new ServiceError({ code: "forbidden", message, faults });
 }
 
-/** Returns why the caller may not use things of this owner. @param what names the thing */
+/** Returns the message for a caller that may not access this owner's data. @param what name of the data */
 export function foreignMessage(caller: Caller, { entity }: Owned, what: string): string {
   return caller.entity === entity && caller.project !== null
     ? `${what} is outside the project ${JSON.stringify(caller.project)}, the only one that your key reaches.`
@@ -142,38 +148,38 @@ export interface KeyFilter {
 export interface KeyStore {
   /** @throws ServiceError `conflict` if a key with this id or secret exists or existed */
   create(key: AccessKey): Promise<void>;
-  /** Also finds revoked keys; null if there is none. */
+  /** Finds a key, revoked or not; null if there is none. */
   find(id: string): Promise<AccessKey | null>;
   /**
    * Finds the active key with this hash of its current or previous secret; null if there is none. {@link endOf} checks
    * its expiry.
    */
   findByHash(secretHash: string): Promise<OpeningKey | null>;
-  /** Returns the ids whose keys are revoked or expired by then, in any order. */
+  /** Returns the ids of keys that are revoked or expired at the given time, in any order. */
   findEnded(ids: readonly string[], at: Date): Promise<readonly string[]>;
-  /** Returns all keys unless filtered, in order of creation, including revoked ones. */
+  /** Returns the keys that match the filter (by default all, including revoked keys), in order of creation. */
   list(page: PageRequest, filter?: KeyFilter): Promise<Page<AccessKey>>;
-  /** Changes the named fields. Returns null if there is no such active key. */
+  /** Changes the given fields. Returns null if there is no such active key. */
   change(id: string, choices: Partial<KeyChoices>): Promise<AccessKey | null>;
   /**
-   * Replaces the secret. The current one stays valid until `previousUntil`; the one before it ends now. Returns null
-   * if there is no such active key.
+   * Replaces the secret. The current secret stays valid until `previousUntil`; any older secret becomes invalid now.
+   * Returns null if there is no such active key.
    */
   rotate(id: string, secretHash: string, previousUntil: Date): Promise<AccessKey | null>;
-  /** Returns false if there is no such active key. */
+  /** Revokes a key. Returns false if there is no such active key. */
   revoke(id: string, at: Date): Promise<boolean>;
-  /** Records requests with the keys; never moves the time back. */
+  /** Records the time of requests with the keys. Never replaces a later time with an earlier one. */
   markUsed(ids: readonly string[], at: Date): Promise<void>;
 }
 
-/** Returns why a secret does not open the key found by its hash; null if it does. */
+/** Returns the reason why the key found by a secret's hash does not accept the secret; null if it does. */
 export function endOf(key: AccessKey, secretHash: string, now: Date): "expired" | "rotated" | null {
   if (key.expiresAt !== null && key.expiresAt <= now) return "expired";
   if (key.secretHash === secretHash) return null;
   return key.previous !== null && key.previous.until > now ? null : "rotated";
 }
 
-/** Hashes a secret for storage and comparison: SHA-256 in lower-case hex. */
+/** Returns a secret's hash for storage and comparison: SHA-256 in lower-case hex. */
 export function hashSecret(secret: string): string {
   return hash("sha256", secret);
 }

@@ -1,4 +1,4 @@
-// Assertions for programmer errors: conditions that hold for any input.
+// Assertions against programmer errors: conditions that must hold for any input.
 
 /** Throws if `condition` is false; the message says what must hold. */
 export function assert(condition: boolean, whatMustHold: string): asserts condition {
@@ -10,7 +10,7 @@ export function unreachable(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`);
 }
 
-/** Returns the value; null or undefined is a bug. */
+/** Returns the value; throws if it is null or undefined, which is a bug. */
 export function present<T>(value: T | null | undefined, what: string): T {
   if (value === null || value === undefined) throw new Error(`must be present: ${what}`);
   return value;

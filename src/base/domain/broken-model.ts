@@ -1,5 +1,5 @@
-// Error of a model whose scores are unusable, such as NaN after an overflow in its weights or adapter. Engines throw
-// it without a model name, which they do not know; services that resolved a name add it.
+// Error for a model whose logits are unusable, such as NaN after an overflow in its weights or adapter. Engines throw
+// it without a model name, because they do not know the name. Services that resolved the name add it.
 import { quoted, ServiceError } from "./service-error.ts";
 
 const type = "broken_model";
@@ -19,7 +19,7 @@ export function brokenModel(name: string | null = null, cause?: unknown): Servic
   });
 }
 
-/** True if an engine threw {@link brokenModel}; preserved when errors pass between processes. */
+/** True if an engine threw {@link brokenModel}; also works after the error has passed between processes. */
 export function isBrokenModel(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.faults.some((fault) => fault.type === type);
 }

@@ -1,4 +1,4 @@
-// A chat completion in the domain's terms: request and response, independent of any wire format.
+// Chat completions in the domain's terms: request and response, independent of any wire format.
 import type { Constraint, ConstraintRule } from "./constraint.ts";
 import type { ChoiceRequest, FinishReason } from "./generation.ts";
 import type { HeldPlace, PassedParameters, PromptPassing } from "./prompt-transfer.ts";
@@ -10,24 +10,24 @@ import type { MessageRecord } from "./trajectory.ts";
 
 /** Input of a chat template; messages, tools and documents in the API's spelling. */
 export interface Conversation {
-  /** Messages as sent: parts of content are not joined, and null members are kept. */
+  /** Messages as sent: content parts are not joined, and null members are kept. */
   readonly messages: readonly MessageRecord[];
   readonly tools: readonly JsonObject[] | null;
   readonly documents: readonly JsonObject[] | null;
   /** Extra variables for the template. They override the standard variables, but not the messages. */
   readonly templateArguments: JsonObject;
-  /** Passed to the template, which may ignore it; `none` also disables thinking. */
+  /** Reasoning effort for the template, which may ignore it; `none` also disables thinking. */
   readonly reasoningEffort: string | null;
-  /** Ends the prompt with the opening of the assistant's turn. */
+  /** True if the prompt ends with the opening of the assistant's turn. */
   readonly addGenerationPrompt: boolean;
   /**
-   * Ends the prompt right after the final message's content, so that the model continues it; excludes
-   * `addGenerationPrompt`.
+   * True if the prompt ends directly after the final message's content, so that the model continues that message.
+   * Excludes `addGenerationPrompt`.
    */
   readonly continueFinalMessage: boolean;
 }
 
-/** Default rendering of a conversation, in serving and in training. */
+/** Default rendering options of a conversation, in serving and in training. */
 export const plainConversation: Omit<Conversation, "messages"> = {
   tools: null,
   documents: null,
@@ -37,11 +37,11 @@ export const plainConversation: Omit<Conversation, "messages"> = {
   continueFinalMessage: false,
 };
 
-/** Options of every kind of prompt. */
+/** Options for every kind of prompt. */
 interface PromptOptions {
-  /** Keeps the last tokens, up to this number; -1 keeps as many as fit. */
+  /** Maximum number of prompt tokens, of which the last are kept; -1 keeps as many as fit. */
   readonly truncation: number | null;
-  /** Puts the text of the last message, or of the prompt, before the answer's text. */
+  /** True if the answer's text begins with the text of the last message, or of the prompt. */
   readonly echo: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface ConversationPrompt extends PromptOptions, Conversation {
   readonly kind: "conversation";
   /** Jinja template that replaces the model's own. */
   readonly template: string | null;
-  /** Adds the tokenizer's special tokens to those of the template. */
+  /** True if the tokenizer's special tokens are added to those of the template. */
   readonly addSpecialTokens: boolean;
 }
 
@@ -58,43 +58,43 @@ export interface ConversationPrompt extends PromptOptions, Conversation {
 export interface TextPrompt extends PromptOptions {
   readonly kind: "text";
   readonly text: string;
-  /** Adds the tokenizer's special tokens, such as a leading beginning-of-text token. */
+  /** True if the tokenizer's special tokens, such as a leading beginning-of-text token, are added. */
   readonly addSpecialTokens: boolean;
 }
 
 /** A prompt as token ids. */
 export interface TokenPrompt extends PromptOptions {
   readonly kind: "tokens";
-  /** Integers of at least 0. */
+  /** Token ids, each an integer of at least 0. */
   readonly tokenIds: readonly number[];
 }
 
 export type ChatPrompt = ConversationPrompt | TextPrompt | TokenPrompt;
 
-/** As in {@link SamplingParameters}; null is the model's default, or a fresh seed. */
+/** Sampling parameters as in {@link SamplingParameters}; null for the model's default, or for a fresh seed. */
 export type ChatSampling = {
   readonly [Parameter in Exclude<keyof SamplingParameters, "badWords">]: SamplingParameters[Parameter] | null;
 } & {
-  /** Texts, none of them empty. */
+  /** Texts that must not be generated; none is empty. */
   readonly badWords: readonly string[] | null;
 };
 
-/** Tool use of an answer: `auto` lets the model decide; the last two require a call. */
+/** Use of tools in an answer: `auto` lets the model decide; `required` and `named` require a call. */
 export type ToolChoice =
   | { readonly kind: "none" }
-  /** `allowed` names the tools that may be called; absent if all may. */
+  /** `allowed` contains the names of tools that may be called; absent if all may be called. */
   | { readonly kind: "auto" | "required"; readonly allowed?: readonly string[] }
-  /** Requires calls of this tool of the prompt. */
+  /** Requires calls of the prompt's tool with this name. */
   | { readonly kind: "named"; readonly name: string };
 
 export interface ChatCalls {
-  /** Undefined if the request does not set it; the default then depends on the model. */
+  /** Tool choice; undefined if the request does not set it, in which case the default depends on the model. */
   readonly choice: ToolChoice | undefined;
-  /** True if an answer may hold several calls. */
+  /** True if an answer may contain several calls. */
   readonly areParallel: boolean;
-  /** True if an answer that calls tools is exempt from the constraint. */
+  /** True if the constraint does not apply to an answer that calls tools. */
   readonly areExempt: boolean;
-  /** Tools that take a text; the prompt shows them as functions with that one argument. */
+  /** Tools that take a text. The prompt shows them as functions with one text argument. */
   readonly texts: readonly TextTool[];
 }
 
@@ -105,11 +105,14 @@ export interface TextTool {
   readonly rule: ConstraintRule | null;
 }
 
-/** Argument of the function that represents a tool with a text. */
+/** Name of the argument that contains the text, in the function that represents such a tool. */
 export const textArgument = "input";
 
 export interface ChatStopping {
-  /** At least 1; Infinity fills the context. Null is the model's default, or Infinity if it has none. */
+  /**
+   * Maximum number of answer tokens, at least 1; Infinity fills the context. Null for the model's default, or Infinity
+   * if the model has none.
+   */
   readonly maxTokens: number | null;
   readonly minTokens: number;
   /** Texts that end a choice; none is empty. */
@@ -123,15 +126,18 @@ export interface ChatStopping {
 
 /** Requested log-probabilities of a reply. */
 export interface LogprobRequest {
-  /** Alternatives per token, 0 to 20. */
+  /** Number of alternatives per token, 0 to 20. */
   readonly topCount: number;
 }
 
 export interface ChatOutput {
   readonly choices: ChoiceRequest;
-  /** Undefined if the request does not set it; the default then depends on the model. Null if explicitly off. */
+  /**
+   * Requested log-probabilities; null if explicitly off. Undefined if the request does not set them, in which case the
+   * default depends on the model.
+   */
   readonly logprobs: LogprobRequest | null | undefined;
-  /** Alternatives for each token of the prompt; null if log-probabilities of the prompt are not requested. */
+  /** Number of alternatives for each prompt token; null if log-probabilities of the prompt are not requested. */
   readonly promptLogprobCount: number | null;
   readonly returnTokenIds: boolean | undefined;
   readonly skipSpecialTokens: boolean;
@@ -139,20 +145,20 @@ export interface ChatOutput {
 }
 
 export interface ChatIdentity {
-  /** Without the `chatcmpl-` prefix. */
+  /** Id of the request, without the `chatcmpl-` prefix. */
   readonly requestId: string;
   /** Requested name; null for the server's default model. */
   readonly model: string | null;
   /** User id given by the client. */
   readonly user: string | null;
-  /** Lower runs earlier. */
+  /** Priority; lower values run earlier. */
   readonly priority: number;
   readonly cacheSalt: string | null;
 }
 
 /**
- * A validated request. Every default is resolved, except those that depend on the model. Chat refuses what an engine
- * lacks; features that chat lacks have their default here.
+ * A validated request. All defaults are resolved, except those that depend on the model. Chat refuses features that
+ * the engine lacks; for features that chat itself lacks, this request has the default.
  */
 export interface ChatRequest {
   readonly identity: ChatIdentity;
@@ -163,9 +169,9 @@ export interface ChatRequest {
   readonly stopping: ChatStopping;
   readonly output: ChatOutput;
   readonly recording: RecordingWish;
-  /** Passing of the prompt between servers; null if it is computed and used here. */
+  /** Transfer of the prompt's cache between servers; null if the prompt is computed and used on this server. */
   readonly passing: PromptPassing | null;
-  /** Requested options that chat lacks, refused together with those that the engine lacks. */
+  /** Requested options that chat lacks. Chat refuses them together with options that the engine lacks. */
   readonly unserved: readonly Fault[];
 }
 
@@ -175,7 +181,7 @@ type FieldsOf<Group extends Exclude<keyof ChatRequest, "unserved" | "passing">> 
 /** Keys of every member of a union. */
 type KeysOf<Value> = Value extends unknown ? keyof Value : never;
 
-/** A field of a request by its path, such as `sampling.minP`. */
+/** A request field, identified by its path, such as `sampling.minP`. */
 export type ChatField =
   | FieldsOf<"identity">
   | FieldsOf<"prompt">
@@ -188,8 +194,8 @@ export type ChatField =
   | "passing";
 
 /**
- * Returns a fault at or below a field. Texts name fields in backquotes (`` `sampling.minP` ``), so that a wire format
- * can substitute its own names.
+ * Returns a fault at a field or below it. Messages quote field names in backquotes (`` `sampling.minP` ``), so that a
+ * wire format can substitute its own names.
  */
 export function chatFault(
   field: ChatField,
@@ -206,7 +212,10 @@ export interface ChatUsage {
 
 export interface ChatLogprob {
   readonly tokenId: number;
-  /** Text of the token; empty while a character is incomplete, and whole on the token that completes it. */
+  /**
+   * Text of the token. While a character is incomplete, the text is empty; the token that completes the character has
+   * all of it.
+   */
   readonly text: string;
   readonly bytes: readonly number[];
   readonly logprob: number;
@@ -224,52 +233,58 @@ export interface ChatRankedToken {
 
 /** A token of the prompt with its log-probability, given all tokens before it. */
 export interface ChatPromptLogprob extends ChatRankedToken {
-  /** The true top k in order, which may include the token itself. */
+  /** The k most probable tokens in order, which may include the token itself. */
   readonly alternatives: readonly ChatRankedToken[];
 }
 
 export interface ChatHeader {
-  /** Requested name, or the default model's. */
+  /** Name of the model as requested, or the default model's name. */
   readonly model: string;
-  /** Identifies base, version and engine build. */
+  /** Fingerprint of base model, version and engine build. */
   readonly fingerprint: string;
   readonly createdAt: Date;
   readonly role: string;
   /** Number of requested choices; beam search may return fewer. */
   readonly choiceCount: number;
-  /** Text before each choice's text, in none of its deltas; empty if `echo` is off. */
+  /** Text that precedes each choice's text and is not in its deltas; empty if `echo` is off. */
   readonly echo: string;
   readonly promptTokenIds: readonly number[];
-  /** One entry per token of the prompt, null for the first; null if not requested. */
+  /** One entry per prompt token, null for the first token; null if not requested. */
   readonly promptLogprobs: readonly (ChatPromptLogprob | null)[] | null;
   /**
-   * Tokens of the echoed prompt with the text that each adds, if their log-probabilities are requested; otherwise
-   * null.
+   * Tokens of the echoed prompt, with the text that each token adds; null if their log-probabilities are not
+   * requested.
    */
   readonly echoedTokens: readonly Pick<ChatLogprob, "tokenId" | "text" | "bytes">[] | null;
-  /** Notation of tokens in log-probabilities. `off` shows none, although recorded answers have them in their deltas. */
+  /**
+   * Notation of tokens in log-probabilities. With `off`, responses have no log-probabilities, although the deltas of
+   * recorded answers do.
+   */
   readonly logprobs: "off" | "text" | "token-id";
-  /** `top`: ids were requested (`return_token_ids`). `inChoices`: choices carry them too, for trained models. */
+  /**
+   * `top` is true if token ids were requested (`return_token_ids`). `inChoices` is true if choices also contain the
+   * ids, as for trained models.
+   */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
-  /** Address at which another server can fetch the prompt, if it is held for one. */
+  /** Address at which another server can fetch the prompt's cache; null if it is not held for one. */
   readonly heldAt:
     | (HeldPlace & { readonly tokenCount: number })
     | { readonly parameters: PassedParameters }
     | null;
-  /** One sentence about how the request was understood; null if there is nothing to say. */
+  /** One sentence about how Hone interpreted the request; null if there is nothing to report. */
   readonly notice: string | null;
 }
 
-/** Part of a tool call added by one step; `index` joins the deltas of a call. */
+/** Part of a tool call added by one step; deltas with the same `index` belong to one call. */
 export interface ToolCallDelta {
-  /** Index of the call in its choice. */
+  /** Index of the call within its choice. */
   readonly index: number;
-  /** Present in the call's first delta. */
+  /** Id of the call; present only in its first delta. */
   readonly id?: string;
   readonly name?: string;
   /** Part of the arguments' JSON, or of the text that the tool takes. */
   readonly argumentsText: string;
-  /** True for a {@link TextTool}. */
+  /** True if the call is of a {@link TextTool}. */
   readonly isText?: true;
 }
 
@@ -282,35 +297,36 @@ export interface ChatDelta {
   readonly toolCalls: readonly ToolCallDelta[];
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly ChatLogprob[];
-  /** Set on the last delta of the choice. */
+  /** How the choice ended; set only in its last delta. */
   readonly finish: ChatFinish | null;
-  /** Usage so far, over all choices; `choiceTokens` counts the completion tokens of this choice. */
+  /** Usage so far, over all choices; `choiceTokens` counts only this choice's completion tokens. */
   readonly usage: ChatUsage;
   readonly choiceTokens: number;
 }
 
-/** A completion in progress. Its reader must read the deltas to the end or call `leave`. */
+/** A completion in progress. Its reader must iterate over all deltas or call `leave`. */
 export interface ChatCompletion<Step = readonly ChatDelta[]> {
   readonly header: ChatHeader;
   /**
-   * Deltas that arrived together are one step; each choice ends with a delta that has `finish`. Can be read only once.
+   * Deltas of each step, which are the deltas that arrived together. Each choice's last delta has `finish`. Can be
+   * iterated only once.
    */
   readonly deltas: AsyncIterable<Step>;
   /** Usage so far; final once the deltas have ended. */
   readonly usage: ChatUsage;
   /**
    * Key of the recording; null if the completion is not recorded. Once the deltas have ended, the recording is on
-   * disk; the key is then null if writing took too long.
+   * disk, or the key is null because writing took too long.
    */
   readonly recordedAs: CompletionKey | null;
   /**
-   * Ends the completion and frees its resources, as breaking out of the loop over its deltas does. No effect after the
-   * end.
+   * Ends the completion and frees its resources, as breaking out of the loop over its deltas does. Has no effect after
+   * the end.
    */
   leave(): Promise<void>;
 }
 
-/** Deltas of one step, for one of several requests that are answered together. */
+/** Deltas of one step for one of several requests that are processed together. */
 export interface RequestDeltas {
   /** Index of the request. */
   readonly request: number;
@@ -319,10 +335,10 @@ export interface RequestDeltas {
 }
 
 export interface ChatFinish {
-  /** `tool_calls` if the choice calls tools. */
+  /** Finish reason; `tool_calls` if the choice calls tools. */
   readonly reason: FinishReason | "tool_calls";
   /**
-   * Stop token that ended the choice, if the request or the generation config names it; null for the end-of-text
+   * Stop token that ended the choice, if the request or the generation config specifies it; null for the end-of-text
    * token.
    */
   readonly stopReason: number | null;
@@ -330,27 +346,27 @@ export interface ChatFinish {
   readonly matchedStop: string | null;
 }
 
-/** Request for the tokens of a prompt, without an answer. */
+/** Request to tokenize a prompt without generating an answer. */
 export interface TokenizeRequest {
   /** Requested name; null for the server's default model. */
   readonly model: string | null;
   readonly prompt: ConversationPrompt | TextPrompt;
-  /** True to return each token also as the tokenizer spells it. */
+  /** True to also return each token in the tokenizer's spelling. */
   readonly wantsTexts: boolean;
 }
 
 /** A prompt as tokens. */
 export interface Tokenized {
   readonly tokenIds: readonly number[];
-  /** Each token as the tokenizer spells it; null if not requested. */
+  /** Each token in the tokenizer's spelling; null if not requested. */
   readonly texts: readonly string[] | null;
-  /** Maximum number of tokens of prompt and answer together, for this model. */
+  /** Maximum number of prompt and answer tokens together, for this model. */
   readonly contextLength: number;
 }
 
 /** Tokens to convert to text. */
 export interface DetokenizeRequest {
   readonly model: string | null;
-  /** Integers of at least 0. */
+  /** Token ids, each an integer of at least 0. */
   readonly tokenIds: readonly number[];
 }

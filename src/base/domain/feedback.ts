@@ -1,7 +1,7 @@
 // Feedback records: judgements by people and programs on an object, an op or a call.
 import type { JsonObject } from "./text/json.ts";
 
-/** Content of a record as given by the caller; absent references are null. */
+/** Content of a record as sent by the caller; absent references are null. */
 export interface FeedbackContent {
   readonly projectId: string;
   /** Reference to the judged object, op or call. */
@@ -18,16 +18,16 @@ export interface FeedbackContent {
 
 export interface FeedbackRecord extends FeedbackContent {
   readonly id: string;
-  /** UTC, in milliseconds. */
+  /** Time of creation in UTC, with millisecond precision. */
   readonly createdAt: Date;
-  /** Owner of the key that wrote it. */
+  /** Owner of the key that wrote the record. */
   readonly vendorUserId: string;
-  /** Hex SHA-256 of the content as sent; distinguishes a retry from a conflict. */
+  /** Hex SHA-256 of the content as sent. It distinguishes a retry from a conflict. */
   readonly contentHash: string;
 }
 
 export interface FeedbackRevision {
-  /** Unique among the revisions of its record: the page cursor. */
+  /** Id that is unique among the record's revisions and serves as the page cursor. */
   readonly id: string;
   readonly replacedAt: Date;
   readonly record: FeedbackRecord;

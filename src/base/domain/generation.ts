@@ -1,5 +1,5 @@
-// Contract of engines: token ids in, token ids out. The embedded engine and remote engines implement it. No text
-// passes here.
+// Contract of engines, which take and return token ids, never text. The embedded engine and remote engines implement
+// it.
 import type { Constraint, ConstraintOptions, ConstraintRule } from "./constraint.ts";
 import type { Service } from "./lifecycle.ts";
 import type { RecordedBase } from "./model.ts";
@@ -11,73 +11,85 @@ import {
   type SamplingParameters,
 } from "./sampling.ts";
 
-/** LoRA adapter of one trained version: loaded from its folder at first use, immutable under its id. */
+/**
+ * LoRA adapter of one trained version. Engines load it from its folder on first use; the adapter under an id is
+ * immutable.
+ */
 export interface AdapterReference {
   /**
    * `<model id>:<version>`. Requests with one id always have the same weights. An adapter that was prepared but never
    * became a version may be followed by another with the same id and a different hash.
    */
   readonly id: string;
-  /** Folder in PEFT format. */
+  /** Folder of the adapter, in PEFT format. */
   readonly folder: string;
-  /** Base model it was trained over. An engine with other weights refuses it with `conflict`. Absent if unknown. */
+  /**
+   * Base model on which the adapter was trained; absent if unknown. An engine with other weights refuses the adapter
+   * with `conflict`.
+   */
   readonly base?: RecordedBase;
-  /** Hex SHA-256 of its files; a mismatch is refused with `conflict`. Absent if it was not recorded. */
+  /** Hex SHA-256 of the adapter's files; absent if not recorded. An engine refuses a mismatch with `conflict`. */
   readonly hash?: string;
 }
 
-/** Plain data, so it can be sent to another process or machine. */
+/** A generation request. It is plain data, so it can be sent to another process or machine. */
 export interface GenerationRequest {
-  /** Unique among the running requests. */
+  /** Id that is unique among the running requests. */
   readonly id: string;
   readonly prompt: {
-    /** At least one id, each in [0, vocabulary). */
+    /** Token ids of the prompt: at least one, each in [0, vocabulary). */
     readonly tokenIds: readonly number[];
-    /** Null for the base model itself. */
+    /** Adapter to use; null for the base model itself. */
     readonly adapter: AdapterReference | null;
-    /** Asks the engine to hold the computed prompt for another engine; requires {@link Engine.transfers}. */
+    /** Asks the engine to hold the prompt's KV cache for another engine; requires {@link Engine.transfers}. */
     readonly hold?: PromptHold;
-    /** Id under which the engine received the computed cache of this prompt, or of a prompt with a common prefix. */
+    /** Id under which the engine received the KV cache of this prompt, or of a prompt with a common prefix. */
     readonly received?: string;
-    /** Forwarded unchanged to the servers behind the engine; requires {@link EngineCapabilities.passesPrompts}. */
+    /**
+     * Parameters that are forwarded unchanged to the servers behind the engine; requires {@link
+     * EngineCapabilities.passesPrompts}.
+     */
     readonly passed?: PassedParameters;
   };
   readonly sampling: SamplingParameters;
-  /** Null for an unconstrained answer. */
+  /** Constraint on the answer; null if unconstrained. */
   readonly constraint: Constraint | null;
   readonly stopping: {
-    /** At least 1, or 0 for an embedding; prompt and answer together fit the context length. */
+    /**
+     * Maximum number of answer tokens: at least 1, or 0 for an embedding. Prompt and answer together must fit the
+     * context length.
+     */
     readonly maxTokens: number;
     /**
-     * Minimum number of tokens before a stop token may be drawn; 0 is off, at most `maxTokens`. An answer that its
-     * constraint has completed ends anyway.
+     * Minimum number of tokens before a stop token may be drawn, at most `maxTokens`; 0 is off. An answer ends earlier
+     * if its constraint is complete.
      */
     readonly minTokens: number;
-    /** Any of these ends a choice, as its last token. */
+    /** Token ids of which each ends a choice. The stop token is the choice's last token. */
     readonly stopTokenIds: readonly number[];
   };
   readonly outputs: {
-    /** Alternatives for each token; null for no log-probabilities. */
+    /** Number of alternatives for each token; null if log-probabilities are not requested. */
     readonly topLogprobCount: number | null;
-    /** Like `topLogprobCount`, for the tokens of the prompt. */
+    /** Number of alternatives for each prompt token; null if their log-probabilities are not requested. */
     readonly promptLogprobCount: number | null;
-    /** Requests the prompt's embedding instead of an answer: `choices` is one draw, and no token is drawn. */
+    /** Requests the prompt's embedding instead of an answer: `choices` must be one draw, and no token is drawn. */
     readonly embedding?: true;
   };
   readonly choices: ChoiceRequest;
   /**
-   * Lower runs earlier; 0 unless the engine schedules by priority. A request may preempt requests of higher value,
-   * which resume later with the same answers.
+   * Priority; lower values run earlier. It is 0 unless the engine schedules by priority. A request may preempt
+   * requests with higher values, which resume later with the same answers.
    */
   readonly priority: number;
   /**
-   * Owner of the prompt's cache. Cached work is never shared between owners, because the number of cached tokens is
-   * reported.
+   * Owner of the prompt's cache entries. They are never shared between owners, because responses report the number of
+   * cached tokens.
    */
   readonly cacheOwner: string;
   /**
-   * Cached work is shared only between prompts with the same salt; null shares with the owner's other prompts without
-   * one.
+   * Salt of the prompt's cache entries, which are shared only between prompts with the same salt. Null shares them
+   * with the owner's other prompts without a salt.
    */
   readonly cacheSalt: string | null;
 }
@@ -85,9 +97,9 @@ export interface GenerationRequest {
 /** Maximum number of answers per request. */
 export const choiceCountMax = 128;
 
-/** Number of answers, and how they are found. */
+/** Number of answers, and the method that generates them. */
 export type ChoiceRequest =
-  /** `count` (1 to {@link choiceCountMax}) independent draws; the prompt is computed once for all. */
+  /** `count` (1 to {@link choiceCountMax}) independent draws. The prompt is computed once for all of them. */
   | { readonly kind: "sample"; readonly count: number }
   /**
    * The `width` best answers of a beam search, best first.

@@ -1,4 +1,4 @@
-// Training jobs: states, events, and the contract of the store that makes them durable.
+// Training jobs: states, events, and the contract of the store that persists them.
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
 import { ServiceError } from "./service-error.ts";
@@ -12,7 +12,7 @@ import type { JsonObject } from "./text/json.ts";
 
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
 
-/** Allowed transitions. `running -> queued` is a rescue: the attempt was lost, but not the job. */
+/** Allowed state transitions. `running -> queued` is a rescue: the attempt was lost, but the job continues. */
 export const jobTransitions: { readonly [State in JobState]: readonly JobState[] } = {
   queued: ["running", "cancelled", "failed"],
   running: ["succeeded", "failed", "cancelled", "queued"],
@@ -25,7 +25,7 @@ export function isTerminal(state: JobState): boolean {
   return jobTransitions[state].length === 0;
 }
 
-/** Task of a job; its training data is stored as lines. */
+/** Task of a job. The job's training data is stored as lines. */
 export type JobTask =
   /** Reinforcement learning; each line is a trajectory group. */
   | { readonly kind: "rl"; readonly config: TrainingConfig }
@@ -38,7 +38,7 @@ export type JobKind = JobTask["kind"];
 
 export const jobKinds = ["rl", "sft", "preference"] as const satisfies readonly JobKind[];
 
-/** Phase of a running job: turning data into sequences, taking steps, or publishing the result as a version. */
+/** Phase of a running job: converting data to sequences, taking steps, or publishing the result as a version. */
 export type JobPhase = "preparing" | "training" | "publishing";
 
 export interface JobProgress {
@@ -46,23 +46,23 @@ export interface JobProgress {
   /** Progress of tokenizing the training data; null in jobs of older versions. */
   readonly prepared: PreparedProgress | null;
   readonly gradientStepCount: number;
-  /** Null until all data is prepared, because the steps are cut then. */
+  /** Total number of gradient steps; null until all data is prepared, since the data is divided into steps only then. */
   readonly gradientStepCountTotal: number | null;
-  /** Number of steps in the latest snapshot; an attempt after a loss resumes there. */
+  /** Number of steps in the latest snapshot, from which the next attempt resumes after a loss. */
   readonly savedStepCount: number;
-  /** Estimated end of the phase, from the speed so far; null before a measurement. */
+  /** Estimated end of the phase at the speed so far; null before the speed is measured. */
   readonly endsAt: Date | null;
 }
 
-/** Conversations, trajectory groups, or preferences. */
+/** Number of prepared conversations, trajectory groups, or preferences. */
 export interface PreparedProgress {
   readonly count: number;
   readonly total: number;
 }
 
 /**
- * Trained and skipped trajectories, with reasons. The conversations of supervised jobs, and the pairs or judged
- * answers of preference jobs, count as trajectories without a group.
+ * Numbers of trained and skipped trajectories, with reasons for skipping. A supervised job's conversations, and a
+ * preference job's pairs or labelled answers, count as trajectories without a group.
  */
 export interface JobCounts {
   readonly groupsSubmitted: number;
@@ -71,17 +71,17 @@ export interface JobCounts {
   readonly sequences: number;
   readonly trainableTokens: number;
   /**
-   * Reason to the number of trajectories of which a part was skipped for it. A trajectory may have several reasons,
-   * and still train in part.
+   * Number of trajectories with a skipped part, by reason. A trajectory may count under several reasons, and other
+   * parts of it may still be trained on.
    */
   readonly skipped: Readonly<Record<string, number>>;
-  /** Reason to the number of groups with such trajectories. */
+  /** Number of groups that contain such trajectories, by reason. */
   readonly skippedGroups: Readonly<Record<string, number>>;
-  /** Absent in jobs of older versions. */
+  /** Optimizer steps; absent in jobs of older versions. */
   readonly steps?: StepCounts;
 }
 
-/** Returns the tokens that a job trained on, counted once for each pass. */
+/** Returns the number of tokens that a job trained on, multiplied by the number of passes. */
 export function trainedTokens({ trainableTokens, steps }: JobCounts): number {
   return trainableTokens * (steps?.passCount ?? 1);
 }
@@ -89,46 +89,46 @@ export function trainedTokens({ trainableTokens, steps }: JobCounts): number {
 /** Optimizer steps of a job. */
 export interface StepCounts {
   readonly count: number;
-  /** Passes over each sequence. */
+  /** Number of passes over each sequence. */
   readonly passCount: number;
-  /** Sequences in the largest step. */
+  /** Number of sequences in the largest step. */
   readonly sequencesMax: number;
 }
 
-/** Choices that the first attempt at a job fixes for all later ones, so that each trains the same model. */
+/** Choices that a job's first attempt fixes for all later attempts, so that every attempt trains the same model. */
 export interface JobPins {
   /** Version from which training starts. */
   readonly startStep: number;
   readonly resultStep: number;
-  /** Effective training settings. */
+  /** Training settings in effect. */
   readonly settings: JsonObject;
   /** Hex SHA-256 of the base model's files. */
   readonly baseHash: string;
   readonly trainerBuild: string;
-  /** Hex SHA-256 of configuration, trajectories and start step; independent of ids and times. */
+  /** Hex SHA-256 of the configuration, trajectories and start step. Independent of ids and times. */
   readonly seed: string;
-  /** True if the start version had its optimizer state. */
+  /** True if the start version's optimizer state was available. */
   readonly hasTrainerState: boolean;
 }
 
-/** Comparison of a replay's result with the version that the job made. */
+/** Comparison of a replay's result with the original version. */
 export interface ReplayComparison {
-  /** Names in the version's folder. */
+  /** Names of the compared files in the version's folder. */
   readonly files: readonly string[];
   readonly matrixCount: number;
-  /** Number of matrices, and of files without matrices, that differ in any byte. */
+  /** Number of matrices that differ in any byte, plus the number of differing files without matrices. */
   readonly differentCount: number;
-  /** The first 100 of them. */
+  /** The first 100 differences. */
   readonly different: readonly ReplayDifference[];
 }
 
 export interface ReplayDifference {
   readonly file: string;
-  /** Null for a file without matrices. */
+  /** Name of the matrix; null for a file without matrices. */
   readonly matrix: string | null;
-  /** Number of differing values; null if they cannot be compared one by one. */
+  /** Number of differing values; null if single values cannot be compared. */
   readonly valueCount: number | null;
-  /** Largest absolute difference of two values; null if not comparable or not finite. */
+  /** Largest absolute difference between two values; null if not comparable or not finite. */
   readonly greatest: number | null;
 }
 
@@ -144,53 +144,53 @@ export interface TrainingJob {
   readonly modelId: string;
   readonly state: JobState;
   readonly task: JobTask;
-  /** Configuration keys that were sent but not applied. */
+  /** Configuration keys that the client sent but that were not applied. */
   readonly configNotApplied: readonly string[];
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
-  /** For people; null unless failed or cancelled. */
+  /** Human-readable error; null unless the job failed or was cancelled. */
   readonly errorMessage: string | null;
-  /** Attempts begun, except those that were returned. */
+  /** Number of attempts begun, excluding those returned to the queue. */
   readonly attemptCount: number;
-  /** Attempts lost with their training process since the last snapshot; has its own limit. */
+  /** Number of attempts lost with their training process since the last snapshot. Has a separate limit. */
   readonly lostCount: number;
-  /** Attempts lost with their server since the last snapshot; has its own limit. */
+  /** Number of attempts lost with their server since the last snapshot. Has a separate limit. */
   readonly restartCount: number;
   /**
-   * Why a queued job waits, for people: no server has its base model, or the last server that tried it lacked a
-   * resource. Null if it only waits for its turn, or has ended. A running job keeps the reason until it has made
-   * progress.
+   * Human-readable reason why a queued job waits: no server has its base model, or the last server that tried it
+   * lacked a resource. Null if it only waits for its turn, or has ended. A running job keeps the reason until it has
+   * made progress.
    */
   readonly waitingFor: string | null;
-  /** Warnings for the sender about a job that works; for people. */
+  /** Human-readable warnings for the sender. They do not prevent the job from running. */
   readonly warnings: readonly string[];
   readonly progress: JobProgress | null;
   readonly counts: JobCounts | null;
   /** Step of the published version. */
   readonly resultStep: number | null;
-  /** True once cancellation of a running job was requested. */
+  /** True if cancellation was requested while the job was running. */
   readonly cancelRequested: boolean;
   /** Hex SHA-256 of the configuration and the trajectories as stored. */
   readonly contentHash: string;
   /** Null until the first attempt. Always null for a replay, which uses the pins of the job it repeats. */
   readonly pins: JobPins | null;
-  /** Job that this replay repeats and compares with; a replay publishes no version. */
+  /** Job that this replay repeats and with whose version it compares the result. A replay publishes no version. */
   readonly replayOf: string | null;
   /** Failed or cancelled job that this job retries, training on that job's stored lines. */
   readonly retryOf: string | null;
-  /** Set for a successful replay. */
+  /** Comparison of results; only for a successful replay. */
   readonly comparison: ReplayComparison | null;
-  /** Time when retention removed its data and its events except the last; null while they are kept. */
+  /** Time when retention removed the job's data and all its events except the last; null while they are kept. */
   readonly dataRemovedAt: Date | null;
-  /** Absent if no request created the job, such as for an automatic rule. */
+  /** Request that created the job; absent if none did, as for an automatic rule. */
   readonly madeBy?: MadeBy;
 }
 
-/** A job before it is stored; the store hashes its content while writing. */
+/** A job before it is stored. The store computes the content hash while writing. */
 export type JobDraft = Omit<TrainingJob, "contentHash" | "dataRemovedAt">;
 
-/** Refusal of an operation that needs removed data. */
+/** Returns the refusal of an operation that needs removed data. */
 export function dataRemoved(id: string, at: Date): ServiceError {
   const message = `What training job ${id} trained on was removed at ${at.toISOString()}, as the server's settings of retention say. Send a new job with the data.`;
   return new ServiceError({ code: "conflict", message });
@@ -198,24 +198,24 @@ export function dataRemoved(id: string, at: Date): ServiceError {
 
 /** How a job returns to the queue. */
 export interface JobRelease {
-  /** Current time. If a clock later shows an earlier time, it has stepped back, and the wait ends. */
+  /** Current time. A clock that later shows an earlier time has been set back, which ends the wait. */
   readonly at: Date;
-  /** Earliest time of the next claim. */
+  /** Earliest time at which the job may be claimed again. */
   readonly notBefore: Date;
   /**
-   * `lost` with its process, or `returned`, which does not count as an attempt because its end says nothing about the
-   * job.
+   * `lost` if its process died. `returned` if its end says nothing about the job, in which case the attempt does not
+   * count.
    */
   readonly attempt: "lost" | "returned";
   readonly waitingFor: string | null;
 }
 
-/** Success of an attempt by `owner`. */
+/** Result of a successful attempt by `owner`. */
 export interface JobSuccess {
   readonly owner: string;
-  /** Null for a replay. */
+  /** New version; null for a replay. */
   readonly version: ModelVersion | null;
-  /** Set for a replay. */
+  /** Comparison of results; only for a replay. */
   readonly comparison?: ReplayComparison;
   readonly counts: JobCounts;
   readonly at: Date;
@@ -231,10 +231,10 @@ export type JobEventType =
   | "training_failed";
 
 export interface JobEvent {
-  /** Stable and unique: the page cursor. */
+  /** Stable, unique id, which serves as the page cursor. */
   readonly id: string;
   readonly type: JobEventType;
-  /** Only numbers, except `error_message` of `training_failed`. */
+  /** Data of the event: only numbers, except `error_message` of `training_failed`. */
   readonly data: JsonObject;
 }
 
@@ -248,7 +248,7 @@ export interface IdempotencyKey {
 export interface JobFilter {
   /** Entity of the job's model. */
   readonly entity: string | null;
-  /** Project of that entity; absent for any. */
+  /** Project within the entity; absent for any project. */
   readonly project?: string | null;
   readonly modelId: string | null;
   readonly kind: JobKind | null;
@@ -256,15 +256,15 @@ export interface JobFilter {
 }
 
 export interface JobCreation {
-  /** Maximum number of queued jobs; absent for no limit. */
+  /** Maximum number of queued jobs; absent if unlimited. */
   readonly queuedMax?: number;
-  /** Maximum number of queued jobs of an entity's models; the entity's own limit takes precedence. */
+  /** Maximum number of queued jobs for the models of one entity. The entity's own limit takes precedence. */
   readonly queuedPerEntityMax?: number;
-  /** Summaries of the trajectories in the lines, in order, if there are any; read once. */
+  /** Summaries of the trajectories in the lines, in order; absent if there are none. Iterated once. */
   readonly outlines?: Iterable<TrajectoryOutline>;
-  /** Set for a job from feedback. */
+  /** Origin of the feedback; only for a job created from feedback. */
   readonly feedback?: FeedbackOrigin;
-  /** Key to which the job's tokens are charged; by default the key of the job that it repeats or retries. */
+  /** Key to which the job's tokens are charged. Defaults to the key of the job that this job repeats or retries. */
   readonly keyId?: string;
 }
 
@@ -286,8 +286,8 @@ export interface JobStore {
     options?: JobCreation,
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;
   /**
-   * Returns the id of the job that was created with the key; null if there is none. @throws ServiceError `conflict` as
-   * `create` does
+   * Returns the id of the job created with this idempotency key; null if there is none. @throws ServiceError
+   * `conflict` as `create` does
    */
   findCreated(idempotency: IdempotencyKey): Promise<string | null>;
   find(id: string): Promise<TrainingJob | null>;
@@ -303,16 +303,16 @@ export interface JobStore {
   list(filter: JobFilter, page: PageRequest): Promise<Page<TrainingJob>>;
   /**
    * Claims the oldest queued job of a model without a running job, marks it running for `owner`, and counts the
-   * attempt. Entities take turns, and so do the models of each; only jobs over base models of the owner's lease are
-   * claimed. The reason for waiting is kept because it may recur; returns null if there is no such job, or the owner
-   * has no lease.
+   * attempt. Entities take turns, and so do each entity's models; only jobs on base models of the owner's lease are
+   * claimed. Returns null if there is no such job, or the owner has no lease; keeps the job's reason for waiting,
+   * which may recur.
    */
   claim(owner: string, at: Date): Promise<TrainingJob | null>;
-  /** Returns the job while it runs for this owner, otherwise null. */
+  /** Returns the job if it is running for this owner, otherwise null. */
   findRunning(id: string, owner: string): Promise<TrainingJob | null>;
   /**
-   * Stores the pins if the job has none, and returns the pins in force; a result step that is taken by then becomes
-   * the next one. @throws ServiceError `conflict` if the job is not running for this owner
+   * Stores the pins if the job has none, and returns the pins in effect. If another version has taken the result step
+   * meanwhile, the next step is used. @throws ServiceError `conflict` if the job is not running for this owner
    */
   pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
   /**
@@ -328,28 +328,29 @@ export interface JobStore {
     readonly runs?: { readonly owner: string; readonly ids: readonly string[] };
   }): Promise<readonly string[]>;
   /**
-   * Returns a job that this owner runs to the queue, and counts a lost attempt unless it has made progress. Returns
-   * false if the job is not this owner's.
+   * Returns this owner's running job to the queue, and counts a lost attempt unless it has made progress. Returns
+   * false if the job does not run for this owner.
    */
   release(id: string, owner: string, release: JobRelease): Promise<boolean>;
-  /** Counts queued jobs by {@link TrainingJob.waitingFor}, most frequent first. */
+  /** Returns the number of queued jobs for each reason in {@link TrainingJob.waitingFor}, most frequent first. */
   countWaiting(): Promise<readonly { readonly waitingFor: string; readonly count: number }[]>;
-  /** Adds a warning to the job, once. */
+  /** Adds a warning to the job; has no effect if the job already has it. */
   addWarning(id: string, warning: string): Promise<void>;
   /**
-   * Does nothing if the job is not running for this owner; another may own it by now.
+   * Stores progress. Has no effect if the job is not running for this owner, since another server may own it now.
    *
    * @param counts null leaves them unchanged
    */
   updateProgress(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
   /**
-   * Like `updateProgress`, after a snapshot or record progress in preparing: resets the counts of lost processes and
-   * restarts and the reason for waiting.
+   * Stores progress like `updateProgress`, after a snapshot or further prepared lines. Resets the counts of lost
+   * processes and restarts, and the reason for waiting.
    */
   advance(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
   /**
-   * Appends an event once per `sequence`, so a resumed job repeats no event (0 is `training_started`, then one per
-   * gradient step; events of preparing are below 0).
+   * Appends an event unless the job already has one with this `sequence`, so that a resumed job repeats no event.
+   * Number 0 is `training_started`, followed by one number per gradient step; preparation events have negative
+   * numbers.
    *
    * @throws ServiceError `conflict` if the job is not running for this owner
    */
@@ -381,11 +382,11 @@ export interface JobStore {
 
 /** A job with the version from which it trains. */
 export interface JobRun {
-  /** The task, and its own lines or those of the job that it repeats. */
+  /** Job with the task, and with its own lines or those of the job that it repeats. */
   readonly job: TrainingJob;
   /** Version of `pins.startStep`, from which training starts. */
   readonly from: ModelVersion;
-  /** Kind of job that made that version; null if none did. */
+  /** Kind of job that trained that version; null if none did. */
   readonly fromKind: JobKind | null;
   readonly pins: JobPins;
 }
@@ -393,28 +394,28 @@ export interface JobRun {
 /** Everything that an attempt at a job needs. */
 export interface JobAssignment extends JobRun {
   readonly model: TrainedModel;
-  /** Set for a replay, whose pins are those of the job that it repeats; null for a job that publishes a version. */
+  /** Data for a replay, whose pins are those of the job that it repeats; null for a job that publishes a version. */
   readonly replay: ReplayAssignment | null;
 }
 
 export interface ReplayAssignment {
-  /** Version to compare the result with. */
+  /** Version with which to compare the result. */
   readonly version: ModelVersion;
   /**
-   * Jobs to repeat first, in order, because their optimizer state was not kept. Each starts from the previous result,
-   * and so does the job itself.
+   * Jobs to repeat first, in order, because the optimizer state was not kept. Each starts from the result of the
+   * previous one, and the job itself from the last result.
    */
   readonly earlier: readonly JobRun[];
 }
 
-/** Makes an attempt's event durable, in the order of the calls. @throws ServiceError as the event documents */
+/** Stores an attempt's event durably, in the order of the calls. @throws ServiceError as the event documents */
 export type JobReport = (event: AttemptEvent) => Promise<void>;
 
 /** Reports of a running attempt. */
 export type AttemptEvent =
   /**
-   * Lines prepared so far: reported at least when all are, and at every tenth of a thousand or more. `secondsLeft` is
-   * an estimate from the speed so far.
+   * Number of lines prepared so far. Reported at least at the end, and for a thousand or more lines also at every
+   * tenth. `secondsLeft` is estimated from the speed so far.
    */
   | {
       readonly kind: "prepared";
@@ -422,18 +423,21 @@ export type AttemptEvent =
       readonly total: number;
       readonly secondsLeft: number;
     }
-  /** `training_started`: the number of gradient steps, and the event's data. The same numbers on every attempt. */
+  /** `training_started`, with the number of gradient steps and the event's data. Both are the same in every attempt. */
   | {
       readonly kind: "started";
       readonly stepCount: number;
       readonly counts: JobCounts;
       readonly metrics: Readonly<Record<string, number>>;
     }
-  /** After the start. @throws ServiceError `conflict` if another server owns the job by now; nothing may be published */
+  /**
+   * A new phase after the start. @throws ServiceError `conflict` if another server owns the job now; then nothing may
+   * be published
+   */
   | { readonly kind: "entered"; readonly phase: JobPhase }
   /**
-   * `gradient_step` number `index`, from 0; every value is finite. `secondsLeft` estimates the remaining steps from
-   * the speed of the last ones; absent before a measurement.
+   * `gradient_step` number `index`, from 0; all values are finite. `secondsLeft` is the time for the remaining steps,
+   * estimated from the speed of the latest steps; absent before the speed is measured.
    */
   | {
       readonly kind: "stepped";
@@ -441,29 +445,29 @@ export type AttemptEvent =
       readonly metrics: Readonly<Record<string, number>>;
       readonly secondsLeft?: number | undefined;
     }
-  /** The first `stepCount` steps are in a snapshot for another attempt. */
+  /** A snapshot with the first `stepCount` steps is stored for a later attempt. */
   | { readonly kind: "saved"; readonly stepCount: number }
-  /** A warning for the job's sender; stored once even if several attempts report it. */
+  /** A warning for the job's sender. Stored once, even if several attempts report it. */
   | { readonly kind: "warned"; readonly warning: string }
-  /** A line for the server's log without effect on the result. */
+  /** A line for the server's log. Has no effect on the result. */
   | { readonly kind: "noted"; readonly message: string }
   /**
-   * Asked before anything is published, which could overwrite a successor's result. @throws ServiceError `conflict` if
-   * another server owns the job by now
+   * Request for permission to publish, since publishing could overwrite a successor's result. @throws ServiceError
+   * `conflict` if another server owns the job now
    */
   | { readonly kind: "asks-for-job" };
 
 export interface JobOutcome {
-  /** Relative to the data folder; complete and on disk. */
+  /** Folder of the adapter, relative to the data folder. All its files are complete and on disk. */
   readonly adapterFolder: string;
   /** Trainer state from which the next job resumes; see {@link ModelVersion.trainerState}. */
   readonly trainerState: string | null;
-  /** Weights of the base model that it trained over; see {@link ModelVersion.base}. */
+  /** Weights of the base model on which the adapter was trained; see {@link ModelVersion.base}. */
   readonly base: string;
   /** Hex SHA-256 of the adapter's files. */
   readonly adapterHash: string;
   readonly counts: JobCounts;
-  /** Set for a replay. */
+  /** Comparison of results; only for a replay. */
   readonly comparison?: ReplayComparison;
   /** Metrics of the version and of `training_ended`. */
   readonly metrics: Readonly<Record<string, number>>;
@@ -475,13 +479,13 @@ export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">
 export interface JobRunner {
   /** Profile of the trainer; jobs that it cannot run are refused on submission. */
   readonly trainer: TrainerProfile;
-  /** Refuses jobs over a base model that this trainer can never train: `unsupported`, with the cure. */
+  /** Refuses jobs on a base model that this trainer can never train, with `unsupported` and a cure. */
   requireTrainable?(baseModel: string): void;
-  /** Returns the pins for a job of this model that starts now, from this version. @throws ServiceError as `run` does */
+  /** Returns the pins for a job of this model that starts now from this version. @throws ServiceError as `run` does */
   pinsFor(model: TrainedModel, from: ModelVersion, task: JobTask): Promise<RunnerPins>;
   /**
-   * Runs one attempt to its end. The result must be kept or discarded; if the server dies first, the next start
-   * removes it unless its model exists.
+   * Runs one attempt to its end. The caller must keep or discard the result. If the server dies first, the next start
+   * removes the result unless its model exists.
    *
    * @throws ServiceError `unavailable` if the attempt was lost (its process died) and another may succeed, or, with an
    * obstacle, if the job has to wait; `cancelled` if the signal aborted; any other code if the job itself cannot work
@@ -491,17 +495,17 @@ export interface JobRunner {
     report: JobReport,
     options: { readonly signal: AbortSignal },
   ): Promise<JobOutcome>;
-  /** Marks an attempt's result as owned by its version or the next attempt. */
+  /** Marks an attempt's result as owned by its version, or as needed by the next attempt. */
   keep(assignment: JobAssignment): Promise<void>;
   /**
-   * Removes the leftovers of attempts at a job that ends without a version; called while nobody else can claim the
+   * Removes what attempts left behind, for a job that ends without a version. Called while no server can claim the
    * job.
    */
   discard(assignment: JobAssignment): Promise<void>;
-  /** Removes the snapshots of a job; called when the job has ended. */
+  /** Removes a job's snapshots. Called when the job has ended. */
   discardWork(jobId: string): Promise<void>;
   /**
-   * Asks the trainer to delete one of its states that no version has any more. No error if it is gone; a state of
+   * Asks the trainer to delete a trainer state that no version uses any more. A missing state is no error. A state of
    * another trainer is kept and logged.
    */
   discardState(trainerState: string): Promise<void>;

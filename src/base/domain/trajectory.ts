@@ -1,5 +1,5 @@
-// Trajectories: a policy's actions with their rewards, as clients record them and send them back for training. Unknown
-// keys are kept, because clients add their own.
+// Trajectories: a policy's actions with their rewards, as clients record them and send them for training. Unknown keys
+// are kept, because clients add their own.
 import type { Page, PageRequest, NumberedPage, NumberedPageRequest } from "./page.ts";
 import type { Json, JsonObject } from "./text/json.ts";
 import type {
@@ -9,18 +9,21 @@ import type {
   TrajectoryOutline,
 } from "./summaries/trajectory-outline.ts";
 
-/** One message of a conversation, in the API's spelling; unknown keys pass through. */
+/** One message of a conversation, in the API's spelling. Unknown keys are preserved. */
 export type MessageRecord = { readonly role: string } & JsonObject;
 
 /**
- * A reply recorded from the chat endpoint, in the API's spelling (`finish_reason`, `message`, `logprobs`, `token_ids`,
- * `prompt_token_ids`, ...).
+ * A choice recorded from a response of the chat endpoint, in the API's spelling (`finish_reason`, `message`,
+ * `logprobs`, `token_ids`, `prompt_token_ids`, ...).
  */
 export type ChoiceRecord = { readonly finish_reason: Json; readonly message: JsonObject } & JsonObject;
 
 export type HistoryItem = MessageRecord | ChoiceRecord;
 
-/** True for a reply of the chat endpoint, with `message` and `finish_reason`; a message has its role at the top. */
+/**
+ * True for a choice of the chat endpoint, which has `message` and `finish_reason`. A message instead has a role at its
+ * top level.
+ */
 function isChoiceRecord(item: HistoryItem): item is ChoiceRecord {
   return typeof item["message"] === "object" && item["message"] !== null && "finish_reason" in item;
 }
@@ -29,8 +32,8 @@ function isChoiceRecord(item: HistoryItem): item is ChoiceRecord {
 const tokenFields = ["token_ids", "prompt_token_ids", "logprobs"] as const;
 
 /**
- * Returns the item as a Choice; null for a message. An assistant message with tokens is a Choice too, because client
- * libraries write tokens on the message or move them there from the Choice.
+ * Returns the item as a Choice; null for a message without tokens. An assistant message with tokens counts as a
+ * Choice, because client libraries write tokens on the message or move them there from the Choice.
  */
 export function asChoice(item: HistoryItem): ChoiceRecord | null {
   if (!isChoiceRecord(item)) {
@@ -44,7 +47,7 @@ export function asChoice(item: HistoryItem): ChoiceRecord | null {
   return { ...item, ...(Object.fromEntries(lifted) as JsonObject) };
 }
 
-/** Returns the message without its tokens, as context that does not train. */
+/** Returns the message without its tokens. It serves as context and is excluded from training. */
 export function withoutTokens(message: MessageRecord): MessageRecord {
   const rest = Object.entries(message).filter(([name]) => !(tokenFields as readonly string[]).includes(name));
   return { ...Object.fromEntries(rest), role: message.role };
@@ -54,7 +57,7 @@ function carriesTokens(record: JsonObject): boolean {
   return tokenFields.some((name) => isGiven(record[name]));
 }
 
-/** False for an empty value: null, an empty list, log-probabilities without entries. */
+/** False for an empty value: null, an empty list, or log-probabilities without entries. */
 function isGiven(value: Json | undefined): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.length > 0;
@@ -71,19 +74,19 @@ export interface Trajectory extends History {
   readonly reward: number;
   readonly initialPolicyVersion: number | null;
   readonly finalPolicyVersion: number | null;
-  /** Numbers; booleans count as 0 or 1 in averages. */
+  /** Metrics of the trajectory. Booleans count as 0 or 1 in means. */
   readonly metrics: Readonly<Record<string, number | boolean>>;
   readonly metadata: JsonObject;
   readonly logs: readonly Json[];
-  /** ISO 8601; null if the client sent none. */
+  /** Start time in ISO 8601; null if the client sent none. */
   readonly startTime: string | null;
-  /** Keys that the interface does not name, as sent. */
+  /** Keys that are not fields of this interface, as sent. */
   readonly extra: JsonObject;
 }
 
 export interface TrajectoryGroup {
   readonly trajectories: readonly Trajectory[];
-  /** Rollouts that raised an exception; they count only in the exception rate. */
+  /** Rollouts that raised an exception. They count only in the exception rate. */
   readonly exceptions: readonly JsonObject[];
   readonly metadata: JsonObject;
   readonly metrics: Readonly<Record<string, number | boolean>>;
@@ -91,7 +94,7 @@ export interface TrajectoryGroup {
   readonly extra: JsonObject;
 }
 
-/** Trajectories logged under a split at a step of a model. The trajectories themselves are read on demand. */
+/** Trajectories logged under a split at a step of a model. The trajectories themselves are read separately, on demand. */
 export interface TrajectoryLog {
   readonly id: string;
   readonly modelId: string;
@@ -100,7 +103,7 @@ export interface TrajectoryLog {
   readonly recordedAt: Date;
   readonly metrics: Metrics;
   readonly groupCount: number;
-  /** Size of the groups, as stored. */
+  /** Size of the stored groups in bytes. */
   readonly contentBytes: number;
 }
 
@@ -109,34 +112,34 @@ export interface TrajectoryLogDraft extends Pick<
   TrajectoryLog,
   "id" | "modelId" | "split" | "step" | "recordedAt"
 > {
-  /** Groups as folded JSON lines, one each; may be read more than once. */
+  /** Groups as folded lines, one line of JSON per group. May be iterated more than once. */
   readonly lines: Iterable<string>;
-  /** Summaries of the trajectories in the groups, in order; read once. */
+  /** Summaries of the trajectories in the groups, in order. Iterated once. */
   readonly outlines: Iterable<TrajectoryOutline>;
   readonly groupCount: number;
-  /** Every scenario that the groups name. */
+  /** Ids of all scenarios in the groups. */
   readonly scenarioIds: readonly string[];
 }
 
-/** State of a model's logs before the next one. */
+/** State of a model's logs before the new log. */
 export interface EarlierLogs {
-  /** Metrics of the newest log in any split, with its running sums; empty before the first log. */
+  /** Metrics of the newest log under any split, including its running sums; empty before the first log. */
   readonly metrics: Metrics;
-  /** Number of distinct scenarios of the model, including the new log. */
+  /** Number of the model's distinct scenarios, including the new log's. */
   readonly scenarioCount: number;
 }
 
 /** Combined logs of one split at one version. */
 export interface CombinedLogs {
-  /** Stored with the newest log, to add the next one to. */
+  /** Tally stored with the newest log, to which the next log is added. */
   readonly tally: JsonObject;
-  /** Override the version's metrics, after those of the newest log. */
+  /** Metrics that override the version's, applied after those of the newest log. */
   readonly metrics: Metrics;
 }
 
 export type Metrics = Readonly<Record<string, number>>;
 
-/** Filter of a model's logs; absent and null fields match all. */
+/** Filter for a model's logs. Absent and null fields match everything. */
 export interface TrajectoryLogFilter {
   readonly split: string | null;
   readonly step?: number | null;
@@ -163,16 +166,16 @@ export interface TrajectoryStore {
     combine?: (earlier: JsonObject | null) => CombinedLogs,
   ): Promise<Metrics>;
   find(logId: string): Promise<TrajectoryLog | null>;
-  /** Returns logs in order of creation. A page's bytes are those of the headers. */
+  /** Returns logs in order of creation. Only the headers count towards a page's size. */
   list(modelId: string, filter: TrajectoryLogFilter, page: PageRequest): Promise<Page<TrajectoryLog>>;
   /**
-   * Returns the logged groups as stored: one folded JSON line each, with one part in memory at a time; null if there
-   * is no such log. Reading throws `not_found` if the log is deleted meanwhile.
+   * Returns the logged groups as folded lines, one line of JSON per group, with one part in memory at a time; null if
+   * there is no such log. Reading throws `not_found` if the log is deleted meanwhile.
    *
    * @param from number of stored parts to skip; 0 by default
    */
   lines(logId: string, from?: number): Promise<AsyncIterable<string> | null>;
-  /** Returns summaries of the model's trajectories, including those of its jobs, by number. */
+  /** Returns summaries of the model's trajectories, including those in its jobs, ordered by number. */
   listOutlines(
     modelId: string,
     filter: OutlineFilter,
@@ -181,9 +184,9 @@ export interface TrajectoryStore {
   /** Returns the summary with this number; null if the model has none. */
   findOutline(modelId: string, number: number): Promise<ListedOutline | null>;
   /**
-   * Counts trajectories by source and split, most frequent first; at most a hundred rows.
+   * Returns the number of trajectories by source and split, most frequent first; at most a hundred rows.
    *
-   * @param step only those logged at this version; null for all
+   * @param step restricts the count to trajectories logged at this version; null for all
    */
   countOutlines(modelId: string, step: number | null): Promise<readonly OutlineCount[]>;
 }
