@@ -4,7 +4,7 @@ import { ServiceError } from "./service-error.ts";
 
 export interface Service {
   /**
-   * Resolves when the service is up. All calls share one start.
+   * Starts the service and resolves when it runs. All calls share one start.
    *
    * @throws any error of the start; `stop` cleans up after a failed start
    * @throws ServiceError `unavailable` if the service is stopped, or is stopped meanwhile; a stopped service does not
@@ -12,20 +12,20 @@ export interface Service {
    */
   start(): Promise<void>;
   /**
-   * Resolves when the service has stopped. All calls share one stop. A stop before the start prevents it; a stop
-   * during the start aborts it.
+   * Stops the service and resolves when it has stopped. All calls share one stop. A stop before the start prevents the
+   * start; a stop during the start aborts it.
    */
   stop(): Promise<void>;
 }
 
-/** How a service starts and stops. */
+/** Functions that start and stop a service. */
 export interface Life {
   /**
-   * Called at most once. The signal aborts when the service is to stop; until then the service may continue in the
-   * background.
+   * Starts the service; called at most once. The signal aborts when the service is to stop. Until then, the service
+   * may continue in the background.
    */
   start?(signal: AbortSignal): Promise<void>;
-  /** Called once, when no start is in progress; also after a failed start, or without any start. */
+  /** Stops the service. Called once, while no start is in progress; also after a failed start, or without any start. */
   stop?(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function serviceOf(name: string, life: Life): Service {
   const stop = async (): Promise<void> => {
     const how = started === null ? "before it started" : "while it started";
     stopping.abort(unavailable(`The ${name} was stopped ${how}.`));
-    // The caller of `start` gets that error.
+    // Ignores the error, which the caller of `start` gets.
     await started?.catch(() => undefined);
     await life.stop?.();
   };
@@ -56,8 +56,8 @@ export function serviceOf(name: string, life: Life): Service {
 }
 
 /**
- * Returns a service made of parts. `build` starts them in order through the given function. They are stopped in
- * reverse order, also if some never started or one fails to stop.
+ * Returns a service that consists of parts. `build` starts the parts in order with the function it is given. They are
+ * stopped in reverse order, even if some never started or one fails to stop.
  */
 export function serviceOfParts(
   name: string,
@@ -67,10 +67,11 @@ export function serviceOfParts(
   return serviceOf(name, {
     start: (signal) =>
       build(async (part) => {
-        // Kept even if it is too late to start, because the part may hold opened resources.
+        // Adds the part even if the service is already stopping, because the part may hold open resources.
         parts.push(part);
         signal.throwIfAborted();
-        // A slow start must not delay the stop. An error here is reported again at the end.
+        // Stops the part immediately, since a slow start must not delay the stop. An error here is reported again at
+        // the end.
         const breakOff = (): void => void part.stop().catch(() => undefined);
         signal.addEventListener("abort", breakOff, { once: true });
         try {

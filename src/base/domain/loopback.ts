@@ -1,6 +1,6 @@
-// Host names that mean this machine. A name that only begins like a loopback address is another host.
+// Host names that refer to this machine. A name that only begins like a loopback address refers to another host.
 
-/** True if a host, as in a URL or a setting, is a loopback address or a name for one. */
+/** True if a host, as written in a URL or a setting, is a loopback address or a name for one. */
 export function isLoopback(host: string): boolean {
   const name = host
     .toLowerCase()

@@ -1,29 +1,29 @@
-// Base models, trained models and their versions, and the contract of the store of trained models.
+// Base models, trained models and their versions, and the contract of the store for trained models.
 import type { Page, PageRequest } from "./page.ts";
 
-/** A folder in the Hugging Face layout, known under a short name. */
+/** A base model: a folder in the Hugging Face layout, with a short name. */
 export interface BaseModel {
   readonly name: string;
   readonly folder: string;
   readonly engine: BaseEngine;
   /** `off` if tool calls are parsed from answers only on the operator's request, for any template format. */
   readonly toolCalls?: "off";
-  /** License noted when the model was added; absent if none was. */
+  /** License recorded when the model was added; absent if none was. */
   readonly license?: string | null;
 }
 
 /** Engine that serves a base model. */
 export type BaseEngine =
-  /** This program, with the folder's weights. */
+  /** The engine in this program, which computes with the folder's weights. */
   | {
       readonly kind: "embedded";
-      /** Absent means `off`. */
+      /** Quantization of the weights; absent means `off`. */
       readonly quantization?: Quantization;
     }
-  /** vLLM servers with the same model. The folder needs only the small files, not the weights. */
+  /** vLLM servers that serve the same model. The folder needs only the small files, not the weights. */
   | {
       readonly kind: "vllm";
-      /** `http` or `https` URLs, at least one. */
+      /** URLs of the servers, with `http` or `https`; at least one. */
       readonly urls: readonly string[];
     };
 
@@ -37,7 +37,7 @@ export type Quantization = (typeof quantizations)[number];
 /** Device that computes a base model's tokens: the processor, or a GPU through WebGPU. */
 export type Device = "cpu" | "webgpu";
 
-/** Device of a base model, and the reason for people; empty if no other device was requested. */
+/** Device of a base model, and a human-readable reason; the reason is empty if no other device was requested. */
 export interface DeviceChoice {
   readonly device: Device;
   readonly reason: string;
@@ -49,7 +49,10 @@ export interface ComputingPlace {
   readonly reason: string;
 }
 
-/** A model under training: (entity, project, name) over a base model. Its version 0 is the base itself. */
+/**
+ * A model under training, identified by entity, project and name, on a base model. Its version 0 is the base model
+ * itself.
+ */
 export interface TrainedModel {
   readonly id: string;
   readonly entity: string;
@@ -79,10 +82,10 @@ export function orderedProjections(names: readonly ProjectionName[]): readonly P
   return projectionNames.filter((name) => names.includes(name));
 }
 
-/** Requested shape of adapters; null lets the server choose. */
+/** Requested shape of adapters; for null fields, the server chooses. */
 export interface AdapterWish {
   readonly rank: number | null;
-  /** LoRA scale before division by the rank; the server's choice grows with the rank. */
+  /** LoRA scale before division by the rank. The server's default grows with the rank. */
   readonly alpha: number | null;
   /** Target projections in every layer, in the order of `projectionNames`; null for all seven. */
   readonly targets: readonly ProjectionName[] | null;
@@ -90,29 +93,29 @@ export interface AdapterWish {
 
 export const adapterOfServer: AdapterWish = { rank: null, alpha: null, targets: null };
 
-/** One version of a trained model; step 0 has no adapter. */
+/** A version of a trained model. Step 0 has no adapter. */
 export interface ModelVersion {
   readonly id: string;
   readonly modelId: string;
-  /** Version number, policy version and step are synonyms. */
+  /** Version number, which is also called step or policy version. */
   readonly step: number;
-  /** Key of the PEFT folder among the artifacts; null for step 0. */
+  /** Key of the adapter's PEFT folder in the artifact store; null for step 0. */
   readonly adapterFolder: string | null;
   /**
-   * State from which training resumes: the trainer's name and its own name of the state (see
-   * base/domain/trainer/profile). Null if none is kept.
+   * State from which training resumes: the trainer's name, and the trainer's own name for the state (see
+   * base/domain/trainer/profile). Null if no state is kept.
    */
   readonly trainerState: string | null;
-  /** Job that made it; null for step 0. */
+  /** Job that created the version; null for step 0. */
   readonly jobId: string | null;
   readonly metrics: Readonly<Record<string, number>>;
-  /** True if the version may not be deleted until it is unpinned. */
+  /** True if the version is pinned, which prevents its deletion. */
   readonly isPinned: boolean;
-  /** Base that it was trained over; null for step 0, and if unknown. */
+  /** Base model on which the version was trained; null for step 0, and if unknown. */
   readonly base: RecordedBase | null;
   /** Hex SHA-256 of the adapter's files; null for step 0, and if not recorded yet. */
   readonly adapterHash: string | null;
-  /** For a copy of another model's version, the kind of job that made the original; otherwise null. */
+  /** For a copy of another model's version, the kind of job that trained the original; otherwise null. */
   readonly copiedKind: "rl" | "sft" | "preference" | null;
   readonly createdAt: Date;
 }
@@ -120,30 +123,30 @@ export interface ModelVersion {
 /** Key of a version. */
 export type VersionKey = Pick<ModelVersion, "modelId" | "step">;
 
-/** Identity of a base model by its files; each a hex SHA-256. */
+/** Identity of a base model's files, as hex SHA-256 hashes. */
 export interface BaseHashes {
   readonly weights: string;
-  /** Hash of all files that affect its output: configuration, tokenizer, template and weights. */
+  /** Hash of all files that affect the model's output: configuration, tokenizer, template and weights. */
   readonly files: string;
 }
 
 /**
- * Recorded identity of a version's base: the hash of its weights, or `files:` and the hash of all its files if an
- * older program recorded only that.
+ * Recorded identity of a version's base model: the hash of its weights. If an older program recorded only the hash of
+ * all files, it is `files:` and that hash.
  */
 export type RecordedBase = string;
 
-/** Returns the recorded identity if only the hash of all files is known. */
+/** Returns the recorded identity of a base model for which only the hash of all files is known. */
 export function baseOfFiles(filesHash: string): RecordedBase {
   return `files:${filesHash}`;
 }
 
-/** Formats a recorded base for people: the first digits of its hash. */
+/** Formats a recorded base model for display, as the first digits of its hash. */
 export function shownBase(base: RecordedBase): string {
   return base.startsWith("files:") ? `files ${base.slice(6, 18)}` : `weights ${base.slice(0, 12)}`;
 }
 
-/** A version that no job makes; its step is the next one. */
+/** A version to add that no job creates. The store assigns the next step. */
 export type VersionDraft = Pick<
   ModelVersion,
   "id" | "modelId" | "metrics" | "base" | "adapterHash" | "createdAt"
@@ -152,33 +155,33 @@ export type VersionDraft = Pick<
 /** Creation time of a version. */
 export type VersionTime = VersionKey & Pick<ModelVersion, "createdAt">;
 
-/** Some metrics of a version, by name. */
+/** Selected metrics of a version, by name. */
 export type VersionMetrics = VersionKey & Pick<ModelVersion, "metrics">;
 
 /** Result of deleting versions, by step. */
 export interface VersionDeletion {
-  /** Step 0 counts as deleted but stays. */
+  /** Deleted steps. Step 0 counts as deleted but is kept. */
   readonly deleted: readonly number[];
   readonly notFound: readonly number[];
-  /** Not deleted until they are unpinned. */
+  /** Pinned steps, which were not deleted. */
   readonly pinned: readonly number[];
-  /** Not deleted until the job that starts from them has ended. */
+  /** Steps from which an active job starts, which were not deleted. */
   readonly inUse: readonly number[];
 }
 
-/** Returns the engine's id for a version's adapter: never equal for two versions, including deleted ones. */
+/** Returns the engine's id for a version's adapter. Ids are never reused, even after a version is deleted. */
 export function adapterId(modelId: string, step: number): string {
   return `${modelId}:${step}`;
 }
 
-/** Returns the steps of a model whose adapters are among these. */
+/** Returns the steps of a model whose adapters are among the given ids. */
 export function stepsAmong(adapterIds: Iterable<string>, modelId: string): ReadonlySet<number> {
   const prefix = adapterId(modelId, 0).slice(0, -1);
   const own = [...adapterIds].filter((id) => id.startsWith(prefix));
   return new Set(own.map((id) => Number(id.slice(prefix.length))));
 }
 
-/** Returns the common key prefix of a model's adapters. */
+/** Returns the key prefix that all adapters of a model share. */
 export function adaptersOf(modelId: string): string {
   return `adapters/${modelId}`;
 }
@@ -208,14 +211,14 @@ export interface ModelStore {
    */
   findMany(ids: readonly string[]): Promise<readonly TrainedModel[]>;
   findByName(entity: string, project: string, name: string): Promise<TrainedModel | null>;
-  /** Returns models of this name, newest first, at most `limit`; null matches any project or entity. */
+  /** Returns up to `limit` models with this name, newest first; a null project or entity matches any. */
   findByShortName(
     entity: string | null,
     project: string | null,
     name: string,
     limit: number,
   ): Promise<readonly TrainedModel[]>;
-  /** Returns models in order of creation; null fields of the filter match all. */
+  /** Returns models in order of creation; null fields of the filter match everything. */
   list(filter: ModelFilter, page: PageRequest): Promise<Page<TrainedModel>>;
   /**
    * Deletes the model with its versions, jobs, events, trajectories and metrics. Returns false if there is no such
@@ -224,7 +227,10 @@ export interface ModelStore {
   delete(id: string): Promise<boolean>;
   /** Returns the newest version that is not deleted. */
   newestVersion(modelId: string): Promise<ModelVersion | null>;
-  /** Returns the greatest step of any version, including deleted ones; the next version gets the step after it. */
+  /**
+   * Returns the greatest step of the model's versions, including deleted ones. The next version gets the following
+   * step.
+   */
   greatestStep(modelId: string): Promise<number>;
   findVersion(modelId: string, step: number): Promise<ModelVersion | null>;
   listVersions(modelId: string, page: PageRequest): Promise<Page<ModelVersion>>;
@@ -262,11 +268,11 @@ export interface ModelStore {
     options: { readonly keptCount: number; readonly spared: ReadonlySet<number>; readonly server: string },
   ): Promise<readonly number[]>;
   /**
-   * Records that a server serves requests with a version, until it ends the use or its lease expires; does nothing
-   * without a lease. Returns false if the version no longer exists.
+   * Records that a server uses a version for requests. The use lasts until the server ends it or its lease expires;
+   * without a lease, nothing is recorded. Returns false if the version no longer exists.
    */
   useVersion(version: VersionKey, server: string): Promise<boolean>;
-  /** Ends a use. No error if there is none. */
+  /** Ends a server's use of a version. Has no effect if there is none. */
   endUse(version: VersionKey, server: string): Promise<void>;
   /**
    * Adds the model's next version, from which jobs then start.
@@ -283,11 +289,11 @@ export interface ModelStore {
   /** Pins or unpins a version. Returns the updated version; null if there is none. */
   pinVersion(modelId: string, step: number, isPinned: boolean): Promise<ModelVersion | null>;
   /**
-   * Returns the trainer states of the model's versions, except those of the newest `keptCount` with a state; deleted
-   * versions do not count.
+   * Returns the trainer states of the model's versions, except those of the newest `keptCount` versions with a state.
+   * Deleted versions do not count.
    */
   oldTrainerStates(modelId: string, keptCount: number): Promise<readonly string[]>;
-  /** Removes these deleted states from the versions of the model. */
+  /** Removes deleted trainer states from the model's versions. */
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
    * Records the full identity of the base for versions of all models over it: versions over these files, and versions
@@ -296,8 +302,8 @@ export interface ModelStore {
    * @returns the number of versions whose base was unknown
    */
   adoptBase(baseModel: string, hashes: BaseHashes): Promise<number>;
-  /** Returns versions of models over this base that were trained over other weights, at most `limit`. */
+  /** Returns up to `limit` versions of models on this base model that were trained on other weights. */
   versionsOverOthers(baseModel: string, weights: string, limit: number): Promise<readonly ModelVersion[]>;
-  /** Records these weights for the model's versions that were trained over others; returns their steps. */
+  /** Records these weights for the model's versions that were trained on other weights, and returns their steps. */
   acceptBase(modelId: string, weights: string): Promise<readonly number[]>;
 }

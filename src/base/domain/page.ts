@@ -1,14 +1,17 @@
-// Cursor pages, bounded in items and bytes, and iteration over all pages of a list.
+// Pages of lists, with a cursor and limits on items and bytes, and iteration over all pages.
 
-/** Default bound of a page's content: 4 MiB. */
+/** Default maximum size of a page's content: 4 MiB. */
 export const pageBytesMax = 4 * 1024 * 1024;
 
 export interface PageRequest {
   /** Id of the last item of the previous page; null for the first page. */
   readonly after: string | null;
-  /** 1 to 100. */
+  /** Maximum number of items, 1 to 100. */
   readonly limit: number;
-  /** Maximum bytes of content, as stored; a page holds at least one item. Defaults to {@link pageBytesMax}. */
+  /**
+   * Maximum size of the page's content as stored, in bytes. A page contains at least one item even if that exceeds the
+   * limit. Defaults to {@link pageBytesMax}.
+   */
   readonly bytesMax?: number;
   readonly order: "asc" | "desc";
 }
@@ -18,22 +21,22 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
-/** A page of items that are numbered in storage order. */
+/** A page of items numbered in storage order. */
 export interface NumberedPage<T> extends Page<T> {
   /**
-   * Number after which the next page continues; 0 if there are no items. With a filter it may belong to an item
-   * outside the page.
+   * Number after which the next page continues; 0 if there are no items. With a filter, it may be the number of an
+   * item outside the page.
    */
   readonly last: number;
 }
 
-/** Request for a page by numbers instead of ids. */
+/** Request for a page, with numbers as cursors instead of ids. */
 export interface NumberedPageRequest extends Pick<PageRequest, "limit" | "order"> {
   /** Number after which to continue; null for the first page. */
   readonly after: number | null;
 }
 
-/** Returns how many of the first items fit in a page, given their sizes; at least one, if there is any. */
+/** Returns the number of leading items that fit in a page, given all items' sizes; at least one if there is any. */
 export function fittingCount(sizes: readonly number[], bytesMax: number): number {
   let count = 0;
   let bytes = 0;
@@ -45,7 +48,7 @@ export function fittingCount(sizes: readonly number[], bytesMax: number): number
   return count;
 }
 
-/** Yields every item of a list in the requested order, with one page in memory at a time. */
+/** Yields all items of a list in the requested order, with one page in memory at a time. */
 export async function* allItems<T extends { readonly id: string }>(
   readPage: (page: PageRequest) => Promise<Page<T>>,
   order: PageRequest["order"] = "asc",

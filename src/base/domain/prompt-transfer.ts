@@ -1,19 +1,22 @@
-// Transfer of a computed prompt between engines: the held data, what must match for its reuse, and chunked reading and
-// writing. How the bytes travel between servers is defined elsewhere.
+// Transfer of a computed prompt (its KV cache) between engines: the held data, the conditions for its reuse, and
+// chunked reading and writing. Other modules define how the bytes travel between servers.
 
-/** Origin of a prompt's keys and values. Another engine may reuse them if all of it matches. */
+/**
+ * Origin of a prompt's keys and values. Another engine may reuse them only if its own values for all these fields are
+ * equal.
+ */
 export interface PromptOrigin {
   /** Hex SHA-256 of the base model's weights. */
   readonly weights: string;
-  /** Precision of the computation, such as `float32`. */
+  /** Numerical precision of the computation, such as `float32`. */
   readonly precision: string;
-  /** Build of the engine; another build may round differently. */
+  /** Build of the engine; different builds may round differently. */
   readonly build: string;
   /** Hex SHA-256 of the adapter's files; null for the base model itself. */
   readonly adapter: string | null;
 }
 
-/** Address of a held prompt for other servers. */
+/** Address from which other servers can fetch a held prompt. */
 export interface HeldPlace {
   readonly host: string;
   readonly port: number;
@@ -22,32 +25,32 @@ export interface HeldPlace {
   readonly engineId: string;
 }
 
-/** Parameters of a request whose prompt passes between servers. */
+/** Parameters of a request whose prompt is transferred between servers. */
 export interface PromptPassing {
   /** True to hold the prompt for another server. */
   readonly isHeld: boolean;
-  /** Server that holds the prompt; null to compute it here. */
+  /** Server that holds the prompt; null if this server computes it. */
   readonly from: Omit<HeldPlace, "engineId"> | null;
   /** All parameters as sent, including unknown ones. */
   readonly parameters: PassedParameters;
 }
 
-/** Parameters that the servers behind an engine exchange about a passing prompt, in their own spelling. */
+/** Parameters about a transferred prompt that the servers behind an engine exchange, in their own spelling. */
 export type PassedParameters = Readonly<Record<string, unknown>>;
 
-/** Asks an engine to hold a computed prompt for another one. */
+/** Request to an engine to hold a computed prompt for another engine. */
 export interface PromptHold {
   /**
-   * Handle for fetching the prompt once. It must be unguessable, because the handle and the owner together grant
-   * access.
+   * Handle with which the prompt can be fetched once. It must be unguessable, because the handle and the owner
+   * together grant access.
    */
   readonly handle: string;
-  /** Seconds after which an unfetched prompt is dropped. */
+  /** Time in seconds after which a prompt that was not fetched is dropped. */
   readonly seconds: number;
   readonly origin: PromptOrigin;
 }
 
-/** Dimensions that determine the memory layout of keys, values and scores. */
+/** Dimensions that determine the memory layout of keys, values and logits. */
 export interface PromptShape {
   readonly layerCount: number;
   readonly kvHeadCount: number;
@@ -57,13 +60,13 @@ export interface PromptShape {
 
 /**
  * A held prompt. Its bytes are little-endian float32: blocks of keys and values, each [layer, keys then values, kv
- * head, position, head size], followed by the scores after the last token, [vocabulary].
+ * head, position, head size], followed by the logits after the last token, [vocabulary].
  */
 export interface HeldPrompt {
   readonly origin: PromptOrigin;
   readonly tokenIds: readonly number[];
   readonly shape: PromptShape;
-  /** Positions in each block, in token order; their sum is the number of tokens. */
+  /** Number of positions in each block, in token order. Their sum is the number of tokens. */
   readonly blockPositions: readonly number[];
   readonly byteLength: number;
 }
