@@ -169,7 +169,7 @@ export interface VersionDeletion {
   readonly inUse: readonly number[];
 }
 
-/** Returns the engine's id for a version's adapter. Ids are never reused, even after a version is deleted. */
+/** Returns the engine's id for a version's adapter. No two versions have the same id, even deleted ones. */
 export function adapterId(modelId: string, step: number): string {
   return `${modelId}:${step}`;
 }
