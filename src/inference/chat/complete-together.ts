@@ -25,7 +25,7 @@ export async function beginTogether(
   if (count === 1) return asRequestDeltas(await begin(0, { signal, onSubmitted: () => undefined }));
   const begun: ChatCompletion[] = [];
   const deltas = answerAll(count, begin, { signal, begun });
-  // As with one completion: leaving an unstarted generator frees nothing.
+  // A generator must have been started: leaving an unstarted one runs none of its code and frees nothing.
   await deltas.next();
   return {
     header: present(begun[0], "one of them has begun").header,

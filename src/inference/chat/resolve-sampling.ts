@@ -13,7 +13,7 @@ import { cut, ServiceError, type Fault } from "../../base/domain/service-error.t
  */
 const greedyBelow = 1e-5;
 const temperatureMin = 0.01;
-/** Larger biases are clamped to this. */
+/** Maximum absolute bias; larger ones are clamped to it. */
 const biasMax = 100;
 
 /** @param resolved known once the prompt is written */
@@ -58,7 +58,7 @@ function givenOf<Values extends object>(
   return Object.fromEntries(entries) as { [Name in keyof Values]?: NonNullable<Values[Name]> };
 }
 
-/** Conditions that end an answer, and the end token that is no stop reason. */
+/** Conditions that end an answer, and the end token that is not reported as a stop reason. */
 export interface ResolvedStopping {
   readonly stopping: GenerationRequest["stopping"];
   /** The model's end of text; null if it does not end the answer. */

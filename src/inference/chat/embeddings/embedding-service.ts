@@ -66,7 +66,7 @@ interface Dependencies {
 /** OpenAI's limit per request. */
 export const inputTokensMax = 300_000;
 
-/** Enough to fill a batch of the engine, and a small part of its queue. */
+/** Maximum inputs of a request in the engine at the same time: enough to fill a batch, and a small part of the queue. */
 const concurrencyMax = 16;
 
 export function createEmbeddingService({

@@ -17,15 +17,18 @@ interface FinishedChoice {
 export interface ChatTimeline {
   readonly request: ChatRequest;
   readonly requestedMs: number;
-  /** When its model was known and in memory. */
+  /** Time when the request's model was known and in memory. */
   reachedMs: number | null;
   model: ResolvedModel | null;
-  /** When its prompt was rendered and tokenized, and the engine had it. */
+  /** Time when the prompt was rendered and tokenized, and the engine had the request. */
   submittedMs: number | null;
   plan: GenerationPlan | null;
-  /** How long it waited in the engine before its prompt was begun; null also if the engine does not report it. */
+  /**
+   * Time that the request waited in the engine before its prompt was begun; null also if the engine does not report
+   * it.
+   */
   waitedMs: number | null;
-  /** When its prompt was computed. */
+  /** Time when the prompt was computed. */
   computedMs: number | null;
   firstTokenMs: number | null;
   endedMs: number | null;
@@ -49,7 +52,7 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
     computedMs: null,
     firstTokenMs: null,
     endedMs: null,
-    // Default for a reader that leaves early, which reaches neither the end nor the error.
+    // Default outcome: a reader that leaves early reaches neither the end nor the error.
     outcome: "cancelled",
     usage: noUsage,
     finishes: [],

@@ -19,9 +19,9 @@ export interface RenderedPrompt {
 export interface PromptTask {
   readonly prompt: ChatPrompt | RenderedPrompt;
   readonly fit: PromptFit;
-  /** True if each token's spelling is wanted too. */
+  /** True if each token's spelling is requested too. */
   readonly wantsTexts: boolean;
-  /** Not empty texts. */
+  /** Non-empty texts. */
   readonly badWords: readonly string[];
   readonly modelName: string;
   /** Upper bound of the prompt's ids, exclusive. */
@@ -31,7 +31,7 @@ export interface PromptTask {
 export interface WrittenPrompt {
   /** Prompt ids, truncated to fit. */
   readonly tokenIds: readonly number[];
-  /** Each token as the tokenizer spells it; null if not wanted. */
+  /** Each token as the tokenizer spells it; null if not requested. */
   readonly texts: readonly string[] | null;
   /** Each word in every forbidden spelling. */
   readonly badWordIds: readonly (readonly number[])[];

@@ -13,7 +13,7 @@ export const tokenBytes = 20;
 interface GatheredChoice {
   text: string;
   reasoning: string;
-  /** By the call's index. */
+  /** Tool calls, indexed by the call's index. */
   readonly toolCalls: ToolCallDelta[];
   readonly tokenIds: number[];
   readonly logprobs: TokenRecord[];
@@ -22,7 +22,7 @@ interface GatheredChoice {
 
 export class GatheredAnswer {
   readonly #bytesMax: number;
-  /** Null once they exceed the size limit. */
+  /** Null once the choices exceed the size limit. */
   #choices: GatheredChoice[] | null;
   #beginning = "";
   readonly #finishes: ChatFinish["reason"][];
@@ -66,7 +66,7 @@ export class GatheredAnswer {
     return this.#beginning.slice(0, this.#lengthOfBeginning);
   }
 
-  /** Null if they exceeded the size limit; call when every choice has its finish. */
+  /** The recorded choices; null if they exceeded the size limit. Call when every choice has its finish. */
   get choices(): readonly RecordedChoice[] | null {
     return this.#choices?.map(recordedChoice) ?? null;
   }
@@ -98,7 +98,7 @@ function addDelta(choice: GatheredChoice, delta: ChatDelta): void {
     choice.toolCalls[call.index] = { ...before, ...call, argumentsText };
   }
   for (const id of delta.tokenIds) choice.tokenIds.push(id);
-  // Without alternatives, which no reader of recordings uses.
+  // Alternatives are left out, since no reader of recordings uses them.
   for (const { logprob, bytes } of delta.logprobs) choice.logprobs.push({ logprob, bytes });
   choice.finish = delta.finish ?? choice.finish;
 }
@@ -110,7 +110,7 @@ function recordedChoice({ toolCalls, tokenIds, logprobs, finish, ...texts }: Gat
     toolCalls: toolCalls.map(recordedCall),
     finish,
     tokenIds,
-    // One for each token, or none.
+    // Kept only if there is one log-probability for each token.
     logprobs: logprobs.length === tokenIds.length && tokenIds.length > 0 ? logprobs : null,
   };
 }

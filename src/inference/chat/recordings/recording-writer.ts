@@ -106,7 +106,7 @@ export class RecordingWriter {
           this.lose(completions, "not written", error);
           return false;
         }
-        // Rejects when the writer stops: then this is the last try.
+        // The sleep rejects when the writer stops; the next try is then the last.
         await clock.sleep(pauseMs, { signal }).catch(() => undefined);
       }
     }

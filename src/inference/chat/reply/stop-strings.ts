@@ -15,7 +15,7 @@ export interface StopScanner {
 }
 
 export interface StopRule {
-  /** None is empty. */
+  /** Stop strings, each non-empty. */
   readonly stops: readonly string[];
   /** Cuts the text after the stop string instead of before it. */
   readonly includesStop: boolean;
@@ -100,7 +100,7 @@ class Prefix implements StopState {
   /** Range of the sorted list whose stop strings begin with this prefix; `end` is exclusive. */
   readonly first: number;
   readonly end: number;
-  /** In UTF-16 units. */
+  /** Length of the prefix in UTF-16 units. */
   readonly length: number;
   /** The longest shorter prefix that this one ends with; null for the empty one. */
   shorter: Prefix | null = null;
@@ -127,7 +127,7 @@ export class StopAutomaton {
   /** Each prefix that leads to a longer one, once per longer one. */
   #kept: Prefix[] = [];
 
-  /** @param stops none is empty */
+  /** @param stops non-empty strings */
   constructor(stops: readonly string[], options = { keptCountMax }) {
     this.#keptCountMax = options.keptCountMax;
     this.#sorted = stops

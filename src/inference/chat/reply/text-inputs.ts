@@ -5,7 +5,7 @@ import type { ReplyPiece } from "./reply-pieces.ts";
 
 export class TextInputs {
   readonly #names: ReadonlySet<string>;
-  /** By the call's index. */
+  /** Texts of open calls, by the call's index. */
   readonly #open = new Map<number, InputText>();
 
   constructor(names: ReadonlySet<string>) {
@@ -48,7 +48,7 @@ const headLengthMax = 256;
 /** The text of one call. */
 class InputText {
   #state: "before" | "within" | "behind" | "other" = "before";
-  /** Received but not yet emitted. */
+  /** Text received but not yet emitted. */
   #held = "";
 
   push(text: string): string {
