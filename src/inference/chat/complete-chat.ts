@@ -87,19 +87,19 @@ export interface BeginOptions {
 export interface ChatDependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
-  /** Absent if prompts do not pass between servers. */
+  /** Exchange that passes prompts between servers; absent if none pass. */
   readonly exchange?: PromptExchange | null;
-  /** Absent if nothing is recorded. */
+  /** Recorder of answers; absent if nothing is recorded. */
   readonly recorder?: ChatRecorder | null;
   /** Shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
   readonly waitingSlots?: WaitingSlots;
   /** Counts the requests that use each adapter, for the deletion of versions. */
   readonly adapters?: AdaptersInUse;
-  /** Counts usage per key; absent if nothing does. */
+  /** Counts usage per key; absent if usage is not counted. */
   readonly usage?: UsageCounter | null;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Null if not exported. */
+  /** Meter for OpenTelemetry's metrics; null if they are not exported. */
   readonly genAi?: GenAiMeter | null;
   readonly logger: Logger;
 }

@@ -151,7 +151,7 @@ async function fetched(
   }
 }
 
-/** Null if it is not known for sure. */
+/** Returns the prompt's origin; null if it is not known for sure. */
 function originOf({ model, base, exchange }: PassingContext): PromptOrigin | null {
   const { state } = base.engine.status();
   const weights = state.kind === "ready" ? state.weights : undefined;

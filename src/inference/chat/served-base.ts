@@ -27,7 +27,7 @@ export interface ServedBase {
   readonly tokenizer: Tokenizer;
   readonly defaults: GenerationDefaults;
   readonly replies: ReplyAbilities;
-  /** Precision in which its engine computes; absent for float32. */
+  /** Precision in which the engine computes; absent for float32. */
   readonly precision?: string;
   /** Maximum tokens in prompt and answer together for which the model was made; the engine may allow fewer. */
   readonly contextLength: number;
@@ -70,7 +70,7 @@ export function servedContextLength({
 
 /** Defaults recommended by a model's makers; each is used if a request omits the field. */
 export interface GenerationDefaults {
-  /** Each of these ends an answer, besides the tokenizer's end-of-text token. */
+  /** Tokens that each end an answer, besides the tokenizer's end-of-text token. */
   readonly endTokenIds: readonly number[];
   /** At least 0; null if the makers recommend none. */
   readonly temperature: number | null;

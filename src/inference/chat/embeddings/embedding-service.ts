@@ -57,7 +57,7 @@ interface Dependencies {
   readonly metrics: Metrics;
   /** Counts the requests that use each adapter, for the deletion of versions. */
   readonly adapters?: AdaptersInUse;
-  /** Counts usage per key; absent if nothing does. */
+  /** Counts usage per key; absent if usage is not counted. */
   readonly usage?: UsageCounter | null;
   /** Shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
   readonly waitingSlots?: WaitingSlots;

@@ -48,7 +48,7 @@ export function createRequestTemplates(
   const slow = processFor(limits.timeMs);
   const trialLimits = { ...limits, timeMs: Math.min(trialMs, limits.timeMs) };
 
-  /** Null if the trial reached a limit; throws the error that broke the worker. */
+  /** Returns null if the trial reached a limit; throws the error that broke the worker. */
   const run = async (pool: Pool, task: TemplateTask, options: TaskOptions): Promise<string | null> => {
     try {
       return await pool.run("render", task, options);

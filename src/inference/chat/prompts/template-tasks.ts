@@ -25,7 +25,7 @@ export interface TemplateTask {
 }
 
 export interface TemplateTasks {
-  /** Returns the text; null for a trial that reached a limit. */
+  /** The rendered text; null for a trial that reached a limit. */
   readonly render: { readonly task: TemplateTask; readonly result: string | null };
 }
 

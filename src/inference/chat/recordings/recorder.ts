@@ -161,7 +161,7 @@ function excerptOf(prompt: RecordedPrompt): string {
   return cut(joinedText(asked?.["content"] ?? null) ?? "");
 }
 
-/** Never splits a surrogate pair. */
+/** Shortens a text for lists. Never splits a surrogate pair. */
 function cut(text: string): string {
   return text
     .trimStart()
