@@ -8,13 +8,13 @@ import { failureOf, HttpFailure, HttpTimeout, type Phase } from "./http-failure.
 
 /** Timeouts of a request's phases, in milliseconds. An omitted phase is bounded only by the request's signal. */
 export interface Timeouts {
-  /** Until there is a connection. */
+  /** Timeout for opening a connection. */
   readonly connectMs?: number;
-  /** Until the head of the answer arrives. */
+  /** Timeout for the head of the answer. */
   readonly answerMs?: number;
-  /** Until the first bytes of its body arrive; `answerMs` by default. */
+  /** Timeout for the first bytes of the answer's body; `answerMs` by default. */
   readonly firstMs?: number;
-  /** Between bytes of its body, while it is being read. */
+  /** Maximum pause between bytes of the body while it is being read. */
   readonly nextMs?: number;
 }
 
@@ -31,7 +31,7 @@ export interface HttpRequest {
   readonly timeouts?: Timeouts;
   /** Ends the request and closes its connection; its reason is thrown. */
   readonly signal?: AbortSignal | undefined;
-  /** Makes a redirect a failure; without it a redirect is an answer. */
+  /** If true, a redirect is a failure; otherwise the redirect itself is the answer. */
   readonly refusesRedirects?: boolean;
   /** Addresses that the caller has checked: the request uses one of them, on a separate connection. */
   readonly addresses?: readonly FoundAddress[];
@@ -66,7 +66,7 @@ interface Pool {
   isFresh: boolean;
 }
 
-/** The server closed a pooled connection just as it was taken, so it saw nothing of the request. */
+/** Error for a pooled connection that the server closed just as it was taken. The server saw nothing of the request. */
 class StaleConnection extends Error {}
 
 export class HttpClient {
@@ -109,7 +109,7 @@ export function isRedirect({ status }: Pick<HttpAnswer, "status">): boolean {
 async function sendAlone(request: HttpRequest): Promise<HttpAnswer> {
   const pool = await openPool(request.addresses);
   const answer = exchange(pool, request, true);
-  // Closes once the answer has ended.
+  // Closes the pool once the answer has ended.
   void pool.dispatcher.close();
   return await answer;
 }
@@ -178,7 +178,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
       signal: ending.signal,
       opaque: onStart,
     });
-    // A request that still timeouts for its connection does not see the signal.
+    // A request that still waits for its connection does not see the signal.
     const answer = await unlessAborted(sending, ending.signal);
     startTimeout("first-part", firstMs);
     const { statusCode: status, headers: answered } = answer;
@@ -198,7 +198,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
       const limits = { limit: Number.MAX_SAFE_INTEGER, signal: AbortSignal.timeout(restMs) };
       void answer.dump(limits).catch(() => undefined);
     };
-    // An error while no one reads is thrown to the next reader.
+    // An error that occurs while no one reads is thrown to the next reader.
     answer.on("error", () => undefined);
     return {
       body: read(),
@@ -214,7 +214,7 @@ async function exchange(pool: Pool, request: HttpRequest, isAlone = false): Prom
         // Safe casts: the types are those of streams of any values.
         const pieces = (answer as Readable).iterator({ destroyOnReturn: false });
         for await (const piece of pieces as AsyncIterable<Uint8Array>) {
-          // A slow reader is not a slow server.
+          // The timer stops while the reader is busy: a slow reader is not a slow server.
           clearTimeout(timer);
           yield piece;
           startTimeout("next-part", nextMs);

@@ -13,7 +13,7 @@ export async function readBytes(body: AsyncIterable<Uint8Array>, bytesMax: numbe
   return Buffer.concat(pieces);
 }
 
-/** As {@link readBytes}, decoded as UTF-8. */
+/** Reads like {@link readBytes} and decodes as UTF-8. */
 export async function readText(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<string> {
   return (await readBytes(body, bytesMax)).toString();
 }

@@ -5,7 +5,7 @@ import { cut, ServiceError, type Fault } from "../domain/service-error.ts";
 /** Faults and unknown fields, as they are found; `path` is the current position of the walk. */
 export interface Findings {
   readonly path: string[];
-  /** The first ones; the rest is only counted. */
+  /** The first faults, up to a limit; the rest is only counted. */
   readonly faults: Fault[];
   /** Total number of faults. */
   faultCount: number;

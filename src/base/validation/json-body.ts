@@ -28,7 +28,7 @@ export interface ExactBody {
   readonly exact: ExactJson | undefined;
 }
 
-/** As {@link parseJsonBody}, for a body with JSON that a model reads as text. */
+/** Parses like {@link parseJsonBody}, for a body with JSON that a model reads as text. */
 export function parseExactBody(bytes: Buffer, limits: JsonLimits): ExactBody {
   if (bytes.length === 0) return { value: undefined, exact: undefined };
   refuseBeyond(bytes, limits);

@@ -16,7 +16,7 @@ class Scanner {
     this.#text = text;
   }
 
-  /** Reads one value; false, with the index at the fault, when there is none. */
+  /** Reads one value. Returns false, with the index at the fault, if the text holds no valid value there. */
   value(): boolean {
     this.blanks();
     switch (this.#text[this.index]) {

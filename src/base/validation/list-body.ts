@@ -91,7 +91,7 @@ function findList(
   return found;
 }
 
-/** The text as a member's name; null for a value. */
+/** Returns the text as a member's name; null if it is a value. */
 function nameAt(bytes: Buffer, start: number, end: number): string | null {
   let after = end;
   while (isBlank(bytes[after])) after += 1;

@@ -104,7 +104,7 @@ function isNumeric(text: string): boolean {
   return text.trim() !== "" && !Number.isNaN(Number(text));
 }
 
-/** `'a', 'b' or 'c'` */
+/** Joins values like `'a', 'b' or 'c'`. */
 export function joinAlternatives(values: readonly string[]): string {
   const quoted = values.map((value) => `'${value}'`);
   const last = quoted.pop() ?? "";
