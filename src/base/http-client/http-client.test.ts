@@ -104,7 +104,7 @@ test("limits the time of each phase of a request", async (t) => {
 });
 
 test("gives up a connection that is never ready after its deadline", async (t) => {
-  // The server does not speak TLS, and timeouts for a request.
+  // The server does not speak TLS, and waits for a request.
   const mute = createTcpServer((socket) => t.after(() => socket.destroy()));
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
   const client = new HttpClient();

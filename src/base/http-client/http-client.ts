@@ -73,7 +73,7 @@ export class HttpClient {
   #pool: Promise<Pool> | null = null;
 
   /**
-   * Sends a request and timeouts for the head of its answer.
+   * Sends a request and waits for the head of its answer.
    *
    * @throws HttpFailure; the signal's reason
    */

@@ -13,7 +13,7 @@ export const sealMember = "hone_seal";
 
 export interface ParameterSealsOptions {
   readonly secret: string;
-  /** How long a seal is valid. */
+  /** Validity period of a seal. */
   readonly seconds: number;
   readonly clock: Pick<Clock, "now">;
 }
@@ -108,7 +108,7 @@ function isNothing(value: unknown): boolean {
   return value === null || value === false || (Array.isArray(value) && value.length === 0);
 }
 
-/** Equal for objects with the same members in any order, since clients may reorder them. */
+/** Returns a canonical form: the same for objects that differ only in member order, since clients may reorder members. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (value === null || typeof value !== "object") return value;

@@ -10,7 +10,7 @@ export interface Address {
 
 /** A server that the operator allows. */
 export interface Peer extends Address {
-  /** Such as `https://prefill.example:8443`. */
+  /** Origin of the server, such as `https://prefill.example:8443`. */
   readonly origin: string;
 }
 
@@ -36,13 +36,13 @@ export function readAddress(text: string): Address {
   return { host: plainHost(url.hostname), port: Number(url.port || 80) };
 }
 
-/** Null if the operator allows no such server. */
+/** Returns the allowed server with this address; null if the operator allows none. */
 export function findPeer(peers: readonly Peer[], { host, port }: Address): Peer | null {
   const asked = plainHost(host.toLowerCase());
   return peers.find((peer) => peer.host === asked && peer.port === port) ?? null;
 }
 
-/** An IPv6 address without its brackets. */
+/** Returns an IPv6 address without its brackets; other hosts unchanged. */
 function plainHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, "$1");
 }

@@ -38,7 +38,7 @@ export interface ExchangeDependencies {
 /** A prompt that an engine has received. */
 export interface FetchedPrompt {
   readonly id: string;
-  /** How many of the wanted prompt's first tokens it covers. */
+  /** Number of the wanted prompt's first tokens that the received prompt covers. */
   readonly tokenCount: number;
 }
 

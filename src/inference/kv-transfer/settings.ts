@@ -29,7 +29,7 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** How long a computed prompt is held for the server that is to fetch it. */
+  /** Time for which a computed prompt is held until the other server fetches it. */
   holdSeconds: 60,
   /** Timeout for fetching a prompt; beyond it, computing the prompt is usually faster. */
   fetchSeconds: 30,

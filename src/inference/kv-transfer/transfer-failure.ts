@@ -1,18 +1,18 @@
 // Failure to get a prompt from another server: a kind for metrics, and a clause for the client and the log.
 
 export type FailureKind =
-  /** No answer, or not one of a server of this program. */
+  /** The other server did not answer, or the answer was not one of this program. */
   | "unreachable"
-  /** The other server has another secret. */
+  /** The other server uses a different secret. */
   | "refused"
-  /** The other server does not hold the prompt, or no longer. */
+  /** The other server never had the prompt's KV cache, or no longer holds it. */
   | "gone"
-  /** Other weights, precision, build or adapter; or another prompt. */
+  /** The weights, precision, build, adapter or prompt differ. */
   | "different"
   /** The prompt was truncated or changed. */
   | "broken"
   | "timeout"
-  /** This server has no room for it. */
+  /** This server has no room for the prompt. */
   | "no-room";
 
 export class TransferFailure extends Error {
