@@ -58,6 +58,7 @@ export function App() {
           </nav>
         )}
         <span class="head-end">
+          <a href="guide/">Guide</a>
           <button type="button" class="plain" onClick={switchTheme}>
             {theme.value === "dark" ? "Light" : "Dark"}
           </button>
