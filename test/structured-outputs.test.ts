@@ -56,7 +56,7 @@ const refusalOf = (constraint: Constraint): Refusal | null =>
   checkConstraint(constraint, [], { limits, trie, clock: new FakeClock() }).refusal;
 
 test("every member of the table allows its valid example and rejects the other", () => {
-  const rows = tableUnder("member | for example | an answer | no answer");
+  const rows = tableUnder("member | for example | valid answer | invalid answer");
   const members = rows.map(([, example, answer, other]) => {
     const [outputs] = codeIn(example).map((text) => JSON.parse(text) as object);
     const language = readLanguage(constraintOf(outputs), limits);
@@ -69,7 +69,7 @@ test("every member of the table allows its valid example and rejects the other",
 });
 
 test("the table of keywords is complete, and that of refusals is right", () => {
-  const kept = tableUnder("keyword | kept").flatMap(([keywords]) => codeIn(keywords));
+  const kept = tableUnder("keyword | enforced").flatMap(([keywords]) => codeIn(keywords));
   // Read together with `type`.
   assert.deepEqual([...kept].sort(), [...knownKeywords, "nullable"].sort());
   for (const [keyword, example] of tableUnder("keyword | for example | why")) {
@@ -80,8 +80,9 @@ test("the table of keywords is complete, and that of refusals is right", () => {
 
 test("the lists of formats and of kinds of tags are complete", () => {
   const [, named = "", others = ""] =
-    /Known formats are kept, not annotations: (.*?)\. Each is .*? included\. (.*?) say nothing/.exec(page) ??
-    [];
+    /Hone enforces these formats: (.*?)\. Each follows .*? The formats (.*?) do not restrict strings/.exec(
+      page,
+    ) ?? [];
   assert.deepEqual(codeIn(named), formatNames);
   assert.deepEqual(codeIn(others), annotations);
   const unknown = constraintOf({ structural_tag: '{"type": "structural_tag", "format": {"type": "no"}}' });
@@ -95,7 +96,7 @@ test("the patterns in the table are refused, and the limits are listed", () => {
     const [pattern] = codeIn(example);
     assert.equal(refusalOf(regex(pattern))?.kind, "not-exact", pattern);
   }
-  const [, listed = ""] = /on any machine:(.*?)\. *\n\nA constraint beyond/s.exec(page) ?? [];
+  const [, listed = ""] = /on any machine:(.*?)\. *\n\nHone refuses a constraint/s.exec(page) ?? [];
   const { strictFormats: _, cacheBytes: __, cachedMaskBytes: ___, ...each } = constraintSettings.with();
   const stated = [...listed.matchAll(/`(\w+)` \(([\d,]+)\)/g)].map(([, name, value]) => [
     name,
