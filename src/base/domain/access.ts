@@ -15,7 +15,7 @@ export interface AccessKey extends KeyChoices {
   readonly id: string;
   readonly entity: string;
   readonly role: KeyRole;
-  /** Human-readable name, which is the author in feedback records. */
+  /** Human-readable name of the key's owner. Feedback records name it as their author. */
   readonly owner: string;
   /** Lower-case hex SHA-256 of the secret. */
   readonly secretHash: string;
@@ -86,7 +86,7 @@ export interface OpeningKey extends AccessKey {
   readonly entityLimits: KeyLimits;
 }
 
-/** Initial fields of a key without limits, usage or changes. */
+/** Initial values of a new key's fields: no limits, never used, never rotated or revoked. */
 export const freshKey = {
   name: null,
   expiresAt: null,
@@ -115,7 +115,7 @@ export function mayReach(caller: Caller, { entity, project }: Owned): boolean {
   return caller.entity === entity && (caller.project === null || caller.project === project);
 }
 
-/** Returns the owner to which the caller's lists are restricted; null if unrestricted. */
+/** Returns the owner whose data the caller's list requests return; null if they return the data of every owner. */
 export function reachOf({ role, entity, project }: Caller): Owned | null {
   return role === "admin" ? null : { entity, project };
 }
@@ -155,7 +155,7 @@ export interface KeyStore {
    * its expiry.
    */
   findByHash(secretHash: string): Promise<OpeningKey | null>;
-  /** Returns the ids of keys that are revoked or expired at the given time, in any order. */
+  /** Returns those of the ids whose keys are revoked or expired at the given time, in any order. */
   findEnded(ids: readonly string[], at: Date): Promise<readonly string[]>;
   /** Returns the keys that match the filter (by default all, including revoked keys), in order of creation. */
   list(page: PageRequest, filter?: KeyFilter): Promise<Page<AccessKey>>;
@@ -172,7 +172,7 @@ export interface KeyStore {
   markUsed(ids: readonly string[], at: Date): Promise<void>;
 }
 
-/** Returns the reason why the key found by a secret's hash does not accept the secret; null if it does. */
+/** Returns why the secret is no longer valid for the key that was found by its hash; null if it is valid. */
 export function endOf(key: AccessKey, secretHash: string, now: Date): "expired" | "rotated" | null {
   if (key.expiresAt !== null && key.expiresAt <= now) return "expired";
   if (key.secretHash === secretHash) return null;

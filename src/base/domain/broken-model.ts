@@ -1,13 +1,13 @@
 // Error for a model whose logits are unusable, such as NaN after an overflow in its weights or adapter. Engines throw
-// it without a model name, because they do not know the name. Services that resolved the name add it.
+// it without a model name, because they do not know the name. Services that resolved the name add it to the error.
 import { quoted, ServiceError } from "./service-error.ts";
 
 const type = "broken_model";
 
 /**
- * Returns the `unsupported` error, at the field `model`.
+ * Returns an `unsupported` error whose fault is at the field `model`.
  *
- * @param name as in the request; null in an engine
+ * @param name the model's name in the request; null in an engine
  */
 export function brokenModel(name: string | null = null, cause?: unknown): ServiceError {
   const model = name === null ? "The model" : `The model ${quoted(name)}`;
@@ -19,7 +19,7 @@ export function brokenModel(name: string | null = null, cause?: unknown): Servic
   });
 }
 
-/** True if an engine threw {@link brokenModel}; also works after the error has passed between processes. */
+/** True if an engine threw {@link brokenModel}. Also recognizes the error after it was sent between processes. */
 export function isBrokenModel(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.faults.some((fault) => fault.type === type);
 }

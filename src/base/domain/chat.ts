@@ -8,7 +8,7 @@ import type { Fault } from "./service-error.ts";
 import type { JsonObject } from "./text/json.ts";
 import type { MessageRecord } from "./trajectory.ts";
 
-/** Input of a chat template; messages, tools and documents in the API's spelling. */
+/** Input of a chat template. Messages, tools and documents have the same field names as in the API. */
 export interface Conversation {
   /** Messages as sent: content parts are not joined, and null members are kept. */
   readonly messages: readonly MessageRecord[];
@@ -37,7 +37,7 @@ export const plainConversation: Omit<Conversation, "messages"> = {
   continueFinalMessage: false,
 };
 
-/** Options for every kind of prompt. */
+/** Options that every kind of prompt has. */
 interface PromptOptions {
   /** Maximum number of prompt tokens, of which the last are kept; -1 keeps as many as fit. */
   readonly truncation: number | null;
@@ -71,20 +71,20 @@ export interface TokenPrompt extends PromptOptions {
 
 export type ChatPrompt = ConversationPrompt | TextPrompt | TokenPrompt;
 
-/** Sampling parameters as in {@link SamplingParameters}; null for the model's default, or for a fresh seed. */
+/** Sampling parameters as in {@link SamplingParameters}. Null means the model's default; for the seed, a random one. */
 export type ChatSampling = {
   readonly [Parameter in Exclude<keyof SamplingParameters, "badWords">]: SamplingParameters[Parameter] | null;
 } & {
-  /** Texts that must not be generated; none is empty. */
+  /** Texts that must not be generated. No text is empty. */
   readonly badWords: readonly string[] | null;
 };
 
-/** Use of tools in an answer: `auto` lets the model decide; `required` and `named` require a call. */
+/** Whether an answer may or must call tools: `auto` lets the model decide; `required` and `named` require a call. */
 export type ToolChoice =
   | { readonly kind: "none" }
   /** `allowed` contains the names of tools that may be called; absent if all may be called. */
   | { readonly kind: "auto" | "required"; readonly allowed?: readonly string[] }
-  /** Requires calls of the prompt's tool with this name. */
+  /** Requires calls of the tool with this name. */
   | { readonly kind: "named"; readonly name: string };
 
 export interface ChatCalls {
@@ -92,9 +92,9 @@ export interface ChatCalls {
   readonly choice: ToolChoice | undefined;
   /** True if an answer may contain several calls. */
   readonly areParallel: boolean;
-  /** True if the constraint does not apply to an answer that calls tools. */
+  /** True if an answer that calls tools is exempt from the constraint. */
   readonly areExempt: boolean;
-  /** Tools that take a text. The prompt shows them as functions with one text argument. */
+  /** Tools that take one text instead of JSON arguments. The prompt shows them as functions with one text argument. */
   readonly texts: readonly TextTool[];
 }
 
@@ -115,7 +115,7 @@ export interface ChatStopping {
    */
   readonly maxTokens: number | null;
   readonly minTokens: number;
-  /** Texts that end a choice; none is empty. */
+  /** Stop strings: texts that end a choice. No text is empty. */
   readonly stop: readonly string[];
   readonly stopTokenIds: readonly number[];
   /** True if the model's own end tokens do not end a choice. */
@@ -157,8 +157,8 @@ export interface ChatIdentity {
 }
 
 /**
- * A validated request. All defaults are resolved, except those that depend on the model. Chat refuses features that
- * the engine lacks; for features that chat itself lacks, this request has the default.
+ * A validated request. All defaults are resolved, except those that depend on the model. A feature that the engine
+ * lacks is refused by chat; a feature that chat itself lacks has its default value here and is listed in `unserved`.
  */
 export interface ChatRequest {
   readonly identity: ChatIdentity;
@@ -169,16 +169,19 @@ export interface ChatRequest {
   readonly stopping: ChatStopping;
   readonly output: ChatOutput;
   readonly recording: RecordingWish;
-  /** Transfer of the prompt's cache between servers; null if the prompt is computed and used on this server. */
+  /** Transfer of the prompt's KV cache between servers; null if the prompt is computed and used on this server. */
   readonly passing: PromptPassing | null;
-  /** Requested options that chat lacks. Chat refuses them together with options that the engine lacks. */
+  /**
+   * Requested options that chat does not support. Chat reports them in the same error as the options that the engine
+   * lacks.
+   */
   readonly unserved: readonly Fault[];
 }
 
 type FieldsOf<Group extends Exclude<keyof ChatRequest, "unserved" | "passing">> =
   `${Group}.${string & Exclude<KeysOf<ChatRequest[Group]>, "kind">}`;
 
-/** Keys of every member of a union. */
+/** Keys of all members of a union type. */
 type KeysOf<Value> = Value extends unknown ? keyof Value : never;
 
 /** A request field, identified by its path, such as `sampling.minP`. */
@@ -213,8 +216,8 @@ export interface ChatUsage {
 export interface ChatLogprob {
   readonly tokenId: number;
   /**
-   * Text of the token. While a character is incomplete, the text is empty; the token that completes the character has
-   * all of it.
+   * Text of the token. A character may consist of several tokens: the last of them has the character as its text, and
+   * the text of the others is empty.
    */
   readonly text: string;
   readonly bytes: readonly number[];
@@ -249,24 +252,29 @@ export interface ChatHeader {
   /** Text that precedes each choice's text and is not in its deltas; empty if `echo` is off. */
   readonly echo: string;
   readonly promptTokenIds: readonly number[];
-  /** One entry per prompt token, null for the first token; null if not requested. */
+  /**
+   * Log-probabilities of the prompt's tokens, one entry per token; the first token's entry is null. The whole list is
+   * null if not requested.
+   */
   readonly promptLogprobs: readonly (ChatPromptLogprob | null)[] | null;
   /**
-   * Tokens of the echoed prompt, with the text that each token adds; null if their log-probabilities are not
-   * requested.
+   * Tokens of the echoed prompt, each with the text that it adds; null if log-probabilities of the echoed tokens are
+   * not requested.
    */
   readonly echoedTokens: readonly Pick<ChatLogprob, "tokenId" | "text" | "bytes">[] | null;
   /**
-   * Notation of tokens in log-probabilities. With `off`, responses have no log-probabilities, although the deltas of
-   * recorded answers do.
+   * Whether log-probabilities show tokens as texts or as ids. With `off`, responses have no log-probabilities, but the
+   * deltas of recorded answers contain them.
    */
   readonly logprobs: "off" | "text" | "token-id";
   /**
-   * `top` is true if token ids were requested (`return_token_ids`). `inChoices` is true if choices also contain the
-   * ids, as for trained models.
+   * `top` is true if token ids were requested (`return_token_ids`). `inChoices` is true if each choice also contains
+   * its token ids, as for trained models.
    */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
-  /** Address at which another server can fetch the prompt's cache; null if it is not held for one. */
+  /**
+   * Address at which another server can fetch the prompt's KV cache; null if the cache is not held for another server.
+   */
   readonly heldAt:
     | (HeldPlace & { readonly tokenCount: number })
     | { readonly parameters: PassedParameters }
@@ -284,7 +292,7 @@ export interface ToolCallDelta {
   readonly name?: string;
   /** Part of the arguments' JSON, or of the text that the tool takes. */
   readonly argumentsText: string;
-  /** True if the call is of a {@link TextTool}. */
+  /** True if the called tool is a {@link TextTool}. */
   readonly isText?: true;
 }
 
@@ -308,7 +316,7 @@ export interface ChatDelta {
 export interface ChatCompletion<Step = readonly ChatDelta[]> {
   readonly header: ChatHeader;
   /**
-   * Deltas of each step, which are the deltas that arrived together. Each choice's last delta has `finish`. Can be
+   * Deltas in steps; a step contains the deltas that arrived together. Each choice's last delta has `finish`. Can be
    * iterated only once.
    */
   readonly deltas: AsyncIterable<Step>;
@@ -320,8 +328,8 @@ export interface ChatCompletion<Step = readonly ChatDelta[]> {
    */
   readonly recordedAs: CompletionKey | null;
   /**
-   * Ends the completion and frees its resources, as breaking out of the loop over its deltas does. Has no effect after
-   * the end.
+   * Ends the completion early and frees its resources. Breaking out of the loop over the deltas has the same effect.
+   * Has no effect after the end.
    */
   leave(): Promise<void>;
 }
@@ -338,8 +346,8 @@ export interface ChatFinish {
   /** Finish reason; `tool_calls` if the choice calls tools. */
   readonly reason: FinishReason | "tool_calls";
   /**
-   * Stop token that ended the choice, if the request or the generation config specifies it; null for the end-of-text
-   * token.
+   * Stop token that ended the choice, if the request or the generation config names this token; null for the model's
+   * end-of-text token.
    */
   readonly stopReason: number | null;
   /** Stop string that ended the choice. */

@@ -1,12 +1,12 @@
-// The only module that reads the time: this machine's clock, and the clock shared by all servers on a database.
-// Everything that waits takes a `Clock`, so tests need no sleeps. `performance` is imported because Node.js loads the
-// global lazily, and a script that is interrupted meanwhile loses it.
+// The only module that reads the time: from this machine's clock, and from the clock shared by all servers on a
+// database. Everything that waits takes a `Clock`, so tests need no real delays. `performance` is imported because
+// Node.js loads the global of that name lazily, and the load fails if the script is interrupted meanwhile.
 import { performance } from "node:perf_hooks";
 
 export interface Clock {
   /** Returns the wall-clock time in UTC. */
   now(): Date;
-  /** Returns the milliseconds since an arbitrary start; never decreases. */
+  /** Returns milliseconds since an arbitrary start; the value never decreases. */
   monotonicMs(): number;
   /** Resolves after `durationMs`, or rejects with the signal's reason if it aborts first. */
   sleep(durationMs: number, options?: { readonly signal?: AbortSignal }): Promise<void>;
@@ -36,15 +36,15 @@ export const systemClock: Clock = {
 
 export interface SharedClock extends Clock {
   /**
-   * Synchronizes the clock. Until that is done, the clock continues from its last synchronization. Rejects if the
-   * source of time is unavailable.
+   * Synchronizes the clock with its source. Before the first call succeeds again, the clock continues from its last
+   * synchronization. Rejects if the source is unavailable.
    */
   synchronize(): Promise<void>;
   /** Returns the milliseconds by which this machine's own clock is ahead of the shared clock; negative if behind. */
   aheadMs(): number;
 }
 
-/** Returns this machine's clock as a shared clock, for a server that shares its time with no other. */
+/** Returns this machine's clock as a shared clock, for a server that shares its database with no other server. */
 export function ownClock(clock: Clock): SharedClock {
   return {
     now: () => clock.now(),

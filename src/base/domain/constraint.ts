@@ -1,9 +1,9 @@
-// Constraints on an answer, as data: an engine compiles them, in this process or on another machine. This module
-// parses no grammar or schema. The compiling engine decides if it can enforce a constraint.
+// Constraints on an answer, as data. This module parses no grammar or schema: an engine, in this process or on another
+// machine, compiles a constraint and decides if it can enforce the constraint.
 
 /**
- * Constraint on the complete text of an answer. JSON in a constraint is stored as text, because the constraint passes
- * between threads and processes, and numbers must keep their digits.
+ * Constraint on the complete text of an answer. JSON in a constraint is stored as text, because constraints are sent
+ * between threads and processes, and parsing could change the digits of numbers.
  */
 export type ConstraintRule =
   /**
@@ -57,25 +57,25 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Result of checking a constraint, and instances against the constraint. */
+/** Result of checking a constraint, and of checking instances against the constraint. */
 export interface ConstraintCheck {
   /**
-   * Refusal of the constraint; null if it is enforced exactly. That means it compiles, and the possible next tokens
-   * are known at the start and along every instance.
+   * Refusal of the constraint; null if it is enforced exactly: it compiles, and the allowed next tokens are known at
+   * the start and after every prefix of each instance.
    */
   readonly refusal: Refusal | null;
   /** One result per instance, in order; empty if no answer under the constraint can even begin. */
   readonly instances: readonly InstanceCheck[];
   /** Notices for the caller about an accepted constraint, one sentence each. */
   readonly notices: readonly string[];
-  /** Time in milliseconds until the first token mask was known. */
+  /** Time in milliseconds from the start of compilation to the first token mask. */
   readonly compileMs: number;
 }
 
 export interface InstanceCheck {
   /** True if the instance is a possible answer under the constraint. */
   readonly isAccepted: boolean;
-  /** Limit that stopped the check before the instance was accepted; null if no limit was reached. */
+  /** Name of the limit that stopped the check before its result was known; null if no limit was reached. */
   readonly limit: string | null;
   /** Prefix of the instance's text at which a limit was reached, for display; empty if no limit was reached. */
   readonly place: string;

@@ -27,7 +27,7 @@ export interface FeedbackRecord extends FeedbackContent {
 }
 
 export interface FeedbackRevision {
-  /** Id that is unique among the record's revisions and serves as the page cursor. */
+  /** Id of the revision, unique among the record's revisions and used as the page cursor. */
   readonly id: string;
   readonly replacedAt: Date;
   readonly record: FeedbackRecord;

@@ -8,7 +8,7 @@ import type {
   QueueContent,
 } from "./queue.ts";
 
-/** Slice of a list. Bounded in bytes like a page, but holds at least one item. */
+/** Part of a list. Limited in bytes like a page, but contains at least one item. */
 export interface ListSlice {
   readonly limit: number;
   /** Number of entries to skip. */
@@ -31,7 +31,10 @@ export interface ItemFilter {
   readonly id: string | null;
   readonly callId: string | null;
   readonly addedBy: string | null;
-  /** States of the named annotator; without a name, the furthest state of any annotator. */
+  /**
+   * Includes items that the named annotator has in one of these states. Without a name, the furthest state of any
+   * annotator counts.
+   */
   readonly states: readonly AnnotationState[] | null;
   readonly annotator: string | null;
 }
@@ -44,9 +47,9 @@ export interface ItemKey {
 export interface QueueStats {
   readonly queueId: string;
   readonly totalItems: number;
-  /** Items that as many annotators have completed as the queue asks for. */
+  /** Number of items that the required number of annotators have completed. */
   readonly completedItems: number;
-  /** Annotators who have begun, by name. */
+  /** Counts of each annotator who has started, ordered by name. */
   readonly annotators: readonly AnnotatorCounts[];
 }
 
@@ -59,14 +62,14 @@ export interface AnnotatorCounts {
 
 /** Work left for an annotator in a queue. */
 export interface Remaining {
-  /** Items that the annotator has neither completed nor skipped and that need more answers. */
+  /** Number of items that still need answers and that the annotator has neither completed nor skipped. */
   readonly open: number;
-  /** Open items that other annotators hold now and may release. */
+  /** Number of these open items that other annotators hold now and may release. */
   readonly held: number;
 }
 
 export interface AnnotationStore {
-  /** Durable when it resolves, like every write of this store. */
+  /** The queue is stored durably when the promise resolves, as with every write of this store. */
   createQueue(queue: AnnotationQueue): Promise<void>;
   /** Also finds deleted queues; null if the project has no queue with this id. */
   findQueue(projectId: string, id: string): Promise<AnnotationQueue | null>;
@@ -78,7 +81,7 @@ export interface AnnotationStore {
     filter: QueueFilter,
     slice: ListSlice & { readonly order: ListOrder<"name" | "createdAt" | "updatedAt"> | null },
   ): Promise<readonly AnnotationQueue[]>;
-  /** Returns null if there is no such queue or it was deleted. */
+  /** Returns the changed queue; null if there is no such queue or it was deleted. */
   updateQueue(
     projectId: string,
     id: string,
@@ -88,8 +91,8 @@ export interface AnnotationStore {
    * Adds the items whose references are not in the queue yet, in order, in one transaction.
    *
    * @param options.newId makes the id of each item
-   * @param options.itemsMax limit on the queue's items after the call
-   * @returns how many were added; null if the queue does not exist or is deleted
+   * @param options.itemsMax maximum number of items in the queue after the call
+   * @returns the number of added items; null if the queue does not exist or is deleted
    * @throws ServiceError `too_large` if the queue would exceed `itemsMax`; nothing is added
    */
   addItems(
@@ -104,8 +107,8 @@ export interface AnnotationStore {
     },
   ): Promise<number | null>;
   /**
-   * Returns null if the queue has no such item. @param at holds that have expired by then are left out, as in all
-   * methods below
+   * Returns null if the queue has no such item. @param at current time; holds that have expired by then are ignored,
+   * as in all methods below
    */
   findItem(key: ItemKey, at: Date): Promise<AnnotationItem | null>;
   /** Returns items in the given order and then by position. */
@@ -117,13 +120,14 @@ export interface AnnotationStore {
       readonly at: Date;
     },
   ): Promise<readonly AnnotationItem[]>;
-  /** Returns statistics of the project's queues, in the order asked for; deleted queues are left out. */
+  /** Returns statistics of the project's queues in the order of `queueIds`, without deleted queues. */
   stats(projectId: string, queueIds: readonly string[], at: Date): Promise<readonly QueueStats[]>;
   remaining(queueId: string, annotator: string, at: Date): Promise<Remaining>;
   /**
    * Gives the annotator an item and holds it: the item that the annotator already holds, or the first one that the
-   * annotator has not begun and that still needs answers. Items that more annotators have completed come first.
-   * Concurrent claims never give an item to more annotators than are to answer it; returns null if no item is free.
+   * annotator has not started and that still needs answers. Items completed by more annotators come first. Concurrent
+   * claims never give an item to more annotators than the queue's `annotatorsPerItem`; returns null if no item is
+   * free.
    */
   claim(
     queueId: string,

@@ -6,7 +6,7 @@ import { cut } from "../service-error.ts";
 export interface Question {
   /** Unique in its queue; answers are stored under it. */
   readonly name: string;
-  /** Text for people. */
+  /** Question as shown to annotators. */
   readonly text: string;
   /** JSON Schema of an answer, in a form that {@link answerFormOf} accepts. */
   readonly schema: JsonObject;
@@ -31,7 +31,7 @@ const choicesMax = 100;
 /** Keywords without effect on the answer. */
 const annotations = ["title", "description", "default", "examples", "$schema"];
 
-/** Form of a schema's answers, or why the schema is unsupported. */
+/** Result of reading a schema: the form of its answers, or the reason why the schema is unsupported. */
 export type ReadForm = { readonly form: AnswerForm } | { readonly fault: string };
 
 /**
@@ -71,7 +71,7 @@ function choiceForm(schema: JsonObject, keywords: readonly string[]): ReadForm {
   if (choices.length < values.length)
     return { fault: "every value of enum must be a text, a number, a boolean or null" };
   if (new Set(choices).size < choices.length) return { fault: "enum has a value twice" };
-  // Many tools write a type next to `enum`. It adds nothing if the values have that type.
+  // Many tools write a type next to `enum`. The type is redundant if all values have it.
   return only(keywords, ["enum", "type"]) ?? { form: { kind: "choice", choices } };
 }
 
@@ -126,7 +126,7 @@ function rangeFault(
   return `must be ${kind === "integer" ? "a whole number" : "a number"} ${bounds}`.trimEnd();
 }
 
-/** Lists choices for people; a long list is cut. */
+/** Lists choices for a message; a long list is truncated. */
 function listed(choices: readonly Choice[]): string {
   const shown = choices.slice(0, 20).map((choice) => cut(JSON.stringify(choice)));
   return shown.join(", ") + (choices.length > shown.length ? ", …" : "");

@@ -18,7 +18,7 @@ export const queueFields = {
     default: [],
     about: "Questions of the queue itself, which need no published spec.",
   }),
-  /** Also the most annotators that hold an item at the same time. */
+  /** Number of annotators who answer each item, and maximum number of annotators who hold an item at the same time. */
   annotatorsPerItem: integer({
     minimum: 1,
     maximum: 20,
@@ -39,30 +39,30 @@ export interface AnnotationQueue extends QueueContent {
   readonly deletedAt: Date | null;
 }
 
-/** Field of a call that clients show first. */
+/** Field of a judged call that clients show first. */
 export interface DisplayField {
   readonly jsonPath: string;
   readonly label: string;
 }
 
-/** Something to judge, before it is in a queue. */
+/** Item to be judged, before it is added to a queue. */
 export interface ItemDraft {
   /** Reference to the judged call, object or op. Unique in a queue. */
   readonly vendorRef: string;
-  /** The call's id as clients know it; for objects and ops, the last part of the reference. */
+  /** Id of the call as clients know it; for objects and ops, the last part of the reference. */
   readonly callId: string;
 }
 
 export interface AnnotationItem extends ItemDraft {
   readonly id: string;
   readonly queueId: string;
-  /** Counts from 1, in the order in which items were added. */
+  /** Position in the order in which items were added, from 1. */
   readonly position: number;
   readonly displayFields: readonly DisplayField[];
   /** Owner of the key that added the item. */
   readonly addedBy: string;
   readonly createdAt: Date;
-  /** State of each annotator who has begun, in any order. Annotators with an expired hold are left out. */
+  /** State of each annotator who has started, in any order. Annotators whose hold has expired are left out. */
   readonly annotations: readonly ItemAnnotation[];
 }
 
@@ -80,7 +80,7 @@ export interface ItemAnnotation {
   readonly updatedAt: Date;
 }
 
-/** States from which a client may move an annotator to each state. Repeating a state only renews the hold. */
+/** States from which a client may move an annotator to each state. Moving to the current state only renews the hold. */
 export const movesTo: { readonly [State in AnnotationState]: readonly AnnotationState[] } = {
   unstarted: [],
   in_progress: ["unstarted"],

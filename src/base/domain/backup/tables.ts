@@ -1,7 +1,7 @@
-// A database as tables of rows, independent of its kind: the contract between backups and the database. Knows the
-// meaning of no row.
+// A database as tables of rows, independent of the kind of database: the contract between backups and the database.
+// This module does not interpret the rows.
 
-/** Value of a row. Texts contain no NUL; numbers are finite. */
+/** Value in a row. Texts contain no NUL; numbers are finite. */
 export type Cell = string | number | null;
 
 /** A table and the order of the values in its rows. */
@@ -13,21 +13,22 @@ export interface TableColumns {
 /** A consistent snapshot, unaffected by concurrent writers. */
 export interface TableSnapshot {
   /**
-   * Returns a table's rows in pages of about one megabyte, in any order. Not concurrent: iterate one table at a time.
+   * Returns a table's rows in pages of about one megabyte, in any order. Iterate one table at a time: concurrent
+   * iterations are not supported.
    *
    * @throws ServiceError `unavailable` if the connection to the database is lost
    */
   rows(of: TableColumns): AsyncIterable<readonly (readonly Cell[])[]>;
   /**
-   * Returns the faults that the database finds in its own data, one sentence each. Reads all data if the database can
-   * check itself.
+   * Returns the faults that the database finds in its own data, one sentence each. If the database can check itself,
+   * this reads all data.
    */
   faults(): Promise<readonly string[]>;
   /** Releases the snapshot. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Fills tables, parents before their children. */
+/** Inserts rows into tables; parent tables must be filled before their children. */
 export interface TableFiller {
   /** @throws ServiceError `invalid` for a duplicate row, or one that refers to a missing row */
   readonly insert: (into: TableColumns, rows: readonly (readonly Cell[])[]) => Promise<void>;
@@ -41,17 +42,17 @@ export interface TableFiller {
  */
 export type RequireTables = (version: number, found: readonly TableColumns[]) => Promise<void>;
 
-/** A database that is copied from or to. Its version changes only when it is filled. */
+/** A database from which a backup is made, or into which one is restored. Its version changes only when it is filled. */
 export interface DatabaseTables {
   /** Name for people. */
   readonly name: string;
   /** Kind of database, such as `sqlite`. */
   readonly kind: string;
-  /** Schema version that this program works with. */
+  /** Schema version that this program uses. */
   readonly newestVersion: number;
-  /** Returns the tables in a backup, parents before their children. Leases of servers are not among them. */
+  /** Returns the tables in a backup, parents before their children. The table of server leases is not included. */
   tables(): Promise<readonly TableColumns[]>;
-  /** Returns the schema version; null if the database holds nothing of Hone. */
+  /** Returns the schema version; null if the database contains no tables of Hone. */
   version(): Promise<number | null>;
   /** @throws ServiceError `unsupported` if the version is not the newest */
   snapshot(): Promise<TableSnapshot>;

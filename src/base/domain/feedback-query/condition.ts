@@ -8,11 +8,17 @@ export type Expression =
   | Condition
   | FieldExpression
   | Constant
-  /** A value as text. A missing or null value of the payload is the empty text; a number or a list is its JSON. */
+  /**
+   * A value as text. A missing or null value of the payload becomes the empty text; a number or a list becomes its
+   * JSON.
+   */
   | { readonly kind: "text of"; readonly input: FieldExpression }
-  /** The number that a text, or the text of a value, spells; see `numberOfText`. Unknown if it spells none. */
+  /**
+   * The number that a text, or the text of a value, represents; see `numberOfText`. Unknown if the text is not a
+   * number.
+   */
   | { readonly kind: "number of"; readonly input: FieldExpression }
-  /** The number without its fraction. */
+  /** Integer part of the number. */
   | { readonly kind: "whole"; readonly input: Expression }
   /** Number of items in a list; unknown for any other value. */
   | { readonly kind: "item count"; readonly input: FieldExpression };
@@ -22,7 +28,7 @@ export interface FieldExpression {
   readonly field: FeedbackField;
 }
 
-/** Milliseconds since 1970 in UTC if the type is `time`. */
+/** Constant of a query. A constant of type `time` is in milliseconds since 1970 (UTC). */
 export type Constant =
   | { readonly kind: "constant"; readonly type: "text"; readonly value: string }
   | { readonly kind: "constant"; readonly type: "number" | "time"; readonly value: number }
@@ -30,7 +36,7 @@ export type Constant =
   /** A missing value. As a condition: unknown. */
   | { readonly kind: "constant"; readonly type: "null"; readonly value: null };
 
-/** True, false or unknown for a record. */
+/** Condition on a record, with the result true, false or unknown. */
 export type Condition =
   | { readonly kind: "constant"; readonly type: "boolean"; readonly value: boolean }
   | { readonly kind: "constant"; readonly type: "null"; readonly value: null }
@@ -43,7 +49,7 @@ export type Condition =
       readonly left: Expression;
       readonly right: Expression;
     }
-  /** Never unknown. A null value of the payload also counts as missing. */
+  /** True if the input is missing, otherwise false; never unknown. A null value of the payload also counts as missing. */
   | { readonly kind: "missing"; readonly input: Expression }
   /** `ignoresCase` affects only the letters A to Z. */
   | {

@@ -1,13 +1,13 @@
-// A batch of checked records, packed so that it passes between threads without being parsed in between. Its form is
-// the one that the database reads fastest: each record as a JSON list in the order of `packedFields`, or one column of
-// texts per field.
+// A batch of checked records, packed so that threads can exchange it without parsing. The form of the packs is the one
+// that the database reads fastest: each record as a JSON list in the order of `packedFields`, or one column of texts
+// per field.
 import type { FeedbackContent } from "../feedback.ts";
 import type { Json } from "../text/json.ts";
 import { numbersIn } from "./payload-numbers.ts";
 import { ColumnWriter, textsIn } from "./packed-columns.ts";
 import { exactParts, type StoredForm, storedForm } from "./stored-form.ts";
 
-/** A checked record without its time and author. */
+/** A checked record without its time of creation and author. */
 export interface CheckedFeedback {
   readonly id: string;
   /** Content as stored. */
@@ -19,7 +19,7 @@ export interface CheckedFeedback {
 type PackedRecord = Omit<FeedbackContent, "payload"> &
   Omit<StoredForm, "hasMoreNumbers"> & { readonly hasMoreNumbers: 0 | 1 } & Omit<CheckedFeedback, "content">;
 
-/** The payload is last: in a JSON list its text stands as JSON. */
+/** Names of the packed fields, in order. The payload is last, because a JSON list contains it as JSON and not as text. */
 export const packedFields = [
   "projectId",
   "id",
@@ -41,7 +41,7 @@ export const packedFields = [
 
 export interface FeedbackBatch {
   readonly count: number;
-  /** In order. */
+  /** Packs of the batch, in the order of the records. */
   readonly packs: readonly FeedbackPack[];
   readonly numbers: PackedNumbers;
   readonly projects: readonly BatchProject[];
@@ -66,13 +66,13 @@ export interface BatchProject {
 
 export type PackForm = "rows" | "columns";
 
-/** A few hundred kilobytes, unless a single record is larger. */
+/** A pack has a few hundred kilobytes, unless a single record is larger. */
 export type FeedbackPack = PackOfRows | PackOfColumns;
 
 export interface PackOfRows {
   readonly form: "rows";
   readonly count: number;
-  /** List of lists, as UTF-8. */
+  /** JSON list with one list per record, as UTF-8. */
   readonly json: Uint8Array<ArrayBuffer>;
 }
 
@@ -83,14 +83,14 @@ export interface PackOfColumns {
   readonly columns: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** Numbers in all payloads, for the index. */
+/** All numbers in the batch's payloads, for the index of payload numbers. */
 export interface PackedNumbers {
   readonly fields: readonly { readonly projectId: string; readonly path: string }[];
   /** Three entries per number: index of its field, index of its record in the batch, the number itself. */
   readonly triples: Float64Array<ArrayBuffer>;
 }
 
-/** A pack is closed once it has this many characters. */
+/** Minimum size of a pack, in characters: a pack that has reached it is closed. */
 const packLengthMin = 1 << 18;
 
 export class FeedbackPacker {
@@ -108,7 +108,7 @@ export class FeedbackPacker {
     this.#open = form === "rows" ? new OpenRows() : new OpenColumns();
   }
 
-  /** @param payloadText the payload as JSON */
+  /** @param payloadText the record's payload as JSON */
   add({ id, content, contentHash }: CheckedFeedback, payloadText: string): void {
     const form = storedForm(content, payloadText);
     const index = this.#count++;

@@ -24,7 +24,7 @@ export type FeedbackField =
   /** An empty path is the whole payload. */
   | { readonly kind: "payload"; readonly path: readonly PathStep[] };
 
-/** A payload of one mebibyte holds no longer list. */
+/** Maximum index in a path. A payload has at most one mebibyte, so no list in it has more items. */
 const indexMax = 1 << 20;
 
 /**

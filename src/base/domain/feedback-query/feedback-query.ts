@@ -4,8 +4,9 @@ import type { Condition } from "./condition.ts";
 import type { FeedbackField } from "./feedback-field.ts";
 
 /**
- * Sort key. Records with a value come first in either direction. Values of the payload are ordered as numbers first,
- * including texts that spell numbers, and then by their texts in code point order.
+ * Sort key. In both directions, records with a value come before records without one. Values of the payload are
+ * ordered with numbers first (including texts that represent numbers), then all other values by their texts in code
+ * point order.
  */
 export interface SortKey {
   readonly field: FeedbackField;
@@ -15,7 +16,7 @@ export interface SortKey {
 export interface FeedbackQuery {
   readonly projectId: string;
   readonly condition: Condition;
-  /** Ties are broken by storage order, oldest first. */
+  /** Sort keys. Records that are equal under all keys are in storage order, oldest first. */
   readonly sortBy: readonly SortKey[];
   readonly limit: number;
   /** Number of records to skip. */
@@ -33,7 +34,10 @@ export interface FeedbackResult {
   readonly totalCount: number;
 }
 
-/** The asking entity and its deadline. Queries of one entity do not delay those of others. */
+/**
+ * The entity that makes a query, and the query's deadline. Entities take turns, so that one entity's queries do not
+ * delay those of others.
+ */
 export interface QueryTurn {
   readonly entity: string;
   readonly timeMs: number;
@@ -44,16 +48,16 @@ export interface FeedbackScan {
   readonly projectId: string;
   readonly condition: Condition;
   /**
-   * Storage order by default. `changed` orders by the last change, so a replaced record comes last again and a client
-   * can fetch only changes.
+   * Storage order by default. `changed` orders by the last change: a replaced record moves to the end, so a client can
+   * fetch only changes.
    */
   readonly order?: "stored" | "changed";
-  /** Share of the records to read, see `isSampled`; all by default. */
+  /** Fraction of the records to read, see `isSampled`; all records by default. */
   readonly share?: number;
   /** Number of the record after which to continue; null for the first page. */
   readonly after: number | null;
   readonly limit: number;
-  /** As in a query. */
+  /** Maximum total size of the returned records, as in {@link FeedbackQuery}. */
   readonly bytesMax?: number;
 }
 
@@ -75,6 +79,6 @@ export interface TypeQuestion extends Pick<FeedbackQuery, "projectId" | "conditi
 export interface TypeCounts {
   /** Total of all types. */
   readonly totalCount: number;
-  /** Types by descending count, then by name; as queries see the names. */
+  /** Types by descending count, then by name, with the names in the form that queries use. */
   readonly types: readonly { readonly feedbackType: string; readonly count: number }[];
 }

@@ -19,15 +19,15 @@ export interface FeedbackStore {
   /**
    * Writes all records or none, in one transaction, and returns them in order.
    *
-   * * A record whose id exists in its project with the same content hash is a retry: it is not written again, and the
-   *   stored record is returned. The hash of the record's first content also counts, so a late retry succeeds after a
-   *   replacement.
-   * * A record whose id exists with another hash fails the call with `conflict`, whose faults name every such index
-   *   (location `<index>, id`).
+   * * If the project has a record with the same id and the same content hash, the call is a retry: the record is not
+   *   written again, and the stored record is returned. The hash of the record's first content also counts, so a late
+   *   retry succeeds after a replacement.
+   * * If the project has a record with the same id and another hash, the call fails with `conflict`, with a fault for
+   *   each such record (location `<index>, id`).
    * * The same rules apply to an id that occurs twice in one call.
    */
   create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;
-  /** Form of the batches that the store takes. */
+  /** Form of the batches that the store accepts. */
   readonly packForm: PackForm;
   /**
    * Writes the records of a batch in order, in one transaction. Writes nothing if an id exists already or occurs
@@ -58,12 +58,13 @@ export interface FeedbackStore {
     at: Date,
   ): Promise<FeedbackRecord | null>;
   /**
-   * Returns a sorted slice of the matching records, bounded in bytes like a page.
+   * Returns a sorted part of the matching records, limited in bytes like a page.
    *
-   * @throws ServiceError `too_slow` if the query exceeds its turn, `overloaded` if its turn does not come
+   * @throws ServiceError `too_slow` if the query does not finish in its time, `overloaded` if it cannot start in its
+   * time
    */
   query(query: FeedbackQuery, turn: QueryTurn): Promise<FeedbackResult>;
-  /** Returns a page of matching records in scan order. @throws as `query` */
+  /** Returns a page of matching records in the order of the scan. @throws as `query` */
   scan(scan: FeedbackScan, turn: QueryTurn): Promise<FeedbackScanPage>;
   /**
    * Returns a record's number, from which `scan` can continue in storage order; null if the project has no such
@@ -72,7 +73,7 @@ export interface FeedbackStore {
   placeOf(projectId: string, id: string): Promise<number | null>;
   /** Counts matching records by type. @throws as `query` */
   countTypes(question: TypeQuestion, turn: QueryTurn): Promise<TypeCounts>;
-  /** Deletes records with their histories in one transaction; unknown ids are ignored. */
+  /** Deletes the records with these ids and their histories, in one transaction. Unknown ids are ignored. */
   delete(projectId: string, ids: readonly string[]): Promise<void>;
   /** Returns earlier revisions in the order of replacement. */
   history(projectId: string, id: string, page: PageRequest): Promise<Page<FeedbackRevision>>;

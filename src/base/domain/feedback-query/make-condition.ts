@@ -1,5 +1,5 @@
-// Makes conditions from a query: the type of one side decides how the other is read, and incomparable types are
-// refused. Comparisons of constants are evaluated here, once.
+// Makes the conditions of a query. The type of one side of a comparison decides how the other side is converted;
+// incomparable types are refused. Comparisons of two constants are evaluated here, once.
 import { ServiceError } from "../service-error.ts";
 import {
   constantCondition,
@@ -14,7 +14,7 @@ import {
 import { timeOf } from "./time-literals.ts";
 import { compareTexts, lowerLatin, numberOfText, searchableText } from "./values.ts";
 
-/** Returns a constant of a query; a text in the form in which records are searched. */
+/** Returns a constant of a query. Texts are converted to the form in which records are searched. */
 export function constant(value: string | number | boolean | null): Constant {
   if (value === null) return { kind: "constant", type: "null", value };
   if (typeof value === "string") return { kind: "constant", type: "text", value: searchableText(value) };
@@ -66,12 +66,12 @@ function compareConstants(operator: Comparison, a: Constant, b: Constant): boole
   return holdsOf(operator, orderOf(a.value, b.value));
 }
 
-/** Negative if `a` comes before `b`, which has the same type; false comes before true. */
+/** Returns a negative number if `a` comes before `b`, which has the same type. False comes before true. */
 export function orderOf(a: string | number | boolean, b: string | number | boolean): number {
   return typeof a === "string" ? compareTexts(a, String(b)) : Number(a) - Number(b);
 }
 
-/** True if a comparison holds for two values in this order. */
+/** True if the comparison holds for two values whose order (as returned by {@link orderOf}) is given. */
 export function holdsOf(operator: Comparison, order: number): boolean {
   switch (operator) {
     case "eq":
@@ -165,7 +165,7 @@ function convertedConstant(input: Constant, to: Exclude<ConvertedTo, "exists">):
   }
 }
 
-/** Condition that a value is missing; never unknown. */
+/** Returns the condition that a value is missing, which is never unknown. */
 export function missing(input: Expression): Condition {
   if (input.kind === "constant") return constantCondition(input.value === null);
   return { kind: "missing", input };
@@ -180,7 +180,7 @@ export function all(kind: "and" | "or", conditions: readonly Condition[]): Condi
   return conditions.length === 1 ? conditions[0] : { kind, conditions };
 }
 
-/** Condition that a value equals one of several. @throws ServiceError as {@link compare} */
+/** Returns the condition that a value equals one of several options. @throws ServiceError as {@link compare} */
 export function isOneOf(value: Expression, options: readonly Expression[]): Condition {
   if (options.length === 0) return constantCondition(false);
   return all(
@@ -190,7 +190,7 @@ export function isOneOf(value: Expression, options: readonly Expression[]): Cond
 }
 
 /**
- * Condition that a text contains another literally; no character is a wildcard.
+ * Returns the condition that a text contains another text literally, without wildcards.
  *
  * @throws ServiceError `unsupported` unless the input is a text or a value of the payload
  */
@@ -213,7 +213,10 @@ function textToSearch(expression: Expression, name: string): Expression | null {
   );
 }
 
-/** Returns the number of items in a list. @throws ServiceError `unsupported` if the input cannot be a list */
+/**
+ * Returns an expression for the number of items in a list. @throws ServiceError `unsupported` if the input cannot be a
+ * list
+ */
 export function itemCount(input: Expression): Expression {
   if (input.kind === "field" && typeOf(input) === "value") return { kind: "item count", input };
   if (typeOf(input) === "null") return input;

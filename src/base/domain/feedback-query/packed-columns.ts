@@ -1,8 +1,8 @@
-// Records of a batch in columns: for each field the texts of all records, concatenated. A text is its length in bytes
-// as four big-endian bytes, followed by its UTF-8; length -1 means null.
+// Records of a batch in columns: for each field, the texts of all records are concatenated. Each text is written as
+// its length in bytes (four bytes, big-endian), followed by its UTF-8; length -1 means null.
 
 const lengthBytes = 4;
-/** Maximum UTF-8 bytes per UTF-16 unit. */
+/** Maximum number of UTF-8 bytes per UTF-16 code unit. */
 const bytesPerUnit = 3;
 const firstBytes = 1 << 12;
 

@@ -1,5 +1,5 @@
-// Numbers of a payload by path, for the index. Records with more numbers, longer paths or deeper nesting are marked as
-// incomplete.
+// Numbers of a payload by path, for the index. If a payload has too many numbers, too long paths or too deep nesting,
+// its record is marked as incompletely indexed.
 import type { Json, JsonObject } from "../text/json.ts";
 import type { PathStep } from "./feedback-field.ts";
 import { numberOfText, numberTextLengthMax, searchableText } from "./values.ts";
@@ -11,14 +11,14 @@ const depthMax = 8;
 const valuesMax = 500;
 const pathLengthMax = 200;
 export interface PlacedNumber {
-  /** Steps as JSON. */
+  /** Path as a JSON list of its steps. */
   readonly path: string;
   readonly number: number;
 }
 
 export interface PayloadNumbers {
   readonly numbers: readonly PlacedNumber[];
-  /** True if the payload holds more numbers than these. */
+  /** True if the payload contains more numbers than the listed ones. */
   readonly hasMore: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Found {
   hasMore: boolean;
 }
 
-/** Cache for payloads that are being written, whose numbers are needed twice. */
+/** Cache of the numbers of payloads that are being written, because each write needs them twice. */
 const foundIn = new WeakMap<object, PayloadNumbers>();
 
 export function numbersIn(payload: JsonObject): PayloadNumbers {
@@ -40,7 +40,7 @@ export function numbersIn(payload: JsonObject): PayloadNumbers {
   return found;
 }
 
-/** Steps as JSON, without the enclosing brackets. */
+/** Steps of the path as JSON, without the enclosing brackets. */
 interface Place {
   readonly steps: string;
   readonly depth: number;

@@ -3,10 +3,10 @@
 export interface QueryLimits {
   /** Maximum nesting of operations. */
   readonly depthMax: number;
-  /** Maximum number of operations and operands together. */
+  /** Maximum number of operations and operands in total. */
   readonly operandsMax: number;
-  /** Maximum size of all literals together, as JSON. */
+  /** Maximum total size of all literals, as JSON. */
   readonly literalBytesMax: number;
-  /** Deadline, including the wait for a turn. */
+  /** Time limit in milliseconds, including the wait for the query's turn. */
   readonly timeMs: number;
 }

@@ -1,22 +1,22 @@
 // Sampling of records when there are too many to read. Pure, so every kind of store samples the same records.
 
-/** Record numbers are sampled modulo this cycle. */
+/** Modulus that is applied to a record's number before sampling. */
 export const sampleCycle = 1 << 20;
-/** The odd number closest to the golden section of the cycle. */
+/** The odd number closest to the golden section of {@link sampleCycle}. */
 export const sampleFactor = 648_055;
 
 /**
- * True if a record is in the sample, by its number in storage order. Multiples of the golden section are spread evenly
- * over any arithmetic sequence (Knuth, The Art of Computer Programming 3, 6.4), so a periodic pattern, such as every
- * other record, is sampled fairly.
+ * True if the record with this number in storage order is in the sample. Multiples of the golden section are spread
+ * evenly over any arithmetic sequence (Knuth, The Art of Computer Programming 3, 6.4), so records that alternate or
+ * repeat with a period are sampled proportionally.
  *
- * @param share of all records, above 0; 1 for all
+ * @param share fraction of all records, above 0; 1 means all
  */
 export function isSampled(number: number, share: number): boolean {
   return ((number % sampleCycle) * sampleFactor) % sampleCycle < sampleBound(share);
 }
 
-/** Returns the upper bound of the multiplied numbers of sampled records. */
+/** Returns the bound below which a record's number, after multiplication and modulus, is in the sample. */
 export function sampleBound(share: number): number {
   return Math.ceil(share * sampleCycle);
 }

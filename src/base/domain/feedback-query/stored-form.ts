@@ -1,6 +1,5 @@
-// Stored form of a record's content, in which queries find it. Texts are stored as queries see them; if that loses NUL
-// or unpaired surrogates, the exact texts are stored next to them as JSON, which escapes both. Depends only on the
-// record, so any thread can compute it.
+// Form in which a record's content is stored and searched. Texts are stored as queries see them. If this conversion
+// loses NUL or unpaired surrogates, the exact texts are stored too, as JSON, which escapes both.
 import type { FeedbackContent, FeedbackRecord } from "../feedback.ts";
 import { callIdOf, readCallReference } from "../recordings/call-reference.ts";
 import type { JsonObject } from "../text/json.ts";
@@ -9,23 +8,23 @@ import { numbersIn } from "./payload-numbers.ts";
 import { searchableJson, searchableText } from "./values.ts";
 
 export interface StoredForm {
-  /** As JSON. */
+  /** Payload as JSON. */
   readonly payload: string;
   readonly creator: string | null;
   readonly queueId: string | null;
-  /** The {@link ExactParts} as JSON; null if queries see the exact texts. */
+  /** The {@link ExactParts} as JSON; null if the texts as queries see them are exact. */
   readonly exact: string | null;
   /** Key of the emoji index. */
   readonly emoji: string | null;
-  /** True if the index of numbers lacks some of the payload's numbers. */
+  /** True if the index of numbers does not contain all numbers of the payload. */
   readonly hasMoreNumbers: boolean;
-  /** The call of its project that it is on. */
+  /** Id of the call, in the record's project, that the record is about. */
   readonly callId: string | null;
 }
 
 export type ExactParts = Pick<FeedbackContent, "payload" | "creator" | "queueId">;
 
-/** @param payloadText the payload as JSON, if it was written already */
+/** @param payloadText the payload as JSON, if the caller has it already */
 export function storedForm(
   content: FeedbackContent,
   payloadText: string = JSON.stringify(content.payload),
@@ -44,7 +43,7 @@ export function storedForm(
   };
 }
 
-/** Safe cast: written by `storedForm`. Null if queries see the record exactly. */
+/** Safe cast: written by `storedForm`. Returns null if the texts as queries see them are exact. */
 export function exactParts(exact: StoredForm["exact"]): ExactParts | null {
   return exact === null ? null : (JSON.parse(exact) as ExactParts);
 }
@@ -58,7 +57,7 @@ function searchable(text: string | null): string | null {
   return text === null ? null : searchableText(text);
 }
 
-/** The index holds only texts of up to this length. */
+/** Maximum length of the texts in the emoji index. */
 export const emojiLengthMax = 64;
 
 function emojiOf({ emoji }: JsonObject): string | null {

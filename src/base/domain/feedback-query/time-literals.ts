@@ -1,6 +1,6 @@
 // Times in queries: seconds since 1970, or a date or time in ISO 8601, in UTC unless a zone is given.
 
-/** Times of the years 0 to 9999, in which texts and times have the same order. */
+/** Range of the years 0 to 9999, within which the order of times equals the order of their ISO texts. */
 const firstMs = Date.UTC(2000, 0) - 730_485 * 86_400_000;
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -16,7 +16,10 @@ export function timeOf(literal: string | number | boolean): number | null {
   return ms !== null && ms >= firstMs && ms <= lastMs ? ms : null;
 }
 
-/** Rounds as the literal is written: multiplied by a thousand, 1.1 s and 1.2 s would not be 0.1 s apart. */
+/**
+ * Rounds to the microsecond, because multiplying by a thousand alone would turn 1.1 s and 1.2 s into times that are
+ * not 0.1 s apart.
+ */
 function secondsMs(seconds: number): number | null {
   const ms = Math.round(seconds * 1e6) / 1e3;
   return Number.isFinite(ms) ? ms : null;

@@ -1,11 +1,11 @@
-// Values of a payload as queries see them: texts, and the numbers that texts spell. Both sides of a comparison and the
-// SQL of `store/database` follow these rules.
+// Values of a payload as queries see them: texts, and the numbers that texts represent. In-memory comparisons and the
+// SQL of `store/database` both follow these rules.
 import type { Json } from "../text/json.ts";
 import type { PathStep } from "./feedback-field.ts";
 
 /**
- * Returns a text as queries see it: NUL and unpaired surrogates, which databases cannot store, become U+FFFD. Reads
- * still return the original.
+ * Returns a text as queries see it: NUL and unpaired surrogates, which databases cannot store, are replaced with
+ * U+FFFD. Reading the record still returns the original text.
  */
 export function searchableText(text: string): string {
   // Most texts contain neither, and this test is much faster than checking the pairing of surrogates.
@@ -21,7 +21,7 @@ export function searchableJson(value: Json): Json {
     searchableText(name),
     searchableJson(member),
   ]);
-  // Assignment would lose a member named `__proto__`.
+  // Safe for a member named `__proto__`, which an assignment to an object would lose.
   return Object.fromEntries(members) as Json;
 }
 
@@ -47,15 +47,18 @@ export function textOf(value: Json | undefined): string | null {
   return typeof value === "string" ? searchableText(value) : JSON.stringify(searchableJson(value));
 }
 
-/** Every number has a text of at most this length, such as -0.0000012345678901234567. */
+/**
+ * Maximum length of a text that represents a number. Every number has a text of at most this length, such as
+ * -0.0000012345678901234567.
+ */
 export const numberTextLengthMax = 25;
 /** Numbers in JSON's notation. */
 export const numberPattern = "-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?";
 const numberText = new RegExp(`^${numberPattern}$`);
 
 /**
- * Returns the number that a text spells in JSON's notation in at most 25 characters; null if it spells none or
- * overflows.
+ * Returns the number that a text represents in JSON's notation, in at most 25 characters; null if the text is not such
+ * a number or the number overflows.
  */
 export function numberOfText(text: string): number | null {
   if (text.length > numberTextLengthMax || !numberText.test(text)) return null;
@@ -77,7 +80,7 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** Converts the letters A to Z to lower case, and no others. */
+/** Converts only the letters A to Z to lower case. */
 export function lowerLatin(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
