@@ -68,7 +68,7 @@ export function addQueuesCommand(program: Command): void {
   withServer(
     queues
       .command("stats <queue>")
-      .description("Show a queue's progress, per annotator, and annotator agreement."),
+      .description("Show a queue's progress, overall and per annotator, and inter-annotator agreement."),
   ).action(showStats);
   withServer(
     queues.command("delete <queue>").description("Delete a queue; feedback given in it is kept."),

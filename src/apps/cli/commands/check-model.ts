@@ -25,12 +25,12 @@ export function addCheckCommand(models: Command): void {
   models
     .command("check <model>")
     .description(
-      "Describe a model and measure its size and its error against float32 in each precision: a folder, a GGUF file, or an added model.",
+      "Describe a model (folder, GGUF file or added model), and measure its size and its error against float32 in each precision.",
     )
     .option("--data <folder>", "the data folder (HONE_DATA; default .hone)")
     .option("--threads <count>", "compute threads (default: one per core)", Number)
     .addOption(
-      new Option("--quantize <bits>", "the one precision to check (default: all that differ)").choices(
+      new Option("--quantize <bits>", "precision to check (default: every distinct one)").choices(
         quantizations,
       ),
     )

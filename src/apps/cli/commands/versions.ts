@@ -37,7 +37,7 @@ export function addVersionCommands(models: Command): void {
     models
       .command("accept-base <name>")
       .description(
-        "Accept the current weights of a model's base for versions trained on other weights; their answers will differ.",
+        "Allow a model's versions to run on changed weights of its base model; their answers will differ.",
       ),
   )
     .option("--json", "print JSON")

@@ -10,7 +10,7 @@ export const limitFlags: readonly (readonly [flag: string, about: string])[] = [
   ["--requests-per-minute <count>", "maximum model requests per minute"],
   ["--tokens-per-minute <count>", "maximum prompt and answer tokens per minute"],
   ["--concurrent-requests <count>", "maximum concurrent model requests"],
-  ["--queue-percent <percent>", "maximum share of a server's request queue for a model, in percent"],
+  ["--queue-percent <percent>", "maximum percentage of each model's request queue"],
   ["--queued-jobs <count>", "maximum number of queued training jobs"],
 ];
 

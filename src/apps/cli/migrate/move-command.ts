@@ -47,10 +47,10 @@ export function addMoveCommand(models: Command): void {
   )
     .option(
       "--to <address>",
-      "address of the server with the target trainer (default: this one, restarted with that trainer)",
+      "address of the server with the target trainer (default: the current server, after a restart with the new trainer)",
     )
-    .option("--to-key <key>", "API key of that server (HONE_TO_API_KEY; default: none)")
-    .option("--as <name>", "project/name of the new model (default: unchanged, on another server)")
+    .option("--to-key <key>", "API key of the target server (HONE_TO_API_KEY)")
+    .option("--as <name>", "project/name of the new model (default with --to: the same name)")
     .option("--go-on", "resume an interrupted move to an existing model")
     .option("--merged <folder>", "new folder for the base's weights merged with the version")
     .option("--dry-run", "only show what would be done")
