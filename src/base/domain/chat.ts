@@ -79,7 +79,7 @@ export type ChatSampling = {
   readonly badWords: readonly string[] | null;
 };
 
-/** Whether an answer may or must call tools: `auto` lets the model decide; `required` and `named` require a call. */
+/** Rule for calling tools in an answer: `auto` lets the model decide; `required` and `named` require a call. */
 export type ToolChoice =
   | { readonly kind: "none" }
   /** `allowed` contains the names of tools that may be called; absent if all may be called. */
@@ -263,7 +263,7 @@ export interface ChatHeader {
    */
   readonly echoedTokens: readonly Pick<ChatLogprob, "tokenId" | "text" | "bytes">[] | null;
   /**
-   * Whether log-probabilities show tokens as texts or as ids. With `off`, responses have no log-probabilities, but the
+   * Form in which log-probabilities show tokens: as texts or as ids. With `off`, responses have no log-probabilities, but the
    * deltas of recorded answers contain them.
    */
   readonly logprobs: "off" | "text" | "token-id";

@@ -17,8 +17,8 @@ import {
  */
 export interface AdapterReference {
   /**
-   * `<model id>:<version>`. Requests with one id always have the same weights. An adapter that was prepared but never
-   * became a version may be followed by another with the same id and a different hash.
+   * `<model id>:<version>`. All requests with one id have the same weights. An adapter that was prepared but never
+   * became a version may be replaced by another adapter with the same id and a different hash.
    */
   readonly id: string;
   /** Folder of the adapter, in PEFT format. */
@@ -56,16 +56,16 @@ export interface GenerationRequest {
   readonly constraint: Constraint | null;
   readonly stopping: {
     /**
-     * Maximum number of answer tokens: at least 1, or 0 for an embedding. Prompt and answer together must fit the
-     * context length.
+     * Maximum number of answer tokens: at least 1, or 0 for an embedding request. Prompt and answer together must fit
+     * the context length.
      */
     readonly maxTokens: number;
     /**
-     * Minimum number of tokens before a stop token may be drawn, at most `maxTokens`; 0 is off. An answer ends earlier
-     * if its constraint is complete.
+     * Minimum number of tokens before a stop token may be drawn, at most `maxTokens`; 0 disables it. An answer may end
+     * earlier if its constraint is complete.
      */
     readonly minTokens: number;
-    /** Token ids of which each ends a choice. The stop token is the choice's last token. */
+    /** Stop tokens: each of these token ids ends a choice, and is the choice's last token. */
     readonly stopTokenIds: readonly number[];
   };
   readonly outputs: {
@@ -73,13 +73,13 @@ export interface GenerationRequest {
     readonly topLogprobCount: number | null;
     /** Number of alternatives for each prompt token; null if their log-probabilities are not requested. */
     readonly promptLogprobCount: number | null;
-    /** Requests the prompt's embedding instead of an answer: `choices` must be one draw, and no token is drawn. */
+    /** Requests the prompt's embedding instead of an answer. `choices` must then be one sample, and no token is drawn. */
     readonly embedding?: true;
   };
   readonly choices: ChoiceRequest;
   /**
    * Priority; lower values run earlier. It is 0 unless the engine schedules by priority. A request may preempt
-   * requests with higher values, which resume later with the same answers.
+   * requests with higher values, which resume later and give the same answers.
    */
   readonly priority: number;
   /**
@@ -88,8 +88,8 @@ export interface GenerationRequest {
    */
   readonly cacheOwner: string;
   /**
-   * Salt of the prompt's cache entries, which are shared only between prompts with the same salt. Null shares them
-   * with the owner's other prompts without a salt.
+   * Salt of the prompt's cache entries, which are shared only between prompts with the same salt. With null, the
+   * entries are shared with the owner's other prompts that have no salt.
    */
   readonly cacheSalt: string | null;
 }
@@ -99,7 +99,7 @@ export const choiceCountMax = 128;
 
 /** Number of answers, and the method that generates them. */
 export type ChoiceRequest =
-  /** `count` (1 to {@link choiceCountMax}) independent draws. The prompt is computed once for all of them. */
+  /** `count` (1 to {@link choiceCountMax}) independent samples. The prompt is computed once for all of them. */
   | { readonly kind: "sample"; readonly count: number }
   /**
    * The `width` best answers of a beam search, best first.
@@ -117,20 +117,20 @@ export function choiceCountOf({ choices }: Pick<GenerationRequest, "choices">): 
   return choices.kind === "sample" ? choices.count : choices.width;
 }
 
-/** Log-probability of an impossible token, since JSON has no infinity. */
+/** Value that represents the log-probability of an impossible token, since JSON has no infinity. */
 export const logprobMin = -9999;
 
 export interface TokenAlternative {
   readonly id: number;
-  /** Natural logarithm of the raw probability: before bias, penalties and temperature. */
+  /** Natural logarithm of the token's probability before bias, penalties and temperature. */
   readonly logprob: number;
 }
 
 export interface GeneratedToken {
   readonly id: number;
-  /** As in {@link TokenAlternative}; NaN if not requested. */
+  /** Log-probability as in {@link TokenAlternative}; NaN if not requested. */
   readonly logprob: number;
-  /** The true top k in order; empty if not requested. */
+  /** The k most probable tokens in order; empty if not requested. */
   readonly alternatives: readonly TokenAlternative[];
 }
 
@@ -142,7 +142,7 @@ export interface RankedToken extends TokenAlternative {
 
 /** A token of the prompt with its log-probability, given all tokens before it. */
 export interface PromptLogprob extends RankedToken {
-  /** The true top k in order. */
+  /** The k most probable tokens in order. */
   readonly alternatives: readonly RankedToken[];
 }
 
@@ -150,74 +150,76 @@ export type FinishReason = "stop" | "length";
 
 /** Events of a generation, in order; `choice` is the index in [0, choice count). */
 export type GenerationEvent =
-  /** First, and only if there are notices about the constraint: one sentence each. */
+  /** Notices about the constraint, one sentence each. This is the first event; absent if there are no notices. */
   | { readonly kind: "constraint-noted"; readonly notices: readonly string[] }
   /**
-   * Only if requested, and before all that follow: the next tokens of the prompt, after each computed part. Together
-   * these events hold every token of the prompt once, with null for the first.
+   * Log-probabilities of the prompt's next tokens, sent after each part of the prompt is computed and before all
+   * following events; only if requested. Together these events contain each token of the prompt once, with null for
+   * the first token.
    */
   | { readonly kind: "prompt-logprobs"; readonly tokens: readonly (PromptLogprob | null)[] }
-  /** Once, before all events of a choice. */
+  /** The prompt is computed. Sent once, before all events of choices. */
   | {
       readonly kind: "prompt-computed";
-      /** Tokens of the prompt that were cached; 0 if their log-probabilities were requested. */
+      /** Number of prompt tokens that were read from the cache; 0 if log-probabilities of the prompt were requested. */
       readonly cachedTokenCount: number;
-      /** True if the prompt is held, as requested; there may be no room for it. */
+      /** True if the prompt's KV cache is held, as requested. False if memory is too small to hold it. */
       readonly isHeld?: boolean;
       /** Response of the servers behind the engine to the passed parameters. */
       readonly passed?: PassedParameters;
       /**
-       * Time from admission until the prompt was begun: waiting for a slot, an adapter, a constraint. Absent if the
-       * engine cannot measure it.
+       * Time in milliseconds from admission until the computation of the prompt began: waiting for a slot, an adapter
+       * or a constraint. Absent if the engine cannot measure it.
        */
       readonly waitedMs?: number;
     }
   /**
-   * At most once, before the end of the last choice, if the engine learns the cached part late; replaces the number in
-   * `prompt-computed`.
+   * Number of cached prompt tokens, if the engine learns it late. Replaces the number in `prompt-computed`; sent at
+   * most once, before the end of the last choice.
    */
   | { readonly kind: "prompt-cached"; readonly cachedTokenCount: number }
   /**
-   * Before all tokens, and only if a beam search found fewer answers than requested: choices from `count` on do not
-   * exist.
+   * A beam search found fewer answers than requested: choices with an index of at least `count` do not exist. Sent
+   * before all tokens.
    */
   | { readonly kind: "choices-found"; readonly count: number }
   | { readonly kind: "tokens"; readonly choice: number; readonly tokens: readonly GeneratedToken[] }
   /**
-   * Last event of an embedding request, and the only one after `prompt-computed`: input of the model's output
-   * projection at the prompt's last token, [D]. Not normalized.
+   * Result of an embedding request: the input of the model's output projection at the prompt's last token, [D], not
+   * normalized. It is the last event, and the only one after `prompt-computed`.
    */
   | { readonly kind: "embedding"; readonly values: Float32Array }
-  /** Once for each choice that was not stopped, after its tokens. */
+  /** A choice has ended. Sent once for each choice after its tokens, except for stopped choices. */
   | {
       readonly kind: "choice-finished";
       readonly choice: number;
       readonly reason: FinishReason;
-      /** Null unless a stop token ended it. */
+      /** Stop token that ended the choice; null if no stop token did. */
       readonly stopTokenId: number | null;
     };
 
 /** A running request. */
 export interface Generation {
   /**
-   * Batches of events since the last read, never empty, in each choice's order; for one reader. Tokens of several
-   * steps may be one event, and a finish comes in the same batch as its choice's last tokens if both are ready. Ends
-   * after every choice has finished or been stopped.
+   * Events in batches, for a single reader; each batch contains the events since the last read and is never empty. One
+   * event may contain the tokens of several steps, and a choice's finish is in the same batch as its last tokens if
+   * both are ready. Ends after every choice has finished or was stopped.
    *
    * @throws ServiceError if the engine fails; `cancelled` after `abort`; `unsupported` if the constraint cannot be
-   * enforced, or no token may follow before the answer may end
+   * enforced, or if it allows no next token before the answer may end
    */
   readonly events: AsyncIterable<readonly GenerationEvent[]>;
   /**
-   * Ends one choice early. The embedded engine frees its slot within one step and emits nothing more of it; a remote
-   * engine may emit a few more tokens, which the reader drops together with the rest of the current batch. Idempotent.
+   * Ends one choice early; idempotent. The embedded engine frees the choice's slot within one step and sends no more
+   * events about it. A remote engine may send a few more tokens, which the reader drops together with the rest of the
+   * current batch.
    */
   stopChoice(choice: number): void;
   /** Ends the whole request; `events` throws `cancelled`. Idempotent. */
   abort(): void;
 }
 
-/** A kind of constraint, or a notation of JSON in it. */
+/** A kind of constraint, or an option for JSON whitespace and properties in it. */
 export type ConstraintFeature =
   | `constraint-${ConstraintRule["kind"]}`
   | "constraint-compact-json"
@@ -235,7 +237,7 @@ export type EngineFeature =
   | "cache-salt"
   | "embeddings";
 
-/** Parts of a request that determine its features, of an engine's request or a chat request. */
+/** Parts of an engine's request or a chat request that determine the features it needs. */
 export type FeatureRequest = Pick<GenerationRequest, "constraint" | "choices" | "priority" | "cacheSalt"> & {
   readonly sampling: Parameters<typeof askingParameters>[0];
   readonly stopping: Pick<GenerationRequest["stopping"], "minTokens">;
@@ -249,7 +251,7 @@ const holdsTo =
   ({ constraint }: Constrained): boolean =>
     constraint?.kind === kind;
 
-/** The notation of JSON matters only if JSON is requested. */
+/** Options for the notation of JSON need a feature only if the constraint produces JSON. */
 const writesJson =
   (isAsked: (options: ConstraintOptions) => boolean) =>
   ({ constraint }: Constrained): boolean =>
@@ -280,7 +282,7 @@ const otherRules: Readonly<
   embeddings: ({ outputs }) => outputs.embedding === true,
 };
 
-/** Returns the features that a request needs, each once. */
+/** Returns the features that a request needs, without duplicates. */
 export function featuresOf(request: FeatureRequest): readonly EngineFeature[] {
   return [
     ...constraintFeaturesOf(request.constraint),
@@ -292,7 +294,7 @@ export function featuresOf(request: FeatureRequest): readonly EngineFeature[] {
 /** All kinds of constraints. */
 export const constraintFeatures = Object.keys(constraintRules) as readonly ConstraintFeature[];
 
-/** Returns the features that a constraint needs; none for an unconstrained answer. */
+/** Returns the features that a constraint needs; an empty list if there is no constraint. */
 export function constraintFeaturesOf(constraint: Constraint | null): readonly ConstraintFeature[] {
   return askedFor(constraintRules, { constraint });
 }
@@ -309,14 +311,14 @@ function askedFor<Feature extends string, Request>(
 export interface EngineCapabilities {
   readonly features: ReadonlySet<EngineFeature>;
   /**
-   * True if a request always gets the same tokens with the same log-probabilities, to the last bit, regardless of
-   * concurrent requests, and choice `i` depends only on its seed and `i`. If false, the last digits of
-   * log-probabilities may differ, and so may draws that depend on them.
+   * True if a request always gets the same tokens with bit-identical log-probabilities, regardless of concurrent
+   * requests, and choice `i` depends only on the request's seed and `i`. If false, the last digits of
+   * log-probabilities may differ, and so may sampled tokens that depend on them.
    */
   readonly isExact: boolean;
-  /** Present if the servers behind the engine pass prompts between each other. */
+  /** Present if the servers behind the engine transfer prompts between each other. */
   readonly passesPrompts?: true;
-  /** Names of its logits processors; absent if it has none. */
+  /** Names of the engine's logits processors; absent if it has none. */
   readonly processors?: readonly string[];
 }
 
@@ -324,9 +326,9 @@ export interface EngineCapabilities {
 export interface EngineLimits {
   /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;
-  /** Number of ids that the logits cover. */
+  /** Number of token ids for which the engine computes logits. */
   readonly vocabularySize: number;
-  /** Length of an embedding; absent if the engine offers none. */
+  /** Length of an embedding; absent if the engine computes no embeddings. */
   readonly embeddingSize?: number;
   /** Maximum number of alternatives per token of prompt or answer; absent if the whole vocabulary is available. */
   readonly logprobCountMax?: number;
@@ -334,8 +336,8 @@ export interface EngineLimits {
 
 export type EngineState =
   /**
-   * `reason` is for people. An `unloaded` engine uses no memory; a request changes it to `loading` and then to
-   * `ready`.
+   * Human-readable reason for the state. An `unloaded` engine uses no memory; a request changes its state to `loading`
+   * and then to `ready`.
    */
   | {
       readonly kind: "unloaded" | "loading" | "starting" | "restarting" | "stopped" | "failed";
@@ -344,7 +346,7 @@ export type EngineState =
   | {
       readonly kind: "ready";
       readonly limits: EngineLimits;
-      /** Hex SHA-256 of its weights; absent if the engine cannot say. */
+      /** Hex SHA-256 of the model's weights; absent if the engine does not know it. */
       readonly weights?: string;
     };
 
@@ -353,11 +355,14 @@ export interface EngineGauge {
   /** Lower case with underscores and a unit at the end, like the name of a metric. */
   readonly name: string;
   readonly value: number;
-  /** Null if unbounded. */
+  /** Maximum of the value; null if unbounded. */
   readonly limit: number | null;
-  /** One sentence for people. */
+  /** Description of the gauge for people, in one sentence. */
   readonly about: string;
-  /** Part of the engine that the gauge describes, if it has several; all gauges of a name have the same labels. */
+  /**
+   * Labels that identify the part of the engine that the gauge describes, if the engine has several. All gauges with
+   * the same name have the same labels.
+   */
   readonly labels?: Readonly<Record<string, string>>;
   /** True if the value only increases until the engine is replaced. */
   readonly isTotal?: boolean;
@@ -370,33 +375,33 @@ export interface EngineStatus {
   readonly waitingCount: number;
   readonly waitingCountMax: number;
   /**
-   * Gauges of this kind of engine, with the same names in every state. Computed on demand, because every request reads
-   * the status.
+   * Returns the gauges of this kind of engine, with the same names in every state. This is a function because every
+   * request reads the status, but few read gauges.
    */
   readonly gauges: () => readonly EngineGauge[];
 }
 
 export interface Engine extends Service {
   readonly capabilities: EngineCapabilities;
-  /** Absent if the engine neither holds prompts for other engines nor receives theirs. */
+  /** Transfer of prompts; absent if the engine neither holds prompts for other engines nor receives prompts from them. */
   readonly transfers?: PromptTransfers;
   /**
    * Starts a generation.
    *
    * @throws ServiceError `unavailable` if the engine is not running; `unsupported` for a missing feature, an
-   * unavailable combination, or more positions than can ever run; `conflict` if the id is running; `overloaded` if the
-   * queue is full
+   * unavailable combination, or more tokens than the engine can ever hold; `conflict` if a request with this id is
+   * running; `overloaded` if the queue is full
    */
   submit(request: GenerationRequest): Generation;
   /**
-   * Returns the most tokens in prompt and answer together that can ever run for these choices, which must fit next to
-   * each other if they run together. At most the context length, less if memory is small; 0 if so many choices can
-   * never run, or the engine is not running.
+   * Returns the maximum number of tokens in prompt and answer together with which these choices can run. Choices that
+   * run at the same time must fit into memory together. The result is at most the context length; it is 0 if so many
+   * choices can never run, or if the engine is not running.
    */
   roomFor(choices: ChoiceRequest): number;
   /**
-   * Resolves when every replica can answer requests with the adapter. Await it before a version becomes the newest. It
-   * delays nothing for long, and `submit` also accepts adapters that were never prepared.
+   * Resolves when every replica can answer requests with the adapter. Call it before a version becomes the newest. It
+   * does not delay running requests for long, and `submit` also accepts adapters that were never prepared.
    *
    * @throws ServiceError `conflict` as requests with the adapter would, `unavailable` if the engine is not running
    */

@@ -12,7 +12,10 @@ import type { JsonObject } from "./text/json.ts";
 
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
 
-/** Allowed state transitions. `running -> queued` is a rescue: the attempt was lost, but the job continues. */
+/**
+ * Allowed state transitions. `running -> queued` means that an attempt ended without a result and the job continues
+ * with another attempt.
+ */
 export const jobTransitions: { readonly [State in JobState]: readonly JobState[] } = {
   queued: ["running", "cancelled", "failed"],
   running: ["succeeded", "failed", "cancelled", "queued"],
@@ -48,21 +51,24 @@ export interface JobProgress {
   readonly gradientStepCount: number;
   /** Total number of gradient steps; null until all data is prepared, since the data is divided into steps only then. */
   readonly gradientStepCountTotal: number | null;
-  /** Number of steps in the latest snapshot, from which the next attempt resumes after a loss. */
+  /**
+   * Number of gradient steps in the latest snapshot. If the attempt is lost, the next attempt resumes from this
+   * snapshot.
+   */
   readonly savedStepCount: number;
-  /** Estimated end of the phase at the speed so far; null before the speed is measured. */
+  /** Estimated end of the current phase at the speed so far; null before the speed is measured. */
   readonly endsAt: Date | null;
 }
 
-/** Number of prepared conversations, trajectory groups, or preferences. */
+/** Number of conversations, trajectory groups or preferences that were tokenized. */
 export interface PreparedProgress {
   readonly count: number;
   readonly total: number;
 }
 
 /**
- * Numbers of trained and skipped trajectories, with reasons for skipping. A supervised job's conversations, and a
- * preference job's pairs or labelled answers, count as trajectories without a group.
+ * Numbers of trained and skipped trajectories, with reasons for skipping. In a supervised job, each conversation
+ * counts as a trajectory without a group; in a preference job, each pair or labelled answer does.
  */
 export interface JobCounts {
   readonly groupsSubmitted: number;
@@ -71,17 +77,17 @@ export interface JobCounts {
   readonly sequences: number;
   readonly trainableTokens: number;
   /**
-   * Number of trajectories with a skipped part, by reason. A trajectory may count under several reasons, and other
-   * parts of it may still be trained on.
+   * Number of trajectories with a skipped part, by reason. A trajectory may count under several reasons, and the rest
+   * of it may still be trained on.
    */
   readonly skipped: Readonly<Record<string, number>>;
-  /** Number of groups that contain such trajectories, by reason. */
+  /** Number of groups that contain trajectories with a skipped part, by reason. */
   readonly skippedGroups: Readonly<Record<string, number>>;
   /** Optimizer steps; absent in jobs of older versions. */
   readonly steps?: StepCounts;
 }
 
-/** Returns the number of tokens that a job trained on, multiplied by the number of passes. */
+/** Returns the number of tokens that a job trained on, counted once for each pass. */
 export function trainedTokens({ trainableTokens, steps }: JobCounts): number {
   return trainableTokens * (steps?.passCount ?? 1);
 }
@@ -105,9 +111,12 @@ export interface JobPins {
   /** Hex SHA-256 of the base model's files. */
   readonly baseHash: string;
   readonly trainerBuild: string;
-  /** Hex SHA-256 of the configuration, trajectories and start step. Independent of ids and times. */
+  /**
+   * Seed of the training: hex SHA-256 of the configuration, the trajectories and the start step. It does not depend on
+   * ids and times.
+   */
   readonly seed: string;
-  /** True if the start version's optimizer state was available. */
+  /** True if the optimizer state of the version from which training starts was available. */
   readonly hasTrainerState: boolean;
 }
 
@@ -151,11 +160,17 @@ export interface TrainingJob {
   readonly endedAt: Date | null;
   /** Human-readable error; null unless the job failed or was cancelled. */
   readonly errorMessage: string | null;
-  /** Number of attempts begun, excluding those returned to the queue. */
+  /** Number of attempts that were started, without attempts that were returned to the queue. */
   readonly attemptCount: number;
-  /** Number of attempts lost with their training process since the last snapshot. Has a separate limit. */
+  /**
+   * Number of attempts since the last snapshot that were lost because their training process died. Limited separately
+   * from `restartCount`.
+   */
   readonly lostCount: number;
-  /** Number of attempts lost with their server since the last snapshot. Has a separate limit. */
+  /**
+   * Number of attempts since the last snapshot that were lost because their server died. Limited separately from
+   * `lostCount`.
+   */
   readonly restartCount: number;
   /**
    * Human-readable reason why a queued job waits: no server has its base model, or the last server that tried it
@@ -167,19 +182,22 @@ export interface TrainingJob {
   readonly warnings: readonly string[];
   readonly progress: JobProgress | null;
   readonly counts: JobCounts | null;
-  /** Step of the published version. */
+  /** Version number of the published version. */
   readonly resultStep: number | null;
   /** True if cancellation was requested while the job was running. */
   readonly cancelRequested: boolean;
   /** Hex SHA-256 of the configuration and the trajectories as stored. */
   readonly contentHash: string;
-  /** Null until the first attempt. Always null for a replay, which uses the pins of the job it repeats. */
+  /** Pins of the job; null until the first attempt. Always null for a replay, which uses the pins of the repeated job. */
   readonly pins: JobPins | null;
-  /** Job that this replay repeats and with whose version it compares the result. A replay publishes no version. */
+  /**
+   * Id of the job that this replay repeats; the replay compares its result with that job's version. A replay publishes
+   * no version.
+   */
   readonly replayOf: string | null;
-  /** Failed or cancelled job that this job retries, training on that job's stored lines. */
+  /** Id of the failed or cancelled job that this job retries with the same stored lines. */
   readonly retryOf: string | null;
-  /** Comparison of results; only for a successful replay. */
+  /** Comparison of the results; null except for a successful replay. */
   readonly comparison: ReplayComparison | null;
   /** Time when retention removed the job's data and all its events except the last; null while they are kept. */
   readonly dataRemovedAt: Date | null;
@@ -190,7 +208,7 @@ export interface TrainingJob {
 /** A job before it is stored. The store computes the content hash while writing. */
 export type JobDraft = Omit<TrainingJob, "contentHash" | "dataRemovedAt">;
 
-/** Returns the refusal of an operation that needs removed data. */
+/** Returns the error for an operation that needs data which retention has removed. */
 export function dataRemoved(id: string, at: Date): ServiceError {
   const message = `What training job ${id} trained on was removed at ${at.toISOString()}, as the server's settings of retention say. Send a new job with the data.`;
   return new ServiceError({ code: "conflict", message });
@@ -198,13 +216,13 @@ export function dataRemoved(id: string, at: Date): ServiceError {
 
 /** How a job returns to the queue. */
 export interface JobRelease {
-  /** Current time. A clock that later shows an earlier time has been set back, which ends the wait. */
+  /** Current time. If the clock later shows an earlier time, it was set back, and the wait ends. */
   readonly at: Date;
   /** Earliest time at which the job may be claimed again. */
   readonly notBefore: Date;
   /**
-   * `lost` if its process died. `returned` if its end says nothing about the job, in which case the attempt does not
-   * count.
+   * `lost` if the attempt's process died. `returned` if the attempt ended for a reason unrelated to the job; it then
+   * does not count.
    */
   readonly attempt: "lost" | "returned";
   readonly waitingFor: string | null;
@@ -231,7 +249,7 @@ export type JobEventType =
   | "training_failed";
 
 export interface JobEvent {
-  /** Stable, unique id, which serves as the page cursor. */
+  /** Id of the event, stable and unique, used as the page cursor. */
   readonly id: string;
   readonly type: JobEventType;
   /** Data of the event: only numbers, except `error_message` of `training_failed`. */
@@ -260,7 +278,7 @@ export interface JobCreation {
   readonly queuedMax?: number;
   /** Maximum number of queued jobs for the models of one entity. The entity's own limit takes precedence. */
   readonly queuedPerEntityMax?: number;
-  /** Summaries of the trajectories in the lines, in order; absent if there are none. Iterated once. */
+  /** Summaries of the trajectories in the lines, in order; absent if the lines contain no trajectories. Iterated once. */
   readonly outlines?: Iterable<TrajectoryOutline>;
   /** Origin of the feedback; only for a job created from feedback. */
   readonly feedback?: FeedbackOrigin;
@@ -273,11 +291,12 @@ export interface JobStore {
    * Stores a job with its training data, one folded JSON line for each group, conversation or preference; durable when
    * it resolves. A retry shares the lines, the content hash and the feedback of the job that it retries.
    *
-   * With an idempotency key that was used before, the same body hash returns the earlier job's id.
+   * If the idempotency key was used before with the same body hash, the id of the earlier job is returned.
    *
    * @throws ServiceError `conflict` if the idempotency key was used with another body hash, the data of the repeated
    * or retried job was removed, another job has taken the feedback, or another server now owns the automatic rule
-   * @throws ServiceError `overloaded` if as many jobs are queued as the server, the entity or the key may have
+   * @throws ServiceError `overloaded` if the number of queued jobs has reached the maximum of the server, the entity
+   * or the key
    */
   create(
     job: JobDraft,
@@ -303,9 +322,9 @@ export interface JobStore {
   list(filter: JobFilter, page: PageRequest): Promise<Page<TrainingJob>>;
   /**
    * Claims the oldest queued job of a model without a running job, marks it running for `owner`, and counts the
-   * attempt. Entities take turns, and so do each entity's models; only jobs on base models of the owner's lease are
-   * claimed. Returns null if there is no such job, or the owner has no lease; keeps the job's reason for waiting,
-   * which may recur.
+   * attempt; the job's reason for waiting is kept, because it may occur again. Entities take turns, and so do each
+   * entity's models; only jobs on base models of the owner's lease are claimed. Returns null if there is no such job,
+   * or the owner has no lease.
    */
   claim(owner: string, at: Date): Promise<TrainingJob | null>;
   /** Returns the job if it is running for this owner, otherwise null. */
@@ -316,11 +335,11 @@ export interface JobStore {
    */
   pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
   /**
-   * Returns running jobs to the queue whose owner has no lease or says that it runs others, and counts a restart for
-   * each attempt without progress. Returns their ids. Reasons for waiting that owners without a lease recorded are
-   * cleared, except those of lost attempts, which may have killed the server.
+   * Returns running jobs to the queue if their owner has no lease, or if the owner does not list them among the jobs
+   * that it runs. Counts a restart for each attempt without progress, and returns the jobs' ids. Reasons for waiting
+   * that owners without a lease recorded are cleared, except those of lost attempts, which may have killed the server.
    *
-   * @param options.notBefore earliest next claim of a job with this many restarts, this one included
+   * @param options.notBefore earliest next claim of a job with this number of restarts, including this one
    */
   rescue(options: {
     readonly at: Date;
@@ -337,18 +356,19 @@ export interface JobStore {
   /** Adds a warning to the job; has no effect if the job already has it. */
   addWarning(id: string, warning: string): Promise<void>;
   /**
-   * Stores progress. Has no effect if the job is not running for this owner, since another server may own it now.
+   * Stores progress. Has no effect if the job is not running for this owner, because another server may own it by
+   * then.
    *
-   * @param counts null leaves them unchanged
+   * @param counts null keeps the stored counts
    */
   updateProgress(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
   /**
-   * Stores progress like `updateProgress`, after a snapshot or further prepared lines. Resets the counts of lost
-   * processes and restarts, and the reason for waiting.
+   * Stores progress like `updateProgress`, after a snapshot was saved or further lines were prepared. Also resets
+   * `lostCount`, `restartCount` and the reason for waiting.
    */
   advance(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
   /**
-   * Appends an event unless the job already has one with this `sequence`, so that a resumed job repeats no event.
+   * Appends an event unless the job already has one with this `sequence`, so a resumed job does not repeat events.
    * Number 0 is `training_started`, followed by one number per gradient step; preparation events have negative
    * numbers.
    *
@@ -357,17 +377,18 @@ export interface JobStore {
   appendEvent(id: string, owner: string, sequence: number, event: Omit<JobEvent, "id">): Promise<void>;
   listEvents(id: string, page: PageRequest): Promise<Page<JobEvent>>;
   /**
-   * Writes in one transaction: the version or the comparison, the state `succeeded`, the result step and the event
-   * `training_ended`. @throws ServiceError `conflict` if the job is not running for this owner, or the version's step
-   * exists
+   * Ends the job successfully. In one transaction, it writes the version or the comparison, the state `succeeded`, the
+   * result step and the event `training_ended`. @throws ServiceError `conflict` if the job is not running for this
+   * owner, or the version's step exists
    */
   succeed(id: string, success: JobSuccess): Promise<void>;
   /**
-   * Writes in one transaction: the state and the event `training_failed` with the message. @throws ServiceError
-   * `conflict` if the job has ended, or if `owner` is given and the job is not running for it
+   * Ends the job without success. In one transaction, it writes the state and the event `training_failed` with the
+   * message. @throws ServiceError `conflict` if the job has ended, or if `owner` is given and the job is not running
+   * for this owner
    *
-   * @param options.discard called before the job ends, while nobody else can claim it or the next job of its model;
-   * its errors do not stop the end
+   * @param options.discard called before the job ends, while no server can claim it or the next job of its model; its
+   * errors do not prevent the end
    */
   end(
     id: string,
@@ -376,17 +397,17 @@ export interface JobStore {
     at: Date,
     options?: { readonly owner?: string; readonly discard?: () => Promise<void> },
   ): Promise<void>;
-  /** Cancels a queued job immediately and marks a running one; returns the resulting state. */
+  /** Cancels a queued job immediately; requests cancellation of a running job. Returns the resulting state. */
   requestCancel(id: string, at: Date): Promise<JobState | null>;
 }
 
 /** A job with the version from which it trains. */
 export interface JobRun {
-  /** Job with the task, and with its own lines or those of the job that it repeats. */
+  /** Job with its task and its training data; a replay uses the data of the repeated job. */
   readonly job: TrainingJob;
   /** Version of `pins.startStep`, from which training starts. */
   readonly from: ModelVersion;
-  /** Kind of job that trained that version; null if none did. */
+  /** Kind of job that trained this version; null if no job did. */
   readonly fromKind: JobKind | null;
   readonly pins: JobPins;
 }
@@ -394,7 +415,7 @@ export interface JobRun {
 /** Everything that an attempt at a job needs. */
 export interface JobAssignment extends JobRun {
   readonly model: TrainedModel;
-  /** Data for a replay, whose pins are those of the job that it repeats; null for a job that publishes a version. */
+  /** Data for a replay, whose pins are those of the repeated job; null for a job that publishes a version. */
   readonly replay: ReplayAssignment | null;
 }
 
@@ -402,8 +423,8 @@ export interface ReplayAssignment {
   /** Version with which to compare the result. */
   readonly version: ModelVersion;
   /**
-   * Jobs to repeat first, in order, because the optimizer state was not kept. Each starts from the result of the
-   * previous one, and the job itself from the last result.
+   * Jobs to repeat before this one, in order, because the optimizer state was not kept. Each starts from the result of
+   * the previous one, and the replayed job starts from the last result.
    */
   readonly earlier: readonly JobRun[];
 }
@@ -423,7 +444,10 @@ export type AttemptEvent =
       readonly total: number;
       readonly secondsLeft: number;
     }
-  /** `training_started`, with the number of gradient steps and the event's data. Both are the same in every attempt. */
+  /**
+   * Event `training_started`, with the number of gradient steps and the event's data. Both are the same in every
+   * attempt.
+   */
   | {
       readonly kind: "started";
       readonly stepCount: number;
@@ -431,13 +455,13 @@ export type AttemptEvent =
       readonly metrics: Readonly<Record<string, number>>;
     }
   /**
-   * A new phase after the start. @throws ServiceError `conflict` if another server owns the job now; then nothing may
-   * be published
+   * Start of a new phase after `started`. @throws ServiceError `conflict` if another server owns the job by now, in
+   * which case this attempt must not publish anything
    */
   | { readonly kind: "entered"; readonly phase: JobPhase }
   /**
-   * `gradient_step` number `index`, from 0; all values are finite. `secondsLeft` is the time for the remaining steps,
-   * estimated from the speed of the latest steps; absent before the speed is measured.
+   * Event `gradient_step` with number `index`, from 0; all values are finite. `secondsLeft` is the time for the
+   * remaining steps, estimated from the speed of the latest steps; absent before the speed is measured.
    */
   | {
       readonly kind: "stepped";
@@ -445,15 +469,15 @@ export type AttemptEvent =
       readonly metrics: Readonly<Record<string, number>>;
       readonly secondsLeft?: number | undefined;
     }
-  /** A snapshot with the first `stepCount` steps is stored for a later attempt. */
+  /** A snapshot after the first `stepCount` steps was stored. A later attempt can resume from it. */
   | { readonly kind: "saved"; readonly stepCount: number }
-  /** A warning for the job's sender. Stored once, even if several attempts report it. */
+  /** A warning for the sender of the job. Stored once, even if several attempts report it. */
   | { readonly kind: "warned"; readonly warning: string }
   /** A line for the server's log. Has no effect on the result. */
   | { readonly kind: "noted"; readonly message: string }
   /**
-   * Request for permission to publish, since publishing could overwrite a successor's result. @throws ServiceError
-   * `conflict` if another server owns the job now
+   * Asks for permission to publish, because publishing without it could overwrite the result of another server's
+   * attempt. @throws ServiceError `conflict` if another server owns the job by now
    */
   | { readonly kind: "asks-for-job" };
 
@@ -479,13 +503,16 @@ export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">
 export interface JobRunner {
   /** Profile of the trainer; jobs that it cannot run are refused on submission. */
   readonly trainer: TrainerProfile;
-  /** Refuses jobs on a base model that this trainer can never train, with `unsupported` and a cure. */
+  /**
+   * Refuses, with `unsupported`, jobs on a base model that this trainer can never train. The message says what to do
+   * instead.
+   */
   requireTrainable?(baseModel: string): void;
   /** Returns the pins for a job of this model that starts now from this version. @throws ServiceError as `run` does */
   pinsFor(model: TrainedModel, from: ModelVersion, task: JobTask): Promise<RunnerPins>;
   /**
-   * Runs one attempt to its end. The caller must keep or discard the result. If the server dies first, the next start
-   * removes the result unless its model exists.
+   * Runs one attempt to its end. The caller must then keep or discard the result. If the server dies before that, the
+   * next start removes the result unless its model exists.
    *
    * @throws ServiceError `unavailable` if the attempt was lost (its process died) and another may succeed, or, with an
    * obstacle, if the job has to wait; `cancelled` if the signal aborted; any other code if the job itself cannot work
@@ -495,18 +522,18 @@ export interface JobRunner {
     report: JobReport,
     options: { readonly signal: AbortSignal },
   ): Promise<JobOutcome>;
-  /** Marks an attempt's result as owned by its version, or as needed by the next attempt. */
+  /** Keeps an attempt's result: it now belongs to its version, or the next attempt needs it. */
   keep(assignment: JobAssignment): Promise<void>;
   /**
-   * Removes what attempts left behind, for a job that ends without a version. Called while no server can claim the
+   * Removes the files of all attempts, for a job that ends without a version. Called while no server can claim the
    * job.
    */
   discard(assignment: JobAssignment): Promise<void>;
   /** Removes a job's snapshots. Called when the job has ended. */
   discardWork(jobId: string): Promise<void>;
   /**
-   * Asks the trainer to delete a trainer state that no version uses any more. A missing state is no error. A state of
-   * another trainer is kept and logged.
+   * Asks the trainer to delete a trainer state that no version uses any more. It is no error if the state does not
+   * exist. A state of another trainer is kept, and a log line says so.
    */
   discardState(trainerState: string): Promise<void>;
 }

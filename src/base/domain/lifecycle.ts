@@ -4,16 +4,16 @@ import { ServiceError } from "./service-error.ts";
 
 export interface Service {
   /**
-   * Starts the service and resolves when it runs. All calls share one start.
+   * Starts the service and resolves when it runs. Repeated calls wait for the same start.
    *
    * @throws any error of the start; `stop` cleans up after a failed start
-   * @throws ServiceError `unavailable` if the service is stopped, or is stopped meanwhile; a stopped service does not
-   * start again
+   * @throws ServiceError `unavailable` if the service was stopped before or during the start; a stopped service cannot
+   * be started again
    */
   start(): Promise<void>;
   /**
-   * Stops the service and resolves when it has stopped. All calls share one stop. A stop before the start prevents the
-   * start; a stop during the start aborts it.
+   * Stops the service and resolves when it has stopped. Repeated calls wait for the same stop. A stop before the start
+   * prevents the start; a stop during the start aborts it.
    */
   stop(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export function serviceOf(name: string, life: Life): Service {
   const stop = async (): Promise<void> => {
     const how = started === null ? "before it started" : "while it started";
     stopping.abort(unavailable(`The ${name} was stopped ${how}.`));
-    // Ignores the error, which the caller of `start` gets.
+    // Ignores the error of the start, because the caller of `start` gets it.
     await started?.catch(() => undefined);
     await life.stop?.();
   };
@@ -56,8 +56,8 @@ export function serviceOf(name: string, life: Life): Service {
 }
 
 /**
- * Returns a service that consists of parts. `build` starts the parts in order with the function it is given. They are
- * stopped in reverse order, even if some never started or one fails to stop.
+ * Returns a service that consists of parts. `build` starts the parts in order, by calling the function that it is
+ * given. The parts are stopped in reverse order, even if some never started or one fails to stop.
  */
 export function serviceOfParts(
   name: string,

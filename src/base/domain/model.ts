@@ -6,7 +6,10 @@ export interface BaseModel {
   readonly name: string;
   readonly folder: string;
   readonly engine: BaseEngine;
-  /** `off` if tool calls are parsed from answers only on the operator's request, for any template format. */
+  /**
+   * `off` to parse tool calls from this model's answers only if the operator requests it, regardless of the template's
+   * format.
+   */
   readonly toolCalls?: "off";
   /** License recorded when the model was added; absent if none was. */
   readonly license?: string | null;
@@ -23,14 +26,17 @@ export type BaseEngine =
   /** vLLM servers that serve the same model. The folder needs only the small files, not the weights. */
   | {
       readonly kind: "vllm";
-      /** URLs of the servers, with `http` or `https`; at least one. */
+      /** URLs of the servers, with `http` or `https`. There is at least one. */
       readonly urls: readonly string[];
     };
 
 /** Engine of one kind. */
 export type EngineOf<Kind extends BaseEngine["kind"]> = Extract<BaseEngine, { readonly kind: Kind }>;
 
-/** Bits in which weights are computed: `off` for float32, `as-stored`, 8 or 4. */
+/**
+ * Quantization of weights during computation: `off` for float32, `as-stored` for the precision of the files, or 8 or 4
+ * bits.
+ */
 export const quantizations = ["off", "as-stored", "8", "4"] as const;
 export type Quantization = (typeof quantizations)[number];
 
@@ -43,7 +49,7 @@ export interface DeviceChoice {
   readonly reason: string;
 }
 
-/** Device of a base model that this program or vLLM servers compute. */
+/** Place in which a base model is computed: a device of this program, or vLLM servers. */
 export interface ComputingPlace {
   readonly device: Device | "vllm";
   readonly reason: string;
@@ -59,7 +65,7 @@ export interface TrainedModel {
   readonly project: string;
   readonly name: string;
   readonly baseModel: string;
-  /** Shape of its first adapter; existing versions keep theirs. */
+  /** Requested shape of the model's first adapter; changing it does not affect existing versions. */
   readonly adapter: AdapterWish;
   readonly createdAt: Date;
 }
@@ -82,10 +88,10 @@ export function orderedProjections(names: readonly ProjectionName[]): readonly P
   return projectionNames.filter((name) => names.includes(name));
 }
 
-/** Requested shape of adapters; for null fields, the server chooses. */
+/** Requested shape of adapters. Where a field is null, the server chooses. */
 export interface AdapterWish {
   readonly rank: number | null;
-  /** LoRA scale before division by the rank. The server's default grows with the rank. */
+  /** LoRA alpha: the scale before division by the rank. The server's default grows with the rank. */
   readonly alpha: number | null;
   /** Target projections in every layer, in the order of `projectionNames`; null for all seven. */
   readonly targets: readonly ProjectionName[] | null;
@@ -111,7 +117,7 @@ export interface ModelVersion {
   readonly metrics: Readonly<Record<string, number>>;
   /** True if the version is pinned, which prevents its deletion. */
   readonly isPinned: boolean;
-  /** Base model on which the version was trained; null for step 0, and if unknown. */
+  /** Identity of the base model on which the version was trained; null for step 0, and if unknown. */
   readonly base: RecordedBase | null;
   /** Hex SHA-256 of the adapter's files; null for step 0, and if not recorded yet. */
   readonly adapterHash: string | null;
@@ -132,7 +138,7 @@ export interface BaseHashes {
 
 /**
  * Recorded identity of a version's base model: the hash of its weights. If an older program recorded only the hash of
- * all files, it is `files:` and that hash.
+ * all files, it is `files:` followed by that hash.
  */
 export type RecordedBase = string;
 
@@ -146,7 +152,7 @@ export function shownBase(base: RecordedBase): string {
   return base.startsWith("files:") ? `files ${base.slice(6, 18)}` : `weights ${base.slice(0, 12)}`;
 }
 
-/** A version to add that no job creates. The store assigns the next step. */
+/** A version that is added without a training job. The store assigns the next step. */
 export type VersionDraft = Pick<
   ModelVersion,
   "id" | "modelId" | "metrics" | "base" | "adapterHash" | "createdAt"
@@ -160,16 +166,16 @@ export type VersionMetrics = VersionKey & Pick<ModelVersion, "metrics">;
 
 /** Result of deleting versions, by step. */
 export interface VersionDeletion {
-  /** Deleted steps. Step 0 counts as deleted but is kept. */
+  /** Deleted steps. Step 0 is listed as deleted, although it is always kept. */
   readonly deleted: readonly number[];
   readonly notFound: readonly number[];
   /** Pinned steps, which were not deleted. */
   readonly pinned: readonly number[];
-  /** Steps from which an active job starts, which were not deleted. */
+  /** Steps that were not deleted because an active job starts from them. */
   readonly inUse: readonly number[];
 }
 
-/** Returns the engine's id for a version's adapter. No two versions have the same id, even deleted ones. */
+/** Returns the engine's id for a version's adapter. The id is never reused, even after the version is deleted. */
 export function adapterId(modelId: string, step: number): string {
   return `${modelId}:${step}`;
 }
@@ -228,8 +234,7 @@ export interface ModelStore {
   /** Returns the newest version that is not deleted. */
   newestVersion(modelId: string): Promise<ModelVersion | null>;
   /**
-   * Returns the greatest step of the model's versions, including deleted ones. The next version gets the following
-   * step.
+   * Returns the highest step of the model's versions, including deleted ones. The next version gets the step after it.
    */
   greatestStep(modelId: string): Promise<number>;
   findVersion(modelId: string, step: number): Promise<ModelVersion | null>;
@@ -246,7 +251,8 @@ export interface ModelStore {
     limit: number,
   ): Promise<readonly VersionTime[]>;
   /**
-   * Reads the named metrics of live versions in one statement. Missing versions and metrics are left out.
+   * Returns the named metrics of versions that are not deleted, in one statement. Missing versions and metrics are
+   * left out.
    *
    * @param versions at most 300
    */
@@ -257,8 +263,8 @@ export interface ModelStore {
    */
   deleteVersions(modelId: string, steps: readonly number[]): Promise<VersionDeletion>;
   /**
-   * Deletes the model's versions, except the newest `keptCount`, the base, those that {@link deleteVersions} keeps,
-   * the `spared` steps, and those that other servers use.
+   * Deletes the model's versions, except the newest `keptCount`, step 0, the versions that {@link deleteVersions}
+   * would not delete, the `spared` steps, and those that other servers use.
    *
    * @param keptCount at least 1
    * @returns the deleted steps
@@ -268,42 +274,46 @@ export interface ModelStore {
     options: { readonly keptCount: number; readonly spared: ReadonlySet<number>; readonly server: string },
   ): Promise<readonly number[]>;
   /**
-   * Records that a server uses a version for requests. The use lasts until the server ends it or its lease expires;
-   * without a lease, nothing is recorded. Returns false if the version no longer exists.
+   * Records that a server uses a version for requests, until the server ends the use or its lease expires. Without a
+   * lease, nothing is recorded. Returns false if the version no longer exists.
    */
   useVersion(version: VersionKey, server: string): Promise<boolean>;
-  /** Ends a server's use of a version. Has no effect if there is none. */
+  /** Ends a server's use of a version. Has no effect if the server does not use it. */
   endUse(version: VersionKey, server: string): Promise<void>;
   /**
-   * Adds the model's next version, from which jobs then start.
+   * Adds the model's next version, from which later jobs start.
    *
    * @param place moves the adapter to its final place and returns the folder; called once, and again only after a
-   * failure. Its argument throws if another version got the step meanwhile, and is to be called just before the move
-   * @throws ServiceError `not_found` if there is no such model; `conflict` if an active job of the model will make the
-   * next version
+   * failure. It gets a function that throws if another version took the step meanwhile; `place` must call that
+   * function just before the move
+   * @throws ServiceError `not_found` if there is no such model; `conflict` if an active job of the model will publish
+   * the next version
    */
   addVersion(
     draft: VersionDraft,
     place: (step: number, requireStep: () => Promise<void>) => Promise<string>,
   ): Promise<ModelVersion>;
-  /** Pins or unpins a version. Returns the updated version; null if there is none. */
+  /** Pins or unpins a version. Returns the updated version; null if there is no such version. */
   pinVersion(modelId: string, step: number, isPinned: boolean): Promise<ModelVersion | null>;
   /**
-   * Returns the trainer states of the model's versions, except those of the newest `keptCount` versions with a state.
-   * Deleted versions do not count.
+   * Returns the trainer states of the model's versions, except those of the newest `keptCount` versions that have a
+   * state. Deleted versions do not count.
    */
   oldTrainerStates(modelId: string, keptCount: number): Promise<readonly string[]>;
   /** Removes deleted trainer states from the model's versions. */
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
-   * Records the full identity of the base for versions of all models over it: versions over these files, and versions
-   * whose base is unknown, which are assumed to be over it.
+   * Records the weights' hash of this base model for versions of all models on it: versions for which only the hash of
+   * these files was recorded, and versions whose base is unknown, which are assumed to have been trained on it.
    *
    * @returns the number of versions whose base was unknown
    */
   adoptBase(baseModel: string, hashes: BaseHashes): Promise<number>;
   /** Returns up to `limit` versions of models on this base model that were trained on other weights. */
   versionsOverOthers(baseModel: string, weights: string, limit: number): Promise<readonly ModelVersion[]>;
-  /** Records these weights for the model's versions that were trained on other weights, and returns their steps. */
+  /**
+   * Accepts these weights for the model's versions that were trained on other weights: records the weights as their
+   * base, and returns the versions' steps.
+   */
   acceptBase(modelId: string, weights: string): Promise<readonly number[]>;
 }

@@ -7,7 +7,7 @@ export type PageEncoding = (typeof pageEncodings)[number];
 
 export interface PageFile {
   readonly contentType: string;
-  /** The file in each encoding that the build made; `identity` always. */
+  /** The file's content in each encoding that the build produced. `identity` is always present. */
   readonly bytes: Readonly<Partial<Record<PageEncoding, Uint8Array>>> & { readonly identity: Uint8Array };
 }
 

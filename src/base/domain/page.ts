@@ -21,11 +21,11 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
-/** A page of items numbered in storage order. */
+/** A page of items that are numbered in storage order. */
 export interface NumberedPage<T> extends Page<T> {
   /**
    * Number after which the next page continues; 0 if there are no items. With a filter, it may be the number of an
-   * item outside the page.
+   * item that is not on the page.
    */
   readonly last: number;
 }

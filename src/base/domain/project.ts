@@ -1,4 +1,5 @@
-// Projects, named `<entity>/<project>`. A project is created by its first use with a key that may reach the entity.
+// Projects, named `<entity>/<project>`. A project is created when it is first used with a key that may access the
+// entity.
 import { foreignMessage, mayReach, type Caller } from "./access.ts";
 import { quoted, ServiceError } from "./service-error.ts";
 import { isStorable } from "./text/storable.ts";
@@ -17,10 +18,10 @@ export function parseProjectId(text: string): ProjectName | null {
 }
 
 /**
- * Returns the project of an id that a caller sent.
+ * Returns the project with an id that a caller sent.
  *
  * @param location where the id was sent
- * @throws ServiceError `invalid` for a malformed id, `forbidden` for a project that the caller may not reach
+ * @throws ServiceError `invalid` for a malformed id, `forbidden` for a project that the caller may not access
  */
 export function reachProject(
   projectId: string,

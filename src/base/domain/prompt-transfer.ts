@@ -1,10 +1,7 @@
 // Transfer of a computed prompt (its KV cache) between engines: the held data, the conditions for its reuse, and
-// chunked reading and writing. Other modules define how the bytes travel between servers.
+// chunked reading and writing. Other modules define how the bytes are sent between servers.
 
-/**
- * Origin of a prompt's keys and values. Another engine may reuse them only if its own values for all these fields are
- * equal.
- */
+/** Origin of a prompt's keys and values. Another engine may reuse them only if all these fields equal its own. */
 export interface PromptOrigin {
   /** Hex SHA-256 of the base model's weights. */
   readonly weights: string;
@@ -21,7 +18,7 @@ export interface HeldPlace {
   readonly host: string;
   readonly port: number;
   readonly handle: string;
-  /** Start of the server that holds the prompt; a restart loses it. */
+  /** Id of the server's current start. Held prompts are lost on a restart, which changes this id. */
   readonly engineId: string;
 }
 
@@ -35,7 +32,7 @@ export interface PromptPassing {
   readonly parameters: PassedParameters;
 }
 
-/** Parameters about a transferred prompt that the servers behind an engine exchange, in their own spelling. */
+/** Parameters of a prompt transfer that the servers behind an engine exchange, with those servers' field names. */
 export type PassedParameters = Readonly<Record<string, unknown>>;
 
 /** Request to an engine to hold a computed prompt for another engine. */
@@ -74,31 +71,33 @@ export interface HeldPrompt {
 /** Prompts that an engine holds for others, and receives from them. */
 export interface PromptTransfers {
   /**
-   * Takes the prompt with this handle, to be read and then dropped.
+   * Takes the prompt with this handle: the caller reads it and then drops it.
    *
-   * @param owner of the request that had it computed
+   * @param owner owner of the request that computed the prompt
    * @returns null if this owner has no such prompt: it was fetched, dropped, or never held
    */
   take(handle: string, owner: string): Promise<HeldPrompt | null>;
   /**
-   * Returns a copy of `count` bytes from `offset` on, of a taken prompt.
+   * Returns a copy of `count` bytes of a taken prompt, starting at `offset`.
    *
-   * @throws ServiceError `not_found` if it was dropped
+   * @throws ServiceError `not_found` if the prompt was dropped
    */
   read(handle: string, offset: number, count: number): Promise<Uint8Array>;
   /**
-   * Reserves memory for a prompt from another engine. A request may name it by its id once all bytes are written.
+   * Reserves memory for a prompt from another engine. Once all bytes are written, a request may refer to the prompt by
+   * this id.
    *
-   * @throws ServiceError `conflict` for another shape, `overloaded` if there is no room
+   * @throws ServiceError `conflict` if the prompt's shape differs from the engine's, `overloaded` if there is not
+   * enough memory
    */
   expect(id: string, prompt: HeldPrompt): Promise<void>;
-  /** @throws ServiceError `not_found` if it was dropped */
+  /** @throws ServiceError `not_found` if the prompt was dropped */
   write(id: string, offset: number, bytes: Uint8Array): Promise<void>;
   /** Drops a held or expected prompt; requests that already use it continue. Idempotent. */
   drop(id: string): Promise<void>;
 }
 
-/** Returns the number of values of one kind in blocks of these positions. */
+/** Returns the number of float values of keys and values in blocks with these positions. */
 export function blockValues(
   { layerCount, kvHeadCount, headSize }: PromptShape,
   positionCount: number,
@@ -106,7 +105,7 @@ export function blockValues(
   return layerCount * 2 * kvHeadCount * headSize * positionCount;
 }
 
-/** Returns the bytes of a prompt with this many tokens, including the scores after it. */
+/** Returns the size in bytes of a prompt with this many tokens, including the logits after it. */
 export function heldBytes(shape: PromptShape, tokenCount: number): number {
   return (blockValues(shape, tokenCount) + shape.vocabularySize) * Float32Array.BYTES_PER_ELEMENT;
 }

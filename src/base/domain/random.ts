@@ -1,19 +1,19 @@
-// Randomness: a seeded generator for everything repeatable, and the system's generator for secrets, seeds and
-// identifiers.
+// Randomness: a seeded generator for everything that must be reproducible, and the system's generator for secrets,
+// seeds and identifiers.
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 /** A stream of random numbers. */
 export interface Random {
-  /** Uniform in [0, 1), 53 bits. */
+  /** Returns a uniform number in [0, 1) with 53 random bits. */
   uniform(): number;
-  /** Uniform integer in [0, count). */
+  /** Returns a uniform integer in [0, count). */
   index(count: number): number;
 }
 
 /**
- * xoshiro128** (Blackman and Vigna, 2018), seeded from the SHA-256 of the key parts, so streams of similar keys are
- * unrelated.
+ * Returns a stream of xoshiro128** (Blackman and Vigna, 2018), seeded with the SHA-256 of the key's parts, so streams
+ * of similar keys are unrelated.
  */
 export function seededRandom(...key: readonly (string | number)[]): Random {
   const digest = createHash("sha256").update(JSON.stringify(key)).digest();
@@ -25,7 +25,7 @@ export function seededRandom(...key: readonly (string | number)[]): Random {
   ]);
 }
 
-/** Returns the stream of xoshiro128** from this state. */
+/** Returns the stream of xoshiro128** that starts from this state. */
 export function randomFrom(state: readonly [number, number, number, number]): Random {
   let [a, b, c, d] = state.map((word) => word | 0) as [number, number, number, number];
   const next = (): number => {

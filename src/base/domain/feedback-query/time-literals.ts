@@ -17,8 +17,8 @@ export function timeOf(literal: string | number | boolean): number | null {
 }
 
 /**
- * Rounds to the microsecond, because multiplying by a thousand alone would turn 1.1 s and 1.2 s into times that are
- * not 0.1 s apart.
+ * Rounds to the microsecond, because a multiplication by a thousand would turn 1.1 s and 1.2 s into times that
+ * are not 0.1 s apart.
  */
 function secondsMs(seconds: number): number | null {
   const ms = Math.round(seconds * 1e6) / 1e3;

@@ -1,18 +1,19 @@
-// Integer kernels that a machine computes as promised: exact sums, and rows that do not depend on the batch.
-// `inference/onnx` measures them; this module measures nothing.
+// Integer kernels that give exact results on a machine: exact sums, and rows that do not depend on the batch. This
+// module only describes them; `inference/onnx` measures them.
 
 /** Kernels that a machine may use. */
 export interface IntegerKernels {
   /**
-   * Storage of 8-bit codes of weights: signed, or unsigned with a zero point of 128, which x86 processors without VNNI
-   * need for exact sums. Both give the same bits. Null if neither is exact; the weights are then computed in float32.
+   * Storage of 8-bit weight codes: signed, or unsigned with a zero point of 128. X86 processors without VNNI need the
+   * unsigned form for exact sums; both forms give bit-identical results. Null if neither is exact, in which case
+   * weights are computed in float32.
    */
   readonly codes: "int8" | "uint8" | null;
-  /** True if the machine may multiply 4-bit weights; otherwise they are computed in 8 bits. */
+  /** True if the machine may multiply with 4-bit weights; otherwise 4-bit weights are computed as 8-bit weights. */
   readonly fourBits: boolean;
 }
 
-/** Speed at which one thread multiplies rows by a weight in one form. */
+/** Speed at which one thread multiplies rows by a weight matrix in one form. */
 export interface KernelRate {
   readonly form: "float32" | "int8" | "uint8" | "int4";
   readonly rows: number;
@@ -26,10 +27,10 @@ export interface KernelMeasurement extends IntegerKernels {
   readonly rates: readonly KernelRate[];
 }
 
-/** Kernels of a processor that supports all of them, such as x86 with VNNI. */
+/** Kernels of a processor on which all of them are exact, such as x86 with VNNI. */
 export const everyKernel: IntegerKernels = { codes: "int8", fourBits: true };
 
-/** Returns one line for people: the forms used for rounded weights, the reason, and their speed. */
+/** Returns one line for people: the forms that are used for quantized weights, the reason, and their speed. */
 export function kernelsText({ codes, fourBits, rates }: KernelMeasurement): string {
   const eight = {
     int8: "8-bit weights in signed codes",

@@ -15,13 +15,13 @@ export const limitFields = {
   queuedJobs: limit(1_000_000, "Training jobs in the queue."),
 };
 
-/** Null if there is no limit. */
+/** Values of the limits; null means no limit. */
 export type KeyLimits = FieldValues<typeof limitFields>;
 
 // Safe cast: the fields are the limits.
 export const limitNames = Object.keys(limitFields) as readonly (keyof KeyLimits)[];
 
-// Safe cast: null for each limit.
+// Safe cast: every limit is set to null.
 export const noLimits = Object.fromEntries(limitNames.map((name) => [name, null])) as unknown as KeyLimits;
 
 /** Subject of limits: `key:<id>` or `entity:<name>`. */
@@ -45,7 +45,7 @@ export interface RateStanding {
   readonly resetSeconds: number;
 }
 
-/** Usage of the limit that leaves least; null if there is no limit. */
+/** Usage of the limit that has least left, for each kind; null if no limit of the kind exists. */
 export type RateStandings = { readonly [Kind in RateKind]: RateStanding | null };
 
 /** Error for a reached limit. */
@@ -62,12 +62,12 @@ export class LimitRefusal extends ServiceError {
   }
 }
 
-/** Allowance of a request, from its admission to its end. */
+/** Permission for one request to use resources, from its admission to its end. */
 export interface Allowance {
   readonly standings: RateStandings;
   /**
-   * Reserves tokens before they are used: the tokens of the prompt, and the maximum of the answer if the request
-   * states one. A reservation above the limit itself is granted when no other usage counts.
+   * Reserves tokens before they are used: the tokens of the prompt, plus the maximum number of answer tokens if the
+   * request states one. A reservation above the limit itself is granted if nothing else has been used.
    *
    * @throws LimitRefusal
    */
@@ -76,7 +76,7 @@ export interface Allowance {
    * Counts the request among those that wait for a model on this server. A request may wait for several models at the
    * same time.
    *
-   * @returns ends the wait; idempotent
+   * @returns an idempotent function that ends the wait
    * @throws LimitRefusal if `waitingCountMax` requests wait already
    */
   wait(model: string, waitingCountMax: number): () => void;
@@ -85,7 +85,7 @@ export interface Allowance {
 }
 
 export interface TokenReservation {
-  /** Reports the tokens used so far in total. Tokens above the reservation count from now on. */
+  /** Reports the total number of tokens used so far. Tokens above the reservation count from this call on. */
   use(tokens: number): void;
   /** Releases the unused part of the reservation. Idempotent. */
   settle(): void;
@@ -99,7 +99,7 @@ export interface RateCounts {
 /** Counts of a subject in a slot of {@link slotSeconds} seconds; negative if tokens were released. */
 export interface SlotCounts extends RateCounts {
   readonly subject: LimitSubject;
-  /** Slots since 1970, UTC. */
+  /** Number of the slot since 1970 (UTC). */
   readonly slot: number;
 }
 
@@ -116,25 +116,25 @@ export interface LimitStore {
   findEntityLimits(entity: string): Promise<KeyLimits>;
   /** Changes the named limits; null removes one. @returns the limits after the change */
   changeEntityLimits(entity: string, limits: Partial<KeyLimits>): Promise<KeyLimits>;
-  /** True if other servers may count in the same database. */
+  /** True if other servers may count usage in the same database. */
   readonly isShared: boolean;
   /**
-   * Adds a server's counts and its number of running requests, and reads the totals of all servers, in one
-   * transaction. If two servers add to the same slot of a subject at the same time, one of them reads the other's
-   * counts.
+   * Adds a server's counts, sets its number of running requests, and reads the totals of all servers, in one
+   * transaction. If two servers add to the same slot of a subject at the same time, at least one of them reads the
+   * other's counts.
    */
   exchange(asked: {
-    /** The server's lease. Its running requests count until the lease expires. */
+    /** Id of the server. Its running requests count until its lease expires. */
     readonly serverId: string;
     /** Counts to add; each pair of subject and slot at most once. */
     readonly slots: readonly SlotCounts[];
-    /** Replaces the numbers that the server reported before. */
+    /** Numbers of running requests, which replace those that the server reported before. */
     readonly running: readonly RunningCount[];
-    /** Subjects to read: their counts from `sinceSlot` on, and their requests running on other servers. */
+    /** Subjects to read: their counts since `sinceSlot`, and the number of their requests running on other servers. */
     readonly subjects: readonly LimitSubject[];
     readonly sinceSlot: number;
     readonly now: Date;
   }): Promise<{ readonly slots: readonly SlotCounts[]; readonly othersRunning: readonly RunningCount[] }>;
-  /** Deletes the counts of earlier slots. */
+  /** Deletes the counts of all slots before this one. */
   sweepSlots(before: number): Promise<void>;
 }

@@ -6,7 +6,7 @@ function count(about: string) {
   return integer({ minimum: 0, about });
 }
 
-/** Counted quantities. */
+/** Quantities that are counted. */
 export const usageFields = {
   requests: count("Answers begun by a model; each prompt of a text completion counts as one."),
   promptTokens: count("Prompt tokens, including those from the prefix cache."),
@@ -26,11 +26,11 @@ function countsOf(valueOf: (name: keyof UsageCounts) => number): UsageCounts {
 
 /** Key of a usage row. */
 export interface UsageKey {
-  /** `YYYY-MM-DD`. */
+  /** Day as `YYYY-MM-DD`, in UTC. */
   readonly day: string;
-  /** Empty for work without a key, such as a job of an automatic rule; `none` if authentication is off. */
+  /** Id of the key. Empty for work without a key, such as a job of an automatic rule; `none` if authentication is off. */
   readonly keyId: string;
-  /** Entity of the key; for a job without a key, of its model. */
+  /** Entity of the key. For a job without a key, the entity of its model. */
   readonly entity: string;
   /** `<entity>/<project>/<name>`, or the name of a base model. */
   readonly model: string;
@@ -38,7 +38,7 @@ export interface UsageKey {
 
 export interface UsageRow extends UsageKey, UsageCounts {}
 
-/** Filter; null fields match all. Days are an inclusive range. */
+/** Filter; null fields match everything. The range of days includes both ends. */
 export interface UsageFilter {
   readonly entity: string | null;
   readonly keyId: string | null;
@@ -53,12 +53,12 @@ export interface UsagePage {
 }
 
 export interface UsageStore {
-  /** Adds to the stored counts, all or nothing; at most one row for each day, key and model. */
+  /** Adds to the stored counts, in one transaction. Each combination of day, key and model may occur only once. */
   add(rows: readonly UsageRow[]): Promise<void>;
   /**
-   * Returns rows by day, key and model.
+   * Returns rows ordered by day, key and model.
    *
-   * @param page `after` as {@link usageId} writes it
+   * @param page `after` has the form that {@link usageId} writes
    * @throws ServiceError `invalid` at `after` if it is malformed
    */
   list(filter: UsageFilter, page: PageRequest): Promise<UsagePage>;
@@ -69,7 +69,7 @@ export interface UsageCounter {
   count(by: Omit<UsageKey, "day">, counts: Partial<UsageCounts>): void;
 }
 
-/** Returns the id of a row in pages. Only its last part may contain a colon. */
+/** Returns the id of a row, used as the page cursor. Only its last part, the model, may contain a colon. */
 export function usageId({ day, keyId, model }: Pick<UsageKey, "day" | "keyId" | "model">): string {
   return `${day}:${keyId}:${model}`;
 }

@@ -1,26 +1,27 @@
-// Structural-tag formats that constrain parameters between tags to a schema: one tag per parameter, in the schema's
-// order. Texts are written verbatim. Values with constraints beyond a type or a list are written as JSON, which the
-// reader of calls accepts too.
+// Structural-tag formats that constrain parameters written between tags to a schema: one tag per parameter, in the
+// schema's order. Texts are written verbatim. Values that a schema constrains beyond their type or a list of values
+// are written as JSON, which the parser of calls also accepts.
 import { isJsonObject, type Json, type JsonObject } from "../text/json.ts";
 import { referred, valueFormOf } from "./value-form.ts";
 
-/** Marks around one parameter. */
+/** Marks that the format writes around one parameter. */
 export interface ParameterMarks {
-  /** Before the name. */
+  /** Mark before the name. */
   readonly open: string;
-  /** Between the name and the value, or between the name and the flag that says if the value is a text. */
+  /** Mark between the name and what follows it: the value, or the flag that says if the value is a text. */
   readonly middle: string;
-  /** After that flag, which is `true` or `false`; null if the format has no flag. */
+  /** Mark after the flag, which is `true` or `false`; null if the format has no flag. */
   readonly behindKind: string | null;
-  /** After the value. */
+  /** Mark after the value. */
   readonly close: string;
   /**
-   * Pattern of the whitespace allowed before parameters, after the last one, and around values that are not free text.
+   * Pattern of the whitespace that is allowed before parameters, after the last one, and around values that are not
+   * free text.
    */
   readonly blanks?: string;
 }
 
-/** Keywords of an object that constrain nothing beyond its properties. */
+/** Keywords of an object schema that add no constraints to those of its properties. */
 const readKeywords: readonly string[] = [
   "type",
   "properties",
@@ -98,7 +99,7 @@ function parameterTag(marks: ParameterMarks, { name, value, root }: Parameter): 
   const asJson = (content: Json): Json =>
     wholeParameter(marks, { name, isText: false, content: spaced(marks, content, "around") });
   if (form === "text") return asText(textOnly(value));
-  // If the layout flags texts, every other value is JSON.
+  // In a format with a flag for texts, every other value is JSON.
   if (form === "text-or-null" && behindKind === null)
     return asText({ type: "or", elements: [spaced(marks, text("null"), "around"), textOnly(value)] });
   if (form === "text-or-null")
@@ -143,12 +144,12 @@ function text(value: string): Json {
   return { type: "const_string", value };
 }
 
-/** Any text that does not contain the closing mark. */
+/** Returns the format of any text that does not contain the closing mark. */
 function freeText(close: string): Json {
   return { type: "any_text", excludes: [firstWord(close)] };
 }
 
-/** A parameter with any name and any value. */
+/** Returns the format of a parameter with any name and any value. */
 function anyParameter({ open, middle, behindKind, close }: ParameterMarks): Json {
   const word = firstWord(middle);
   const kind: readonly Json[] = behindKind === null ? [] : [text("true"), text(behindKind)];

@@ -1,11 +1,11 @@
-// Notation of a parameter's value between tags: texts verbatim, everything else as JSON, decided by the parameter's
-// schema. The reader and the constraint share this rule, so the reader understands every value that the constraint
-// allows.
+// Notation of a parameter's value between tags: texts verbatim, everything else as JSON. The parameter's schema
+// decides which applies. The parser and the constraint share this rule, so the parser understands every value that the
+// constraint allows.
 import { isJsonObject, type Json } from "../text/json.ts";
 
 /**
- * `text`: the value is the text itself. `text-or-null`: the text itself, or `null`. `json`: the value is JSON. `any`:
- * JSON if it parses, otherwise a text.
+ * `text`: the value is the text itself. `text-or-null`: the value is the text itself, or `null`. `json`: the value is
+ * JSON. `any`: the value is parsed as JSON if possible, otherwise it is a text.
  */
 export type ValueForm = "text" | "text-or-null" | "json" | "any";
 
@@ -18,7 +18,10 @@ export function valueFormOf(schema: Json | undefined, root: Json): ValueForm {
   return values.size === 2 && values.has("null") ? "text-or-null" : "any";
 }
 
-/** Bounded texts have constraints beyond a list of values, such as a pattern; they are written as JSON. */
+/**
+ * A bounded text is one that the schema constrains beyond a list of values, such as by a pattern. It is written as
+ * JSON.
+ */
 type ValueKind = "text" | "bounded-text" | "null" | "other";
 
 const referencesMax = 16;
@@ -56,7 +59,7 @@ function united(all: readonly (ReadonlySet<ValueKind> | "any")[]): ReadonlySet<V
     if (one === "any") return "any";
     for (const kind of one) kinds.add(kind);
   }
-  // The notation cannot distinguish two kinds of texts in one place.
+  // The notation cannot distinguish bounded and plain texts at the same place.
   return kinds.has("text") && kinds.has("bounded-text") ? "any" : kinds;
 }
 

@@ -8,7 +8,7 @@ export const preferenceReferences = ["start", "base"] as const;
 /** Reference policy of the loss: the version that the job starts from, or the base model. */
 export type PreferenceReference = (typeof preferenceReferences)[number];
 
-/** Effective configuration; nulls are replaced by defaults. */
+/** Effective configuration: the request's options, with defaults for nulls. */
 export interface PreferenceConfig {
   readonly loss: PreferenceLossName;
   /**
@@ -26,13 +26,13 @@ export interface PreferenceConfig {
   readonly desirableWeight: number;
   /** Above 0: weight of undesirable answers, for `kto`. */
   readonly undesirableWeight: number;
-  /** Null if the loss has no reference. */
+  /** Reference policy; null if the loss has none. */
   readonly reference: PreferenceReference | null;
-  /** Precision of products with the base model's weights; null lets the server choose. */
+  /** Precision of multiplications with the base model's weights; null lets the server choose. */
   readonly basePrecision: BasePrecision | null;
-  /** Pairs in one optimizer step, or judged answers with `kto`; at least 1. */
+  /** Number of pairs in one optimizer step, or of labelled answers with `kto`; at least 1. */
   readonly batchSize: number;
-  /** Above 0. */
+  /** Learning rate; above 0. */
   readonly learningRate: number;
   /** Number of epochs; at least 1. */
   readonly epochCount: number;
@@ -49,7 +49,7 @@ export type PreferenceConfigInput = {
   readonly [Field in keyof PreferenceConfig]?: PreferenceConfig[Field] | null;
 };
 
-/** Defaults of each loss: those of TRL, and SimPO's β as its paper advises (arXiv:2405.14734). */
+/** Defaults of each loss: those of TRL, except SimPO's β, which follows its paper (arXiv:2405.14734). */
 const defaultsOfLoss: {
   readonly [Loss in PreferenceLossName]: Pick<
     PreferenceConfig,

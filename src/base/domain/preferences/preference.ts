@@ -14,7 +14,7 @@ export interface PreferenceExample {
 }
 
 /**
- * Messages that follow the prompt, at least one; only the assistant's train. Alternatively one recorded choice with
- * its tokens.
+ * Messages that follow the prompt, at least one; only the assistant's messages are trained on. Alternatively one
+ * recorded choice with its tokens.
  */
 export type AnswerMessages = readonly HistoryItem[];

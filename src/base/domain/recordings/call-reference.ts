@@ -1,10 +1,10 @@
-// References of calls, by which feedback names a completion: `<scheme>:///<entity>/<project>/call/<request id>`, with
-// `/attr/choices/index/<i>` appended for one of several choices. Only this module writes and reads them; the grammar
-// of all references is in judge/feedback.
+// References to calls, with which feedback refers to a completion: `<scheme>:///<entity>/<project>/call/<request id>`,
+// with `/attr/choices/index/<i>` appended for one of several choices. Only this module writes and parses them; the
+// grammar of all references is in judge/feedback.
 import { parseProjectId } from "../project.ts";
 import type { CompletionKey } from "./completion-key.ts";
 
-/** Scheme of references that this server writes; it reads any. */
+/** Scheme of the references that this server writes. When parsing, any scheme is accepted. */
 const scheme = "hone";
 
 /** A completion, or one of its choices. */
@@ -18,10 +18,10 @@ export function callReference({ projectId, requestId }: CompletionKey, choice: n
   return `${scheme}:///${projectId}/call/${callIdOf(requestId)}${part}`;
 }
 
-/** Encodes a request's id for references: percent-encodes everything but letters, digits and `_.-~`. */
+/** Encodes a request id for references: percent-encodes everything except letters, digits and `_.-~`. */
 export function callIdOf(requestId: string): string {
   if (/^[\w.~-]*$/.test(requestId)) return requestId;
-  // Unpaired surrogates have no encoding; `Buffer` replaces them.
+  // Unpaired surrogates have no percent-encoding, so `Buffer` replaces them first.
   return encodeURIComponent(Buffer.from(requestId).toString()).replaceAll(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -46,7 +46,7 @@ export function readCallReference(reference: string): CompletionPart | null {
   return { projectId, requestId, choice: choice === undefined ? null : Number(choice) };
 }
 
-/** Returns null for a malformed percent-encoding. */
+/** Decodes percent-encoding; returns null if it is malformed. */
 export function percentDecoded(text: string): string | null {
   if (!text.includes("%")) return text;
   try {

@@ -1,5 +1,5 @@
-// Contract between chat and the recorder of its answers. Recording must not affect an answer: nothing here throws or
-// takes long.
+// Contract between chat and the recorder of its answers. Recording must not affect an answer, so these methods never
+// throw or take long.
 import type { Caller } from "../access.ts";
 import type { ChatDelta, ChatRequest, ChatUsage } from "../chat.ts";
 import type { CompletionKey } from "./completion-key.ts";
@@ -11,7 +11,7 @@ export interface ChatRecorder {
   begin(answered: AnsweredRequest): ChatRecording;
 }
 
-/** A request in progress, with its result. */
+/** A request whose answer is being generated, with the version that answers and the effective sampling parameters. */
 export interface AnsweredRequest {
   readonly request: ChatRequest;
   readonly caller: Caller;
@@ -26,6 +26,6 @@ export interface AnsweredRequest {
 export interface ChatRecording {
   readonly key: CompletionKey;
   add(deltas: readonly ChatDelta[]): void;
-  /** Resolves once the recording is on disk, or after a short timeout; returns true if it is on disk. */
+  /** Resolves once the recording is on disk, or after a short timeout. Returns true if the recording is on disk. */
   end(usage: ChatUsage): Promise<boolean>;
 }

@@ -1,16 +1,16 @@
 // Key of a recorded completion, and a request's choice about its recording.
 
-/** Key of a recorded completion; a reference of a call holds both parts (`call-reference`). */
+/** Key of a recorded completion; a reference to a call contains both parts (`call-reference`). */
 export interface CompletionKey {
-  /** `<entity>/<project>` of its model. */
+  /** `<entity>/<project>` of the completion's model. */
   readonly projectId: string;
-  /** Without the `chatcmpl-` prefix; a reused id names its newest completion. */
+  /** Id of the request without the `chatcmpl-` prefix. If an id was reused, it refers to the newest completion. */
   readonly requestId: string;
 }
 
-/** A request's choice about its own recording. */
+/** A request's options for its own recording. */
 export interface RecordingWish {
-  /** False to prevent recording; null if the request does not say. */
+  /** False to prevent recording; null if the request does not set it. */
   readonly isWanted: boolean | null;
   readonly metadata: Readonly<Record<string, string>>;
 }

@@ -11,19 +11,22 @@ export interface CompletionFilter {
   readonly modelId: string | null;
   readonly step: number | null;
   readonly requestId: string | null;
-  /** Earliest end, inclusive. */
+  /** Earliest time at which the completion ended, inclusive. */
   readonly endedFrom: Date | null;
-  /** Latest end, exclusive. */
+  /** Latest time at which the completion ended, exclusive. */
   readonly endedBefore: Date | null;
   readonly feedback: FeedbackWish | null;
 }
 
-/** Filter by feedback in the completion's project on it or one of its choices: any, none, or one type. */
+/**
+ * Filter by feedback, in the completion's project, on the completion or one of its choices: any feedback, no feedback,
+ * or feedback of one type.
+ */
 export type FeedbackWish =
   | { readonly kind: "any" | "none" }
   | { readonly kind: "type"; readonly type: string };
 
-/** A record on a completion, or on one of its choices. */
+/** A feedback record on a completion, or on one of its choices. */
 export type CallFeedback = Pick<
   FeedbackRecord,
   "id" | "feedbackType" | "vendorRef" | "vendorUserId" | "createdAt"
@@ -31,9 +34,9 @@ export type CallFeedback = Pick<
 
 /** A summary as listed. */
 export interface ListedCompletion extends CompletionOutline {
-  /** Number in storage order; each stored completion gets a greater one. */
+  /** Number in storage order. Each newly stored completion gets a higher number. */
   readonly number: number;
-  /** Bytes that only this completion uses, without shared content. */
+  /** Size in bytes of the data that only this completion uses, without content that it shares with others. */
   readonly byteCount: number;
   /** False if the content was not stored because it exceeds the limit. */
   readonly isWhole: boolean;
@@ -45,10 +48,10 @@ export interface StoredCompletion extends ListedCompletion {
 
 export interface CompletionStore {
   /**
-   * Stores completions in one transaction, in order; each replaces the one with its key. Leaves out those whose model
-   * was deleted meanwhile.
+   * Stores completions in one transaction, in order. Each replaces an existing completion with the same key;
+   * completions whose model was deleted meanwhile are left out.
    *
-   * @returns how many were stored
+   * @returns the number of stored completions
    */
   add(completions: readonly RecordedCompletion[]): Promise<number>;
   find(key: CompletionKey): Promise<StoredCompletion | null>;
@@ -60,9 +63,12 @@ export interface CompletionStore {
   findOutlines(keys: readonly CompletionKey[]): Promise<readonly ListedCompletion[]>;
   /** Returns completions in storage order. */
   list(filter: CompletionFilter, page: NumberedPageRequest): Promise<NumberedPage<ListedCompletion>>;
-  /** Returns feedback on a call in its project, oldest first, at most `limit`; the completion need not be recorded. */
+  /**
+   * Returns feedback on a call in its project, oldest first, at most `limit` records. The completion itself need not
+   * be recorded.
+   */
   feedbackOn(key: CompletionKey, limit: number): Promise<readonly CallFeedback[]>;
-  /** Returns false if there is none. */
+  /** Deletes a completion. Returns false if it does not exist. */
   delete(key: CompletionKey): Promise<boolean>;
   /** Deletes all completions of a model, in small batches. */
   deleteOfModel(modelId: string): Promise<void>;

@@ -1,5 +1,5 @@
 // Recorded chat completions of trained models: the request, the tokens of the answer, and the version that answered.
-// Feedback names them, and training learns from both.
+// Feedback refers to them, and training uses both together.
 import type { ChatFinish, ChatPrompt, ChatUsage, TokenPrompt } from "../chat.ts";
 import type { SamplingParameters } from "../sampling.ts";
 import type { CompletionKey } from "./completion-key.ts";
@@ -9,31 +9,34 @@ export interface CompletionOutline extends CompletionKey {
   readonly modelId: string;
   /** Version that answered. */
   readonly step: number;
-  /** Requested name. */
+  /** Name of the model as requested. */
   readonly model: string;
-  /** Identifies base, version and engine build. */
+  /** Fingerprint of base model, version and engine build. */
   readonly fingerprint: string;
   /** Owner of the key that sent the request. */
   readonly owner: string;
   readonly startedAt: Date;
-  /** Time of the last token. Lists are ordered by storage, which follows shortly after. */
+  /**
+   * Time of the last token. Lists are in storage order, which may differ slightly, because a completion is stored
+   * shortly after its end.
+   */
   readonly endedAt: Date;
   readonly usage: ChatUsage;
-  /** Equal for prompts with the same tokens: hex SHA-256 of the ids as little-endian 32-bit integers. */
+  /** Hash that is the same for prompts with the same tokens: hex SHA-256 of the ids as little-endian 32-bit integers. */
   readonly promptHash: string;
   /** Finish reason of each choice. */
   readonly finishReasons: readonly ChatFinish["reason"][];
   readonly hasLogprobs: boolean;
   /** Beginning of the last user message, or of the prompt's text; empty if there is none. */
   readonly promptText: string;
-  /** Beginning of the first choice. */
+  /** Beginning of the first choice's text. */
   readonly answerText: string;
   /** Metadata that the request set. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 export interface RecordedCompletion extends CompletionOutline {
-  /** Null if the content exceeds the limit of recordings. */
+  /** Content; null if it exceeds the size limit of recordings. */
   readonly content: CompletionContent | null;
 }
 
@@ -41,14 +44,14 @@ export interface CompletionContent {
   readonly prompt: RecordedPrompt;
   readonly promptTokenIds: readonly number[];
   readonly sampling: RecordedSampling;
-  /** At least one. */
+  /** Choices of the answer; at least one. */
   readonly choices: readonly RecordedChoice[];
 }
 
-/** The prompt as requested; for a prompt of tokens, `promptTokenIds` holds them. */
+/** The prompt as requested. If the prompt was sent as tokens, its token ids are only in `promptTokenIds`. */
 export type RecordedPrompt = Exclude<ChatPrompt, TokenPrompt> | Omit<TokenPrompt, "tokenIds">;
 
-/** Sampling parameters with every default resolved, and stop conditions. */
+/** Sampling parameters with all defaults resolved, and the stop conditions. */
 export interface RecordedSampling extends Pick<
   SamplingParameters,
   | "temperature"
@@ -66,18 +69,21 @@ export interface RecordedSampling extends Pick<
   readonly stop: readonly string[];
   /** True for beam search instead of sampling. */
   readonly isSearched: boolean;
-  /** True if something else restricted the tokens: a constraint, a bias, bad words, a processor. */
+  /**
+   * True if anything else restricted or changed the tokens: a constraint, a logit bias, bad words, or a logits
+   * processor.
+   */
   readonly isHeld: boolean;
 }
 
 export interface RecordedChoice {
   readonly text: string;
-  /** Empty if the model did not think, or the request hid its reasoning. */
+  /** Reasoning; empty if the model did not reason, or the request hid its reasoning. */
   readonly reasoning: string;
   readonly toolCalls: readonly RecordedCall[];
   readonly finish: ChatFinish;
   readonly tokenIds: readonly number[];
-  /** One entry per token; null if not requested. */
+  /** Log-probabilities, one entry per token; null if not requested. */
   readonly logprobs: readonly TokenRecord[] | null;
 }
 
@@ -91,7 +97,7 @@ export interface TokenRecord {
 export interface RecordedCall {
   readonly id: string;
   readonly name: string;
-  /** JSON of the arguments, or the text that the tool takes. */
+  /** JSON of the arguments, or the text for a tool that takes a text. */
   readonly argumentsText: string;
   /** True for a tool that takes a text. */
   readonly isText: boolean;
