@@ -303,8 +303,9 @@ export interface ModelStore {
   /** Removes deleted trainer states from the model's versions. */
   dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
-   * Records the weights' hash of this base model for versions of all models on it: versions for which only the hash of
-   * these files was recorded, and versions whose base is unknown, which are assumed to have been trained on it.
+   * Records the weights' hash of this base model for versions of all models on it. This includes versions with only
+   * the hash of these files recorded, and versions whose base is unknown, which are assumed to have been trained on
+   * it.
    *
    * @returns the number of versions whose base was unknown
    */

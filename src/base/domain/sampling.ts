@@ -1,4 +1,4 @@
-// Sampling parameters. Values are validated at the API; the engine trusts them.
+// Sampling parameters. The API validates their values; the engine does not check them again.
 import type { Json, JsonObject } from "./text/json.ts";
 
 /** Call of a logits processor that the operator registered by name. */
@@ -9,11 +9,11 @@ export interface LogitsProcessorCall {
 }
 
 export interface SamplingParameters {
-  /** 0 is greedy; otherwise at least 0.01. */
+  /** Temperature: 0 for greedy decoding; otherwise at least 0.01. */
   readonly temperature: number;
-  /** (0, 1]; 1 is off. */
+  /** Nucleus sampling, (0, 1]; 1 disables it. */
   readonly topP: number;
-  /** 0 is off; otherwise at least 1. */
+  /** Number of most probable tokens to sample from, at least 1; 0 disables the limit. */
   readonly topK: number;
   /** [0, 1]: minimum probability relative to the most probable token; 0 is off. */
   readonly minP: number;
@@ -25,24 +25,24 @@ export interface SamplingParameters {
   readonly frequencyPenalty: number;
   /** [-2, 2]: subtracted from a logit if the token occurs in the answer; 0 is off. */
   readonly presencePenalty: number;
-  /** Bias added to the logits of these ids, each at most once. */
+  /** Biases to add to the logits of these token ids; each id occurs at most once. */
   readonly logitBias: readonly (readonly [id: number, bias: number])[];
-  /** Only these may be drawn; null allows all. */
+  /** Token ids that may be drawn; null allows all. */
   readonly allowedTokenIds: readonly number[] | null;
-  /** Sequences of ids that the answer must not contain; none is empty. */
+  /** Sequences of token ids that the answer must not contain. No sequence is empty. */
   readonly badWords: readonly (readonly number[])[];
-  /** Applied in this order. */
+  /** Logits processors, in the order in which they are applied. */
   readonly processors: readonly LogitsProcessorCall[];
-  /** Arguments that the request passes to every processor, besides those of its call. */
+  /** Arguments that the request passes to every processor, in addition to those of the processor's call. */
   readonly extraArguments: JsonObject;
   /**
-   * Makes the answer reproducible regardless of concurrent requests; choice i draws from a stream derived from (seed,
-   * i).
+   * Seed, which makes the answer reproducible regardless of concurrent requests. Choice i draws from a stream derived
+   * from (seed, i).
    */
   readonly seed: number;
 }
 
-/** Sampling from the model's own distribution: every parameter is off. */
+/** Parameters for sampling from the model's own distribution: every parameter is off. */
 export const plainSampling: Omit<SamplingParameters, "seed"> = {
   temperature: 1,
   topP: 1,
@@ -59,7 +59,10 @@ export const plainSampling: Omit<SamplingParameters, "seed"> = {
   extraArguments: {},
 };
 
-/** Parameters that an engine may lack, with the feature that any other value than the plain one needs. */
+/**
+ * Parameters that some engines do not support. If a request's value differs from {@link plainSampling}, it needs the
+ * named feature.
+ */
 export const samplingFeatures = {
   minP: "min-p",
   topNSigma: "top-n-sigma",
@@ -77,8 +80,8 @@ type FeatureParameter = keyof typeof samplingFeatures;
 export type SamplingFeature = (typeof samplingFeatures)[FeatureParameter];
 
 /**
- * Returns the features that these parameters need: those of values that differ from the plain ones. Null counts as
- * plain.
+ * Returns the features that these parameters need: one for each value that differs from {@link plainSampling}. Null
+ * counts as equal.
  */
 export function askingParameters(
   sampling: Readonly<Record<FeatureParameter, unknown>>,

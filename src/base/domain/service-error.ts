@@ -1,5 +1,5 @@
-// The error that operating code throws on purpose, and its codes. A code says what is wrong; only `api/http` knows
-// status numbers.
+// The error that Hone throws for expected failures, and its codes. A code names the kind of failure; only `api/http`
+// maps codes to HTTP status numbers.
 
 /** Kinds of errors, independent of the transport. */
 export type ErrorCode =
@@ -11,16 +11,16 @@ export type ErrorCode =
   | "conflict"
   | "too_large"
   | "full" // the caller has reached a storage quota
-  | "too_slow" // more work than one request may cause
+  | "too_slow" // the request needs more work than one request may cause
   | "overloaded"
-  | "unavailable" // starting, draining, or the engine is down
+  | "unavailable" // the server is starting or draining, or the engine is down
   | "cancelled"
   | "timeout"
   | "internal";
 
 /**
- * A fault in a caller's input. `location` names a field as the domain does (`["stopping", "maxTokens"]`), or starts
- * with `body`, `path`, `query` or `header` if HTTP found it; list indices are decimal strings.
+ * A fault in a caller's input. `location` names a field with the domain's names (`["stopping", "maxTokens"]`), or
+ * starts with `body`, `path`, `query` or `header` if the HTTP layer found the fault. List indices are decimal strings.
  */
 export interface Fault {
   readonly location: readonly string[];
@@ -30,8 +30,8 @@ export interface Fault {
 }
 
 /**
- * Condition of the machine that blocks work until it changes. Durable work that meets one waits and loses nothing, and
- * callers get its message.
+ * Condition of the machine that blocks work until it changes, such as a full disk. Jobs wait until then without losing
+ * data, and callers get the error's message.
  */
 export type Obstacle =
   | "full-disk"
@@ -46,18 +46,20 @@ export type Obstacle =
 
 export interface ServiceErrorOptions {
   readonly code: ErrorCode;
-  /** For the caller: what is wrong, the value, the limit, the cure. Defaults to the texts of the faults. */
+  /**
+   * Message for the caller: the problem, the value, the limit, and the remedy. Defaults to the messages of the faults.
+   */
   readonly message?: string;
-  /** Every fault found; empty if the message says it all. */
+  /** All faults that were found; empty if the message is sufficient. */
   readonly faults?: readonly Fault[];
   /** For `overloaded` and `unavailable`: seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number;
-  /** For `unavailable`. */
+  /** Condition that blocks the work; only for `unavailable`. */
   readonly obstacle?: Obstacle;
   readonly cause?: unknown;
 }
 
-/** An operating error whose message is meant for the caller; its cause goes only to the log. */
+/** An expected error with a message for the caller. Its cause is only written to the log. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly faults: readonly Fault[];
@@ -85,14 +87,14 @@ export function invalid(message: string): ServiceError {
   return new ServiceError({ code: "invalid", message });
 }
 
-/** Quotes a caller's text for a message and cuts it if it is long. */
+/** Quotes a caller's text for a message and truncates it if it is long. */
 export function quoted(text: string): string {
   return JSON.stringify(cut(text));
 }
 
 const repeatedLengthMax = 200;
 
-/** Returns the text, cut after `lengthMax` characters with a sign that it continues. */
+/** Returns the text, truncated to `lengthMax` characters with an ellipsis at the end if it is longer. */
 export function cut(text: string, lengthMax = repeatedLengthMax): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }

@@ -1,5 +1,6 @@
-// Settings as data: each folder describes its own in one record (default, range, one sentence), and the composition
-// root reads flags, environment and file by these records. Does not know the sources of values.
+// Settings as data: each folder describes its settings in one record (default, range, one sentence), from which the
+// composition root reads flags, environment variables and the settings file. This module does not know where values
+// come from.
 import { unreachable } from "./assert.ts";
 import { invalid, type ServiceError } from "./service-error.ts";
 
@@ -8,28 +9,31 @@ export interface Machine {
   readonly coreCount: number;
   /** Memory limit of this process. */
   readonly memoryBytes: number;
-  /** Memory limit of base models, if the operator set one. */
+  /** Memory limit for base models; absent if the operator set none. */
   readonly modelBytes?: number;
 }
 
 /** One setting. */
 export type Setting = SettingValue & {
-  /** One sentence for people. */
+  /** Description for people, in one sentence. */
   readonly about: string;
-  /** Present for the few settings that most people need, which help texts show first. */
+  /** True for the few settings that most people need; help texts show these first. */
   readonly isEssential?: true;
-  /** Present for a text that is never shown. Its value may also be `file:<path>` of a file that holds it. */
+  /**
+   * True for a text that is never shown. Its value may also be `file:<path>`, which names a file that contains the
+   * text.
+   */
   readonly isSecret?: true;
 };
 
-/** `flag` is true or false; `list` is a list of texts. */
+/** A `flag` is true or false; a `list` is a list of texts. */
 type SettingValue =
   | {
       readonly kind: "integer" | "number";
       readonly default: number;
       readonly min: number;
       readonly max: number;
-      /** Computes the value that 0 stands for. */
+      /** Computes the effective value if the setting is 0. */
       readonly byMachine?: (machine: Machine) => number;
     }
   /** If the default is null, null is also a valid value and means "not set". */
@@ -52,7 +56,7 @@ type ValueOf<S extends Setting> = S extends { readonly kind: "integer" | "number
           ? string
           : string | null;
 
-/** Values that a schema describes. */
+/** Types of the values that a schema describes. */
 export type SettingsOf<Schema extends SettingsSchema> = {
   readonly [Name in keyof Schema]: ValueOf<Schema[Name]>;
 };
@@ -66,9 +70,9 @@ export function defaultsOf<Schema extends SettingsSchema>(schema: Schema): Setti
 
 /** Settings of one part of the server. */
 export interface Section<Schema extends SettingsSchema, Fixed extends object> {
-  /** Settings for operators. */
+  /** Settings that operators can change. */
   readonly schema: Schema;
-  /** Returns the part's settings: defaults and constants, overridden by the given values. */
+  /** Returns all settings of the section: defaults and constants, overridden by the given values. */
   with(given?: Partial<SettingsOf<Schema> & Fixed>): SettingsOf<Schema> & Readonly<Fixed>;
 }
 
@@ -78,8 +82,8 @@ export type SettingsIn<S extends Section<SettingsSchema, object>> = ReturnType<S
 /**
  * Creates a section.
  *
- * @param fixed constants, which only embedders and tests override
- * @param following derives further settings from those
+ * @param fixed constants, which only embedding programs and tests override
+ * @param following computes further settings from the schema's settings and the constants
  */
 export function section<
   Schema extends SettingsSchema,
@@ -105,7 +109,7 @@ export function section<
  * Checks one value, given as parsed JSON or as text, against its setting.
  *
  * @param name the value's name in its source, for the message
- * @throws ServiceError `invalid`: what is wrong, the value, the limit
+ * @throws ServiceError `invalid`, with the problem, the value and the limit
  */
 export function readSetting(
   name: string,

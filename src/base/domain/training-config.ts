@@ -8,15 +8,15 @@ export type ImportanceSamplingLevel = (typeof importanceSamplingLevels)[number];
 export const klPenaltySources = ["current_learner", "sample"] as const;
 export type KlPenaltySource = (typeof klPenaltySources)[number];
 
-/** Effective configuration; nulls are replaced by defaults. */
+/** Effective configuration: the request's options, with defaults for nulls. */
 export interface TrainingConfig {
   /** [-1, 1]; positive values shrink negative advantages, negative values shrink positive ones. */
   readonly advantageBalance: number;
-  /** True if assistant messages without recorded tokens train as well; see train/trajectories. */
+  /** True if assistant messages without recorded tokens are also trained on; see train/trajectories. */
   readonly allowTrainingWithoutLogprobs: boolean;
-  /** Precision of products with the base model's weights; null lets the server choose. */
+  /** Precision of multiplications with the base model's weights; null lets the server choose. */
   readonly basePrecision: BasePrecision | null;
-  /** At least 1: sequences in one optimizer step; null to follow `stepCount` or the server. */
+  /** Number of sequences in one optimizer step, at least 1; null to use `stepCount` or the server's default. */
   readonly batchSize: number | null;
   /** At least 0: the lower clip bound is 1 - epsilon. */
   readonly epsilon: number;
@@ -25,40 +25,46 @@ export interface TrainingConfig {
   /** At least 0: gradients are clipped to this norm, 0 disables clipping; null lets the server choose. */
   readonly gradientNormMax: number | null;
   readonly importanceSamplingLevel: ImportanceSamplingLevel;
-  /** At least 0; 0 is off. */
+  /** Weight of the K2 term, at least 0; 0 disables it. See train/trainer/losses. */
   readonly k2Tau: number;
-  /** At least 0, in normalised advantage per nat: penalty on tokens that the base model finds unlikely; 0 is off. */
+  /**
+   * Penalty on tokens that the base model finds unlikely, in normalised advantage per nat; at least 0, and 0 disables
+   * it.
+   */
   readonly klPenaltyCoefficient: number;
   /**
-   * Policy whose log-probabilities the penalty compares with the base model's: the current one, or the one that
-   * sampled.
+   * Policy whose log-probabilities are compared with the base model's: the current policy, or the policy that sampled
+   * the tokens.
    */
   readonly klPenaltySource: KlPenaltySource;
   /**
-   * At least 0, in nats per token: a job whose policy moves further publishes no version. 0 is off, null lets the
-   * server choose.
+   * Maximum distance that a job may move the policy, in nats per token; at least 0. A job that exceeds it publishes no
+   * version. 0 disables the limit, null lets the server choose.
    */
   readonly klUpdateMax: number | null;
-  /** Above 0. */
+  /** Learning rate; above 0. */
   readonly learningRate: number;
-  /** At least 0: a step's learning rate is multiplied by its number of sequences to this power. */
+  /** Exponent, at least 0: a step's learning rate is multiplied by the step's number of sequences to this power. */
   readonly learningRatePower: number;
   readonly maskProbRatio: boolean;
-  /** Upper bound of every importance ratio; 0 is off. */
+  /** Upper bound of every importance ratio; 0 disables the bound. */
   readonly maxNegativeAdvantageImportanceSamplingWeight: number;
-  /** At least 2: maximum length of a sequence that trains; null lets the server choose. */
+  /** Maximum length of a sequence that is trained on, at least 2; null lets the server choose. */
   readonly packedSequenceLength: number | null;
-  /** At least 1: passes over each sequence. */
+  /** Number of passes over each sequence; at least 1. */
   readonly passCount: number;
-  /** True to clip as PPO does, false as CISPO does. */
+  /** True to clip as PPO does; false to clip as CISPO does. */
   readonly ppo: boolean;
   readonly precalculateLogprobs: boolean;
   readonly scaleRewards: boolean;
-  /** At least 1: optimizer steps in a pass, of equal size; null to follow `batchSize` or the server. */
+  /**
+   * Number of optimizer steps in a pass, all of equal size, at least 1; null to use `batchSize` or the server's
+   * default.
+   */
   readonly stepCount: number | null;
   /**
-   * At least 0; 0 is off. Tokens are weighted by the ratio of their probability before the first step to the recorded
-   * one, up to this bound.
+   * Upper bound of the truncated importance-sampling weights, at least 0; 0 disables them. A token's weight is the
+   * ratio of its probability before the first step to the recorded probability.
    */
   readonly truncatedImportanceSampling: number;
   /** At least 0: weight decay of AdamW; null lets the server choose. */
@@ -69,8 +75,8 @@ export interface TrainingConfig {
 export type TrainingConfigInput = { readonly [Field in keyof TrainingConfig]?: TrainingConfig[Field] | null };
 
 /**
- * Returns the effective configuration. CISPO clips to [0, 5] by default; PPO to [0.8, 1.2], with the upper bound
- * following the lower.
+ * Returns the effective configuration. By default, CISPO clips ratios to [0, 5] and PPO to [0.8, 1.2]; PPO's default
+ * upper bound is derived from the lower one.
  */
 export function resolveTrainingConfig(input: TrainingConfigInput): TrainingConfig {
   const ppo = input.ppo ?? false;

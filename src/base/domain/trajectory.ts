@@ -9,11 +9,11 @@ import type {
   TrajectoryOutline,
 } from "./summaries/trajectory-outline.ts";
 
-/** One message of a conversation, in the API's spelling. Unknown keys are preserved. */
+/** One message of a conversation, with the API's field names. Unknown keys are kept. */
 export type MessageRecord = { readonly role: string } & JsonObject;
 
 /**
- * A choice recorded from a response of the chat endpoint, in the API's spelling (`finish_reason`, `message`,
+ * A choice recorded from a response of the chat endpoint, with the API's field names (`finish_reason`, `message`,
  * `logprobs`, `token_ids`, `prompt_token_ids`, ...).
  */
 export type ChoiceRecord = { readonly finish_reason: Json; readonly message: JsonObject } & JsonObject;
@@ -21,8 +21,8 @@ export type ChoiceRecord = { readonly finish_reason: Json; readonly message: Jso
 export type HistoryItem = MessageRecord | ChoiceRecord;
 
 /**
- * True for a choice of the chat endpoint, which has `message` and `finish_reason`. A message instead has a role at its
- * top level.
+ * True for a choice of the chat endpoint, which has `message` and `finish_reason`. A message has its role at the top
+ * level.
  */
 function isChoiceRecord(item: HistoryItem): item is ChoiceRecord {
   return typeof item["message"] === "object" && item["message"] !== null && "finish_reason" in item;
@@ -32,8 +32,8 @@ function isChoiceRecord(item: HistoryItem): item is ChoiceRecord {
 const tokenFields = ["token_ids", "prompt_token_ids", "logprobs"] as const;
 
 /**
- * Returns the item as a Choice; null for a message without tokens. An assistant message with tokens counts as a
- * Choice, because client libraries write tokens on the message or move them there from the Choice.
+ * Returns the item as a choice; null for a message without tokens. An assistant message with tokens also counts as a
+ * choice, because some client libraries put the tokens on the message instead of the choice.
  */
 export function asChoice(item: HistoryItem): ChoiceRecord | null {
   if (!isChoiceRecord(item)) {
@@ -47,7 +47,7 @@ export function asChoice(item: HistoryItem): ChoiceRecord | null {
   return { ...item, ...(Object.fromEntries(lifted) as JsonObject) };
 }
 
-/** Returns the message without its tokens. It serves as context and is excluded from training. */
+/** Returns the message without its tokens, so that it serves as context and is excluded from training. */
 export function withoutTokens(message: MessageRecord): MessageRecord {
   const rest = Object.entries(message).filter(([name]) => !(tokenFields as readonly string[]).includes(name));
   return { ...Object.fromEntries(rest), role: message.role };
@@ -57,7 +57,7 @@ function carriesTokens(record: JsonObject): boolean {
   return tokenFields.some((name) => isGiven(record[name]));
 }
 
-/** False for an empty value: null, an empty list, or log-probabilities without entries. */
+/** True unless the value is empty: null, an empty list, or log-probabilities without entries. */
 function isGiven(value: Json | undefined): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.length > 0;
@@ -74,7 +74,7 @@ export interface Trajectory extends History {
   readonly reward: number;
   readonly initialPolicyVersion: number | null;
   readonly finalPolicyVersion: number | null;
-  /** Metrics of the trajectory. Booleans count as 0 or 1 in means. */
+  /** Metrics of the trajectory. In means, booleans count as 0 or 1. */
   readonly metrics: Readonly<Record<string, number | boolean>>;
   readonly metadata: JsonObject;
   readonly logs: readonly Json[];
@@ -86,7 +86,7 @@ export interface Trajectory extends History {
 
 export interface TrajectoryGroup {
   readonly trajectories: readonly Trajectory[];
-  /** Rollouts that raised an exception. They count only in the exception rate. */
+  /** Exceptions of rollouts that failed. They count only in the exception rate. */
   readonly exceptions: readonly JsonObject[];
   readonly metadata: JsonObject;
   readonly metrics: Readonly<Record<string, number | boolean>>;
@@ -94,7 +94,10 @@ export interface TrajectoryGroup {
   readonly extra: JsonObject;
 }
 
-/** Trajectories logged under a split at a step of a model. The trajectories themselves are read separately, on demand. */
+/**
+ * Trajectories that were logged under a split at a step of a model. The log does not contain the trajectories, which
+ * are read separately.
+ */
 export interface TrajectoryLog {
   readonly id: string;
   readonly modelId: string;
@@ -107,7 +110,7 @@ export interface TrajectoryLog {
   readonly contentBytes: number;
 }
 
-/** A log to store, whose metrics depend on earlier logs. */
+/** A log to store. Its metrics depend on earlier logs and are computed while it is stored. */
 export interface TrajectoryLogDraft extends Pick<
   TrajectoryLog,
   "id" | "modelId" | "split" | "step" | "recordedAt"
@@ -131,9 +134,9 @@ export interface EarlierLogs {
 
 /** Combined logs of one split at one version. */
 export interface CombinedLogs {
-  /** Tally stored with the newest log, to which the next log is added. */
+  /** Tally stored with the newest log. The next log is added to it. */
   readonly tally: JsonObject;
-  /** Metrics that override the version's, applied after those of the newest log. */
+  /** Metrics to store with the version, applied after those of the newest log and overriding them. */
   readonly metrics: Metrics;
 }
 
@@ -152,11 +155,11 @@ export interface TrajectoryLogFilter {
 export interface TrajectoryStore {
   /**
    * Stores a log and merges its metrics into those of the version `log.step`, in one transaction. Logs of one model
-   * are appended one at a time across processes, so no running sum is lost.
+   * are appended one at a time, even across processes, so that no running sum is lost.
    *
    * @param measure returns the log's metrics; pure, because the store may call it again
-   * @param combine adds the log to the tally of earlier logs of its split and step, null if there are none; pure.
-   * Without it, the version gets the log's own metrics
+   * @param combine adds the log to the tally of earlier logs of its split and step (null if there are none); pure. If
+   * absent, the version gets the log's own metrics
    * @returns the log's metrics
    * @throws ServiceError `not_found` if there is no such model
    */
@@ -181,7 +184,7 @@ export interface TrajectoryStore {
     filter: OutlineFilter,
     page: NumberedPageRequest,
   ): Promise<NumberedPage<ListedOutline>>;
-  /** Returns the summary with this number; null if the model has none. */
+  /** Returns the summary with this number; null if the model has no such trajectory. */
   findOutline(modelId: string, number: number): Promise<ListedOutline | null>;
   /**
    * Returns the number of trajectories by source and split, most frequent first; at most a hundred rows.

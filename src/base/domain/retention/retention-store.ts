@@ -1,12 +1,13 @@
-// Contract of data retention: limits by age, by bytes of an entity, and by number for each model. Data that is still
-// needed is kept regardless of limits; each kind defines which data that is.
+// Contract of data retention: limits by age, by bytes of an entity, and by number of items of a model. Data that is
+// still needed is kept regardless of limits; the list of kinds says which data that is.
 
 /**
- * * `trajectories`: logged trajectories, except those of a model's newest log, from which its running sums continue.
+ * * `trajectories`: logged trajectories, except those of a model's newest log, because its running sums continue in
+ *   the next log.
  * * `jobs`: training data of jobs that have ended, and their events except the last. Jobs that another job repeats or
  *   retries, and jobs with a pinned version, are kept.
- * * `recordings`: recorded completions, except those waiting in an annotation queue or about to train by an automatic
- *   rule.
+ * * `recordings`: recorded completions, except those in an annotation queue that still wait for answers, and those
+ *   that an automatic rule is about to train on.
  * * `revisions`: the history of feedback.
  */
 export const keptKinds = ["trajectories", "jobs", "recordings", "revisions"] as const;
@@ -21,39 +22,42 @@ export const storedKinds = [...keptKinds, "feedback", "files", "traces"] as cons
 
 export type StoredKind = (typeof storedKinds)[number];
 
-/** Limits of one kind; null fields set no limit. */
+/** Limits of one kind. A null field means no limit. */
 export interface KeepLimits {
-  /** Older data is removed. */
+  /** Data older than this time is removed. */
   readonly before: Date | null;
-  /** The newest data of an entity up to this many bytes is kept. */
+  /** Maximum number of bytes of an entity; the newest data is kept. */
   readonly entityBytes: number | null;
-  /** The newest items of a model up to this number are kept; only for recordings. */
+  /** Maximum number of items of a model, of which the newest are kept; applies only to recordings. */
   readonly modelCount: number | null;
 }
 
 export interface RemovedData {
   readonly entity: string;
-  /** Logs, jobs, completions or revisions. */
+  /** Number of removed logs, jobs, completions or revisions. */
   readonly itemCount: number;
-  /** Bytes that only the removed items used. Shared content of completions is added once its last user is removed. */
+  /**
+   * Number of bytes that only the removed items used. The bytes of content that completions share are counted when the
+   * last completion with this content is removed.
+   */
   readonly byteCount: number;
 }
 
-/** Position at which a sweep continues. */
+/** Position at which the next step of a sweep continues. */
 export interface SweepPlace {
   readonly scope: "age" | "entity" | "model";
-  /** Entity or model; empty while sweeping by age. */
+  /** Current entity or model; empty while sweeping by age. */
   readonly of: string;
   /** Last item that was visited; null at the beginning. */
   readonly after: readonly (string | number)[] | null;
-  /** For a dry run: what it would have removed so far, in bytes by entity and numbers by model. */
+  /** Only for a dry run: data that would have been removed so far, in bytes by entity and in numbers by model. */
   readonly gone: ReadonlyMap<string, number>;
 }
 
 export interface SweepStep {
   /** At most one entry for each entity. */
   readonly removed: readonly RemovedData[];
-  /** Null at the end. */
+  /** Position of the next step; null if the sweep is complete. */
   readonly next: SweepPlace | null;
 }
 
@@ -67,27 +71,27 @@ export interface RemovedOfDay extends RemovedData {
 
 export interface RetentionStore {
   /**
-   * Makes this server the sweeper until the given time; false if another server is the sweeper and its lease has not
-   * expired.
+   * Makes this server the sweeper until the given time. Returns false if another server is the sweeper and its lease
+   * has not expired.
    */
   claim(owner: string, at: Date, until: Date): Promise<boolean>;
-  /** Gives the role of sweeper back. No error if this server does not have it. */
+  /** Ends this server's role as the sweeper. Has no effect if this server does not have the role. */
   release(owner: string): Promise<void>;
   /**
-   * Visits some stored items, oldest first, and removes those beyond the limits in a short transaction. Large content
-   * is unreachable from then on; {@link RetentionStore.clear} frees its space.
+   * Visits some stored items, oldest first, and removes those that exceed the limits, in a short transaction. Large
+   * content of removed items can no longer be read; {@link RetentionStore.clear} frees its space.
    *
-   * @param options.from `next` of the previous step; null for the first
-   * @param options.isDry removes nothing
+   * @param options.from `next` of the previous step; null for the first step
+   * @param options.isDry true to remove nothing and only report
    */
   sweep(
     kind: KeptKind,
     limits: KeepLimits,
     options: { readonly from: SweepPlace | null; readonly isDry: boolean; readonly at: Date },
   ): Promise<SweepStep>;
-  /** Deletes some rows of removed items; false if none are left. */
+  /** Deletes some of the rows that contain the content of removed items. Returns false if no such rows are left. */
   clear(): Promise<boolean>;
-  /** Returns removals, newest day first, then by kind and entity. @param limit at most 1000 */
+  /** Returns removed data by day, newest day first, then by kind and entity. @param limit at most 1000 */
   removed(entity: string | null, limit: number): Promise<readonly RemovedOfDay[]>;
   /** Returns the stored bytes of an entity, or of all entities, by kind. */
   stored(entity: string | null): Promise<Readonly<Record<StoredKind, number>>>;

@@ -2,7 +2,7 @@
 import { sizeText } from "../text/size-text.ts";
 import { quoted, ServiceError } from "../service-error.ts";
 
-/** Check before something is stored for an entity. */
+/** Quota check that runs before data is stored for an entity. */
 export interface StorageRoom {
   /** @throws ServiceError `full` if the entity has reached its quota */
   require(entity: string): Promise<void>;

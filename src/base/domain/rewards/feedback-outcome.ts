@@ -1,17 +1,18 @@
-// Result of feedback for a job, for display: which answers train with which rewards, and which do not.
+// Result of creating a job from feedback, for display: the answers that are trained on with their rewards, and the
+// answers that are left out.
 
 export interface FeedbackOutcome {
   readonly counts: {
-    /** Records that the rule may read. */
+    /** Number of feedback records that the rule may read. */
     readonly feedback: number;
     readonly groups: number;
-    /** Answers that train. */
+    /** Number of answers that are trained on. */
     readonly answers: number;
     readonly compared: number;
     readonly people: number;
-    /** Tokens of the prompts and answers that train. */
+    /** Number of tokens in the prompts and answers that are trained on. */
     readonly tokens: number;
-    /** Counts by reason. */
+    /** Number of answers that are left out, by reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };
   /** Explanations of the reasons that occur. */

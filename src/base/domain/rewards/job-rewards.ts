@@ -1,13 +1,20 @@
-// Mean rewards of the policies before and after a job, compared one metric at a time. Pure; the caller reads the metrics.
+// Mean rewards of the versions before and after a job, compared for each metric separately. Pure: the caller reads the
+// metrics.
 import type { TrainingJob } from "../job.ts";
 import type { VersionKey } from "../model.ts";
 
-/** Rewards of a version that was logged (`val/reward`, `train/reward`), and of the data that its job trained on. */
+/**
+ * Metrics with rewards: of the version's logs (`val/reward`, `train/reward`), and of the data that the version's job
+ * trained on.
+ */
 export const rewardMetrics = ["val/reward", "train/reward", "data/reward"] as const;
 
 type RewardMetric = (typeof rewardMetrics)[number];
 
-/** One metric of the version that a job started from and of the version that it made; null if unknown. */
+/**
+ * Values of one metric: of the version from which a job started, and of the version that the job published. A value is
+ * null if unknown.
+ */
 export interface JobReward {
   readonly metric: RewardMetric;
   readonly before: number | null;
@@ -25,14 +32,14 @@ export function rewardedVersions({ modelId, pins, resultStep }: Trained): readon
   return steps.flatMap((step) => (step === null ? [] : [{ modelId, step }]));
 }
 
-/** Returns every reward metric with a value before or after the job. */
+/** Returns every reward metric that has a value before or after the job. */
 export function rewardsOf({ modelId, pins, resultStep }: Trained, metricOf: MetricOf): readonly JobReward[] {
   const at = (step: number | null, metric: RewardMetric): number | null =>
     step === null ? null : metricOf({ modelId, step }, metric);
   const next = resultStep === null ? null : resultStep + 1;
   return rewardMetrics
     .map((metric) =>
-      // `data/reward` of a version is the reward of its predecessor, which sampled the data.
+      // `data/reward` of a version is the mean reward of its predecessor, because the predecessor sampled the data.
       metric === "data/reward"
         ? { metric, before: at(resultStep, metric), after: at(next, metric) }
         : { metric, before: at(pins?.startStep ?? null, metric), after: at(resultStep, metric) },

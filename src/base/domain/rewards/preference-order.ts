@@ -1,26 +1,30 @@
-// Request for preferences from feedback: answers compared by the rewards of a rule, and answers that people corrected.
+// Request to train on preferences from feedback: answers compared by the rewards of a rule, and answers that people
+// corrected.
 import type { PathStep } from "../feedback-query/feedback-field.ts";
 import type { RewardRule } from "./reward-rule.ts";
 
 export interface PreferenceOrder {
   /** Rule whose rewards compare the answers to one prompt; null if only corrections count. */
   readonly rule: RewardRule | null;
-  /** Null if no corrections are read. */
+  /** Feedback that contains corrections; null if corrections are ignored. */
   readonly corrections: CorrectionTerm | null;
-  /** How rewards become preferences. */
+  /** Method that derives preferences from rewards. */
   readonly comparison: RewardComparison;
 }
 
 /** Feedback whose payload contains the text that the answer should have had. */
 export interface CorrectionTerm {
-  /** Null for feedback of any type. */
+  /** Type of the feedback; null for any type. */
   readonly feedbackType: string | null;
-  /** Path in the payload. */
+  /** Path of the corrected text in the payload. */
   readonly path: readonly PathStep[];
 }
 
 export type RewardComparison =
-  /** Two answers to a prompt are a pair if their rewards differ by at least this much. */
+  /** Pairs: two answers to a prompt form a pair if their rewards differ by at least `marginMin`. */
   | { readonly kind: "pairs"; readonly marginMin: number }
-  /** Each answer is judged separately: rewards above the threshold are desirable, those below undesirable. */
+  /**
+   * Labels for single answers: an answer is desirable if its reward is above the threshold, and undesirable if it is
+   * below.
+   */
   | { readonly kind: "verdicts"; readonly threshold: number };

@@ -1,17 +1,18 @@
-// Result of a preference job's feedback, for display: the preferences between answers, and the answers without one.
+// Result of creating a preference job from feedback, for display: the preferences between answers, and the answers
+// that have none.
 import type { FeedbackOutcome } from "./feedback-outcome.ts";
 
 export interface PreferenceOutcome extends Pick<FeedbackOutcome, "reasons" | "leftOut"> {
   readonly counts: {
-    /** Records that the rule may read. */
+    /** Number of feedback records that the rule may read. */
     readonly feedback: number;
     readonly prompts: number;
-    /** Pairs, or answers judged separately. */
+    /** Number of pairs, or of answers that are labelled separately. */
     readonly preferences: number;
-    /** Preferences with a correction. */
+    /** Number of preferences in which the chosen answer is a correction. */
     readonly corrections: number;
     readonly people: number;
-    /** Counts by reason. */
+    /** Number of answers that are left out, by reason. */
     readonly leftOut: Readonly<Record<string, number>>;
   };
   readonly preferences: readonly {
@@ -23,13 +24,13 @@ export interface PreferenceOutcome extends Pick<FeedbackOutcome, "reasons" | "le
 }
 
 export interface ComparedAnswer {
-  /** Reference of the answer, or of the answer that it corrects. */
+  /** Reference to the answer; for a correction, to the answer that it corrects. */
   readonly call: string;
   /** Beginning of the answer. */
   readonly text: string;
   readonly isCorrection: boolean;
   readonly step: number;
-  /** Null if nobody rated the answer. */
+  /** Reward of the answer; null if nobody rated it. */
   readonly reward: number | null;
   readonly peopleCount: number;
   readonly feedbackIds: readonly string[];

@@ -2,11 +2,11 @@
 import type { PathStep } from "../feedback-query/feedback-field.ts";
 
 /**
- * Terms, each of which reads one kind of feedback. An answer's reward is the weighted mean of its terms; a term
- * without feedback to read is left out.
+ * Reward rule as a list of terms, each of which reads one kind of feedback. An answer's reward is the weighted mean of
+ * its terms; a term that finds no feedback is left out of the mean.
  */
 export interface RewardRule {
-  /** At least one. */
+  /** Terms of the rule; at least one. */
   readonly terms: readonly RewardTerm[];
 }
 
@@ -17,39 +17,39 @@ export type RewardTerm = { readonly weight: number } & (
   | PreferenceTerm
 );
 
-/** Reads reactions by a table. */
+/** Term that converts reactions to rewards with a table. */
 export interface ReactionTerm {
   readonly kind: "reaction";
   /** Rewards by emoji, or by its name between colons; other reactions are ignored. */
   readonly rewards: RewardTable;
 }
 
-/** Reads a number in the payload of one type of feedback; true is 1 and false is 0. */
+/** Term that reads a number in the payload of one type of feedback. True counts as 1 and false as 0. */
 export interface NumberTerm {
   readonly kind: "number";
   readonly feedbackType: string;
-  /** Path in the payload. */
+  /** Path of the number in the payload. */
   readonly path: readonly PathStep[];
   readonly scale: RewardScale;
 }
 
-/** Reads the value of an annotation. */
+/** Term that reads the value of an annotation. */
 export interface AnnotationTerm {
   readonly kind: "annotation";
   readonly name: string;
-  /** Rewards of text values; null if none are read. */
+  /** Rewards of text values; null if text values are ignored. */
   readonly rewards: RewardTable | null;
-  /** Scale for numbers and for true and false, which are 1 and 0. */
+  /** Scale for numbers. True counts as 1 and false as 0. */
   readonly scale: RewardScale;
 }
 
 /**
- * Reads preferences between two answers to a prompt: feedback on one answer whose payload names the other in
- * `better_than`.
+ * Term that reads preferences between two answers to a prompt: feedback on the better answer, whose payload names the
+ * other answer in `better_than`.
  */
 export interface PreferenceTerm {
   readonly kind: "preference";
-  /** Null for feedback of any type. */
+  /** Type of the feedback; null for any type. */
   readonly feedbackType: string | null;
   /**
    * Above 0: number of virtual comparisons of each answer with an average one, half of them won. Larger values keep
@@ -60,7 +60,10 @@ export interface PreferenceTerm {
 
 export type RewardTable = Readonly<Record<string, number>>;
 
-/** Linear scale from a number to a reward: multiplied by `factor`, plus `offset`, clamped to `least` and `most`. */
+/**
+ * Linear scale from a number to a reward: the number is multiplied by `factor`, `offset` is added, and the result is
+ * limited to the range from `least` to `most`.
+ */
 export interface RewardScale {
   readonly factor: number;
   readonly offset: number;
@@ -68,10 +71,10 @@ export interface RewardScale {
   readonly most: number;
 }
 
-/** Keeps numbers in [0, 1]. */
+/** Scale that limits numbers to [0, 1] and does not change them otherwise. */
 export const unitScale: RewardScale = { factor: 1, offset: 0, least: 0, most: 1 };
 
-/** Maps `from` to 0 and `to` to 1, also if `from` is the larger one. The two must differ. */
+/** Returns the scale that maps `from` to 0 and `to` to 1; `from` may be larger than `to`, but must differ from it. */
 export function scaleBetween(from: number, to: number): RewardScale {
   const factor = 1 / (to - from);
   return { factor, offset: -from * factor, least: 0, most: 1 };

@@ -9,12 +9,12 @@ export interface StoredRule {
   readonly id: string;
   readonly entity: string;
   readonly project: string;
-  /** Unique in the project. */
+  /** Name of the rule, unique in the project. */
   readonly name: string;
   readonly rule: RewardRule;
-  /** Null for a rule that trains only on request. */
+  /** Order for automatic training; null if the rule trains only on request. */
   readonly standing: AutomaticOrder | null;
-  /** True if an automatic rule is paused until it is resumed. */
+  /** True if the automatic rule is paused. It stays paused until it is resumed. */
   readonly isPaused: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -33,7 +33,7 @@ export const feedbackSelection = {
   ),
 };
 
-/** More groups in a job would be a mistake. */
+/** Maximum number of groups in a job. A higher number would be a mistake. */
 export const jobGroupsMax = 10_000;
 
 /** Limits on how often a rule trains a model automatically. */
@@ -63,7 +63,7 @@ export const automaticLimits = {
     default: 24,
     about: "Maximum number of jobs within 24 hours.",
   }),
-  // A job above this number is cut.
+  // Maximum number of tokens per day; a job that would exceed it gets fewer groups.
   tokensPerDay: orNull(
     integer({
       minimum: 1,
@@ -74,11 +74,11 @@ export const automaticLimits = {
   ),
 };
 
-/** How a rule trains a model automatically. */
+/** Order for automatic training: how a rule trains a model automatically. */
 export interface AutomaticOrder
   extends FieldValues<typeof feedbackSelection>, FieldValues<typeof automaticLimits> {
   readonly modelId: string;
-  /** Filter of the feedback, as in the request's query; null for all feedback of the project. */
+  /** Filter of the feedback, in the form of the `query` of requests; null for all feedback of the project. */
   readonly filter: JsonObject | null;
   readonly config: TrainingConfig;
 }
@@ -92,38 +92,38 @@ export interface AutomaticJob {
 
 /** Progress of an automatic rule. */
 export interface AutomaticProgress {
-  /** Number of the last feedback that was read; null before the first. */
+  /** Number of the last feedback record that was read; null before the first. */
   readonly cursor: number | null;
-  /** Prompts whose answers are ready to train. */
+  /** Number of prompts whose answers are ready for training. */
   readonly readyCount: number;
-  /** Jobs of the last 24 hours, newest first. */
+  /** Jobs that the rule created in the last 24 hours, newest first. */
   readonly jobs: readonly AutomaticJob[];
-  /** The newest job ever. */
+  /** The newest job that the rule created at any time. */
   readonly lastJob: AutomaticJob | null;
-  /** Why the last attempt failed, for people; null if it succeeded. */
+  /** Human-readable reason why the last attempt to create a job failed; null if it succeeded. */
   readonly fault: string | null;
 }
 
-/** Feedback that a rule reads, keyed by the prompt of its answer. */
+/** Feedback that a rule reads, with the hash of the prompt of its answer. */
 export interface RuleNote {
   readonly promptHash: string;
   readonly feedbackId: string;
 }
 
-/** Progress to write after an automatic rule has read more feedback. */
+/** Progress to store after an automatic rule has read more feedback. */
 export interface AutomaticAdvance {
-  /** Cursor before the step. */
+  /** Cursor before this progress. */
   readonly from: number | null;
   readonly to: number | null;
   readonly notes: readonly RuleNote[];
-  /** Visited prompts, and whether their answers are ready to train. */
+  /** Prompts whose answers were checked, by hash; true if the answers are ready for training. */
   readonly prompts: ReadonlyMap<string, boolean>;
 }
 
-/** Ownership of an automatic rule. Writes fail if another server owns the rule by then, or the rule was changed. */
+/** Ownership of an automatic rule. A write fails if another server owns the rule by then, or if the rule was changed. */
 export interface AutomaticHold {
   readonly ruleId: string;
-  /** A server with a lease. */
+  /** Server with a lease, which owns the rule. */
   readonly owner: string;
   readonly updatedAt: Date;
 }
@@ -131,7 +131,7 @@ export interface AutomaticHold {
 export interface RuleFilter {
   readonly entity: string | null;
   readonly project: string | null;
-  /** Model of automatic rules. */
+  /** Model that the rules train automatically. */
   readonly modelId: string | null;
 }
 
@@ -145,7 +145,8 @@ export interface RuleStore {
   /** Returns rules in the order of creation. */
   list(filter: RuleFilter, page: PageRequest): Promise<Page<StoredRule>>;
   /**
-   * Replaces a rule's content. An automatic rule then reads its feedback again, but remembers what was trained.
+   * Replaces a rule's content. An automatic rule then reads its feedback again, but does not train again on what it
+   * has trained on.
    *
    * @returns null if there is no such rule
    * @throws ServiceError `conflict`, `not_found` as `create` does
@@ -154,30 +155,33 @@ export interface RuleStore {
     id: string,
     rule: Pick<StoredRule, "name" | "rule" | "standing" | "updatedAt">,
   ): Promise<StoredRule | null>;
-  /** Pauses or resumes a rule. Resuming clears its fault. Returns null if there is no such rule. */
+  /** Pauses or resumes a rule. Resuming also deletes the recorded fault. Returns null if there is no such rule. */
   setPaused(id: string, isPaused: boolean, at: Date): Promise<StoredRule | null>;
   /** Returns false if there is no such rule. */
   delete(id: string): Promise<boolean>;
 
   /**
-   * Claims automatic rules that are not paused and that no server with a lease owns, and returns all rules that this
-   * server owns.
+   * Claims automatic rules that are not paused and that no server with a lease owns. Returns all rules that this
+   * server then owns.
    *
-   * @param owner gets none without a lease
+   * @param owner server that claims rules; gets no rules without a lease
    */
   claim(owner: string): Promise<readonly StoredRule[]>;
-  /** @param since start of the period in which jobs are counted. Returns null if there is no such rule */
+  /**
+   * Returns the progress of a rule; null if there is no such rule. @param since start of the period in which jobs are
+   * counted
+   */
   progress(id: string, since: Date): Promise<AutomaticProgress | null>;
-  /** Writes progress. Returns false and writes nothing if the hold is lost or `from` is not the current cursor. */
+  /** Stores progress. Returns false and stores nothing if the hold is lost or `from` is not the current cursor. */
   advance(hold: AutomaticHold, advance: AutomaticAdvance): Promise<boolean>;
   /** Returns ids of feedback on answers to a prompt, newest first. */
   notesOf(id: string, promptHash: string, limit: number): Promise<readonly string[]>;
-  /** Returns the prompts whose answers this feedback is about. */
+  /** Returns the hashes of the prompts whose answers this feedback is about. */
   notedPrompts(id: string, feedbackIds: readonly string[]): Promise<readonly string[]>;
-  /** Returns prompts whose answers are ready to train, in the order in which they became ready. */
+  /** Returns the hashes of prompts whose answers are ready for training, in the order in which they became ready. */
   readyPrompts(id: string, limit: number): Promise<readonly string[]>;
-  /** Makes the prompts of failed and cancelled jobs ready again, because nothing was learned from them. */
+  /** Makes the prompts of failed and cancelled jobs ready for training again, because these jobs published no version. */
   releaseFailed(hold: AutomaticHold): Promise<void>;
-  /** Records why the rule failed, and pauses it if a person has to act. */
+  /** Records why the rule failed; `pauses` also pauses the rule, for a failure that only a person can resolve. */
   setFault(hold: AutomaticHold, fault: string, options?: { readonly pauses?: boolean }): Promise<void>;
 }

@@ -1,31 +1,32 @@
-// Origin of a training job from feedback: answers, their rewards, and the records behind them.
+// Origin of a training job that was created from feedback: the answers, their rewards, and the feedback records that
+// determined the rewards.
 import type { Page, PageRequest } from "../page.ts";
 import type { AutomaticHold } from "./stored-rule.ts";
 
-/** A recorded answer. */
+/** Key of a recorded answer. */
 export interface AnswerKey {
   readonly requestId: string;
-  /** Index of the completion's choice. */
+  /** Index of the choice in the completion. */
   readonly choice: number;
 }
 
 export interface TrainingSource extends AnswerKey {
-  /** Version that answered. */
+  /** Step of the version that answered. */
   readonly step: number;
-  /** Null if people corrected the answer without rating it. */
+  /** Reward of the answer; null if people corrected the answer without rating it. */
   readonly reward: number | null;
-  /** Number of people whose feedback counts. */
+  /** Number of people whose feedback determined the reward. */
   readonly peopleCount: number;
-  /** Records that count, all in the project of the job's model. */
+  /** Feedback records that determined the reward or the correction, all in the project of the job's model. */
   readonly feedback: readonly SourceFeedback[];
   /**
-   * `trained`, or `compared`: without new feedback since it was trained, but needed to compare the rest of its group
-   * or pair.
+   * `trained` if the job trains on the answer. `compared` if the answer has no new feedback since it was trained on,
+   * but the other answers of its group or pair are compared with it.
    */
   readonly use: "trained" | "compared";
 }
 
-/** A record in the revision that counted. */
+/** A feedback record, in the revision that was used. */
 export interface SourceFeedback {
   readonly id: string;
   readonly contentHash: string;
@@ -37,38 +38,38 @@ export function answerId({ requestId, choice }: AnswerKey): string {
   return `${choice}:${requestId}`;
 }
 
-/** Returns the mark of a record's revision, by which earlier training on it is recognised. */
+/** Returns the key of a record's revision, which shows whether an earlier job trained on this revision. */
 export function feedbackMark({ id, contentHash }: Pick<SourceFeedback, "id" | "contentHash">): string {
   return `${contentHash}:${id}`;
 }
 
-/** Data written with a job from feedback, in the transaction that creates the job. */
+/** Data that is stored together with a job from feedback, in the transaction that creates the job. */
 export interface FeedbackOrigin {
   readonly sources: readonly TrainingSource[];
-  /** Set if an automatic rule created the job. */
+  /** Hold of the automatic rule that created the job; null if none did. */
   readonly standing: {
     readonly hold: AutomaticHold;
-    /** Tokens of its prompts and answers. */
+    /** Number of tokens in the job's prompts and answers. */
     readonly tokenCount: number;
-    /** Prompts of its groups. They need new feedback before they can train again. */
+    /** Hashes of the prompts of the job's groups. These prompts need new feedback before they can be trained on again. */
     readonly promptHashes: readonly string[];
   } | null;
 }
 
 export interface ListedSource extends TrainingSource {
-  /** Unique among the sources of its job. */
+  /** Id of the source, unique among the sources of its job. */
   readonly id: string;
 }
 
 export interface TrainingSourceStore {
   /**
-   * Returns which records the jobs of a model have trained on: marks of records by {@link answerId}. Failed and
-   * cancelled jobs are ignored.
+   * Returns the record revisions on which jobs of a model have trained, as feedback marks by {@link answerId}. Failed
+   * and cancelled jobs are ignored.
    */
   trainedOn(
     modelId: string,
     answers: readonly AnswerKey[],
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
-  /** Returns the sources of a job in the order of its groups; none if it does not come from feedback. */
+  /** Returns the sources of a job in the order of its groups; an empty page if the job was not created from feedback. */
   list(jobId: string, page: PageRequest): Promise<Page<ListedSource>>;
 }

@@ -1,13 +1,14 @@
-// Turns by client: a line for a worker, and turns of the event loop by tenant. Work in many pieces takes one turn of
-// the loop for each, so a tenant with a hundred requests delays another tenant's request by one turn of each, and
-// timers, connections and /health run in between. A turn is not preempted: its work must be short.
+// Turns by client: a queue for a worker, and turns of the event loop by tenant. Work in many pieces takes one turn for
+// each piece, so a tenant with a hundred requests delays another tenant's request by one piece at a time, and timers,
+// connections and /health are served in between. A turn cannot be interrupted, so its work must be short.
 import { type Clock, systemClock } from "../clock.ts";
 
 /**
- * Clients take turns; each client's own items run in order of arrival, so a client's many items delay only each other.
+ * Queue in which clients take turns. The items of one client run in order of arrival, so many items of a client delay
+ * only that client's other items.
  */
 export class WaitingLine<Item> {
-  /** The client whose turn is next comes first; no list is empty. */
+  /** Items by client, in the order of the clients' turns. No list is empty. */
   readonly #itemsOf = new Map<string, Item[]>();
   #length = 0;
 
@@ -22,7 +23,7 @@ export class WaitingLine<Item> {
     this.#length += 1;
   }
 
-  /** Removes and returns the next item. Its client's next turn comes after every other client's. */
+  /** Removes and returns the next item. Its client then goes to the end, so every other client has its turn first. */
   takeNext(): Item | undefined {
     for (const [client, items] of this.#itemsOf) {
       this.#itemsOf.delete(client);
@@ -34,7 +35,7 @@ export class WaitingLine<Item> {
     return undefined;
   }
 
-  /** Removes an item that no longer waits; does nothing if it is not in the line. */
+  /** Removes an item; has no effect if the item is no longer in the queue. */
   remove(client: string, item: Item): void {
     const items = this.#itemsOf.get(client) ?? [];
     const index = items.indexOf(item);
@@ -45,18 +46,18 @@ export class WaitingLine<Item> {
   }
 }
 
-/** After turns of this total duration in one round, other work of the event loop runs. */
+/** Maximum total duration of the turns in a round, after which other work of the event loop runs. */
 const roundMs = 2;
-/** Maximum number of very short turns in a round. */
+/** Maximum number of turns in a round, even if they are very short. */
 const roundTurnsMax = 4;
-/** Maximum number of consecutive rounds without a turn. */
+/** Maximum number of consecutive rounds that are skipped. */
 const skippedRoundsMax = 32;
 
 /** One round of the event loop. */
 interface Round {
   /** Number of scheduled calls that have not run yet. */
   pendingCount: number;
-  /** Time of the first call; null before it. */
+  /** Start of the round's first call; null before that. */
   startMs: number | null;
   isSkipped: boolean;
 }
@@ -69,12 +70,12 @@ export class LoopTurns {
   readonly #line = new WaitingLine<() => void>();
   readonly #schedule: (call: () => void) => void;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** The round that has not begun. */
+  /** The next round, which has not started. */
   #next: Round = newRound();
   #skipsNext = false;
   #skippedCount = 0;
 
-  /** @param schedule calls back in the next round of the event loop, and runs microtasks between two calls */
+  /** @param schedule runs the callback in the next round of the event loop; microtasks run between two callbacks */
   constructor(
     schedule: (call: () => void) => void = setImmediate,
     clock: Pick<Clock, "monotonicMs"> = systemClock,
@@ -83,26 +84,26 @@ export class LoopTurns {
     this.#clock = clock;
   }
 
-  /** Resolves at the tenant's turn; in the next round at the earliest. */
+  /** Resolves at the tenant's turn, which is in the next round at the earliest. */
   next(tenant: string): Promise<void> {
     return new Promise((resolve) => this.call(tenant, resolve));
   }
 
-  /** Calls back at the tenant's turn. */
+  /** Calls `turn` at the tenant's turn. */
   call(tenant: string, turn: () => void): void {
     this.#line.add(tenant, turn);
     this.#fill();
   }
 
   /**
-   * Skips the turns of the next round to keep it short, unless many consecutive rounds were skipped. The event loop
-   * accepts one connection in each round.
+   * Skips all turns of the next round to keep the round short, unless many consecutive rounds were skipped already.
+   * Used when connections are waiting, because the event loop accepts one connection in each round.
    */
   skipRound(): void {
     this.#skipsNext = true;
   }
 
-  /** One call for each turn, so microtasks of a turn run before the next call reads the clock. */
+  /** Schedules one callback for each turn, so the microtasks of a turn run before the next callback reads the clock. */
   #fill(): void {
     const round = this.#next;
     for (; round.pendingCount < Math.min(this.#line.length, roundTurnsMax); round.pendingCount++)

@@ -1,12 +1,12 @@
-// Divides a bounded resource (bytes, connections, places in a queue) among tenants, so that none can take it all. Only
-// counts; the caller decides what to do without room (refuse, wait, close something).
+// Divides a limited resource (bytes, connections, places in a queue) among tenants, so that no tenant can take all of
+// it. This module only counts; if a tenant has no room, the caller decides what to do (refuse, wait, close something).
 
 /** Tenant of requests without a valid key. No entity has this name. */
 export const keyless = "";
 
-/** Part of the whole that only guaranteed shares may use. */
+/** Fraction of the whole that is reserved for guaranteed shares. */
 const reservedPart = 1 / 16;
-/** Number of tenants whose guaranteed share fits into the reserve, regardless of the others. */
+/** Number of tenants whose guaranteed shares fit into the reserve at the same time. */
 const guaranteedTenants = 64;
 
 /** Returns how much more a tenant that holds `own` of the `used` amount may take; 0 if it has reached its share. */
@@ -35,9 +35,9 @@ function reserveOf(max: number): number {
 }
 
 /**
- * Shares of one bounded whole. A tenant may hold at most half of the amount that others leave, so many greedy tenants
- * still leave room for one more. Below its guaranteed share a tenant may always take; a reserve keeps that share for
- * 64 tenants at the same time.
+ * Shares of one limited resource. A tenant may hold at most half of the amount that others have not taken, so there is
+ * always room for one more tenant. A tenant below its guaranteed share may always take more; a reserve guarantees this
+ * share to 64 tenants at the same time.
  */
 export class TenantShares {
   readonly #max: number;
@@ -72,7 +72,9 @@ export class TenantShares {
     return roomInShare({ max: this.#max, used: this.#used, own: this.usedBy(tenant) });
   }
 
-  /** Takes `count`, or nothing if the tenant lacks room for all of it. */
+  /**
+   * Takes `count` and returns true, or takes nothing and returns false if the tenant does not have room for all of it.
+   */
   take(tenant: string, count: number): boolean {
     if (count > this.roomFor(tenant)) return false;
     this.change(tenant, count);
@@ -89,7 +91,7 @@ export class TenantShares {
     };
   }
 
-  /** Takes `count` even beyond the tenant's share; gives back if `count` is negative. */
+  /** Takes `count` even if this exceeds the tenant's share. A negative `count` gives back. */
   change(tenant: string, count: number): void {
     const held = this.usedBy(tenant) + count;
     this.#used += count;

@@ -22,7 +22,7 @@ export function outlinesOf(
   }));
 }
 
-/** Metrics in a list's row. The trajectory itself has all of them. */
+/** Maximum number of metrics in a summary. The trajectory itself has all metrics. */
 const metricsMax = 12;
 const metricNameLengthMax = 64;
 const textLengthMax = 160;
@@ -56,7 +56,7 @@ function logprobsOf({ logprobs }: ChoiceRecord): readonly Json[] {
   return Array.isArray(content) ? content : [];
 }
 
-/** Returns the beginning of a message's text; without text, of its first tool call. */
+/** Returns the beginning of a message's text, or of its first tool call if it has no text. */
 function previewText(item: HistoryItem): string {
   const message = asChoice(item)?.message ?? item;
   const text = textOf(message["content"]).trimStart();
@@ -87,7 +87,7 @@ function memberOf(value: Json | undefined, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** Returns the number, or the largest finite number of its sign if a sum overflowed. */
+/** Limits a number to the finite range, because a sum may overflow to infinity. */
 export function clamped(value: number): number {
   return Math.min(Math.max(value, -Number.MAX_VALUE), Number.MAX_VALUE);
 }

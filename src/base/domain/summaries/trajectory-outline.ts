@@ -1,18 +1,18 @@
 // Summary of a stored trajectory for lists: small, and computed once when the trajectory is stored (`outline-group`).
 
 export interface TrajectoryOutline {
-  /** Index of the stored part that holds its group. */
+  /** Index of the stored part that contains the trajectory's group. */
   readonly part: number;
   /** Index of its group in the upload. */
   readonly groupIndex: number;
-  /** Index in its group. */
+  /** Index of the trajectory in its group. */
   readonly index: number;
   readonly reward: number;
-  /** The first few metrics. */
+  /** The first few metrics of the trajectory. */
   readonly metrics: Readonly<Record<string, number | boolean>>;
-  /** Replies of the model, including those in additional histories. */
+  /** Number of the model's replies, including those in additional histories. */
   readonly replyCount: number;
-  /** Tokens of the replies that carry tokens or log-probabilities. */
+  /** Number of tokens in the replies that have tokens or log-probabilities. */
   readonly tokenCount: number;
   readonly hasLogprobs: boolean;
   /** Beginning of the first user message; empty if there is none. */
@@ -26,12 +26,12 @@ export type OutlineSource = "log" | "job";
 
 /** Summary as listed. */
 export interface ListedOutline extends TrajectoryOutline {
-  /** Number among the trajectories of its model, from 1, in storage order. */
+  /** Number of the trajectory among those of its model, from 1, in storage order. */
   readonly number: number;
   readonly source: OutlineSource;
   /** Id of the log or the job. */
   readonly sourceId: string;
-  /** Split of the log; `train` for jobs. */
+  /** Split of the log; `train` for a job. */
   readonly split: string;
   /** Newest version at the time of the log; null for a job. */
   readonly step: number | null;
@@ -51,7 +51,7 @@ export interface OutlineFilter {
   readonly recordedBefore: Date | null;
 }
 
-/** Number of a model's trajectories by source and split, maintained on each write. */
+/** Number of a model's trajectories by source and split, updated with each write. */
 export interface OutlineCount {
   readonly source: OutlineSource;
   readonly split: string;

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../text/json.ts";
 import type { MessageRecord } from "../trajectory.ts";
 
-/** One conversation. Its assistant messages train, except those with `weight` 0. */
+/** One conversation. Its assistant messages are trained on, except those with `weight` 0. */
 export interface ExampleConversation {
   /** Messages as sent, with the API's field names. */
   readonly messages: readonly MessageRecord[];

@@ -2,13 +2,13 @@
 
 import type { BasePrecision } from "../trainer/base-precision.ts";
 
-/** Effective configuration; nulls are replaced by defaults. */
+/** Effective configuration: the request's options, with defaults for nulls. */
 export interface SupervisedConfig {
-  /** Precision of products with the base model's weights; null lets the server choose. */
+  /** Precision of multiplications with the base model's weights; null lets the server choose. */
   readonly basePrecision: BasePrecision | null;
-  /** Conversations in one optimizer step; at least 1. */
+  /** Number of conversations in one optimizer step; at least 1. */
   readonly batchSize: number;
-  /** Above 0. A list has one rate for each batch of the job, in training order. */
+  /** Learning rate, above 0. A list has one rate for each batch of the job, in training order. */
   readonly learningRate: number | readonly number[];
   /** Number of epochs; at least 1. */
   readonly epochCount: number;
@@ -21,7 +21,10 @@ export interface SupervisedConfig {
   readonly weightDecay: number;
   /** At least 0: gradients are clipped to this norm; 0 disables clipping. */
   readonly gradientNormMax: number;
-  /** Assistant messages that train: all, or only the last message, which then must be the assistant's. */
+  /**
+   * Assistant messages that are trained on: all, or only the last message of the conversation, which then must be the
+   * assistant's.
+   */
   readonly assistantTurns: AssistantTurns;
 }
 
@@ -32,7 +35,7 @@ export type SupervisedConfigInput = {
   readonly [Field in keyof SupervisedConfig]?: SupervisedConfig[Field] | null;
 };
 
-/** Returns the effective configuration. Defaults are those of the clients that send such jobs. */
+/** Returns the effective configuration. The defaults are those of the client libraries that send such jobs. */
 export function resolveSupervisedConfig(input: SupervisedConfigInput): SupervisedConfig {
   return {
     basePrecision: input.basePrecision ?? null,
@@ -46,7 +49,7 @@ export function resolveSupervisedConfig(input: SupervisedConfigInput): Supervise
   };
 }
 
-/** Returns the number of batches of a job. Batches do not span epochs. */
+/** Returns the number of batches of a job. No batch contains conversations of two epochs. */
 export function batchCountOf(
   { batchSize, epochCount }: Pick<SupervisedConfig, "batchSize" | "epochCount">,
   conversationCount: number,

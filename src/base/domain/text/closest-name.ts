@@ -1,6 +1,9 @@
-// Finds the name that a misspelled one was meant to be.
+// Finds the name that was probably meant by a misspelled one.
 
-/** Returns the name nearest to `typed`, by wrong, missing, extra or swapped letters; null if none is near enough. */
+/**
+ * Returns the name closest to `typed`, counting wrong, missing, extra and swapped letters; null if no name is close
+ * enough.
+ */
 export function closestName(typed: string, names: Iterable<string>): string | null {
   const wanted = typed.slice(0, lengthMax).toLowerCase();
   let best: string | null = null;
@@ -13,7 +16,7 @@ export function closestName(typed: string, names: Iterable<string>): string | nu
   return best;
 }
 
-/** Longer names are compared by their first characters. */
+/** Maximum number of leading characters that are compared. */
 const lengthMax = 64;
 
 /** Damerau-Levenshtein distance with adjacent transpositions. */

@@ -1,23 +1,23 @@
 // Requests for embeddings and their results.
 
-/** A text, or its tokens. */
+/** Text to embed, or its tokens. */
 export type EmbeddedInput =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "tokens"; readonly tokenIds: readonly number[] };
 
 export interface EmbeddingRequest {
-  /** Null for the default model. */
+  /** Requested model; null for the default model. */
   readonly model: string | null;
-  /** At least one. */
+  /** Texts to embed; at least one. */
   readonly inputs: readonly EmbeddedInput[];
-  /** Number of leading values to keep of each embedding, at least 1; null keeps all. */
+  /** Number of leading dimensions of each embedding to keep, at least 1; null keeps all. */
   readonly dimensions: number | null;
 }
 
 export interface Embeddings {
-  /** The requested name, or the default model's. */
+  /** Name of the model as requested, or the default model's name. */
   readonly model: string;
-  /** One vector of length 1 (norm) for each input. */
+  /** Embeddings, one for each input, normalized to length 1. */
   readonly embeddings: readonly Float32Array[];
   /** Total tokens of all inputs. */
   readonly tokenCount: number;

@@ -1,11 +1,12 @@
 // JSON whose numbers keep their digits, for JSON that a model reads as text: tool arguments, tool schemas, constants
-// and bounds of a schema. It travels between threads, processes and stores as text, because a structured clone loses
-// digits and classes, and is parsed where it is used. Everywhere else a number is a double, and JSON.parse is right.
+// and bounds of a schema. It is passed between threads, processes and stores as text and parsed where it is used,
+// because a structured clone loses digits and classes. All other JSON is parsed with JSON.parse, with doubles as
+// numbers.
 import type { Json } from "./json.ts";
 
-/** A number that a double would be written differently from, such as 12345678901234567890 or 1.0. */
+/** A number whose text would change if it were parsed as a double, such as 12345678901234567890 or 1.0. */
 export class ExactNumber {
-  /** As in the JSON: optional minus, digits, optional fraction, optional exponent. */
+  /** Text of the number in the JSON: optional minus, digits, optional fraction, optional exponent. */
   readonly text: string;
 
   constructor(text: string) {
@@ -17,7 +18,10 @@ export class ExactNumber {
   }
 }
 
-/** JSON in which a number is an {@link ExactNumber} if `String(Number(text))` differs from its text. */
+/**
+ * JSON in which numbers are doubles, except that a number is an {@link ExactNumber} if `String(Number(text))` differs
+ * from its text.
+ */
 export type ExactJson =
   | null
   | boolean
@@ -30,7 +34,7 @@ export type ExactJsonObject = { readonly [key: string]: ExactJson };
 
 /** Parses like JSON.parse, but keeps the digits of numbers. @throws SyntaxError as JSON.parse does */
 export function parseExactJson(text: string): ExactJson {
-  // Safe cast: JSON.parse returns Json, without exact numbers.
+  // Safe cast: JSON.parse returns plain JSON without exact numbers.
   return withExactNumbers(text, JSON.parse(text) as Json);
 }
 
@@ -42,7 +46,7 @@ export function withExactNumbers(text: string, value: Json): ExactJson {
   return hasInexactNumbers(text) ? readExactly(text) : value;
 }
 
-/** Writes a value without whitespace, with every number in its own digits. Not recursive, so nesting is unbounded. */
+/** Writes a value without whitespace; every number keeps its digits. Not recursive, so nesting is unlimited. */
 export function exactJsonText(value: ExactJson): string {
   let text = "";
   const waiting: Piece[] = [{ sign: "", value }];
@@ -60,8 +64,8 @@ interface Piece {
 }
 
 /**
- * Returns a scalar's text, or the opening bracket of a list or object, whose content is pushed to `waiting` in
- * reverse.
+ * Returns the text of a text, number, boolean or null, or the opening bracket of a list or object. The content of a
+ * list or object is pushed to `waiting` in reverse order.
  */
 function openingText(value: ExactJson, waiting: Piece[]): string {
   if (value instanceof ExactNumber) return value.text;
@@ -78,7 +82,7 @@ function openingText(value: ExactJson, waiting: Piece[]): string {
   return open;
 }
 
-/** Converts exact numbers to doubles, for computing. */
+/** Converts exact numbers to doubles, for calculations. */
 export function plainJson(value: ExactJson): Json {
   if (value instanceof ExactNumber) return Number(value.text);
   if (isExactList(value)) return value.map(plainJson);
@@ -99,7 +103,10 @@ export function isExactObject(value: ExactJson): value is ExactJsonObject {
   );
 }
 
-/** Matches every number that loses digits. It also matches some texts without one, which are then read token by token. */
+/**
+ * Matches every text with a number that would lose digits. It also matches some texts without such a number, which are
+ * then parsed token by token without need.
+ */
 const perhapsInexact = /\d[.eE]|\d{16}|-0/;
 
 function hasInexactNumbers(text: string): boolean {
@@ -111,8 +118,8 @@ function hasInexactNumbers(text: string): boolean {
 }
 
 /**
- * Yields the tokens of a JSON text without whitespace, commas and colons. Strings are skipped by searching their end,
- * because a repeating pattern overflows the stack.
+ * Yields the tokens of a JSON text, without whitespace, commas and colons. The end of each string is searched with
+ * code, because a regular expression for strings overflows the stack.
  */
 export function* jsonWords(text: string): Generator<string, void> {
   const start = /["[\]{}]|-?\d[\d.eE+-]*|true|false|null/g;
@@ -135,12 +142,12 @@ function isEscaped(text: string, index: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** An open list or object; `key` is the name of the next value. */
+/** A list or object that is being parsed; `key` is the name of the next member. */
 type Open =
   | { readonly items: ExactJson[] }
   | { readonly members: Record<string, ExactJson>; key: string | null };
 
-/** Parses a text that is known to be JSON. Not recursive, so nesting is unbounded. */
+/** Parses a text that is known to be JSON. Not recursive, so nesting is unlimited. */
 function readExactly(text: string): ExactJson {
   const root: Open = { items: [] };
   const open: Open[] = [root];

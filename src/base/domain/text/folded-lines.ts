@@ -1,10 +1,11 @@
-// JSON lines without whitespace, folded if long, so that no text of hundreds of megabytes blocks the event loop. As in
-// a shell, a part that ends in a backslash continues in the next part. JSON never ends in a backslash.
+// Lines of JSON without whitespace, with long lines folded into parts, because processing a text of hundreds of
+// megabytes at once would block the event loop. As in a shell, a part that ends in a backslash continues in the next
+// part; JSON itself never ends in a backslash.
 
-/** In characters, without the backslash. */
+/** Maximum length of a part in characters, without the backslash. */
 const partLengthMax = 1 << 20;
 
-/** Yields the parts of a line, in order; a short line is its only part. */
+/** Yields the parts of a line, in order. A short line has one part. */
 export function* foldedLine(line: string): Generator<string, void> {
   let start = 0;
   while (line.length - start > partLengthMax) {
@@ -18,15 +19,16 @@ export function* foldedLine(line: string): Generator<string, void> {
   yield line.slice(start);
 }
 
-/** Returns a part's contribution to a text in which each whole line ends in a line feed. */
+/** Returns what a part adds to the unfolded text, in which each whole line ends in a line feed. */
 export function unfolded(part: string): string {
   return part.endsWith("\\") ? part.slice(0, -1) : `${part}\n`;
 }
 
 /**
- * Yields, for each line, its unfolded pieces, which together are the line and its line feed.
+ * Yields, for each line, the list of its converted pieces. The pieces' texts together are the line and its line feed.
  *
- * @param pieceOf converts a piece as soon as it arrives, since converting a long line in one step would block
+ * @param pieceOf converts a piece as soon as it arrives, because converting a long line in one step would block the
+ * event loop
  */
 export async function* unfoldedLines<Piece>(
   parts: AsyncIterable<string>,

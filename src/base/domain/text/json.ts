@@ -1,4 +1,4 @@
-// JSON values whose numbers are doubles; `exact-json` keeps digits.
+// JSON values with doubles as numbers. `exact-json` keeps the digits of numbers.
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
 

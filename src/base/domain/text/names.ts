@@ -1,13 +1,13 @@
-// Converts names between the spelling of TypeScript (`recordsMax`) and that of SQL and the API (`records_max`).
+// Converts names between the case of TypeScript (`recordsMax`) and that of SQL and the API (`records_max`).
 
-/** `recordsMax` as `records_max`. */
+/** Converts a name such as `recordsMax` to `records_max`. */
 export type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? First extends Lowercase<First>
     ? `${First}${SnakeCase<Rest>}`
     : `_${Lowercase<First>}${SnakeCase<Rest>}`
   : "";
 
-/** `records_max` as `recordsMax`. */
+/** Converts a name such as `records_max` to `recordsMax`. */
 export type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;

@@ -1,5 +1,5 @@
-// Objects and ops that clients of traces publish under a name: each distinct content is a version, named by its
-// digest. Also the contract of their store.
+// Objects and ops that clients of traces publish under a name, and the contract of their store. Each distinct content
+// of a name is a version, identified by its digest.
 
 export type ObjectKind = "object" | "op";
 
@@ -10,7 +10,7 @@ export interface ObjectDraft {
   readonly name: string;
   /** Digest of the value; distinguishes the versions of a name. */
   readonly digest: string;
-  /** JSON, in the form that is digested. */
+  /** Value as JSON, in the form over which the digest was computed. */
   readonly value: string;
   /** Root of the object's class hierarchy, such as `AnnotationSpec`; null if the object has no class. */
   readonly baseClass: string | null;
@@ -21,13 +21,13 @@ export interface ObjectDraft {
 }
 
 export interface PublishedObject extends ObjectDraft {
-  /** Counts from 0 among the versions of the name. */
+  /** Version number among the versions of the name, from 0. */
   readonly version: number;
   /** True for the newest version of the name. */
   readonly isLatest: boolean;
 }
 
-/** Selector of a version. */
+/** Selects a version by digest, by number, or as the newest. */
 export type VersionName =
   | { readonly digest: string }
   | { readonly version: number }
@@ -42,21 +42,21 @@ export function versionNamed(text: string): VersionName {
 }
 
 export interface ObjectFilter {
-  /** Null matches both kinds. */
+  /** Kind of object; null matches both. */
   readonly kind: ObjectKind | null;
-  /** Only these names; null matches all. */
+  /** Names to include; null matches all. */
   readonly names: readonly string[] | null;
   readonly baseClasses: readonly string[] | null;
   readonly leafClasses: readonly string[] | null;
   readonly latestOnly: boolean;
 }
 
-/** Slice of a list in its order. */
+/** Part of a list, in the list's order. */
 export interface Slice {
   readonly limit: number;
   /** Number of items to skip. */
   readonly offset: number;
-  /** Maximum bytes of content; at least one item is returned. */
+  /** Maximum total size of the content in bytes; at least one item is returned. */
   readonly bytesMax?: number;
 }
 
@@ -67,21 +67,24 @@ export interface ObjectOrder {
 
 export interface ObjectStore {
   /**
-   * Durable when it resolves. Publishing the same content under the same name again adds nothing. Returns the stored
-   * version.
+   * Stores an object and returns the stored version; durable when it resolves. Idempotent: if the name already has a
+   * version with this content, nothing is added.
    */
   create(draft: ObjectDraft): Promise<PublishedObject>;
-  /** @param wanted.kind null for either; if both match, the newest */
+  /** @param wanted.kind kind of object; with null, the newest object of either kind */
   find(
     projectId: string,
     wanted: { readonly kind: ObjectKind | null; readonly name: string; readonly version: VersionName },
   ): Promise<PublishedObject | null>;
-  /** Returns objects by name and version, or by time; bounded in items and bytes. */
+  /** Returns objects ordered by name and version, or by time; limited in items and bytes. */
   list(
     projectId: string,
     filter: ObjectFilter,
     slice: Slice & { readonly order?: ObjectOrder },
   ): Promise<readonly PublishedObject[]>;
-  /** Deletes versions of a name, all if `digests` is null; returns how many. */
+  /**
+   * Deletes the versions of a name with these digests, or all if `digests` is null. Returns the number of deleted
+   * versions.
+   */
   delete(projectId: string, name: string, digests: readonly string[] | null): Promise<number>;
 }

@@ -8,10 +8,10 @@ export interface TraceStore {
   readonly files: TracedFileStore;
   readonly calls: CallStore;
   /**
-   * Deletes everything that a project has published and recorded, including objects; concurrent writes may survive.
-   * Works in small transactions so that others can write in between; an interrupted deletion has to be repeated.
+   * Deletes everything that a project has published and recorded, including objects; data written meanwhile may
+   * remain. Uses small transactions so that other writers are not blocked; an interrupted deletion has to be repeated.
    *
-   * @returns the artifacts of its files, which nothing refers to any more
+   * @returns ids of the artifacts of its files that no project uses any more
    */
   deleteProject(projectId: string): Promise<readonly string[]>;
 }

@@ -2,15 +2,15 @@
 // order.
 import type { Slice } from "./published-object.ts";
 
-/** JSON texts are returned as sent, digits included. */
+/** Start of a call. Its JSON texts are returned exactly as sent, including the digits of numbers. */
 export interface CallStart {
   readonly projectId: string;
   readonly id: string;
   readonly traceId: string;
-  /** Null for the root of a trace. */
+  /** Id of the parent call; null for the root of a trace. */
   readonly parentId: string | null;
   readonly opName: string;
-  /** ISO 8601 in UTC with microseconds, so texts sort by time. */
+  /** Start time in ISO 8601, UTC, with microseconds, so that the order of texts is the order of times. */
   readonly startedAt: string;
   /** JSON of other fields of the start: display name, thread, run. */
   readonly about: string;
@@ -31,20 +31,20 @@ export interface CallEnd {
   readonly createdBy: string;
 }
 
-/** At least one of the two is present. */
+/** Part of a call that has arrived. At least one of start and end is present. */
 interface CallPart {
   readonly start: CallStart | null;
   readonly end: CallEnd | null;
 }
 
-/** A call whose start has arrived; fields of its end are null until that arrives. */
+/** A call whose start has arrived. `end` is null until the end arrives. */
 export interface TracedCall extends CallStart {
   readonly end: CallEnd | null;
 }
 
 /** Filter; null fields match all. */
 export interface CallFilter {
-  /** Names of ops; a name that ends in `:*` matches all versions. */
+  /** Names of ops. A name that ends in `:*` matches all versions of the op. */
   readonly opNames: readonly string[] | null;
   readonly ids: readonly string[] | null;
   readonly traceIds: readonly string[] | null;
@@ -52,19 +52,19 @@ export interface CallFilter {
   readonly rootsOnly: boolean;
 }
 
-/** Slice of the calls, ordered by start. */
+/** Part of the list of calls, ordered by start. */
 export interface CallSlice extends Slice {
   readonly isDescending: boolean;
-  /** Call after which `offset` starts counting; absent for the beginning. */
+  /** Call after which `offset` starts counting; absent to count from the beginning. */
   readonly after?: Pick<CallStart, "startedAt" | "id"> | null;
 }
 
 export interface CallStore {
-  /** Durable when it resolves, all or nothing. Replaces parts that exist, so clients may resend them. */
+  /** Writes all parts or none; durable when it resolves. A part that exists is replaced, so clients may send it again. */
   write(parts: readonly CallPart[]): Promise<void>;
-  /** Returns calls ordered by start, bounded in items and bytes; calls without a start are left out. */
+  /** Returns calls ordered by start, limited in items and bytes. Calls whose start has not arrived are left out. */
   list(projectId: string, filter: CallFilter, slice: CallSlice): Promise<readonly TracedCall[]>;
   count(projectId: string, filter: CallFilter): Promise<number>;
-  /** Returns how many were deleted. */
+  /** Deletes calls and returns their number. */
   delete(projectId: string, ids: readonly string[]): Promise<number>;
 }

@@ -4,7 +4,7 @@ export interface TracedFile {
   readonly projectId: string;
   /** Digest of the bytes. */
   readonly digest: string;
-  /** Name of the artifact. */
+  /** Id of the artifact that contains the bytes. */
   readonly fileId: string;
   readonly entity: string;
   readonly byteCount: number;
@@ -13,8 +13,9 @@ export interface TracedFile {
 
 export interface TracedFileStore {
   /**
-   * Durable when it resolves. Returns the stored file, which is an earlier one if the project already has the same
-   * bytes. @throws ServiceError `too_large` if the entity's files would exceed `entityBytesMax` bytes together
+   * Stores a file; durable when it resolves. Returns the stored file; if the project already has a file with the same
+   * bytes, that file is returned. @throws ServiceError `too_large` if the entity's files together would exceed
+   * `entityBytesMax` bytes
    */
   create(file: TracedFile, entityBytesMax: number): Promise<TracedFile>;
   find(projectId: string, digest: string): Promise<TracedFile | null>;
@@ -22,7 +23,7 @@ export interface TracedFileStore {
   isKnown(fileId: string): Promise<boolean>;
 }
 
-/** Refusal of a file for which the entity has no room. */
+/** Returns the error message for a file that exceeds the remaining space of the entity. */
 export function noRoomMessage(byteCount: number, usedBytes: number, entityBytesMax: number): string {
   return (
     `The traced files of this entity have ${usedBytes} bytes, and this one has ${byteCount}; together they may have ` +

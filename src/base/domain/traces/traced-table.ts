@@ -1,16 +1,16 @@
-// Tables of rows published by clients of traces, such as the examples of a dataset. A table is named by the digests of
-// its rows. A project stores each row once, also if several tables contain it.
+// Tables of rows that clients of traces publish, such as the examples of a dataset. A table's name is computed from
+// the digests of its rows. A project stores each row once, even if several tables contain it.
 import type { Slice } from "./published-object.ts";
 
 export interface TableRow {
-  /** Digest of the value; equal for equal rows. */
+  /** Digest of the value. Equal rows have the same digest. */
   readonly digest: string;
-  /** JSON, in the form that is digested. */
+  /** Value as JSON, in the form over which the digest was computed. */
   readonly value: string;
 }
 
 export interface IndexedRow extends TableRow {
-  /** Index in the table, from 0. */
+  /** Index of the row in the table, from 0. */
   readonly index: number;
 }
 
@@ -21,16 +21,19 @@ export interface TableName {
 }
 
 export interface TableStore {
-  /** Durable when it resolves. Stores all rows or none; an existing table stays unchanged. */
+  /** Stores a table with all rows or nothing; durable when it resolves. An existing table is not changed. */
   create(table: TableName, rows: Iterable<TableRow>): Promise<void>;
-  /** Creates a table from rows that the project has. @throws ServiceError `not_found` for a row that it lacks */
+  /**
+   * Creates a table from rows that the project already has. @throws ServiceError `not_found` for a row that the
+   * project does not have
+   */
   createOf(table: TableName, rowDigests: Iterable<string>): Promise<void>;
   /** Returns the number of rows; null if there is no such table. */
   count(projectId: string, digest: string): Promise<number | null>;
   /**
-   * Returns rows in order, bounded in items and bytes; none if there is no such table.
+   * Returns rows in order, limited in items and bytes; an empty list if there is no such table.
    *
-   * @param rowDigests only rows with these digests; null for all
+   * @param rowDigests digests of the rows to return; null for all
    */
   rows(
     projectId: string,

@@ -1,5 +1,5 @@
-// Profile of a trainer: its name, its capabilities, and the names of its saved states. Jobs that need more are refused
-// on submission. The contract of trainers is train/trainer/trainer.ts.
+// Profile of a trainer: its name, its capabilities, and the names of its saved states. A job that needs a missing
+// capability is refused on submission. The contract of trainers is train/trainer/trainer.ts.
 import type { ModelVersion } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 import type { PreferenceReference } from "../preferences/preference-config.ts";
@@ -8,18 +8,21 @@ import type { BasePrecision } from "./base-precision.ts";
 type LossKind = "policy" | "cross-entropy" | "preference";
 
 export interface TrainerProfile {
-  /** Stored with each state, so that no other trainer loads it: lowercase letters, digits, hyphens. */
+  /**
+   * Name of the trainer: lowercase letters, digits, hyphens. It is stored with each state, so that no other trainer
+   * loads the state.
+   */
   readonly name: string;
   readonly losses: readonly LossKind[];
-  /** True if it can also compute the base model's log-probabilities, which a KL penalty and a metric need. */
+  /** True if the trainer can also compute the base model's log-probabilities, which a KL penalty and a KL metric need. */
   readonly hasBasePass: boolean;
-  /** True if the same calls give the same bytes again, which a replay needs. */
+  /** True if repeating the same calls gives identical bytes, which a replay needs. */
   readonly isRepeatable: boolean;
-  /** Supported precisions of products with the base model's weights; at least float32. */
+  /** Supported precisions of multiplications with the base model's weights. Contains at least float32. */
   readonly basePrecisions: readonly BasePrecision[];
-  /** True if it can start from an adapter's files. Otherwise it continues only from states that it kept itself. */
+  /** True if the trainer can start from an adapter's files. Otherwise it can only continue from its own saved states. */
   readonly takesAdapters: boolean;
-  /** Options of an optimizer step that it sets itself, ignoring the job's; absent if none. */
+  /** Options of an optimizer step that the trainer sets itself, ignoring the job's values; absent if there are none. */
   readonly fixedInStep?: readonly string[];
 }
 
@@ -30,7 +33,7 @@ const lossOfKind: { readonly [Kind in TrainerTask["kind"]]: LossKind } = {
   preference: "preference",
 };
 
-/** Parts of a job that decide which trainer can run it. */
+/** Properties of a job that decide which trainer can run it. */
 export type TrainerTask =
   | {
       readonly kind: "rl";
@@ -98,7 +101,7 @@ function refusal(field: string, message: string): ServiceError {
   return new ServiceError({ code: "invalid", faults: [{ location: [field], message, type: "value_error" }] });
 }
 
-/** Trainer of states that were stored without a name. */
+/** Trainer to which states without a trainer's name belong. */
 const firstTrainer = "embedded";
 
 /** Returns the stored form of a state: the trainer's name, a colon, and the trainer's own name of the state. */

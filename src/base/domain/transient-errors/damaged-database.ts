@@ -1,10 +1,10 @@
-// Recognises errors of SQLite and PostgreSQL that report damaged database files. Pure: only reads errors.
+// Recognises errors of SQLite and PostgreSQL that report damaged database files. Pure: only inspects errors.
 import { ServiceError } from "../service-error.ts";
 
-/** SQLite's codes, including extended ones, and PostgreSQL's `data_corrupted` and `index_corrupted`. */
+/** Codes of SQLite, including extended codes, and PostgreSQL's codes for `data_corrupted` and `index_corrupted`. */
 const codes = /^(SQLITE_CORRUPT(_\w+)?|SQLITE_NOTADB|XX001|XX002)$/;
 
-/** Cure for operators. */
+/** Instruction for operators. */
 export const damageCure =
   "Stop the server, keep a copy of the data folder as it is, and restore the newest backup (`hone restore`).";
 

@@ -1,4 +1,5 @@
-// Recognises errors of the operating system, SQLite and PostgreSQL that report a full disk. Pure: only reads errors.
+// Recognises errors of the operating system, SQLite and PostgreSQL that report a full disk. Pure: only inspects
+// errors.
 import { ServiceError } from "../service-error.ts";
 
 const codes = ["ENOSPC", "EDQUOT", "SQLITE_FULL", "53100"];

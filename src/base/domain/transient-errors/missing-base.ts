@@ -1,23 +1,26 @@
-// Errors for a missing base model, and for one whose weights differ from those that a version was trained over.
-// Serving the version over other weights would change its answers.
+// Errors for a missing base model, and for a version that was trained on other weights than those of the base model.
+// Serving such a version would change its answers.
 import { type ModelVersion, type RecordedBase, shownBase } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 
-/** Error while a job waits for a server with its base model. */
+/** Returns the error while a job waits for a server that has its base model. */
 export function missingBaseError(baseModel: string): ServiceError {
   return missing(
     `The base model ${JSON.stringify(baseModel)} is not served now; start a server with --model, and the job goes on.`,
   );
 }
 
-/** Error if the model's folder is missing or empty, such as that of an unmounted disk. */
+/** Returns the error if the model's folder is missing or empty, as on an unmounted disk. */
 export function missingFilesError(baseModel: string): ServiceError {
   return missing(
     `The files of the base model ${JSON.stringify(baseModel)} are not where they were; put them back, and the job goes on.`,
   );
 }
 
-/** Returns what is wrong with such a version; follows its name. */
+/**
+ * Returns the part of a message that says what is wrong with a version on other weights; it follows the version's
+ * name.
+ */
 export function otherWeights(recorded: RecordedBase, weights: string): string {
   return (
     `was trained over other weights of its base model (${shownBase(recorded)}) than this server has under that name ` +
@@ -26,12 +29,12 @@ export function otherWeights(recorded: RecordedBase, weights: string): string {
   );
 }
 
-/** Error of an engine for an adapter of such a version. */
+/** Returns an engine's error for the adapter of a version on other weights. */
 export function overOtherWeights(recorded: RecordedBase, weights: string): ServiceError {
   return new ServiceError({ code: "conflict", message: `It ${otherWeights(recorded, weights)}` });
 }
 
-/** Error while a job that starts from such a version waits. */
+/** Returns the error while a job waits that starts from a version on other weights. */
 export function waitsForWeights(
   { step, base }: Pick<ModelVersion, "step" | "base">,
   weights: string,

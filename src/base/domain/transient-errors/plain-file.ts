@@ -1,5 +1,5 @@
-// Allows only plain files to be opened. A named pipe blocks its reader until something is written, and a device may be
-// endless. Pure: callers stat the path themselves.
+// Allows only plain files to be opened. Reading a named pipe blocks until something is written to it, and a device may
+// be endless. Pure: callers stat the path themselves.
 import { invalid } from "../service-error.ts";
 
 /** Kind of a path, as Node's `Stats` reports it. */
@@ -11,7 +11,7 @@ export interface PathKind {
   isSocket(): boolean;
 }
 
-/** Names the kind of a path that is not a plain file, for people; null for a plain file. */
+/** Returns the human-readable kind of a path that is not a plain file; null for a plain file. */
 export function otherThanFile(found: PathKind): string | null {
   if (found.isFile()) return null;
   if (found.isDirectory()) return "a folder";
@@ -20,7 +20,10 @@ export function otherThanFile(found: PathKind): string | null {
   return found.isSocket() ? "a socket" : "a device";
 }
 
-/** @throws ServiceError `invalid` naming a path that is not a plain file, before it is opened */
+/**
+ * Refuses a path that is not a plain file, before it is opened. @throws ServiceError `invalid`, with the path in the
+ * message
+ */
 export function requirePlainFile(path: string, found: PathKind): void {
   const kind = otherThanFile(found);
   if (kind === null) return;

@@ -1,6 +1,9 @@
-// Waits for work that continues independently, until a signal aborts the wait.
+// Waits for an operation that continues independently, until a signal aborts the wait.
 
-/** @throws the signal's reason if it aborts first, while the work continues; otherwise any error of the work */
+/**
+ * Waits for an operation. @throws the signal's reason if it aborts first, while the operation continues; otherwise the
+ * error of the operation
+ */
 export async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   return await new Promise<Value>((resolve, reject) => {

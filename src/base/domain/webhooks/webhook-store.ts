@@ -1,5 +1,5 @@
-// Contract of the store of webhooks and deliveries. Other stores add an event in the same transaction as the change it
-// reports, so an acknowledged record always has its event.
+// Contract of the store of webhooks and deliveries. Other stores add an event in the same transaction as the change
+// that it reports, so no committed change lacks its event.
 import type { Page, PageRequest } from "../page.ts";
 import type {
   Delivery,
@@ -10,7 +10,7 @@ import type {
   WebhookChoice,
 } from "./webhook.ts";
 
-/** Outcome of an attempt. */
+/** Outcome of a delivery attempt. */
 export type DeliveryOutcome =
   | { readonly state: "delivered"; readonly at: Date }
   | { readonly state: "failed"; readonly at: Date }
@@ -21,14 +21,14 @@ export interface WebhookStore {
   create(webhook: NewWebhook, limits: { readonly countMax: number }): Promise<void>;
   find(id: string): Promise<Webhook | null>;
   list(filter: { readonly entity: string | null }, page: PageRequest): Promise<Page<Webhook>>;
-  /** Returns null if there is no such webhook. */
+  /** Changes a webhook. Returns null if there is no such webhook. */
   change(id: string, choice: Partial<WebhookChoice>): Promise<Webhook | null>;
   /**
-   * Resumes deliveries. Events from the pause are lost; failed deliveries may be replayed. Returns null if there is no
-   * such webhook.
+   * Enables a webhook, so that deliveries resume. Events that occurred while it was disabled are lost; failed
+   * deliveries may be replayed. Returns null if there is no such webhook.
    */
   enable(id: string): Promise<Webhook | null>;
-  /** Stops events and fails pending deliveries. Does nothing if the webhook is disabled. */
+  /** Disables a webhook: no events are added, and pending deliveries fail. Has no effect if the webhook is disabled. */
   disable(id: string, reason: string, at: Date): Promise<void>;
   /** Deletes the webhook and its deliveries. Returns false if there is no such webhook. */
   delete(id: string): Promise<boolean>;
@@ -41,9 +41,9 @@ export interface WebhookStore {
   ): Promise<Page<Delivery>>;
   findDelivery(webhookId: string, id: string): Promise<Delivery | null>;
   /**
-   * Replays finished deliveries: one, or all that failed since a time, up to `countMax`.
+   * Replays finished deliveries: a single delivery, or up to `countMax` deliveries that failed since a time.
    *
-   * @returns how many
+   * @returns the number of replayed deliveries
    */
   replay(
     webhookId: string,
@@ -51,16 +51,16 @@ export interface WebhookStore {
     options: { readonly at: Date; readonly countMax: number },
   ): Promise<number>;
 
-  /** Returns enabled webhooks with a due delivery, in any order. */
+  /** Returns enabled webhooks with a delivery that is due, in any order. */
   withDue(at: Date): Promise<readonly Pick<Webhook, "id" | "entity">[]>;
-  /** Claims due deliveries, earliest first; no other server gets them before `until`. */
+  /** Claims due deliveries, earliest first. No other server can claim them before `until`. */
   claim(
     webhookId: string,
     claim: { readonly owner: string; readonly at: Date; readonly until: Date; readonly limit: number },
   ): Promise<readonly Delivery[]>;
   /**
-   * Records an attempt and keeps the latest {@link attemptsKept}. Writes nothing if another owner has the delivery by
-   * then.
+   * Records an attempt; only the latest {@link attemptsKept} attempts are kept. Writes nothing if another owner has
+   * claimed the delivery by then.
    */
   settle(
     delivery: Pick<Delivery, "id" | "webhookId">,
@@ -69,19 +69,22 @@ export interface WebhookStore {
     outcome: DeliveryOutcome,
   ): Promise<void>;
   /**
-   * Removes finished deliveries: those that ended before a time, and those beyond the `countMax` newest. A few
-   * thousand at most in a call.
+   * Deletes finished deliveries: those that ended before a time, and those in excess of the `countMax` newest. Each
+   * call deletes a few thousand at most.
    *
-   * @returns how many
+   * @returns the number of deleted deliveries
    */
   deleteEnded(kept: { readonly endedBefore: Date; readonly countMax: number }): Promise<number>;
 }
 
-/** Number of latest attempts kept for each delivery. */
+/** Number of attempts kept for each delivery; older ones are deleted. */
 export const attemptsKept = 20;
 
-/** A webhook with more pending deliveries is disabled, since its receiver does not take them. */
+/**
+ * Maximum number of pending deliveries of a webhook. If it is exceeded, the webhook is disabled, because its receiver
+ * does not accept deliveries.
+ */
 export const pendingMax = 100_000;
 
-/** Maximum bytes of records, as stored, in one event; a larger record gets its own event. */
+/** Maximum size in bytes of the records in one event, as stored. A larger record gets an event of its own. */
 export const eventBytesMax = 1 << 20;

@@ -44,9 +44,9 @@ export type WebhookChoice = FieldValues<typeof webhookFields>;
 
 /** Fields of a new webhook. */
 export interface WebhookRequest extends WebhookChoice {
-  /** Null for the caller's entity. */
+  /** Entity of the webhook; null for the caller's entity. */
   readonly entity: string | null;
-  /** Null to generate one. */
+  /** Secret; null to generate one. */
   readonly secret: string | null;
 }
 
@@ -59,15 +59,15 @@ export interface NewWebhook extends WebhookChoice {
 }
 
 export interface Webhook extends NewWebhook {
-  /** Null while enabled. */
+  /** Time and reason of disabling; null while the webhook is enabled. */
   readonly disabled: { readonly at: Date; readonly reason: string } | null;
-  /** First failed attempt since the last success; null if the last attempt succeeded. */
+  /** Time of the first failed attempt since the last success; null if the last attempt succeeded. */
   readonly failingSince: Date | null;
-  /** Number of unfinished deliveries. */
+  /** Number of deliveries that are not finished. */
   readonly pendingCount: number;
 }
 
-/** Ids of an event's subject. Its content is read when the event is sent. */
+/** Subject of an event, identified by ids. The content is read when the event is sent. */
 export type WebhookSubject =
   | { readonly kind: "feedback"; readonly projectId: string; readonly ids: readonly string[] }
   | { readonly kind: "job"; readonly jobId: string };
@@ -75,11 +75,11 @@ export type WebhookSubject =
 export interface DeliveryAttempt {
   readonly at: Date;
   readonly durationMs: number;
-  /** Null if there was no response. */
+  /** HTTP status of the response; null if there was no response. */
   readonly status: number | null;
   /** Why the attempt failed; null if it succeeded. */
   readonly error: string | null;
-  /** Beginning of the response, as text. */
+  /** Beginning of the response body, as text. */
   readonly answer: string;
 }
 
@@ -87,7 +87,7 @@ export type DeliveryState = "pending" | "delivered" | "failed";
 
 /** Delivery of an event to one webhook. */
 export interface Delivery {
-  /** Id of the event, the same for each attempt, by which receivers recognise duplicates. */
+  /** Id of the event, the same in each attempt, so that receivers can recognise duplicates. */
   readonly id: string;
   readonly webhookId: string;
   readonly type: WebhookEventType;
@@ -98,9 +98,12 @@ export interface Delivery {
   readonly attempts: readonly DeliveryAttempt[];
   /** Total number of attempts. */
   readonly attemptCount: number;
-  /** Start of the attempts: creation, or the last replay. */
+  /** Time from which the attempts are counted: creation, or the last replay. */
   readonly triedSince: Date;
-  /** Null once finished; during an attempt, the time after which another server may send it. */
+  /**
+   * Time of the next attempt; during an attempt, the time after which another server may send it. Null once the
+   * delivery is finished.
+   */
   readonly dueAt: Date | null;
   readonly endedAt: Date | null;
 }
