@@ -1,4 +1,4 @@
-// One request at one replica, from its adapter to its last token.
+// Runs one request at one replica, from loading its adapter to its last token.
 import type {
   AdapterReference,
   GenerationEvent,
@@ -23,7 +23,7 @@ export interface AnswerPlace {
 type Batches = AsyncGenerator<readonly GenerationEvent[]>;
 
 /**
- * Yields the events of an answer in the order of the engine contract. Leaving the generator ends the request at the
+ * Yields the events of an answer in the order of the engine contract. Leaving the generator aborts the request at the
  * server.
  *
  * @throws ServiceError
@@ -35,7 +35,10 @@ export function answerRequest(request: GenerationRequest, at: AnswerPlace): Batc
     : adaptedAnswer(request, adapter, at);
 }
 
-/** Retries once: a server that lacks a loaded adapter was restarted, or another server of this program evicted it. */
+/**
+ * Retries once if the server lacks the adapter: it was restarted, or another server of this program unloaded the
+ * adapter.
+ */
 async function* adaptedAnswer(
   request: GenerationRequest,
   adapter: AdapterReference,
@@ -51,7 +54,7 @@ async function* adaptedAnswer(
       }
       return;
     } catch (error) {
-      // A prompt held by another server is released when a request for it is refused.
+      // A request whose prompt is held by another server is not retried, because a refusal releases that prompt.
       const isOnce = request.prompt.passed !== undefined;
       if (!isFirst || hasBegun || isOnce || !isUnknown(error)) throw error;
       adapters.forget(use.name);
@@ -68,7 +71,7 @@ function unadaptedAnswer(request: GenerationRequest, model: string, at: AnswerPl
   return request.outputs.promptLogprobCount === null ? answer : judgedAnswer(request, answer, { model, at });
 }
 
-/** Preceded by the log-probabilities of the prompt. */
+/** Yields the answer, preceded by the log-probabilities of its prompt. */
 async function* judgedAnswer(
   request: GenerationRequest,
   answer: Batches,
@@ -83,7 +86,10 @@ function unscoredAnswer(request: GenerationRequest, model: string, at: AnswerPla
   return isHeld ? heldAnswer(request, model, at) : plainAnswer(request, model, at);
 }
 
-/** With the parameters that another server needs to continue with the prompt, which streams lack. */
+/**
+ * Yields the answer with the parameters that another server needs to continue with the prompt; vLLM's streams omit
+ * these parameters.
+ */
 async function* heldAnswer(
   request: GenerationRequest,
   model: string,
@@ -105,7 +111,7 @@ async function* plainAnswer(
   { replica: { server }, vocabularySize, signal }: AnswerPlace,
 ): Batches {
   const reader = new AnswerReader(request, { vocabularySize });
-  // vLLM reports the number of cached prompt tokens only at the end of an answer, and by default not at all.
+  // The cached count is 0 here because vLLM reports it only at the end of an answer, and by default not at all.
   let opening: readonly GenerationEvent[] = [{ kind: "prompt-computed", cachedTokenCount: 0 }];
   const body = completionBody(request, model, { vocabularySize });
   try {
@@ -122,7 +128,7 @@ async function* plainAnswer(
   }
 }
 
-/** Emits each choice once it has ended. */
+/** Yields the events of each choice once that choice has ended. */
 async function* scoredAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
   const scored = new ScoredAnswer(request, at.facts);
   for await (const events of unscoredAnswer(scored.unscored, model, at)) {
@@ -133,7 +139,7 @@ async function* scoredAnswer(request: GenerationRequest, model: string, at: Answ
   }
 }
 
-/** Returns the log-probabilities of a request's prompt, with as many alternatives each as it wants. */
+/** Returns the log-probabilities of a request's prompt, each with the requested number of alternatives. */
 async function scoresOf(
   request: GenerationRequest,
   model: string,
@@ -151,7 +157,8 @@ async function scoresOf(
     throw malformedAnswer("the prompt that was asked about");
   if (promptLogprobs.some((token) => token?.alternatives.some(({ id }) => id >= vocabularySize)))
     throw malformedAnswer("alternatives of the model");
-  // vLLM adds the token itself if it is not among them.
+  // vLLM adds the prompt's own token to the alternatives if it is not among them, so the list is cut to the requested
+  // count.
   return promptLogprobs.map(
     (token) => token && { ...token, alternatives: token.alternatives.slice(0, count) },
   );

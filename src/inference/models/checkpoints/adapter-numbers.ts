@@ -1,5 +1,6 @@
-// Refuses an adapter whose numbers are not finite, or so large that its products overflow float32, in which engines
-// and trainers compute. Bounds only the adapter itself, not what a model computes from its outputs.
+// Refuses an adapter whose numbers are not finite, or are so large that products with its matrices overflow float32,
+// the precision of engines and trainers. Checks only the adapter's own arithmetic, not what the model computes from
+// its outputs.
 import { present } from "../../../base/domain/assert.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { loraNames } from "../../architectures/parameters.ts";
@@ -15,16 +16,16 @@ const float32Max = (2 - 2 ** -23) * 2 ** 127;
  */
 const inputMax = 1e4;
 /**
- * Largest magnitude of an output: products of two outputs, summed over a head of 256, are still below {@link
- * float32Max}.
+ * Largest permitted magnitude of an output: the product of two outputs, summed over an attention head of size 256,
+ * stays below {@link float32Max}.
  */
 const outputMax = 1e18;
 const cure = "Divide the matrices or lora_alpha until they fit, or train again with a lower learning rate.";
 
-/** @throws ServiceError `invalid` naming the first matrix, or the scale, that cannot be computed with */
+/** @throws ServiceError `invalid` naming the first matrix (or the scale) whose numbers are unusable */
 export function refuseUnusableNumbers({ scale, stored, modules }: StoredLoraAdapter): void {
   refuseScale("The adapter", scale);
-  // The parts of a fused module share one A.
+  // The parts of a fused module share one matrix A, so its row sums are computed once.
   const sumsOf = new Map<StoredTensor, Float64Array>();
   for (const [path, module] of modules) {
     const names = loraNames(path);
@@ -58,7 +59,7 @@ function rowSums(a: StoredTensor): Float64Array {
   return Float64Array.from(sums_R);
 }
 
-/** @param factor that trainers apply to the product with A, before the product with B */
+/** @param factor by which trainers multiply the product with A before they multiply with B */
 function refuseLargeRows({ name }: StoredTensor, sums_R: Float64Array, factor: number): void {
   const limit = float32Max / inputMax / factor;
   const row = sums_R.findIndex((sum) => sum > limit);

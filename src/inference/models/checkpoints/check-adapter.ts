@@ -1,4 +1,4 @@
-// Checks that a PEFT folder from outside can be served over a base model: its options, shapes and numbers. Refuses
+// Checks that an imported PEFT folder can be served over a base model: its options, shapes and numbers. Refuses
 // unsupported options by name, so that an adapter never behaves differently from what it declares.
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -20,9 +20,9 @@ import { refuseUnusableNumbers, rowChunks } from "./adapter-numbers.ts";
 
 /** An adapter that can be served. */
 export interface CheckedAdapter {
-  /** Hex SHA-256 of its files. */
+  /** Hex SHA-256 of the adapter's files. */
   readonly hash: string;
-  /** The base's weights that it was trained over; null if its configuration does not say. */
+  /** The base weights that the adapter was trained over, as its configuration names them; null if it does not. */
   readonly baseWeights: string | null;
 }
 
@@ -41,7 +41,7 @@ export const configBytesMax = 1 << 20;
  * @throws ServiceError with one of these codes:
  * - `invalid` for files that are missing or cannot be read, matrices that do not fit the base, numbers that are not
  *   finite or overflow float32, and a rank that is too great
- * - `unsupported` naming each option that is not applied
+ * - `unsupported` naming each option that the server does not apply
  */
 export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckRequest): CheckedAdapter {
   try {
@@ -76,13 +76,16 @@ function refuseMissing(folder: string): void {
     throw invalid(`${adapterFiles.config} has ${size} bytes; at most ${configBytesMax} are read.`);
 }
 
-/** A module that is listed but has no matrices would stay untrained, unnoticed by its maker. */
+/**
+ * Refuses a module that the configuration lists but that has no matrices: it would stay untrained without its maker
+ * noticing.
+ */
 function refuseMissingTargets(folder: string, moduleNames: readonly string[]): void {
   const config = JSON.parse(readFileSync(join(folder, adapterFiles.config), "utf8")) as {
     readonly target_modules?: unknown;
   };
   const named = config.target_modules;
-  // A pattern, of which the matrices are the result.
+  // The targets may be a pattern; the modules with matrices are then what it matched.
   if (!Array.isArray(named)) return;
   const names = new Set(named.map((module) => String(module).split(".").at(-1) ?? ""));
   const without = [...names].filter((name) => !moduleNames.includes(name));

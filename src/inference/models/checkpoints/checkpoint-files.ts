@@ -1,5 +1,5 @@
-// The versions of trained models as files for other programs. Slow work runs in a worker, a part at a time: at most
-// one part of a model is in memory, and files are read only as the reader takes them.
+// Exports, imports and copies the files of trained models' versions. Slow work runs in a worker, a part at a time: at
+// most one part of a model is in memory, and files are read only as the consumer reads them.
 import { open } from "node:fs/promises";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { ServerFolder } from "../../../store/artifacts/server-folder.ts";
@@ -38,11 +38,11 @@ export interface CheckpointFilesOptions {
   readonly store: Pick<ModelStore, "addVersion">;
   readonly clock: Clock;
   readonly settings: Pick<ModelSettings, "importRankMax" | "importBytesMax" | "importCountMax">;
-  /** Makes the base's engine load an imported version, so that no request waits for it; never rejects. */
+  /** Loads an imported version in the base's engine, so that no request waits for it; never rejects. */
   readonly prepareVersion: (version: ModelVersion, baseModel: string, by: ImportRequest) => Promise<void>;
   /** Called when a model has a new version; never rejects. */
   readonly onNewVersion: (modelId: string, by: ImportRequest) => Promise<void>;
-  /** By the name of the base model. */
+  /** Folder of each base model, by the model's name. */
   readonly baseFolders: ReadonlyMap<string, string>;
   readonly artifacts: ArtifactStore;
   /** Protects a version that is about to be read from deletion by other servers; false if it was just deleted. */
@@ -67,7 +67,7 @@ export class CheckpointFiles {
   readonly #options: CheckpointFilesOptions;
   #importCount = 0;
   readonly #pool = newPool();
-  /** A separate pool: unpacking may take long, and exports must not wait for it. */
+  /** Separate from the pool for exports: unpacking may take long, and exports must not wait for it. */
   readonly #unpackers = newPool();
 
   constructor(options: CheckpointFilesOptions) {
@@ -166,7 +166,7 @@ export class CheckpointFiles {
     await Promise.all([this.#pool.close(), this.#unpackers.close()]);
   }
 
-  /** @throws ServiceError `not_found` if it was just deleted */
+  /** @throws ServiceError `not_found` if the version was just deleted */
   async #use({ modelId, step, adapterFolder }: ModelVersion): Promise<void> {
     if (adapterFolder === null || (await this.#options.useVersion({ modelId, step }))) return;
     throw notFound("version", String(step));

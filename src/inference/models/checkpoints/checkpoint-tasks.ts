@@ -1,4 +1,4 @@
-// Tasks of the worker for versions' files, by kind: each a function of files.
+// Tasks of the worker for versions' files, by kind. Each is a function that works only on files.
 import type { UnpackedFiles } from "../../../lib/archives/unpack.ts";
 import { adapterHash } from "../../architectures/hashes/adapter-hash.ts";
 import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";

@@ -1,5 +1,5 @@
-// Copies a version's adapter as the first version of a model about to be registered. The copy is held until the model
-// is stored, so that it is swept if the server dies before.
+// Copies a version's adapter as the first version of a model about to be registered. Until the model is stored, the
+// copy is marked as held, so that a sweep removes it if the server dies.
 import { constants } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -20,7 +20,7 @@ export interface CopyDependencies {
  *
  * @param source a version that has an adapter
  * @param modelId of the new model
- * @throws ServiceError `conflict` when the adapter differs from the stored one; nothing of the copy is left then
+ * @throws ServiceError `conflict` when the adapter differs from the stored one; the partial copy is removed
  */
 export async function copyAdapter(
   { artifacts, hashOf }: CopyDependencies,

@@ -1,6 +1,6 @@
-// Imports a sent adapter as a version: saved, unpacked in a temporary folder, checked completely, moved into place and
-// only then stored. A failure at any point leaves the model unchanged; the next start sweeps the files of a server
-// that died.
+// Imports an uploaded adapter as a version: saved, unpacked in a temporary folder, checked completely, moved into
+// place and only then stored. A failure at any point leaves the model unchanged; after a crash, the next start of a
+// server removes the leftover files.
 import { copyFile, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -24,17 +24,17 @@ export interface ImportDependencies {
   readonly folder: Pick<ServerFolder, "withScratch">;
   /** Unpacks the files of the archive into the folder. */
   readonly unpack: (request: UnpackRequest) => Promise<UnpackedFiles>;
-  /** Returns the PEFT folder's hash; throws its faults. */
+  /** Returns the PEFT folder's hash; throws an error for an invalid adapter. */
   readonly check: (folder: string) => Promise<{ readonly hash: string }>;
   /** Hex SHA-256 of the weights that the adapter is imported over. */
   readonly base: string;
-  /** Maximum bytes of the archive, and of its content. */
+  /** Maximum size of the archive in bytes, and of its unpacked content. */
   readonly bytesMax: number;
 }
 
 export interface ImportedVersion {
   readonly version: ModelVersion;
-  /** Files of the archive that nothing reads. */
+  /** Files of the archive that are not part of an adapter, and are ignored. */
   readonly ignored: readonly string[];
 }
 
@@ -97,7 +97,7 @@ function tooLarge(bytesMax: number): ServiceError {
   });
 }
 
-/** Artifacts may be on another disk, across which files cannot be renamed. */
+/** Moves a file, by copying if necessary: artifacts may be on another disk, and a rename cannot cross disks. */
 async function move(from: string, to: string): Promise<void> {
   await rename(from, to).catch((error: unknown) => {
     const isElsewhere = error instanceof Error && "code" in error && error.code === "EXDEV";

@@ -1,12 +1,12 @@
 // Rows of a base model's weight for an exported model, either unchanged or merged with an adapter: W + scale · B A,
-// summed in double precision. The exported type holds the base's values exactly. Reads no more of the files than the
-// rows need.
+// summed in double precision. The exported type represents the base's values exactly. Only the needed ranges of the
+// files are read.
 import { assert } from "../../../base/domain/assert.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../../../lib/model-files/stored-tensor.ts";
 import { storedBytes, type WrittenType } from "../../../lib/model-files/write-safetensors.ts";
 
 export interface RowsToMerge {
-  /** W [outputSize, inputSize]; a vector is one row. */
+  /** W [outputSize, inputSize]; a vector counts as one row. */
   readonly weight: StoredTensor;
   /** Adapter to add; null for none. */
   readonly adapter: MatricesToMerge | null;
@@ -41,7 +41,7 @@ export function mergeRows({ weight, adapter, from, count }: RowsToMerge): Uint8A
   return storedBytes(rows, exportedType(weight));
 }
 
-/** Changes `rows` [count, inputSize]. */
+/** Adds the product to `rows` [count, inputSize] in place. */
 function addLoraProduct(
   rows: Float32Array,
   { a, b, scale }: MatricesToMerge,

@@ -19,7 +19,7 @@ import { exportedType, type MatricesToMerge, type RowsToMerge } from "./merge-ro
 /** `peft` for libraries that load adapters, `merged` for libraries that load models. */
 export type ExportFormat = "peft" | "merged";
 
-/** Bytes of a file in order: held by the plan, copied from a file, or merged rows. */
+/** Consecutive bytes of a file: contained in the plan, copied from a file, or merged rows. */
 export type FilePart =
   | { readonly kind: "made"; readonly bytes: Uint8Array }
   | { readonly kind: "copied"; readonly file: string; readonly start: number; readonly end: number }
@@ -36,7 +36,7 @@ export interface ExportPlanRequest {
   readonly baseFolder: string;
   /** Null for the base itself, which has no PEFT folder. */
   readonly adapterFolder: string | null;
-  /** Hex SHA-256 of its files; null if it was not recorded. */
+  /** Hex SHA-256 of the adapter's files; null if it was not recorded. */
   readonly adapterHash: string | null;
 }
 
@@ -100,7 +100,7 @@ function matricesOf({ stored }: StoredLoraAdapter, path: string, { scale }: Adap
   return { a: present(stored.get(names.a), names.a), b: present(stored.get(names.b), names.b), scale };
 }
 
-/** A file of weights: copied with its header, except for the changed weights. */
+/** Plans a file of weights: it is copied with its header, except for the merged weights. */
 function mergedFile(file: string, merges: readonly Merge[]): PlannedFile {
   const { name, byteCount } = copied(file);
   const parts: FilePart[] = [];
@@ -117,7 +117,7 @@ function mergedFile(file: string, merges: readonly Merge[]): PlannedFile {
   return { name, byteCount, parts };
 }
 
-/** One file of all weights, each in the type that holds its numbers. */
+/** Plans one file for all weights, each in the type that represents its values exactly. */
 function convertedFile(tensors: readonly StoredTensor[], merges: readonly Merge[]): PlannedFile {
   const written = tensors.map((tensor) => ({
     name: tensor.name,

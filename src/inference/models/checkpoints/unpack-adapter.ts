@@ -1,5 +1,5 @@
 // Unpacks the files of a PEFT folder from a received archive. The content may be a thousand times as long as the
-// archive, so this runs in a worker, which is ended when it takes too long.
+// archive, so this runs in a worker, which is terminated after a timeout.
 import { createReadStream } from "node:fs";
 import { unpackInto, type UnpackedFiles } from "../../../lib/archives/unpack.ts";
 import { adapterFiles } from "../../architectures/hashes/adapter-hash.ts";
@@ -13,7 +13,7 @@ export interface UnpackRequest {
   readonly bytesMax: number;
 }
 
-/** Generous: programs that write adapters add only a few files. */
+/** Maximum number of the archive's entries. Generous: programs that write adapters add only a few files. */
 const entriesMax = 1000;
 
 /** @throws ServiceError as `unpackInto`; the system's error if it cannot write */

@@ -54,7 +54,7 @@ interface FoundModel {
   /** Default name. */
   readonly name: string;
   readonly isGguf: boolean;
-  /** Paths of its files; weight files in their order. */
+  /** Paths of the model's files; weight files in their order. */
   readonly files: readonly [string, ...string[]];
 }
 
@@ -103,7 +103,7 @@ function ggufModel(path: string): FoundModel {
 function onlyGguf(path: string, names: readonly string[]): FoundModel {
   const ofGguf = names.filter((name) => ggufEnd.test(name)).toSorted();
   const ofModels = ofGguf.filter((name) => !isAuxiliaryGguf(name));
-  // A projector without a model is left for the reader to refuse by name.
+  // A projector without a model is kept, because the GGUF reader refuses it by name.
   const files = ofModels.length === 0 ? ofGguf : ofModels;
   const models = new Map(files.map((name) => [name.replace(ggufEnd, ""), name]));
   const [only] = models.values();
@@ -145,7 +145,10 @@ async function takeFiles(files: readonly string[], folder: string): Promise<void
   }
 }
 
-/** True if the file was shared without extra space: a clone if the file system supports it, else a hard link. */
+/**
+ * Returns true if the file was shared without extra space: as a clone if the file system supports it, else as a hard
+ * link.
+ */
 async function isShared(from: string, to: string): Promise<boolean> {
   const isDone = (work: Promise<void>): Promise<boolean> =>
     work.then(

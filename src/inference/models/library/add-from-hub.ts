@@ -1,5 +1,5 @@
-// Adds a model from the hub: looks it up, checks the disk space, fetches and checks its descriptions, and only then
-// fetches its weights.
+// Adds a model from the hub: looks it up, checks the disk space, fetches and checks its descriptive files (such as
+// configuration and tokenizer), and only then fetches its weights.
 import { join, basename } from "node:path";
 import { findGgufFile, type AddedModel, type HubSource } from "./added-model.ts";
 import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
@@ -29,9 +29,9 @@ export type AddProgress =
 export interface AddOptions {
   /** Name of the model on this server; null derives it. */
   readonly name: string | null;
-  /** Names that it must not have. */
+  /** Names that are taken by other models. */
   readonly reserved: readonly string[];
-  /** True if only the model's descriptions are taken, for a model that other servers compute. */
+  /** True to fetch only the model's descriptive files, for a model that other servers compute. */
   readonly withoutWeights: boolean;
   readonly report: (progress: AddProgress) => void;
 }
@@ -72,7 +72,7 @@ export async function addFromHub(
   );
 }
 
-/** True for the same commit, with weights if they are requested. */
+/** Returns true if the added model is of the same commit, and has its weights if they are requested. */
 function isSame(
   { source }: AddedModel,
   { repository, commit, quantization, withoutWeights }: HubSource,

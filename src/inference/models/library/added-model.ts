@@ -9,7 +9,7 @@ import { invalid } from "../../../base/domain/service-error.ts";
 export type ModelSource = HubSource | FileSource;
 
 interface Taken {
-  /** Present if only the model's descriptions were taken, since other servers compute it. */
+  /** Present if only the model's descriptive files were fetched, because other servers compute the model. */
   readonly withoutWeights?: true;
 }
 
@@ -21,7 +21,7 @@ export interface HubSource extends Taken {
   readonly repository: string;
   /** As requested: a branch, a tag or a commit. */
   readonly revision: string;
-  /** Commit that the revision meant when the model was added. */
+  /** Commit that the revision referred to when the model was added. */
   readonly commit: string;
   /** The chosen GGUF model of the repository, such as `Q4_1`; null for its safetensors. */
   readonly quantization: string | null;
@@ -43,15 +43,15 @@ export interface AddedFile {
 export interface AddedModel {
   readonly name: string;
   readonly source: ModelSource;
-  /** As its card or its file names it; null if neither does. */
+  /** Licence that the model's card or its GGUF file names; null if neither does. */
   readonly license: string | null;
   readonly files: readonly AddedFile[];
   readonly addedAt: Date;
 }
 
-/** Hidden, and no `.json`, so that it is not taken for one of the model's own files. */
+/** Hidden, and without the extension `.json`, so that the record is not mistaken for one of the model's own files. */
 const recordName = ".hone-model";
-/** Increased when older programs would misread the record. */
+/** Format of the record; increased when older programs would misread it. */
 const recordFormat = 1;
 
 /** Returns the path of a model's record. */
@@ -92,7 +92,7 @@ function parsedRecord(text: string): AddedModel | null {
   try {
     value = JSON.parse(text);
   } catch {
-    // The caller reports the file's name.
+    // Null makes the caller report the fault with the file's name.
     return null;
   }
   if (!isObject(value) || value["format"] !== recordFormat) return null;
@@ -128,18 +128,18 @@ export function isPlainName(value: unknown): value is string {
   return typeof value === "string" && /^[A-Za-z0-9_][\w.+-]{0,250}$/.test(value);
 }
 
-/** Returns the total bytes of its files. */
+/** Returns the total size of the model's files in bytes. */
 export function sizeOf({ files }: Pick<AddedModel, "files">): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Returns the model's origin, for people and as `--model` takes it. */
+/** Returns the model's origin in readable form, which `--model` also accepts. */
 export function describeSource(source: ModelSource): string {
   if (source.kind === "file") return source.path;
   return source.quantization === null ? source.repository : `${source.repository}:${source.quantization}`;
 }
 
-/** Returns the file for `--model` if the weights are a GGUF file; null for safetensors. */
+/** Returns the file to pass to `--model` if the weights are a GGUF file; null for safetensors. */
 export function findGgufFile(files: readonly Pick<AddedFile, "name">[]): string | null {
   const names = files.map(({ name }) => name).filter((name) => /\.gguf$/i.test(name));
   return names.toSorted()[0] ?? null;

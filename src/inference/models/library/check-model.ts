@@ -1,5 +1,5 @@
 // Checks that a model's files can be served: configuration and family, tokenizer, chat template, and each tensor's
-// type, shape and place in its file. Computes nothing.
+// type, shape and place in its file. Does not run the model.
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -27,7 +27,7 @@ export async function checkFolder(folder: string): Promise<void> {
 }
 
 /**
- * Checks the model of a GGUF file, all parts of it.
+ * Checks the model in a GGUF file, with all parts of the file.
  *
  * @param scratch a folder that may be written to
  * @throws ServiceError as {@link checkDescriptions}

@@ -1,11 +1,12 @@
-// Selects the files of a repository that make a model: configuration, tokenizer, chat template, and safetensors or one
-// GGUF model. Takes no file that runs code when read, and no path outside the repository's folder.
+// Selects the files of a repository that make up a model: configuration, tokenizer, chat template, and safetensors or
+// one GGUF model. Never selects a file whose format can run code when loaded, nor a path outside the repository's
+// folder.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isPlainName } from "./added-model.ts";
 
 /** A file as the hub lists it. */
 export interface RepositoryFile {
-  /** With forward slashes. */
+  /** Path in the repository, with forward slashes. */
   readonly path: string;
   readonly bytes: number;
   readonly checksum: Checksum;
@@ -18,10 +19,10 @@ export interface Checksum {
 }
 
 export interface ChosenFiles {
-  /** Read before the weights are fetched. */
+  /** Files that are read before the weights are fetched. */
   readonly descriptions: readonly RepositoryFile[];
   readonly weights: readonly RepositoryFile[];
-  /** Quantization of the GGUF model; null for safetensors, and if the file's name does not give it. */
+  /** Quantization of the GGUF model; null for safetensors, or if the file's name does not contain it. */
   readonly quantization: string | null;
 }
 
@@ -33,13 +34,13 @@ export function isDescription(name: string): boolean {
 }
 
 const indexName = "model.safetensors.index.json";
-/** The largest vocabularies take about 35 MB. */
+/** Maximum size of a descriptive file; the largest vocabularies take about 35 MB. */
 const descriptionBytesMax = 256 * 1024 * 1024;
 const weightFilesMax = 1000;
 const weightBytesMax = 2 ** 41;
 
 /**
- * Selects the files of the model; without `wanted` its safetensors, or its only GGUF model.
+ * Selects the files of the model that `wanted` names; without it, the repository's safetensors or its only GGUF model.
  *
  * @param repository for messages
  * @throws ServiceError `unsupported` if no model can be served, with the choices or the cure
@@ -68,7 +69,7 @@ export function chooseFiles(
 }
 
 /**
- * Selects the files that describe the model, for a model whose weights other servers have.
+ * Selects the files that describe the model, for a model whose weights are on other servers.
  *
  * @throws ServiceError `unsupported` if only a GGUF file describes it
  */
@@ -87,7 +88,7 @@ export function chooseDescriptions(
 export const onlyWithWeights =
   "has no config.json and tokenizer.json next to its GGUF file, so it cannot be added without its weights";
 
-/** One file, or the parts that its index names. */
+/** Returns true for the only weight file, or for a part that the weights' index names. */
 function isSafetensors(path: string, names: ReadonlySet<string>): boolean {
   if (names.has("model.safetensors")) return path === "model.safetensors";
   return isIndex(indexName, names) && /^model-\d{5}-of-\d{5}\.safetensors$/.test(path);
@@ -98,7 +99,7 @@ function isIndex(path: string, names: ReadonlySet<string>): boolean {
 }
 
 interface GgufModel {
-  /** As spelled in the file's name, in capitals; the whole name if it has no such ending. */
+  /** Quantization as the file's name spells it, in capitals; the whole name if it does not end in a quantization. */
   readonly kind: string;
   readonly isNamed: boolean;
   readonly files: readonly RepositoryFile[];
@@ -108,7 +109,7 @@ interface GgufModel {
 const ggufName = /^(?:[\w.+-]+\/)?(?<stem>[A-Za-z0-9_][\w.+-]*?)(?<part>-\d{5}-of-(?<count>\d{5}))?\.gguf$/i;
 const kindAtEnd = /(?:^|[._-])(?<kind>(?:UD-)?(?:I?Q\d\w*|TQ\d\w*|BF16|FP?16|FP?32|MXFP4(?:_\w+)?))$/i;
 
-/** By quantization, without image projectors and importance matrices. */
+/** Returns the GGUF models by quantization, without image projectors and importance matrices. */
 function ggufModels(files: readonly RepositoryFile[]): ReadonlyMap<string, GgufModel> {
   const models = new Map<string, GgufModel>();
   for (const file of files) {

@@ -11,7 +11,7 @@ export function readFolderLicense(folder: string): string | null {
   try {
     card = readFileSync(join(folder, "README.md"), "utf8");
   } catch {
-    // Most models have no card, and nothing depends on it.
+    // A missing card is no error: most models have none, and nothing depends on it.
     return null;
   }
   const header = /^---\r?\n([\s\S]{0,100000}?)\r?\n---\r?\n/.exec(card)?.[1] ?? "";

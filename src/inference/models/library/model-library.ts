@@ -1,5 +1,5 @@
-// The added base models, one folder each. A model under its name is complete; unfinished ones are in `.unfinished`,
-// where the same command resumes them. Knows nothing of a model's users.
+// The added base models, one folder each. A folder with a model's name is complete; unfinished models are in
+// `.unfinished`, where the same command resumes them. Knows nothing of a model's users.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ import {
   type ModelSource,
 } from "./added-model.ts";
 
-/** Takes a file's lock, which ends with this process; throws `conflict` if another process has it. */
+/** Takes the lock of a file, which is released when this process ends; throws `conflict` if another process holds it. */
 export type TakeLock = (file: string) => { release(): void };
 
 export interface LibraryOptions {
@@ -27,9 +27,9 @@ export interface LibraryOptions {
 
 const unfinishedName = ".unfinished";
 const locksName = ".locks";
-/** In an unfinished model's folder: its source. */
+/** File in an unfinished model's folder that records its source. */
 const sourceName = ".source";
-/** Idle time after which an unfinished model is swept, in milliseconds. */
+/** Idle time after which an unfinished model is removed, in milliseconds. */
 const forgottenMs = 7 * 24 * 3600 * 1000;
 
 export class ModelLibrary {
@@ -63,17 +63,17 @@ export class ModelLibrary {
     return join(this.#options.folder, name);
   }
 
-  /** Returns the path for `--model`: its folder, or its GGUF file. */
+  /** Returns the path to pass to `--model`: the model's folder, or its GGUF file. */
   pathOf({ name, files }: Pick<AddedModel, "name" | "files">): string {
     const gguf = findGgufFile(files);
     return gguf === null ? this.folderOf(name) : join(this.folderOf(name), gguf);
   }
 
   /**
-   * Calls `collect` to put the files of a model into a folder, which then gets its name. Files that an earlier call
-   * left for the same source are still in the folder.
+   * Calls `collect` to put the files of a model into a temporary folder, which is then renamed to the model's name.
+   * The folder still contains files that an earlier, unfinished call collected from the same source.
    *
-   * @param source recorded for resuming; anything else under that name is removed
+   * @param source recorded for resuming; an unfinished model with another source under that name is removed
    * @throws ServiceError `conflict` if a model has the name, or another process is adding one under it
    */
   async add(
@@ -121,7 +121,7 @@ export class ModelLibrary {
       await check();
       rmSync(unfinished, { recursive: true, force: true });
       if (this.find(name) === null) return;
-      // Moved out first, so that after a crash a half-removed model is no longer a model.
+      // Moved to `.unfinished` first, so that after a crash a half-removed model does not count as a model.
       await makeFolder(join(this.#options.folder, unfinishedName));
       await rename(this.folderOf(name), unfinished);
       rmSync(unfinished, { recursive: true, force: true });
@@ -132,7 +132,10 @@ export class ModelLibrary {
     return join(this.#options.folder, unfinishedName, name);
   }
 
-  /** Returns its folder, with files that an earlier call left for the same source. */
+  /**
+   * Returns the temporary folder of an unfinished model, with files that an earlier call collected from the same
+   * source.
+   */
   #beginWork(name: string, source: ModelSource): string {
     const work = this.#workOf(name);
     if (!isDeepStrictEqual(this.#unfinishedSource(name), source))
@@ -144,7 +147,7 @@ export class ModelLibrary {
 
   #unfinishedSource(name: string): ModelSource | null {
     try {
-      // Safe cast: a malformed source equals no other.
+      // The cast is safe: a malformed source equals no valid one, so its files are not reused.
       return JSON.parse(readFileSync(join(this.#workOf(name), sourceName), "utf8")) as ModelSource;
     } catch {
       // Without a complete source there is nothing to resume.
@@ -152,7 +155,7 @@ export class ModelLibrary {
     }
   }
 
-  /** Removes unfinished models that are idle for long, and half-removed ones. */
+  /** Removes unfinished models that have been idle for {@link forgottenMs}, and half-removed ones. */
   #sweep(): void {
     const { folder, clock } = this.#options;
     for (const name of namesIn(join(folder, unfinishedName))) {
@@ -193,7 +196,7 @@ export class ModelLibrary {
   }
 }
 
-/** True if a text is valid as a base model's and a folder's name. */
+/** Returns true if a text is valid as the name of both a base model and a folder. */
 export function isModelName(text: string): boolean {
   return /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
 }
@@ -217,7 +220,7 @@ export function checkModelName(name: string, reserved: readonly string[]): void 
   );
 }
 
-/** True if no retry can make a model of the collected files. */
+/** Returns true if no retry can make a valid model of the collected files. */
 function isFinal(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === "invalid" || error.code === "unsupported");
 }
@@ -241,7 +244,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Errors name the files that the caller gave, not their copies in the unfinished folder. */
+/** Makes errors name the files that the caller gave, instead of their copies in the unfinished folder. */
 function inWordsOfSource(error: unknown, work: string, source: ModelSource): unknown {
   if (!(error instanceof ServiceError) || !error.message.includes(work)) return error;
   if (!["invalid", "unsupported", "not_found"].includes(error.code)) return error;

@@ -1,12 +1,12 @@
-// Distinguishes paths of this machine from names on the hub.
+// Distinguishes paths on this machine from names on the hub.
 import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 /**
- * True if a text names an existing file or folder.
+ * Returns true if a text names an existing file or folder.
  *
- * @throws ServiceError `not_found` for a text that can only be a path, if it does not exist
+ * @throws ServiceError `not_found` if the text can only be a path, but the path does not exist
  */
 export function isModelPath(text: string): boolean {
   if (existsSync(text)) return true;

@@ -4,7 +4,7 @@ import { invalid } from "../../../base/domain/service-error.ts";
 export interface RepositoryName {
   /** `owner/name`. */
   readonly repository: string;
-  /** Such as `Q4_1`; null for the repository's safetensors, or its only GGUF model. */
+  /** Quantization, such as `Q4_1`; null for the repository's safetensors, or its only GGUF model. */
   readonly quantization: string | null;
   /** A branch, a tag or a commit. */
   readonly revision: string;

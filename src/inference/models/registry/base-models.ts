@@ -13,7 +13,7 @@ export interface AddedBase {
   readonly name: string;
   /** Path of its folder or GGUF file. */
   readonly path: string;
-  /** Its source, such as `owner/name:Q4_1`, by which `named` can refer to it too. */
+  /** Source of the model, such as `owner/name:Q4_1`, by which `named` can refer to it too. */
   readonly source: string;
   readonly license: string | null;
   /** False if vLLM servers compute it. */
@@ -23,17 +23,17 @@ export interface AddedBase {
 /** The operator's choice of base models. */
 export interface BaseModelChoice {
   /**
-   * `path` or `name=path` of a model folder or a GGUF file, whose own name is its default name; the name of an `added`
-   * one; or `name=vllm+url`.
+   * Each is `path` or `name=path` of a model folder or a GGUF file (the default name is that of the folder or file),
+   * the name of an `added` model, or `name=vllm+url`.
    */
   readonly named: readonly string[];
-  /** Null takes the first named one, else the built-in one. */
+  /** Name of the default model; null takes the first of `named`, else the built-in one. */
   readonly defaultModel: string | null;
-  /** Models in the data folder; if none is named, all that have their weights are served. */
+  /** Models in the data folder; if `named` is empty, all of them that have weights are served. */
   readonly added: readonly AddedBase[];
   /** Returns the folder of the model in a GGUF file. */
   readonly folderOfFile: (file: string) => string;
-  /** Quantization of the weights of all of these. */
+  /** Quantization applied to the weights of all these models. */
   readonly quantization: Quantization;
 }
 
@@ -81,7 +81,7 @@ export function listBaseModels(
   return [first, ...models.filter((model) => model !== first)];
 }
 
-/** Returns the added model that a text means; an existing path takes precedence. */
+/** Returns the added model that a text refers to; null if there is none. An existing path takes precedence. */
 function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
   if (existsSync(text)) return null;
   // The hub's names are case-insensitive.

@@ -6,9 +6,9 @@ import type { ModelDirectory } from "./model-directory.ts";
 import { parseModelName } from "./model-name.ts";
 
 export interface ForkSource {
-  /** Any name that a chat accepts as its model. */
+  /** Name of the model or version: any name that a chat accepts as its model. */
   readonly model: string;
-  /** Null if the name contains it, or means the newest. */
+  /** Version to start from; null if the name contains it, or for the newest. */
   readonly step: number | null;
 }
 
@@ -23,7 +23,7 @@ export interface ForkSourceDependencies {
  * @param baseModel of the model that is to start from it
  * @throws ServiceError, at `from.model` and `from.step`:
  * - `not_found` and `forbidden` as `ModelDirectory.find`
- * - `invalid` for a base model and for two steps that differ
+ * - `invalid` for a base model, and if the name and `step` give different versions
  * - `conflict`, at `baseModel`, for a model over another base
  */
 export async function findForkSource(

@@ -1,4 +1,4 @@
-// Resolves the model that a request names to a fixed version: the request finishes on that one even if newer versions
+// Resolves the model that a request names to a fixed version: the request completes on that version even if newer ones
 // are published. Knows names and permissions, not engines.
 import { resolve } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -22,15 +22,15 @@ import { fullName, parseModelName, type ModelReference } from "./model-name.ts";
 export interface ResolvedModel {
   /** The short name of the base model. */
   readonly base: string;
-  /** The requested name, or the default base model's. */
+  /** The name in the request, or the default base model's name. */
   readonly name: string;
-  /** Without a version: `<entity>/<project>/<name>`, or the base model's short name. */
+  /** Name without a version: `<entity>/<project>/<name>`, or the base model's short name. */
   readonly fullName: string;
-  /** Names base, version and engine build. */
+  /** Identifies base, version and engine build. */
   readonly fingerprint: string;
-  /** Null serves the base model itself. */
+  /** Adapter to serve; null for the base model itself. */
   readonly adapter: AdapterReference | null;
-  /** Also true for step 0 of a trained model, which is the base. */
+  /** Also true for step 0 of a trained model, although that version is the unchanged base. */
   readonly isTrained: boolean;
   /** Null for a base model. */
   readonly modelId: string | null;
@@ -40,7 +40,7 @@ export interface ResolvedModel {
 }
 
 export interface ModelDirectory {
-  /** As `resolve`, but also returns versions that are refused, for describing or changing them. */
+  /** Like `resolve`, but also returns versions that `resolve` refuses, so that callers can describe or change them. */
   find(name: string | null, caller: Caller): Promise<ResolvedModel>;
   /**
    * @param name as in the request; null and empty mean the default base model
@@ -53,8 +53,8 @@ export interface ModelDirectory {
    */
   resolve(name: string | null, caller: Caller): Promise<ResolvedModel>;
   /**
-   * Translates an engine's refusal of a version's adapter for the client: at the field `model` and by name;
-   * `not_found` when the version was deleted since it was resolved.
+   * Translates an engine's refusal of a version's adapter into an error for the client, at the field `model` and with
+   * the version's name; `not_found` when the version was deleted since it was resolved.
    */
   adapterFault(model: ResolvedModel, refusal: ServiceError): Promise<ServiceError>;
 }
@@ -66,11 +66,14 @@ export interface ModelDirectoryDependencies {
   >;
   /** Short names of the base models. */
   readonly bases: readonly string[];
-  /** Hex SHA-256 of the weights that a base's engine computes with; null while it is not up, or if unknown. */
+  /**
+   * Hex SHA-256 of the weights that a base's engine computes with; null while the engine is not up, or if the hash is
+   * unknown.
+   */
   readonly weightsOf: (base: string) => string | null;
   readonly defaultBase: string;
   readonly artifacts: Pick<ArtifactStore, "path">;
-  /** Protects a version that a request is to run on from deletion by other servers; false if it was just deleted. */
+  /** Protects a version that a request is about to use from deletion by other servers; false if it was just deleted. */
   readonly useVersion: (version: VersionKey) => Promise<boolean>;
   /** Names the engine's build in fingerprints. */
   readonly build: string;
@@ -87,7 +90,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     const weights = weightsOf(base);
     return weights === null ? base : `${base}#${weights.slice(0, 12)}`;
   };
-  /** Each precision computes different numbers, so it counts as a separate build. */
+  /** Numbers differ between precisions, so each precision counts as a separate build. */
   const buildOf = (base: string): string => {
     const precision = dependencies.precisionOf?.(base) ?? null;
     return precision === null ? dependencies.build : `${dependencies.build}-${precision}`;
@@ -201,14 +204,15 @@ async function findModel(
   if (caller.project !== null && asked.project !== null)
     refuse(caller, { entity, project: asked.project }, name);
   const own = await matching(store, entity, { ...asked, project: asked.project ?? caller.project });
-  // An administrator's own entity comes first, so that models of others never change the meaning of a name there.
+  // For an administrator, models of their own entity take precedence, so that other entities' models never change what
+  // a name means there.
   const matches = own.length > 0 || role !== "admin" ? own : await matching(store, null, asked);
   if (matches.length === 0) throw unknown(name, bases);
   if (matches.length > 1) throw ambiguous(name, matches);
   return matches[0];
 }
 
-/** The number that a refusal lists, and one to detect that there are more. */
+/** Number of matches that the error lists, plus one to detect further ones. */
 const matchCountMax = 6;
 
 function matching(
@@ -228,7 +232,7 @@ export async function adapterOf(
   if (adapterFolder === null) return null;
   return {
     id: adapterId(modelId, step),
-    // The engine reads it and verifies that it is the stored one.
+    // The engine reads the adapter from this folder and verifies that it is the stored one.
     folder: resolve(await artifacts.path(adapterFolder, null)),
     ...(base === null ? {} : { base }),
     ...(hash === null ? {} : { hash }),
@@ -241,7 +245,10 @@ function versionOf(step: number | null, name: string): string {
 
 const howToList = "GET /v1/models lists the models you can use.";
 
-/** Suggests only names of base models: other names are private to their entities. */
+/**
+ * Returns the error for an unknown name. It suggests only names of base models, because other names are private to
+ * their entities.
+ */
 function unknown(name: string, bases: readonly string[]): ServiceError {
   const meant = closestName(name, bases);
   const hint = meant === null ? "" : ` Did you mean ${meant}?`;

@@ -3,16 +3,16 @@
 import type { TrainedModel } from "../../../base/domain/model.ts";
 
 export interface ModelReference {
-  /** `name`, `project, name` or `entity, project, name`. */
+  /** Parts of the path: `name`, `project, name` or `entity, project, name`. */
   readonly path: readonly string[];
-  /** Null for an unknown version alias. */
+  /** Requested version; null for an unknown version alias. */
   readonly version: "newest" | number | null;
 }
 
 /**
- * Parses `name`, `project/name`, `entity/project/name` or `<scheme>:///entity/project/name` (two slashes too), each
- * optionally with `:stepN` or `:latest`; null for any other text. The scheme is arbitrary, or the literal `<scheme>`
- * of the interface document.
+ * Parses `name`, `project/name`, `entity/project/name` or `<scheme>:///entity/project/name` (also with two slashes),
+ * each optionally followed by `:stepN` or `:latest`; returns null for any other text. The scheme is arbitrary, or the
+ * literal text `<scheme>` from the interface document.
  */
 export function parseModelName(text: string): ModelReference | null {
   const withScheme = /^(?:<scheme>|[a-z][a-z0-9+.-]*):\/\/\/?(.*)$/is.exec(text);
@@ -32,25 +32,25 @@ function splitVersion(text: string): readonly [path: string, version: ModelRefer
   return [text.slice(0, colon), version];
 }
 
-/** Returns the name that always means this model; it follows the newest version. */
+/** Returns the unambiguous name of a model, which refers to its newest version. */
 export function fullName({ entity, project, name }: TrainedModel): string {
   return `${entity}/${project}/${name}`;
 }
 
-/** Returns the name that always means this version. */
+/** Returns the unambiguous name of a version. */
 export function versionName(model: TrainedModel, step: number): string {
   return `${fullName(model)}:step${step}`;
 }
 
-/** True if a text can be part of `entity/project/name:stepN`. */
+/** Returns true if a text can be part of `entity/project/name:stepN`. */
 export function isNamePart(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
   return !/[\s/:\u0000-\u001f\u007f\p{Surrogate}]/u.test(text);
 }
 
 /**
- * True if a name is safe as a part of a path or URL, where dots mean folders and a percent sign escapes a character.
- * Required for new entities.
+ * Returns true if a name is safe as a part of a path or URL, where dots mean folders and a percent sign escapes a
+ * character. Required for new entities.
  */
 export function isPlainPart(text: string): boolean {
   return isNamePart(text) && !["", ".", ".."].includes(text) && !/%[0-9a-f]{2}/i.test(text);

@@ -1,5 +1,6 @@
-// Trained models for the rest of the server: registers, finds, lists and deletes them with everything that belongs to
-// them. Knows nothing of HTTP; other rooms inject functions that remove their data about a version.
+// Trained models for the rest of the server: registers, finds and lists them, and deletes them with everything that
+// belongs to them. Knows nothing of HTTP; other parts of the server inject functions that delete their own data about
+// a version.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { reachOf, refuseOtherOwner, type Caller } from "../../../base/domain/access.ts";
 import type { Owned } from "../../../base/domain/keys/key-scope.ts";
@@ -29,19 +30,22 @@ export interface ModelDependencies extends RegisterDependencies {
   readonly store: ModelStore;
   /** Deletes a model's recordings in small steps. */
   readonly deleteRecordings: (modelId: string) => Promise<void>;
-  /** Cancels each job of a model that has not ended. */
+  /** Cancels all jobs of a model that have not ended. */
   readonly cancelJobs: (modelId: string) => Promise<void>;
   readonly weightsOf: ModelDirectoryDependencies["weightsOf"];
-  /** Makes engines forget an adapter. Running requests continue on it: an engine reads an adapter once. */
+  /**
+   * Makes engines unload an adapter. Running requests continue on it, because an engine reads an adapter's files only
+   * once.
+   */
   readonly dropAdapter: (adapterId: string) => void;
-  /** Makes the trainer discard a state that it keeps itself. */
+  /** Makes the remote trainer discard a state that it stores itself. */
   readonly discardState: (state: string) => Promise<void>;
   readonly artifacts: ArtifactStore;
 }
 
-/** Versions trained over other weights of their base, now accepted. */
+/** Versions that were trained over other weights of their base, and are now accepted over its current weights. */
 export interface AcceptedBase {
-  /** Hex SHA-256 of the base's weights now. */
+  /** Hex SHA-256 of the base's current weights. */
   readonly weights: string;
   readonly steps: readonly number[];
 }
@@ -57,7 +61,7 @@ export interface ServedName {
 export interface ModelService {
   /** See {@link registerModel}. */
   register(registration: Registration, caller: Caller): Promise<TrainedModel>;
-  /** @throws ServiceError `not_found`, or `forbidden` if the caller may not reach it */
+  /** @throws ServiceError `not_found`, or `forbidden` if the caller may not access it */
   find(id: string, caller: Caller): Promise<TrainedModel>;
   /** Owner of the model; null if it does not exist. */
   ownerOf(id: string): Promise<Owned | null>;
@@ -66,12 +70,15 @@ export interface ModelService {
   /** See {@link ModelStore.findMetrics}. */
   metricsOf(versions: readonly VersionKey[], names: readonly string[]): Promise<readonly VersionMetrics[]>;
   /**
-   * Models that the caller may reach.
+   * Returns the models that the caller may access.
    *
    * @throws ServiceError `invalid` at `after` for a cursor that is no such model's id
    */
   list(filter: ModelFilter, page: PageRequest, caller: Caller): Promise<Page<TrainedModel>>;
-  /** Each model's own name, which follows its newest version, then the names of its versions, oldest first. */
+  /**
+   * Returns each model's own name, which refers to its newest version, followed by the names of its versions, oldest
+   * first.
+   */
   listServedNames(caller: Caller): Promise<readonly ServedName[]>;
   /** @throws ServiceError `invalid` for a cursor that is no version's id */
   listVersions(model: TrainedModel, page: PageRequest): Promise<Page<ModelVersion>>;
@@ -80,18 +87,18 @@ export interface ModelService {
   /** @throws ServiceError `not_found` when there is no such version */
   findVersion(model: TrainedModel, step: number): Promise<ModelVersion>;
   /**
-   * Pins a version, so that it is kept until it is unpinned, or unpins it.
+   * Pins a version, which protects it from automatic deletion, or unpins it.
    *
    * @throws ServiceError `not_found` when there is no such version
    */
   pinVersion(model: TrainedModel, step: number, isPinned: boolean): Promise<ModelVersion>;
   /**
-   * Accepts the base's current weights for the versions that were trained over others.
+   * Accepts the base's current weights for the versions that were trained over other weights.
    *
    * @throws ServiceError `unavailable` while the base's engine is not up
    */
   acceptBase(model: TrainedModel): Promise<AcceptedBase>;
-  /** See {@link ModelStore.deleteVersions}. Requests that run on a version end on it. */
+  /** See {@link ModelStore.deleteVersions}. Requests already running on a deleted version complete on it. */
   deleteVersions(model: TrainedModel, steps: readonly number[]): Promise<VersionDeletion>;
 }
 
@@ -113,7 +120,7 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       const reach = reachOf(caller);
       const entity = reach?.entity ?? filter.entity;
       const project = reach?.project ?? filter.project;
-      // The caller does not see models of others, and asking for them is no error.
+      // Models of other owners are left out, and a filter for them yields an empty list instead of an error.
       const isElsewhere = entity !== (filter.entity ?? entity) || project !== (filter.project ?? project);
       return isElsewhere
         ? { items: [], hasMore: false }
@@ -136,9 +143,9 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     delete: async ({ id }) => {
       await cancelJobs(id);
       const key = adaptersOf(id);
-      // Marks the files, so that a later sweep removes what a crash leaves.
+      // Marks the files as held, so that a later sweep removes any that a crash leaves behind.
       await artifacts.hold(key).catch((error: unknown) => {
-        // On a full disk the deletion itself makes room.
+        // Not being able to mark the files on a full disk is no error, because the deletion itself frees space.
         if (fullDiskError(error) === null) throw error;
       });
       const steps: number[] = [];
@@ -167,10 +174,10 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
   };
 }
 
-/** Rows of one statement, each about 100 bytes. */
+/** Number of rows that one statement reads, each about 100 bytes. */
 const versionTimesAtOnce = 5000;
 
-/** Returns the versions of a page of models by their ids, each model's by step. */
+/** Returns the versions of a page of models by model id, each model's ordered by step. */
 async function versionTimes(
   store: Pick<ModelStore, "listVersionTimes">,
   models: readonly TrainedModel[],
@@ -196,16 +203,19 @@ function present(version: ModelVersion | null, step: number): ModelVersion {
   return version;
 }
 
-// Deletes versions that are older than the settings keep, with their adapters.
+// Dependencies of deleting the versions, with their adapters, that are older than those the settings keep.
 
 interface OlderVersionsDependencies {
   readonly store: Pick<ModelStore, "deleteOlderVersions" | "list">;
-  /** Makes engines forget an adapter. Running requests continue on it: an engine reads an adapter once. */
+  /**
+   * Makes engines unload an adapter. Running requests continue on it, because an engine reads an adapter's files only
+   * once.
+   */
   readonly dropAdapter: (adapterId: string) => void;
-  /** Returns the adapters that requests run on, or are about to. */
+  /** Returns the adapters that requests use, or are about to use. */
   readonly adaptersInUse: () => Iterable<string>;
   readonly artifacts: Pick<ArtifactStore, "remove">;
-  /** Returns the id by which other servers know this one's uses of versions. */
+  /** Returns this server's id, with which its uses of versions are recorded for other servers. */
   readonly server: () => string;
   readonly settings: Pick<ModelSettings, "checkpointsKept">;
 }
@@ -227,7 +237,7 @@ export function createOlderVersions(dependencies: OlderVersionsDependencies) {
   };
   return {
     deleteOf,
-    /** Does the same for each model; call at start. */
+    /** Deletes the versions beyond the kept ones of every model; call at start. */
     deleteAll: async (): Promise<void> => {
       const all = { entity: null, project: null, name: null };
       for await (const { id } of allItems((page) => store.list(all, page))) await deleteOf(id);

@@ -1,9 +1,9 @@
-// A base model as the operator named it; loading it may turn out to be impossible.
+// A base model as the operator named it. It may be impossible to load.
 import type { BaseModel } from "../../../base/domain/model.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A model with a fault cannot be loaded, and its folder may not exist. */
+/** A base model, possibly with a fault; a model with a fault cannot be loaded, and its folder may not exist. */
 export interface NamedBase extends BaseModel {
   /** Reason why it cannot be loaded; absent if no fault is known. */
   readonly fault?: ServiceError;

@@ -7,11 +7,11 @@ import type { Announcements } from "../../../base/domain/servers/pubsub.ts";
 export interface PublishedVersionsDependencies {
   readonly announcements: Announcements;
   readonly store: Pick<ModelStore, "find" | "newestVersion">;
-  /** The models that requests of this server run on, or ran on just now. */
+  /** Returns the models that requests of this server use, or have used recently. */
   readonly modelsInUse: () => ReadonlySet<string>;
-  /** Does nothing if the version is loaded. */
+  /** Loads the version; does nothing if it is loaded already. */
   readonly prepareVersion: (version: ModelVersion, baseModel: string) => Promise<void>;
-  /** Receives the error of a version that could not be loaded; a request for it gets the reason too. */
+  /** Receives the error of a version that could not be loaded; a request for that version gets the error too. */
   readonly onFault: (error: unknown, modelId: string) => void;
 }
 

@@ -15,9 +15,9 @@ export interface Registration {
   readonly name: string;
   readonly baseModel: string;
   readonly adapter: AdapterWish;
-  /** Version of another model to start from, which is copied; null starts from the base. */
+  /** Version of another model, whose adapter is copied as the first version; null starts from the base. */
   readonly from: ForkSource | null;
-  /** True returns an existing model of this name and base; nothing is copied then. */
+  /** True to return an existing model of this name and base, without copying anything; false to refuse it. */
   readonly returnExisting: boolean;
 }
 
@@ -25,27 +25,28 @@ export interface RegisterDependencies {
   readonly store: Pick<ModelStore, "find" | "findByName" | "create" | "findVersion">;
   readonly directory: Pick<ModelDirectory, "find">;
   /**
-   * Copies the adapter of a version that has one for a model about to be registered. @throws ServiceError `conflict`
-   * for a damaged one
+   * Copies the adapter of a version for a model about to be registered.
+   *
+   * @throws ServiceError `conflict` for a damaged adapter
    */
   readonly copyAdapter: (version: ModelVersion, modelId: string) => Promise<CopiedAdapter>;
-  /** Kind of the job that made a version; null if none did. */
+  /** Returns the kind of the job that created a version; null if no job did. */
   readonly trainingKindOf: (version: ModelVersion) => Promise<ModelVersion["copiedKind"]>;
   /** Names of the base models, the default first. */
   readonly bases: readonly string[];
   readonly clock: Clock;
 }
 
-/** A copied adapter that belongs to no model until it is kept. */
+/** A copied adapter that belongs to no model until `keep` is called. */
 export interface CopiedAdapter extends Pick<ModelVersion, "adapterFolder" | "adapterHash" | "trainerState"> {
   /** Call once its model is stored. */
   keep(): Promise<void>;
-  /** Call if there is to be no such model. */
+  /** Call if the model will not be stored. */
   discard(): Promise<void>;
 }
 
 /**
- * Registers a model; of two concurrent calls one finds the other's model.
+ * Registers a model. Of two concurrent calls with the same name, one finds the other's model.
  *
  * @throws ServiceError, at the fields of {@link Registration}, and as `findForkSource`:
  * - `invalid` for names that no request could spell
@@ -60,7 +61,7 @@ export async function registerModel(
   const { store, bases, clock } = dependencies;
   const { entity, project, name, baseModel, adapter, from } = registration;
   refuseBadNames({ entity, project, name });
-  // An administrator creates entities by naming them; existing names are accepted unchecked.
+  // An administrator creates an entity by using its name. Only names of new entities are checked.
   if (entity !== caller.entity && mayReach(caller, { entity, project })) refuseInvalidEntity(entity);
   const field = caller.entity === entity ? "project" : "entity";
   refuseOtherOwner(caller, { entity, project }, `The project ${quoted(`${entity}/${project}`)}`, field);
@@ -77,7 +78,7 @@ export async function registerModel(
     if (copy === null) await store.create(model, versionZero(model));
     else await store.create(model, versionZero(model), await copiedVersion(dependencies, model, copy));
   } catch (error) {
-    // The connection may have been lost after the commit.
+    // The model may be stored despite the error, if the connection was lost after the commit.
     if ((await store.find(model.id)) === null) {
       if (!isOpen(error)) await copy?.adapter.discard();
       if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
@@ -92,8 +93,8 @@ export async function registerModel(
 }
 
 /**
- * True if the model may still be stored, because the connection to the database was lost. Its copy then stays held,
- * and is swept after this server is gone unless the model exists.
+ * Returns true if the model may have been stored, because the connection to the database was lost. Its copy then stays
+ * marked as held, and is removed once this server is gone, unless the model exists.
  */
 function isOpen(error: unknown): boolean {
   return error instanceof ServiceError && error.obstacle === "database-away";
@@ -140,7 +141,7 @@ function reuse(existing: TrainedModel, registration: Registration): TrainedModel
   return existing;
 }
 
-/** Fields that the registration omits match any model. */
+/** Fields that the registration omits match any value. */
 function refuseOtherAdapter({ name, adapter: own }: TrainedModel, asked: AdapterWish): void {
   for (const field of ["rank", "alpha", "targets"] as const) {
     if (asked[field] === null || isDeepStrictEqual(asked[field], own[field])) continue;
@@ -175,7 +176,10 @@ function versionZero(model: TrainedModel): ModelVersion {
   };
 }
 
-/** Returns the first version of a model that starts from another's version, without that version's ties to its model. */
+/**
+ * Returns the first version of a model that starts from another model's version, without that version's references to
+ * its own model.
+ */
 async function copiedVersion(
   { trainingKindOf }: Pick<RegisterDependencies, "trainingKindOf">,
   { id: modelId, createdAt }: TrainedModel,

@@ -29,20 +29,26 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** How long a request waits for memory for its base model. Clients often give up sooner. */
+  /** Maximum time that a request waits for memory for its base model. Clients often time out sooner. */
   roomWaitMs: 120_000,
   /** Minimum time that a busy base model stays loaded before another one may replace it: loading takes seconds. */
   turnMs: 10_000,
-  /** A base model counts as busy during gaps shorter than this, as a client leaves between two requests. */
+  /**
+   * Default longest gap between requests during which a base model still counts as busy; clients leave such gaps
+   * between two requests.
+   */
   pauseMs: 250,
-  /** Maximum rank of an imported adapter, the same as for one trained here: each row of a model computes with it. */
+  /**
+   * Maximum rank of an imported adapter, equal to the maximum for adapters trained here. Bounded because each row that
+   * a model computes also passes through the adapter.
+   */
   importRankMax: 256,
   /**
-   * Maximum bytes of an imported archive, and of its unpacked files together: twice the size of such a rank for 1 B
-   * parameters.
+   * Maximum bytes of an imported archive, and of its unpacked files together: twice the size of an adapter of the
+   * maximum rank for a model with 1 B parameters.
    */
   importBytesMax: 2 * 1024 ** 3,
-  /** Concurrent imports; further ones are answered 429. */
+  /** Maximum number of concurrent imports; further ones are answered with status 429. */
   importCountMax: 4,
 };
 

@@ -1,7 +1,7 @@
-// Announces to other servers on the database which versions this server's requests use, so that they do not delete
-// them automatically. A version is recorded at its first request and released some time after its last; all are
-// released with the server's lease. `AdaptersInUse` counts the running requests, which protect versions from this
-// server itself.
+// Records in the shared database which versions this server's requests use, so that other servers do not delete them
+// automatically. A version is recorded at its first request and released some time after its last; all are released
+// when the server's lease ends. Against deletion by this server itself, `AdaptersInUse` protects the versions of
+// running requests.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { adapterId, type ModelStore, type VersionKey } from "../../../base/domain/model.ts";
@@ -9,7 +9,7 @@ import { adapterId, type ModelStore, type VersionKey } from "../../../base/domai
 export interface VersionUsesDependencies {
   readonly store: Pick<ModelStore, "useVersion" | "endUse">;
   readonly server: () => string;
-  /** The adapters that requests of this server run on, or are about to. */
+  /** Returns the adapters that requests of this server use, or are about to use. */
   readonly adaptersInUse: () => Iterable<string>;
   readonly clock: Clock;
   /** Receives write errors; the write is retried. */
@@ -18,7 +18,10 @@ export interface VersionUsesDependencies {
 
 /** Interval between searches for idle versions. */
 const lookMs = 15_000;
-/** Longer than a request takes from resolving its version to being counted. */
+/**
+ * Time without requests after which a version is released. Longer than a request takes between resolving its version
+ * and being counted.
+ */
 const idleMs = 60_000;
 
 interface Use {
@@ -29,7 +32,7 @@ interface Use {
 
 export class VersionUses implements Service {
   readonly #dependencies: VersionUsesDependencies;
-  /** By adapter. */
+  /** Uses of versions, by adapter. */
   readonly #uses = new Map<string, Use>();
   /** Serializes the writes. */
   #writing: Promise<unknown> = Promise.resolve();
@@ -85,7 +88,7 @@ export class VersionUses implements Service {
     }
   }
 
-  /** Failing to write to the database does not stop requests. */
+  /** Writes to the database; a failed write is reported, and requests continue. */
   async #write<Result>(write: () => Promise<Result>, otherwise: Result): Promise<Result> {
     const written = this.#writing.then(write).catch((error: unknown) => {
       this.#dependencies.onFault(error);
@@ -97,24 +100,24 @@ export class VersionUses implements Service {
 
   async #keepLooking(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // Rejects when the service stops.
+      // The sleep rejects when the service stops.
       await this.#dependencies.clock.sleep(lookMs, { signal }).catch(() => undefined);
       if (!signal.aborted) await this.#write(() => this.#endIdle(), undefined);
     }
   }
 }
 
-// Counts the requests that use each adapter, or are about to; such adapters are not deleted automatically.
+// Counts the requests that use each adapter, or are about to use it; adapters in use are not deleted automatically.
 
 export class AdaptersInUse {
   /** Number of requests per adapter. */
   readonly #counts = new Map<string, number>();
 
   /**
-   * Counts a request in.
+   * Counts a request as using an adapter.
    *
    * @param id null for the base model, which needs no protection
-   * @returns a function that counts it out; idempotent
+   * @returns a function that ends the use; idempotent
    */
   enter(id: string | null): () => void {
     if (id === null) return () => undefined;

@@ -6,7 +6,7 @@ import { requirePlainFiles } from "../../../store/artifacts/plain-files.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { baseInFolder, type NamedBase } from "./named-base.ts";
 
-/** Returns the named models, with the URLs of one model joined again after a list was split at commas. */
+/** Returns the named models. Where the list was split at commas between the URLs of one model, joins them again. */
 export function joinServerUrls(named: readonly string[]): readonly string[] {
   const joined: string[] = [];
   for (const text of named) {
@@ -23,7 +23,7 @@ export function isVllmSpec(text: string): boolean {
 }
 
 /**
- * Parses one model; it has a fault if its files are not known.
+ * Parses one model; the result has a fault if the model's tokenizer and configuration files are not found.
  *
  * @param folderOf returns the folder of a model that was added under a name; null if there is none
  * @throws ServiceError `invalid`, naming the fault and the cure
@@ -71,7 +71,7 @@ function readUrl(text: string, name: string): URL {
   return url;
 }
 
-/** Returns the folder of tokenizer, template and configuration. */
+/** Returns the folder with the model's tokenizer, template and configuration. */
 function folderNamed(
   name: string,
   given: string | undefined,

@@ -1,5 +1,5 @@
-// Provides an adapter's folder to vLLM: the original if vLLM sees it too, or a copy in a folder that it sees. Checks
-// the adapter first: missing or changed files are refused here.
+// Provides an adapter's folder to vLLM: the original if vLLM can access it too, or a copy in a folder that vLLM can
+// access. Checks the adapter first, so that missing or changed files are refused here.
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { join, posix, resolve } from "node:path";
 import { hashOfHashes } from "../../../store/artifacts/seal.ts";
@@ -9,25 +9,25 @@ import { hashFile } from "../../architectures/hashes/base-hashes.ts";
 
 export interface AdapterFolders {
   /**
-   * Returns the folder of an adapter as vLLM sees it.
+   * Returns the folder of an adapter under the path that vLLM uses.
    *
-   * @param name the only name of these contents
+   * @param name identifies exactly these contents
    * @throws ServiceError `conflict` if its files are missing or changed
    */
   folderFor(reference: AdapterReference, name: string): Promise<string>;
-  /** Call when no server has it any more. */
+  /** Removes the copy of an adapter; call when no vLLM server has the adapter loaded any more. */
   remove(name: string): Promise<void>;
 }
 
 const names = Object.values(adapterFiles);
 
-/** Folder of the copies for vLLM, and its path as vLLM sees it. */
+/** Folder for copies that vLLM reads, and the folder's path on vLLM's machine. */
 export interface CopyFolder {
   readonly folder: string;
   readonly folderAtServer: string;
 }
 
-/** @param copies null if vLLM sees this server's files, under the same paths */
+/** @param copies null if vLLM can access this server's files under the same paths */
 export function createAdapterFolders(copies: CopyFolder | null): AdapterFolders {
   const checked = new Map<string, Promise<void>>();
   const check = async (reference: AdapterReference, name: string): Promise<void> => {
@@ -57,7 +57,7 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
     const hashes = await Promise.all(
       names.map(async (name) => {
         const file = join(folder, name);
-        // Without a hash to compare, existence is enough.
+        // Without a hash to compare, the files only have to exist.
         return [name, hash === undefined ? (await stat(file), "") : await hashFile(file)] as const;
       }),
     );
@@ -68,7 +68,7 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
   throw unreadableAdapter("its files differ from the stored ones");
 }
 
-/** Copies completely or not at all: a folder with its final name is never written again. */
+/** Copies a folder completely or not at all: a folder under its final name is never changed. */
 async function copy(from: string, to: string): Promise<void> {
   if (await stat(to).catch(() => null)) return;
   await mkdir(resolve(to, ".."), { recursive: true });
@@ -78,7 +78,7 @@ async function copy(from: string, to: string): Promise<void> {
     await rename(unfinished, to);
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
-    // Another server that shares the folder was first.
+    // If another server that shares the folder made the same copy first, the failed rename is no error.
     if (!(await stat(to).catch(() => null))) throw error;
   }
 }

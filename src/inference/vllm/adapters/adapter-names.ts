@@ -1,10 +1,10 @@
-// Names of adapters in vLLM: one for each version and contents, never reused. vLLM caches prompts by the name, so
-// other weights under the same name would get keys and values of the old ones.
+// Names of adapters in vLLM: one for each version and contents, never reused. vLLM's prefix cache is keyed by the
+// name, so other weights under the same name would get the old weights' keys and values.
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 
-/** Enough digits of a hash to distinguish adapters of one id. */
+/** Number of hash digits in a name: enough to distinguish the contents of adapters with one id. */
 const digitCount = 16;
 
 /** Returns `<id>@<first digits of its hash>`; if the hash is unknown, uses its folder's path instead. */
@@ -13,12 +13,12 @@ export function adapterName({ id, folder, hash }: AdapterReference): string {
   return `${id}@${(hash ?? ofFolder()).slice(0, digitCount)}`;
 }
 
-/** True if {@link adapterName} gives such a name; others are the operator's own. */
+/** Returns true if {@link adapterName} creates such names; adapters with other names belong to the operator. */
 export function isAdapterName(name: string): boolean {
   return /:\d+@[0-9a-f]{16}$/.test(name);
 }
 
-/** True for a name of this id, with any contents. */
+/** Returns true for a name of this id, whatever the adapter's contents. */
 export function isNameOf(name: string, id: string): boolean {
   return isAdapterName(name) && name.slice(0, -(digitCount + 1)) === id;
 }

@@ -1,8 +1,8 @@
-// Explains why vLLM did not load an adapter, and the cure; vLLM's own errors name paths of its machine.
+// Explains why vLLM did not load an adapter, with the cure; vLLM's own errors contain paths on its machine.
 import { ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 import { VllmRefusal } from "../client/vllm-errors.ts";
 
-/** @returns the error itself if vLLM was not reached, or the refusal is unknown */
+/** @returns the unchanged error if vLLM was not reached, or its refusal is not a known one */
 export function explainLoadFailure(error: unknown): unknown {
   const refusal = error instanceof ServiceError ? error.cause : null;
   if (!(refusal instanceof VllmRefusal)) return error;

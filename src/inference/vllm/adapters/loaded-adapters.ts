@@ -1,5 +1,6 @@
 // The adapters that one vLLM server has loaded, each under a separate name. An adapter is loaded at its first use or
-// ahead of it. It is unloaded when it is dropped, or when it is the least recently used one and others need its slot.
+// in advance. It is unloaded when it is dropped, or when it is the least recently used one and another adapter needs
+// its slot.
 import type { AdapterReference } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { unlessAborted } from "../../../base/domain/waiting/unless-aborted.ts";
@@ -11,15 +12,15 @@ import { explainLoadFailure } from "./load-failure.ts";
 export interface LoadedAdaptersOptions {
   readonly server: Pick<VllmServer, "loadAdapter" | "unloadAdapter">;
   readonly place: AdapterFolders;
-  /** Maximum loaded adapters, unless more are in use. */
+  /** Maximum number of loaded adapters; exceeded only while more are in use. */
   readonly countMax: number;
-  /** Receives the error of an adapter that could not be unloaded; it stays loaded, which blocks nothing. */
+  /** Receives the error of an adapter that could not be unloaded. The adapter stays loaded, which blocks nothing. */
   readonly onFault: (error: unknown, name: string) => void;
   /** Called once a dropped adapter is unloaded. */
   readonly onDropped: (name: string) => void;
 }
 
-/** An adapter that a request runs on, or is about to. */
+/** A use of an adapter by a request that runs on it, or is about to. */
 export interface AdapterUse {
   /** Name of the adapter on the server. */
   readonly name: string;
@@ -28,7 +29,7 @@ export interface AdapterUse {
 }
 
 interface Loaded {
-  /** Resolves once it is loaded. */
+  /** Resolves once the adapter is loaded. */
   readonly loading: Promise<void>;
   useCount: number;
   isDropped: boolean;
@@ -38,7 +39,7 @@ export class LoadedAdapters {
   readonly #options: LoadedAdaptersOptions;
   /** By name, least recently used first. */
   readonly #loaded = new Map<string, Loaded>();
-  /** Adapters being unloaded: loading the same name waits. */
+  /** Adapters being unloaded, by name; loading an adapter of the same name waits for it. */
   readonly #unloading = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 
@@ -59,7 +60,10 @@ export class LoadedAdapters {
     return this.#loaded.has(name);
   }
 
-  /** Adopts the adapters that a server lists; missing ones are loaded at their next use. */
+  /**
+   * Synchronizes with the adapters that the server lists; those missing from its list are loaded again at their next
+   * use.
+   */
   reconcile(listed: Iterable<string>): void {
     const names = new Set([...listed].filter(isAdapterName));
     for (const name of this.#loaded.keys()) if (!names.has(name)) this.#loaded.delete(name);
@@ -69,7 +73,7 @@ export class LoadedAdapters {
   }
 
   /**
-   * Loads an adapter if necessary; it stays loaded until the release.
+   * Loads an adapter if necessary; it stays loaded at least until `release` is called.
    *
    * @throws ServiceError `conflict` for missing or changed files, `unsupported` for an adapter that vLLM does not
    * accept, `unavailable`; the signal's reason
@@ -77,7 +81,7 @@ export class LoadedAdapters {
   async use(reference: AdapterReference, options: { readonly signal: AbortSignal }): Promise<AdapterUse> {
     const name = adapterName(reference);
     const entry = this.#loaded.get(name) ?? this.#add(reference, name);
-    // Moves it to the end, as the most recently used.
+    // Moves the entry to the end, which marks it as the most recently used.
     this.#loaded.delete(name);
     this.#loaded.set(name, entry);
     entry.useCount += 1;
@@ -103,7 +107,7 @@ export class LoadedAdapters {
     this.#loaded.delete(name);
   }
 
-  /** Unloads all adapters of an id once nothing runs on them. */
+  /** Unloads all adapters of an id, each once no request uses it. */
   drop(id: string): void {
     for (const [name, entry] of this.#loaded) {
       if (!isNameOf(name, id)) continue;
@@ -130,13 +134,14 @@ export class LoadedAdapters {
     try {
       await server.loadAdapter(name, folder, { signal: this.#stopping.signal });
     } catch (error) {
-      // Another server of this program has loaded it first: the name implies the same weights.
+      // Another server of this program has loaded the adapter first. That is no error: the equal name implies equal
+      // weights.
       if (error instanceof ServiceError && error.code === "conflict") return;
       throw explainLoadFailure(error);
     }
   }
 
-  /** Makes room for one more adapter. */
+  /** Unloads the least recently used adapters if necessary, to make room for one more. */
   #makeRoom(): void {
     let surplus = this.#loaded.size + 1 - this.#options.countMax;
     for (const [name, entry] of this.#loaded) {

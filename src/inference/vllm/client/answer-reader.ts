@@ -1,8 +1,9 @@
-// Converts the pieces of vLLM's answer into events of a generation. Corrects deviations from the engine contract if
-// that is exact, and otherwise ends the request.
-// * A greedy request's choices are sampled once.
+// Converts the pieces of vLLM's answer into events of a generation. Corrects vLLM's deviations from the engine
+// contract where an exact correction exists, and otherwise ends the request.
+// * All choices of a greedy request are copies of one sampled answer.
 // * A token that the request forbids means that no allowed token was left.
-// * The last choice ends with the answer, whose end reports the cached part of the prompt.
+// * The end of the last choice is emitted only when the answer ends, because only then does vLLM report the cached
+//   part of the prompt.
 import type { GeneratedToken, GenerationEvent, GenerationRequest } from "../../../base/domain/generation.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -16,12 +17,12 @@ export class AnswerReader {
   readonly #allowedTokenIds: ReadonlySet<number> | null;
   /** Number of tokens of each of the answer's running choices; ended ones are absent. */
   readonly #tokenCounts = new Map<number, number>();
-  /** End of its last choice. */
+  /** End events of the answer's last choice, emitted once the answer ends. */
   #lastFinish: readonly GenerationEvent[] = [];
   #cachedTokenCount = 0;
-  /** The id of the answer, from its first piece; null before it. */
+  /** Id of the answer, from its first piece; null until then. */
   #answerId: string | null = null;
-  /** Maps a choice of the answer to choices of the request. */
+  /** Maps a choice in vLLM's answer to the request's choices that it stands for. */
   readonly #choicesOf: (choice: number) => readonly number[];
 
   constructor(request: GenerationRequest, { vocabularySize }: { readonly vocabularySize: number }) {
@@ -37,18 +38,18 @@ export class AnswerReader {
     for (const choice of isGreedy ? [0] : all) this.#tokenCounts.set(choice, 0);
   }
 
-  /** True if all of its choices have ended. */
+  /** True if all choices of the answer have ended. */
   get isWhole(): boolean {
     return this.#tokenCounts.size === 0;
   }
 
   /**
-   * Returns the events of a piece, in order, without the end of the last choice.
+   * Returns the events of a piece, in order, except the end of the last choice.
    *
    * @throws ServiceError `unsupported` if no token was left to sample; `unavailable` for an impossible answer
    */
   read(chunk: CompletionChunk): readonly GenerationEvent[] {
-    // A piece of a different answer, mixed in by a proxy, is refused.
+    // A piece with another answer's id, mixed in by a proxy, is refused.
     if (chunk.answerId !== null && this.#answerId !== null && chunk.answerId !== this.#answerId)
       throw malformedAnswer("an answer to only this request");
     this.#answerId ??= chunk.answerId;
@@ -66,7 +67,8 @@ export class AnswerReader {
     if (!this.isWhole) throw malformedAnswer("the end of a choice");
     const { prompt, outputs } = this.#request;
     const cachedTokenCount = Math.min(this.#cachedTokenCount, prompt.tokenIds.length);
-    // If its log-probabilities were wanted, the request for them has filled the cache.
+    // If the prompt's log-probabilities were requested, the separate request for them has filled the cache, so the
+    // count is not reported.
     if (cachedTokenCount === 0 || outputs.promptLogprobCount !== null) return this.#lastFinish;
     return [{ kind: "prompt-cached", cachedTokenCount }, ...this.#lastFinish];
   }
@@ -100,7 +102,8 @@ export class AnswerReader {
       throw malformedAnswer("alternatives of the model");
     if (this.#allowedTokenIds?.has(token.id) === false) throw nothingLeft();
     const { topLogprobCount } = this.#request.outputs;
-    // vLLM adds the token itself if it is not among them; it is the least probable then.
+    // vLLM adds the sampled token to the alternatives if it is not among them; it is the last one then, and is cut
+    // off.
     return { ...token, alternatives: token.alternatives.slice(0, topLogprobCount ?? 0) };
   }
 }

@@ -8,7 +8,7 @@ import { plainSampling } from "../../../base/domain/sampling.ts";
 import type { Constraint } from "../../../base/domain/constraint.ts";
 import { unreachable } from "../../../base/domain/assert.ts";
 
-/** With vLLM's field names. */
+/** Body of the request, with vLLM's field names. */
 export interface CompletionBody {
   readonly model: string;
   readonly prompt: readonly number[];
@@ -62,7 +62,8 @@ export function completionBody(
     max_tokens: stopping.maxTokens,
     min_tokens: minTokensOf(request),
     stop_token_ids: stopping.stopTokenIds.filter((id) => id < vocabularySize),
-    // Under a constraint, only the model's end token shows that an answer is complete.
+    // Under a constraint, the model's end token must be sampled, because only that token shows that an answer is
+    // complete.
     ignore_eos: constraint === null,
     seed: seedOf(sampling.seed),
     temperature: sampling.temperature,
@@ -86,15 +87,16 @@ export function completionBody(
 }
 
 /**
- * Returns how many answers vLLM computes for a request. Greedy ones are identical, and vLLM refuses to sample several.
+ * Returns how many answers vLLM samples for a request. One suffices for greedy requests: their answers are identical,
+ * and vLLM refuses to sample several.
  */
 export function countSequences({ sampling, choices }: GenerationRequest): number {
   return sampling.temperature === 0 || choices.kind === "beam" ? 1 : choices.count;
 }
 
 /**
- * Returns the body that requests a prompt's log-probabilities, which vLLM omits from streams; the one token of the
- * answer is ignored.
+ * Returns the body that requests a prompt's log-probabilities, which vLLM omits from streams. The one token that vLLM
+ * generates is ignored.
  */
 export function promptBody(
   request: GenerationRequest,
@@ -115,7 +117,10 @@ export function promptBody(
   return { ...completionBody(singleChoice, model, limits), prompt_logprobs: promptLogprobCount };
 }
 
-/** Returns the body for one unused token: a server that cannot compute may still report good health. */
+/**
+ * Returns the body of a probe, which generates one unused token: a server that cannot compute may still report good
+ * health.
+ */
 export function probeBody(model: string, limits: { readonly vocabularySize: number }): CompletionBody {
   const probe: GenerationRequest = {
     id: `probe-${newUuid()}`,
@@ -138,16 +143,19 @@ function minTokensOf({ sampling: { allowedTokenIds }, stopping }: GenerationRequ
   return allowedTokenIds?.every((id) => stops.has(id)) === true ? 0 : stopping.minTokens;
 }
 
-/** vLLM samples choice i with the seed plus i: adjacent seeds would share the samples of nearly all their choices. */
+/**
+ * Spreads seeds, because vLLM samples choice i with the seed plus i: adjacent seeds would share the samples of nearly
+ * all their choices.
+ */
 function seedOf(seed: number): number {
   const spread = createHash("sha256").update(String(seed)).digest();
-  // 48 bits, which JSON parsers on both sides represent exactly.
+  // 48 bits, which JSON parsers of client and server represent exactly.
   return spread.readUIntBE(0, 6);
 }
 
 /**
- * Prompts with the same salt share cached work: those of one owner and one salt. vLLM allows at most 128 characters,
- * without `@/\`.
+ * Returns a salt that requests share only if they have the same owner and the same salt; vLLM reuses cached prompts
+ * only under an equal salt. vLLM allows at most 128 characters, without `@/\`.
  */
 function cacheSaltOf({ cacheOwner, cacheSalt }: GenerationRequest): string {
   return createHash("sha256")
@@ -155,7 +163,7 @@ function cacheSaltOf({ cacheOwner, cacheSalt }: GenerationRequest): string {
     .digest("hex");
 }
 
-/** With vLLM's field names. */
+/** Constraint of an answer, with vLLM's field names. */
 export type StructuredOutputs =
   | { readonly json: string }
   | { readonly json_object: true }
@@ -164,7 +172,10 @@ export type StructuredOutputs =
   | { readonly grammar: string }
   | { readonly structural_tag: string };
 
-/** The JSON style is not sent: vLLM accepts those fields and ignores them, so its features lack them. */
+/**
+ * Omits the constraint's JSON style: vLLM accepts the fields for it but ignores them, so the engine does not declare
+ * the feature.
+ */
 function structuredOutputs(constraint: Constraint): StructuredOutputs {
   switch (constraint.kind) {
     case "json-schema":

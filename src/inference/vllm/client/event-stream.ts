@@ -7,9 +7,9 @@ import { AnswerTooLarge } from "../../../base/http-client/http-failure.ts";
 export const eventCharactersMax = 64 * 2 ** 20;
 
 /**
- * Yields the data of the events that arrived together; an empty list if the bytes ended no event. An event's lines are
- * bounded together, and so is a line without data. Takes time proportional to the bytes, regardless of how they are
- * split.
+ * Yields the data of the events that arrived together; an empty list if the bytes completed no event. The size limit
+ * applies to all lines of an event together, and to a single line without data. Takes time proportional to the bytes,
+ * regardless of how they are split.
  *
  * @throws AnswerTooLarge for an event that is too long; errors of reading the bytes
  */
@@ -18,7 +18,8 @@ export async function* readEventData(
   charactersMax: number = eventCharactersMax,
 ): AsyncGenerator<readonly string[]> {
   const decoder = new StringDecoder();
-  // Pieces of an unfinished line, joined at its end: joining with each piece would be quadratic.
+  // Pieces of an unfinished line. They are joined only at its end, because joining at each piece would take quadratic
+  // time.
   let pieces: string[] = [];
   let data: string[] = [];
   let characterCount = 0;

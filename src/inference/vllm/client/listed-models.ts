@@ -2,15 +2,15 @@
 import { malformedAnswer } from "./vllm-errors.ts";
 
 export interface ListedModel {
-  /** Name in requests. */
+  /** Name of the model or adapter in requests. */
   readonly id: string;
-  /** Tokens in prompt and answer together; null for adapters. */
+  /** Maximum number of tokens in prompt and answer together; null for adapters. */
   readonly contextLength: number | null;
   /** The model that an adapter belongs to; null for a model. */
   readonly parent: string | null;
 }
 
-/** @throws ServiceError `unavailable` for another answer */
+/** @throws ServiceError `unavailable` for a malformed answer */
 export function readListedModels(answer: unknown): readonly ListedModel[] {
   const data = answer !== null && typeof answer === "object" && "data" in answer ? answer.data : null;
   if (!Array.isArray(data)) throw malformedAnswer("its models");

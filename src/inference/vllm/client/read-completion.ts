@@ -1,5 +1,5 @@
-// Reads and validates vLLM's answers to `POST /v1/completions`: pieces of a stream, and whole answers with the
-// log-probabilities of their prompt. Ignores texts.
+// Reads and validates vLLM's answers to `POST /v1/completions`: events of a stream, and whole answers with the
+// log-probabilities of their prompt. Ignores texts, since only tokens are used.
 import {
   logprobMin,
   type GeneratedToken,
@@ -16,27 +16,33 @@ export type CompletionChunk = ChoiceChunk | UsageChunk;
 /** New tokens of one choice. */
 export interface ChoiceChunk {
   readonly kind: "choice";
-  /** The id of its answer; null if the server gave none. */
+  /** Id of the answer that the tokens belong to; null if the server gave none. */
   readonly answerId: string | null;
   readonly choice: number;
-  /** With their log-probabilities, NaN if none were requested; alternatives as many as vLLM gave, in order. */
+  /**
+   * The tokens with their log-probabilities (NaN if none were requested) and all alternatives that vLLM returned, in
+   * its order.
+   */
   readonly tokens: readonly GeneratedToken[];
   /** Null while the choice continues. */
   readonly finish: string | null;
 }
 
-/** Usage after the last choice. */
+/** Usage report, which follows the last choice. */
 export interface UsageChunk {
   readonly kind: "usage";
   readonly answerId: string | null;
-  /** Cached tokens of the prompt; null if the server does not report them (`--enable-prompt-tokens-details`). */
+  /**
+   * Number of the prompt's tokens that came from the cache; null if the server does not report it
+   * (`--enable-prompt-tokens-details`).
+   */
   readonly cachedTokenCount: number | null;
 }
 
 /** An answer that was not streamed. */
 export interface WholeAnswer {
   readonly chunks: readonly CompletionChunk[];
-  /** Parameters for the server that is to continue with the prompt; null if none is held. */
+  /** Parameters for the server that is to continue with the prompt; null if the answering server holds no prompt. */
   readonly passed: PassedParameters | null;
 }
 

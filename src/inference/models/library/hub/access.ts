@@ -4,9 +4,9 @@ import { isLoopback } from "../../../../base/domain/loopback.ts";
 import { invalid } from "../../../../base/domain/service-error.ts";
 
 export interface HubAccess {
-  /** As in `HF_ENDPOINT`, without a trailing slash. */
+  /** The hub's URL, as in `HF_ENDPOINT`, without a trailing slash. */
   readonly endpoint: string;
-  /** As in `HF_TOKEN`; null for anonymous access. */
+  /** Access token, as in `HF_TOKEN`; null for anonymous access. */
   readonly token: string | null;
   readonly clock: Clock;
   /** Called before each wait for a retry. */
@@ -17,7 +17,7 @@ export interface HubAccess {
 
 export interface Pause {
   readonly seconds: number;
-  /** A clause, for people. */
+  /** Reason for the wait: a clause for people. */
   readonly reason: string;
 }
 

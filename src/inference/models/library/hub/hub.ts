@@ -13,13 +13,13 @@ export interface Repository {
   readonly name: string;
   /** Commit of the revision at the look-up. */
   readonly commit: string;
-  /** As its card names it; null if it does not. */
+  /** Licence that the repository's card names; null if it names none. */
   readonly license: string | null;
-  /** Its files; entries that are neither a file nor a folder are left out. */
+  /** Files of the repository; entries that are neither a file nor a folder are left out. */
   readonly files: readonly RepositoryFile[];
 }
 
-/** No model has more. */
+/** Maximum number of files; no model has more. */
 const filesMax = 10_000;
 /** Maximum pages of a list; a hub puts a thousand entries on each. */
 const pagesMax = 1000;
@@ -35,7 +35,7 @@ export class Hub {
     this.requests = new HubRequests(access);
   }
 
-  /** @throws ServiceError naming the missing thing and the cure */
+  /** @throws ServiceError naming what is missing (such as the repository or revision) and the cure */
   async describe({
     repository,
     revision,
@@ -66,7 +66,7 @@ export class Hub {
     let pageCount = 0;
     for await (const entry of listFiles({
       ...options,
-      // Guards against an endless list: each page may be empty and name a next one.
+      // Guards against an endless list: each page may be empty and still link to a next page.
       fetch: (...asked) => {
         if (++pageCount > pagesMax) throw this.#misunderstood("a repository's files");
         return options.fetch(...asked);
@@ -97,7 +97,7 @@ export class Hub {
   }
 
   /**
-   * Opens a file from `offset` on, in one attempt; the whole file if the hub does not serve ranges.
+   * Opens a file from `offset` on, in one attempt; returns the whole file if the hub does not serve ranges.
    *
    * @throws Interruption if a retry may help
    */
@@ -111,7 +111,7 @@ export class Hub {
     const isOwn = new URL(url).origin === new URL(endpoint).origin;
     const headers = {
       ...(offset > 0 && { range: `bytes=${offset}-` }),
-      // `fetch` removes it on a redirect to another server.
+      // `fetch` removes the token on a redirect to another server.
       ...(token !== null && isOwn && { authorization: `Bearer ${token}` }),
     };
     const { header, body, release } = await this.requests.ask(name, url, { headers });
@@ -144,7 +144,10 @@ export class Hub {
     };
   }
 
-  /** The library assumes that a hub answers; a network's login page may answer instead. */
+  /**
+   * Reports responses that the library cannot parse. The library assumes that a hub responds, but a network's login
+   * page may respond instead.
+   */
   async #understood<Result>(what: string, ask: () => Promise<Result>): Promise<Result> {
     try {
       return await ask();

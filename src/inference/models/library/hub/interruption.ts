@@ -1,7 +1,7 @@
 // A failure between a hub and this program that a retry may overcome.
 
 export class Interruption extends Error {
-  /** Wait that the hub asked for, in milliseconds; null if it gave none. */
+  /** Wait that the hub requested, in milliseconds; null if it requested none. */
   readonly pauseMs: number | null;
 
   /** @param reason a clause, for people */

@@ -1,5 +1,5 @@
-// A file that arrives in parts, with its running checksum. Bytes already on disk count, unless they exceed the file's
-// size.
+// A file that is downloaded in parts, with its running checksum. Bytes already on disk are kept, unless they exceed
+// the file's size.
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
@@ -34,7 +34,7 @@ export class PartialFile {
     }
   }
 
-  /** Number of bytes so far. */
+  /** Number of bytes on disk so far. */
   get length(): number {
     return this.#length;
   }

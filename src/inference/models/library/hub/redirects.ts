@@ -1,8 +1,8 @@
-// Decides which redirects of a hub are followed: large files are on other servers. Pure.
+// Decides which redirects of a hub are followed; hubs redirect to other servers for large files. Pure.
 import { isLoopback } from "../../../../base/domain/loopback.ts";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
 
-/** More than a hub and its stores need. */
+/** Maximum number of redirects for one request; a hub and its file stores need fewer. */
 export const redirectsMax = 10;
 
 /**

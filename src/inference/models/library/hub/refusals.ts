@@ -1,5 +1,5 @@
-// Translates a hub's refusals into errors with a cure. The hub names the fault in a header of its own; mirrors may
-// not, so the status must suffice too.
+// Translates a hub's error responses into errors with a cure. The hub names the fault in a header of its own; mirrors
+// may omit it, so the status must suffice too.
 import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
 import type { HttpAnswer } from "../../../../base/http-client/http-client.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
@@ -62,7 +62,7 @@ function unknownOrPrivate(
   return refused(code, `${endpoint} shows no ${what}. Check its spelling, and ${cure}.`);
 }
 
-/** In milliseconds; null if the answer asks for no wait. */
+/** Returns the requested wait in milliseconds; null if the response requests none. */
 function askedPause(header: HttpAnswer["header"]): number | null {
   const seconds = retryAfterSeconds(header("retry-after")) ?? 0;
   return seconds > 0 ? seconds * 1000 : null;

@@ -12,7 +12,7 @@ import { refusalOf } from "./refusals.ts";
 /** An answer whose body's parts arrive in time or throw an {@link Interruption}. */
 export type HubAnswer = Pick<HttpAnswer, "status" | "headers" | "header" | "body" | "release">;
 
-/** More than any list or description of a repository takes. */
+/** Maximum size of a response that is read whole; lists and descriptions of repositories are smaller. */
 const answerBytesMax = 64 * 1024 * 1024;
 
 export class HubRequests {
@@ -27,7 +27,10 @@ export class HubRequests {
     this.#limits = { ...hubLimits, ...access.limits };
   }
 
-  /** Returns a `fetch` for answers that are read whole, for the hub's library; `what` names the subject in messages. */
+  /**
+   * Returns a `fetch` for the hub's library, for responses that are read whole; `what` names the requested thing in
+   * messages.
+   */
   fetchWhole(what: string): typeof fetch {
     return (input, init) =>
       this.withRetries(async () => {
