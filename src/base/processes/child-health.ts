@@ -1,18 +1,19 @@
-// Diagnosis of a child process: silence while it has work, and death for lack of memory.
+// Diagnosis of a child process: detects silence while it has work, and death from lack of memory.
 import type { Clock } from "../domain/clock.ts";
 
-/** Length of the tail of standard error that is searched: V8 writes much after the cause of death. */
+/** Length of the tail of standard error that is searched; long, because V8 writes much after the cause of death. */
 export const stderrTailLength = 16_384;
 
 /**
- * Describes the end of a process that lacked memory, to follow its name; null without evidence for that.
+ * Describes the end of a process that ran out of memory, as a clause to follow the process's name; null without
+ * evidence of that.
  *
- * @param how it ended: `was ended by SIGABRT`
+ * @param how the process ended, such as `was ended by SIGABRT`
  * @param stderrTail the end of its standard error
  */
 export function describeOutOfMemory(how: string, stderrTail: string): string | null {
   if (stderrTail.includes("JavaScript heap out of memory")) {
-    // From the last garbage collection: the live objects that filled the heap.
+    // The size in V8's last garbage-collection report: the live objects that filled the heap.
     const size = [...stderrTail.matchAll(/-> ([\d.]+) \([\d.]+\) MB/g)].at(-1)?.[1];
     const full = size === undefined ? "" : `, full at ${Math.round(Number(size))} MB`;
     return `ran out of memory (its JavaScript heap${full}) and ${how}`;
@@ -36,7 +37,7 @@ export class SilenceWatch {
     this.#options = options;
   }
 
-  /** A sign of life, which restarts the deadline. */
+  /** Reports a sign of life, which restarts the deadline. */
   hear(): void {
     this.#heardAtMs = this.#options.clock.monotonicMs();
   }
@@ -50,7 +51,7 @@ export class SilenceWatch {
     this.hear();
     this.#watch(this.#working.signal).then(
       () => this.#options.onSilence(),
-      // The work has ended: the sleep rejects for no other reason.
+      // The sleep rejects only when the work has ended.
       () => undefined,
     );
   }
@@ -63,7 +64,8 @@ export class SilenceWatch {
       if (remainingMs <= 0) return;
       const wakeAtMs = clock.monotonicMs() + remainingMs;
       await clock.sleep(remainingMs, { signal });
-      // This process was suspended itself (stopped by a terminal, for example), so messages may be unread.
+      // If this process itself was suspended (by a terminal, for example), messages may still be unread, so the
+      // deadline restarts.
       if (clock.monotonicMs() - wakeAtMs > deadlineMs / 2) this.hear();
     }
   }

@@ -1,6 +1,6 @@
-// A child process from the parent's side: start with a deadline, requests, supervision and end. The child does not
-// outlive its parent, and keeps it alive only while it loads, works or ends. Callers decide the consequences of its
-// death.
+// A child process from the parent's side: its start with a deadline, requests, supervision and end. The child does not
+// outlive its parent, and keeps the parent alive only while the child loads, works or ends. Callers decide the
+// consequences of its death.
 import { fork, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
@@ -17,38 +17,44 @@ import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 export interface ChildOptions<P extends Protocol> {
   /** The built module that the process runs; it calls `serveParent`. */
   readonly module: URL;
-  /** For messages to people, such as `training process`. */
+  /** Name in messages to people, such as `training process`. */
   readonly name: string;
   readonly load: P["load"];
-  /** Selects a process that was started ahead with this hint. */
+  /** Hint of the process to adopt: a process pre-started with an equal hint is preferred. */
   readonly hint?: unknown;
-  /** The last input that it needs before it can work, sent as soon as it is available. */
+  /** The last input that the child needs before it can work, sent as soon as it is available. */
   readonly supplement?: Promise<unknown>;
   readonly clock: Clock;
   /** Deadline for becoming ready. */
   readonly startDeadlineMs: number;
-  /** Maximum silence while it has work, after which it is killed. */
+  /** Maximum silence while the child has work, after which it is killed. */
   readonly silenceDeadlineMs: number;
   readonly onEvent: (event: P["event"]) => void;
 }
 
 /** A process that is, or was, ready to work. */
 export interface Child<P extends Protocol> {
-  /** Its answer on becoming ready. */
+  /** The child's message on becoming ready. */
   readonly ready: P["ready"];
-  /** Process id; null when it is gone. */
+  /** Process id; null when the process is gone. */
   readonly id: number | null;
-  /** Resolves when it is gone to how it ended, for people: `was ended by SIGKILL`. Never rejects. */
+  /**
+   * Resolves when the process is gone, with a description of its end for people: `was ended by SIGKILL`. Never
+   * rejects.
+   */
   readonly exited: Promise<string>;
-  /** True if it is known to have died for lack of memory. */
+  /** True if the process is known to have died from lack of memory. */
   readonly ranOutOfMemory: boolean;
-  /** Does nothing when the process is gone. */
+  /** Sends a request; does nothing when the process is gone. */
   send(request: P["request"]): void;
-  /** Starts or ends a period of work: meanwhile its silence is supervised and it keeps this process alive. */
+  /**
+   * Starts or ends a period of work. During such a period the child's silence is supervised, and the child keeps this
+   * process alive.
+   */
   setWorking(isWorking: boolean): void;
-  /** Asks it to end, and kills it after the deadline; resolves when it is gone. Idempotent. */
+  /** Asks the child to end, and kills it after the deadline; resolves when it is gone. Idempotent. */
   stop(deadlineMs: number): Promise<void>;
-  /** Kills it immediately; resolves when it is gone. Idempotent. */
+  /** Kills the child immediately; resolves when it is gone. Idempotent. */
   kill(): Promise<void>;
 }
 
@@ -57,32 +63,32 @@ interface AheadProcess {
   readonly hint: unknown;
 }
 
-/** Processes that were started ahead, by their modules. */
+/** Pre-started processes, by module. */
 const ahead = new Map<string, AheadProcess[]>();
 
 /**
- * Starts a process ahead of {@link startChild}, which will adopt it. Meanwhile it loads its module and prepares for
- * the hint, in parallel to this process. It keeps no process alive, and ends with this one at the latest.
+ * Pre-starts a process that a later call of {@link startChild} adopts. Until then it loads its module and prepares for
+ * the hint, in parallel to this process. It does not keep this process alive, and ends with it at the latest.
  *
  * @returns the process, which the caller must not touch
  */
 export function startAhead(module: URL, hint?: unknown): ChildProcess {
   const child = forked(module);
   if (hint !== undefined) child.send({ kind: "hint", hint }, () => undefined);
-  // Ignored for now: the adopter notices that it is gone.
+  // Errors are ignored here, because the adopter notices that the process is gone.
   child.on("error", () => undefined);
   keepParentAlive(child, false);
   ahead.set(module.href, [...(ahead.get(module.href) ?? []), { process: child, hint }]);
   return child;
 }
 
-/** Ends a module's processes that were started ahead and not adopted. */
+/** Ends a module's pre-started processes that were not adopted. */
 export function endAhead(module: URL): void {
   for (const { process } of ahead.get(module.href) ?? []) process.kill("SIGKILL");
   ahead.delete(module.href);
 }
 
-/** Adopts a live process that was started ahead, preferably with this hint, or forks a new one. */
+/** Takes a live pre-started process, preferring one with an equal hint; otherwise forks a new one. */
 function takenOrForked(module: URL, hint: unknown): ChildProcess {
   const waiting = ahead.get(module.href) ?? [];
   const own = waiting.findIndex((one) => isDeepStrictEqual(one.hint, hint));
@@ -97,15 +103,15 @@ function forked(module: URL): ChildProcess {
     serialization: "advanced",
     // The child must not inherit flags of this process, such as a test runner's.
     execArgv: [],
-    // Both outputs are read here and forwarded to standard error: if the child wrote there itself, it would block on
-    // its reader.
+    // This process reads both outputs and forwards them to standard error. If the child wrote to that directly, it
+    // could block on a slow reader.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
 }
 
 /** Sets whether the child keeps this process alive. */
 function keepParentAlive(child: ChildProcess, isKept: boolean): void {
-  // Safe casts: a pipe of a child is a socket, which the type does not say.
+  // The casts are safe: a child's pipe is a socket, although its type does not say so.
   const outputs = [child.stdout, child.stderr] as (Socket | null)[];
   for (const handle of [child, child.channel, ...outputs]) {
     if (isKept) handle?.ref();
@@ -114,7 +120,7 @@ function keepParentAlive(child: ChildProcess, isKept: boolean): void {
 }
 
 /**
- * Starts a process; resolves when it is ready. If it throws, the process is gone.
+ * Starts a process; resolves when it is ready. If this function throws, the process is gone.
  *
  * @throws ServiceError the child's own if it refuses its load, the supplement's, `unavailable` if it dies, `timeout`
  * at the deadline; the signal's reason if that aborts
@@ -152,10 +158,10 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   readonly #silence: SilenceWatch;
   #ready: { readonly answer: P["ready"] } | null = null;
   #isAlive = true;
-  /** Reason for killing it, if this process decided to. */
+  /** Reason for which this process killed the child; null if it did not. */
   #killedFor: string | null = null;
   #stopped: Promise<void> | null = null;
-  /** The end of its standard error, where a process that fails writes the reason. */
+  /** The end of the child's standard error, where a failing process writes the reason. */
   #stderrTail = "";
   #ranOutOfMemory = false;
 
@@ -211,12 +217,12 @@ class ForkedChild<P extends Protocol> implements Child<P> {
 
   async #exit(): Promise<string> {
     const how = await new Promise<string>((resolve) => {
-      // Comes after the last message, unlike `exit`.
+      // Unlike `exit`, `close` comes after the last message.
       this.#process.once("close", (code, signal) =>
         resolve(signal === null ? `ended with code ${code}` : `was ended by ${signal}`),
       );
       this.#process.on("error", (error) => {
-        // Other errors are messages that a dead process did not receive; its end is reported separately.
+        // Other errors concern messages that a dead process did not receive; its end is reported separately.
         if (this.#process.pid === undefined) resolve(`could not be started: ${error.message}`);
       });
     });
@@ -232,7 +238,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     if (supplement !== undefined) this.#post({ kind: "supplement", supplement: await supplement });
   }
 
-  /** Resolves when it is ready; rejects when it refuses. */
+  /** Resolves when the child is ready; rejects when it refuses its load. */
   #listen(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#process.on("message", (message: MessageToParent<P>) => {
@@ -256,7 +262,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     const gone = new AbortController();
     const late = this.#options.clock.sleep(deadlineMs, { signal: gone.signal }).then(
       () => this.#kill(`did not end within ${deadlineMs} ms, and was ended`),
-      // It is gone: the sleep rejects for no other reason.
+      // The sleep rejects only when the process is gone.
       () => undefined,
     );
     await this.exited;
@@ -277,7 +283,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   }
 }
 
-/** Maximum characters of an unfinished line that are held back. */
+/** Maximum number of characters of an unfinished line that are buffered. */
 const lineLengthMax = 64 * 1024;
 
 /** Writes the lines of a child's output to this process's log, which never blocks. */

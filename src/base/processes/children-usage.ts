@@ -1,19 +1,19 @@
-// Memory and processor time of the processes that this one started, from Linux; unknown on other systems.
+// Memory and processor time of the processes that this process has started. Available only on Linux.
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { privateBytesOf } from "./private-memory.ts";
 
 export interface ProcessUsage {
   readonly id: number;
-  /** The module that it runs, without its extension, such as `embedded-main`. */
+  /** The module that the process runs, without its extension, such as `embedded-main`. */
   readonly module: string;
-  /** Resident, without mapped files: see `private-memory.ts`. */
+  /** Resident bytes without mapped files: see `private-memory.ts`. */
   readonly memoryBytes: number;
-  /** Sum over all its threads, since it started. */
+  /** Processor time of all threads since the process started. */
   readonly cpuSeconds: number;
 }
 
-/** The kernel's unit of processor time on every architecture that Node supports. */
+/** Unit of the kernel's processor times, the same on every architecture that Node supports. */
 const ticksPerSecond = 100;
 
 /** Returns the current children; empty if the system does not list them. */
@@ -23,7 +23,8 @@ export function childrenUsage(): readonly ProcessUsage[] {
 
 function childIds(): readonly number[] {
   try {
-    // Node starts processes from its main thread, whose id is the process's.
+    // Only the main thread's children are read, because Node starts processes from its main thread, whose id is the
+    // process's.
     const listed = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8");
     return listed.trim().split(/\s+/).filter(Boolean).map(Number);
   } catch {
@@ -31,7 +32,7 @@ function childIds(): readonly number[] {
   }
 }
 
-/** Null if it has just gone. */
+/** Returns null if the process has just ended. */
 function usageOf(id: number): ProcessUsage | null {
   try {
     const words = readFileSync(`/proc/${id}/cmdline`, "utf8").split("\0");

@@ -1,5 +1,5 @@
-// Errors as data. Between threads and processes an error loses its class and its `code`, and one with a cause that
-// cannot be cloned does not pass at all.
+// Errors as data. Between threads and processes an error loses its class and its `code`, and an error whose cause
+// cannot be cloned is not transferred at all.
 import { fullDiskError } from "../domain/transient-errors/full-disk.ts";
 import { ServiceError, type ServiceErrorOptions } from "../domain/service-error.ts";
 
@@ -32,8 +32,8 @@ export function serializeError(thrown: unknown): SerializedError {
 export type Failure = SerializedError & { readonly refusal: NonNullable<SerializedError["refusal"]> };
 
 /**
- * Returns the error for callers. One that is not meant for them becomes `internal` with `internalMessage`, and is its
- * cause for the log.
+ * Returns the error for callers. An error that is not meant for them becomes the cause, for the log, of an `internal`
+ * error with `internalMessage`.
  */
 export function failureOf(error: unknown, internalMessage: string): Failure {
   const known = error instanceof ServiceError ? error : fullDiskError(error);
@@ -48,7 +48,7 @@ export function toServiceError(failure: Failure): ServiceError {
   return Object.assign(new ServiceError({ ...refusal, ...causes, message }), { stack });
 }
 
-/** Restores the error; one that was no `ServiceError` becomes an `Error` with the original name. */
+/** Restores the error; one that was not a `ServiceError` becomes an `Error` with the original name. */
 export function deserializeError({ name, message, stack, code, refusal, cause }: SerializedError): Error {
   const causes = cause === null ? {} : { cause: deserializeError(cause) };
   const error =

@@ -1,11 +1,11 @@
 // A child process from the child's side: loads the parent's first message, then serves its requests until the parent
-// stops it or is gone. The using folder defines the requests.
+// stops it or is gone. The module that uses this defines the requests.
 import { present } from "../domain/assert.ts";
 import { failureOf } from "./serialized-error.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 import { ServiceError } from "../domain/service-error.ts";
 
-/** A child that has loaded. */
+/** A child that has loaded its input. */
 export interface Loaded<P extends Protocol> {
   readonly ready: P["ready"];
   receive(request: P["request"]): void;
@@ -16,11 +16,11 @@ export interface Loaded<P extends Protocol> {
 /**
  * Serves the parent of this process. Call once, when the module is loaded.
  *
- * @param load makes the process able to work; an error that it throws refuses the start
+ * @param load makes the process able to work; if it throws, the start is refused with its error
  * - `emit` sends an event; it resolves when the event is on its way and never rejects: without a parent this process
  *   ends
  * - `supplement` resolves to the supplement, if the parent sends one
- * @param prepare receives the hint of a parent that starts this process ahead of its load
+ * @param prepare receives the hint of a parent that pre-starts this process
  */
 export function serveParent<P extends Protocol>(
   load: (
@@ -63,10 +63,11 @@ export function serveParent<P extends Protocol>(
         void stop(loaded);
     }
   });
-  // Without a parent, results have no receiver. Kills itself: an exit would wait for computing threads, and end in an
-  // abort.
+  // Without a parent, results have no receiver. The process kills itself, because a normal exit would wait for
+  // computing threads, and then abort.
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
-  // A terminal sends its signals to the whole group; the parent decides when this process ends.
+  // Ignored, because a terminal sends its signals to the whole process group, but the parent decides when this process
+  // ends.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => undefined);
 }
@@ -90,7 +91,8 @@ function post<P extends Protocol>(message: MessageToParent<P>): Promise<void> {
 }
 
 /**
- * A process whose parent died has a successor now or soon, with which its publications would conflict.
+ * Refuses to continue without a parent: a process whose parent died has a successor now or soon, and their
+ * publications would conflict.
  *
  * @throws ServiceError `cancelled` if the parent of this process is gone; a process that never had one may continue
  */

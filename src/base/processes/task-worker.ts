@@ -1,5 +1,5 @@
-// A worker that serves tasks: a thread, or a separate process for tasks whose memory or end cannot be enforced in a
-// thread. Callers decide its tasks and its end.
+// A worker that serves tasks: a thread, or a separate process for tasks whose memory limit or termination cannot be
+// enforced in a thread. Callers decide its tasks and its end.
 import { fork, type ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -9,15 +9,15 @@ import type { TaskMessage, WorkerMessage, WorkerStart } from "./tasks.ts";
 export interface WorkerOptions {
   /** The built module that exports `openTasks`. */
   readonly module: URL;
-  /** Argument of `openTasks`; JSON for processes. */
+  /** Argument of `openTasks`; for processes it must be JSON. */
   readonly data?: unknown;
   /** True for processes, which start more slowly than threads and share no memory with this one. */
   readonly isProcess?: boolean;
-  /** Time limit of each stage of a task, in order, from when a worker takes it. */
+  /** Time limit of each stage of a task, in order; the first begins when a worker takes the task. */
   readonly stageMs: readonly number[];
-  /** Limit of a worker's objects; buffers are not counted. */
+  /** Memory limit of a worker's objects; buffers are not counted. */
   readonly memoryMebibytes: number;
-  /** True if a worker ends when no task waits for it, to free its memory. */
+  /** True to end a worker when no task waits for it, which frees its memory. */
   readonly endsWhenIdle?: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface TaskWorker {
   postMessage(task: TaskMessage, transfer: Transferable[]): void;
   ref(): void;
   unref(): void;
-  /** Resolves when it is gone. */
+  /** Ends the worker; resolves when it is gone. */
   terminate(): Promise<unknown>;
   on(event: "message", listener: (message: WorkerMessage) => void): unknown;
   on(event: "error", listener: (error: Error & { readonly code?: string }) => void): unknown;

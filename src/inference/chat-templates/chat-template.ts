@@ -21,14 +21,17 @@ export interface ChatTemplate {
    * or when the final message to continue is missing in the rendered text; the error of `limits` when one is reached
    */
   render(conversation: Conversation, limits?: ProgramLimits): string;
-  /** True if the text occurs in its source, or in that of its variant for tools. */
+  /** Returns true if the text occurs in the template's source, or in that of its variant for tools. */
   mentions(text: string): boolean;
-  /** Returns another template with this model's variables; throws ServiceError `unsupported` when its syntax is wrong. */
+  /**
+   * Returns a template with another source and this model's variables; throws ServiceError `unsupported` when the
+   * syntax is wrong.
+   */
   withSource(source: string): ChatTemplate;
 }
 
 export interface ChatTemplateOptions {
-  /** Null when the model has none: `render` then refuses. */
+  /** Source of the template; null when the model has none, in which case `render` refuses. */
   readonly source: string | null;
   /** Used instead of `source` when tools are given; null when the model has none. */
   readonly toolUseSource: string | null;
@@ -59,7 +62,7 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
 
 interface Compiled {
   readonly format: ContentFormat;
-  /** True if the word `content` occurs in it. */
+  /** True if the word `content` occurs in the template. */
   readonly namesContent: boolean;
   readonly render: (conversation: Conversation, limits?: ProgramLimits) => string;
 }
@@ -110,7 +113,7 @@ function compile(
   return { format: reading.format, namesContent: source.includes("content"), render };
 }
 
-/** The failure as a fault of the messages, or of the template that the request brought. */
+/** Returns the failure as a fault of the field `messages`, or of the template that the request brought. */
 function locatedFailure(
   cause: TemplateFailure,
   conversation: Conversation,
@@ -124,15 +127,18 @@ function locatedFailure(
   return new ServiceError({ code: "unsupported", faults, cause });
 }
 
-/** True if a template failed at joining a dict to a text, in a conversation with calls: most likely their arguments. */
+/**
+ * Returns true if a template failed at concatenating a dict with a text, in a conversation with tool calls: most
+ * likely it expects their arguments as text.
+ */
 function joinsArguments(cause: TemplateFailure, { messages }: Conversation): boolean {
   const hasCalls = messages.some(({ tool_calls: calls }) => Array.isArray(calls) && calls.length > 0);
   return hasCalls && cause.message.endsWith('(not "dict") to str');
 }
 
 /**
- * True if it compares a role with `developer`. Only the quoted word counts, since some templates use it in
- * instructions.
+ * Returns true if a template compares a role with `developer`. Only the quoted word counts, since some templates use
+ * the word in instructions.
  */
 function knowsDeveloper(source: string): boolean {
   return source.includes('"developer"') || source.includes("'developer'");
@@ -142,13 +148,16 @@ function valuesOf(members: JsonObject): Readonly<Record<string, Value>> {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, fromJson(value)]));
 }
 
-/** The variables that vLLM sets for the reasoning effort: its name, and whether to think at all. */
+/** Returns the variables that vLLM sets for the reasoning effort: the effort's name, and whether to think at all. */
 function effortVariables({ reasoningEffort }: Conversation): Readonly<Record<string, Value>> {
   if (reasoningEffort === null) return {};
   return { reasoning_effort: reasoningEffort, enable_thinking: reasoningEffort !== "none" };
 }
 
-/** Marks the end of the final content in the rendered text. The blank shows whether the template trims it. */
+/**
+ * Marks the end of the final message's content in the rendered text. Its trailing blank shows whether the template
+ * trims the content.
+ */
 const endMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 
 function renderContinued(
@@ -169,7 +178,7 @@ function renderContinued(
     { ...conversation, messages: [...conversation.messages.slice(0, -1), marked] },
     limits,
   );
-  // A template that reads texts gets all parts as one.
+  // A template that expects text content gets all parts joined into one text.
   const text = format === "string" ? (joinedText(parts) ?? last) : last;
   const end = rendered.lastIndexOf(endMark.trimEnd());
   if (end < 0) throw notContinued("the chat template does not show it");

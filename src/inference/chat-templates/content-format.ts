@@ -1,6 +1,7 @@
-// Detects the content format that a chat template expects from its syntax tree, by the rules of vLLM 0.32: a template
-// that loops over the content of messages reads a list of parts, any other a text. Runs nothing. The rules go by names
-// instead of scopes, and their errors are kept, since the format decides each byte of a prompt.
+// Detects from its syntax tree, without running it, which content format a chat template expects, by the rules of vLLM
+// 0.32: a template that loops over the content of messages expects a list of parts, any other a text. Those rules
+// compare variable names and ignore scopes. Their resulting errors are kept, because the format determines each byte
+// of a prompt.
 import { allNodes, type Body, type Expression, type Node } from "../../lib/jinja/syntax/nodes.ts";
 
 export type ContentFormat = "string" | "parts";
@@ -40,8 +41,8 @@ function messageNames(nodes: readonly Node[]): ReadonlySet<string> | null {
 }
 
 /**
- * Returns `messages` and the variables set to a part of it, such as `loop_messages`; null if one is set to a member
- * instead of a variable.
+ * Returns `messages` and the variables that are set to it or a part of it, such as `loop_messages`; null if one of the
+ * targets is a member instead of a variable.
  */
 function messageLists(nodes: readonly Node[]): ReadonlySet<string> | null {
   const lists = new Set<string>();
@@ -56,7 +57,7 @@ function messageLists(nodes: readonly Node[]): ReadonlySet<string> | null {
   return lists;
 }
 
-/** Null if one of the targets is not a name. */
+/** Returns the names of the targets; null if one of them is not a name. */
 function namesOf(nodes: readonly { readonly target: Expression }[]): ReadonlySet<string> | null {
   const names = new Set<string>();
   for (const { target } of nodes) {
@@ -70,7 +71,7 @@ function isOneOf(value: Expression, names: ReadonlySet<string>): boolean {
   return value.kind === "name" && names.has(value.name);
 }
 
-/** Without filters, tests and slices around it. */
+/** Returns the inner expression, without filters, tests and slices around it. */
 function unfiltered(value: Expression): Expression {
   if (value.kind === "filter" && value.object !== null) return unfiltered(value.object);
   if (value.kind === "test") return unfiltered(value.object);
@@ -78,7 +79,7 @@ function unfiltered(value: Expression): Expression {
   return value;
 }
 
-/** True for `message.content` or `message['content']` of one of these messages, also through filters. */
+/** Returns true for `message.content` or `message['content']` of one of these messages, with or without filters. */
 function isContent(value: Expression, messages: ReadonlySet<string>): boolean {
   const node = unfiltered(value);
   if (node.kind === "attribute") return node.name === "content" && isOneOf(node.object, messages);
@@ -86,7 +87,7 @@ function isContent(value: Expression, messages: ReadonlySet<string>): boolean {
   return node.key.value === "content" && isOneOf(node.object, messages);
 }
 
-/** Returns the parameters of a macro that some call passes a message's content to. */
+/** Returns the parameters of a macro that receive a message's content in some call. */
 function contentParameters(
   { name, signature: { parameters } }: Of<"macro">,
   nodes: readonly Node[],

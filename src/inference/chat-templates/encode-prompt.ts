@@ -7,23 +7,24 @@ import type { Tokenizer } from "../../lib/tokenizer/tokenizer.ts";
 export type PromptFit =
   | {
       readonly purpose: "answer";
-      /** Context length of the model; the prompt has at least one token, and fewer than these. */
+      /** Context length of the model; the prompt must have at least one token, and fewer tokens than this. */
       readonly contextLength: number;
-      /** Keeps this number of last tokens, at least 1; null keeps all. */
+      /** Number of last tokens to keep, at least 1; null keeps all. */
       readonly keepLast: number | null;
     }
-  /** Without an answer, so that the prompt may fill the context; at least one token. */
+  /** For embeddings no answer follows, so the prompt may fill the context; it has at least one token. */
   | { readonly purpose: "embed"; readonly countMax: number }
-  /** Without an answer; may be empty. */
+  /** For counting no answer follows; the prompt may be empty. */
   | { readonly purpose: "count"; readonly countMax: number };
 
-/** Limits only an empty prompt. */
+/** Refuses only an empty prompt. */
 export const unlimitedFit: PromptFit = { purpose: "answer", contextLength: Infinity, keepLast: null };
 
 /**
  * Tokenizes a prompt of this kind.
  *
- * @throws ServiceError `unsupported` for a prompt that does not fit; a far too long one before it is tokenized
+ * @throws ServiceError `unsupported` for a prompt that does not fit; one that is far too long is refused before it is
+ * tokenized
  */
 export function encodePrompt(
   tokenizer: Tokenizer,
@@ -50,7 +51,7 @@ const emptyPrompt: Readonly<Record<PromptKind, string>> = {
 };
 
 /**
- * Returns the kept tokens.
+ * Returns the tokens after truncation.
  *
  * @throws ServiceError `unsupported` as {@link encodePrompt}
  */
@@ -62,13 +63,19 @@ export function fitPrompt(tokenIds: readonly number[], kind: PromptKind, fit: Pr
   return kept;
 }
 
-/** Refuses a prompt with at least this number of tokens if that is too long, unless it is truncated. */
+/**
+ * Refuses a prompt that has at least this number of tokens if the number is too large, unless the prompt will be
+ * truncated.
+ */
 export function requireMinimumFits(count: number, kind: PromptKind, fit: PromptFit): void {
   const isCut = fit.purpose === "answer" && fit.keepLast !== null;
   if (!isCut) requireFits(count, kind, fit, "at least ");
 }
 
-/** Refuses this number of tokens if that is too long; `atLeast` qualifies it in the message. */
+/**
+ * Refuses a prompt with this number of tokens if the number is too large; `atLeast` qualifies the number in the
+ * message.
+ */
 export function requireFits(count: number, kind: PromptKind, fit: PromptFit, atLeast = ""): void {
   if (fit.purpose === "answer") {
     if (count >= fit.contextLength) throw promptTooLong(kind, fit.contextLength, `${atLeast}${count}`);

@@ -1,4 +1,4 @@
-// A compiled Jinja template whose failures are errors of the service. Knows nothing of messages.
+// A compiled Jinja template whose failures are thrown as ServiceErrors. Knows nothing of messages.
 import type { Clock } from "../../base/domain/clock.ts";
 import { cut, quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { ProgramLimits } from "../../lib/jinja/budget.ts";
@@ -9,7 +9,7 @@ import type { Value } from "../../lib/jinja/values/value.ts";
 
 export type { ProgramLimits } from "../../lib/jinja/budget.ts";
 
-/** A template that raised or failed; its message says which of the two. Reached limits are other errors. */
+/** A template that raised an exception or failed; the message says which of the two. Reached limits are other errors. */
 export class TemplateFailure extends ServiceError {}
 
 export interface JinjaProgram {

@@ -9,12 +9,13 @@ import { withToolsAsText } from "./tools-as-text.ts";
 
 export interface TemplateChoices {
   readonly clock: Clock;
-  /** True shows tools in the system message, regardless of the template. */
+  /** True to show tools in the system message, even if the template supports tools. */
   readonly toolsAsText: boolean;
 }
 
 /**
- * Loads the chat template of a model folder. A folder without one still renders requests that bring a template.
+ * Loads the chat template of a model folder. If the folder has none, requests that bring a template can still be
+ * rendered.
  *
  * @throws ServiceError `unsupported` when its syntax is wrong
  */

@@ -1,8 +1,8 @@
-// Faults of a tokenized prompt, reported at the field that holds it.
+// Faults of a tokenized prompt, reported at the request field that contains the prompt.
 import { chatFault, type ChatField, type ChatPrompt } from "../../base/domain/chat.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
-/** Kind of a prompt; `rendered` is a conversation already rendered with a template of the request. */
+/** Kind of a prompt; `rendered` is a conversation already rendered with the request's own template. */
 export type PromptKind = ChatPrompt["kind"] | "rendered";
 
 const fieldOf: { readonly [Kind in PromptKind]: ChatField } = {
@@ -12,7 +12,7 @@ const fieldOf: { readonly [Kind in PromptKind]: ChatField } = {
   tokens: "prompt.tokenIds",
 };
 
-/** Returns the clients' name of the field with a prompt of this kind. */
+/** Returns the API name of the field that contains a prompt of this kind. */
 export function promptName(kind: PromptKind): string {
   return isConversation(kind) ? "messages" : "prompt";
 }
@@ -21,14 +21,14 @@ function isConversation(kind: PromptKind): boolean {
   return kind === "conversation" || kind === "rendered";
 }
 
-/** Returns the refusal of a prompt without tokens; a template of the request is at fault itself. */
+/** Returns the error for a prompt without tokens; if the request brought the template, the error is at the template. */
 export function emptyRefusal(kind: PromptKind, message: string): ServiceError {
   if (kind !== "rendered") return promptRefusal(kind, message);
   const faults = [chatFault("prompt.template", { message, type: "value_error" })];
   return new ServiceError({ code: "unsupported", faults });
 }
 
-/** Returns the refusal of a prompt's content. */
+/** Returns the error for a prompt's content. */
 export function promptRefusal(kind: PromptKind, message: string): ServiceError {
   const faults = [chatFault(fieldOf[kind], { message, type: "value_error" })];
   return new ServiceError({ code: "unsupported", faults });

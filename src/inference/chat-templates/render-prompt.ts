@@ -1,5 +1,5 @@
-// The only path from a conversation to the token ids of a prompt, for both serving and training. With two, a model
-// would be trained on other prompts than it is served.
+// The only path from a conversation to the token ids of a prompt, for both serving and training. Two separate paths
+// could differ, and a model would be trained on other prompts than it is served.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";
@@ -17,17 +17,17 @@ import type { MessageRecord } from "../../base/domain/trajectory.ts";
 /** Limits of a template for one conversation. */
 export interface RenderLimits {
   readonly timeMs: number;
-  /** Maximum characters of the rendered text and of each intermediate text; items of a list count the same. */
+  /** Maximum number of characters of the rendered text and of each intermediate text, and of items in a list. */
   readonly lengthMax: number;
 }
 
-/** A template that reached a limit; a greater limit may help. */
+/** Error for a template that reached a limit; a greater limit may help. */
 export class RenderLimitError extends ServiceError {}
 
 export interface RenderOptions {
-  /** Without it a prompt must not be empty, and may have any length. */
+  /** Length limits; if absent, a prompt must not be empty, and may have any length. */
   readonly fit?: PromptFit;
-  /** True if the template is the request's own, and thus at fault for its output. */
+  /** True if the template came with the request, and is thus at fault for its output. */
   readonly isRequests?: boolean;
   /** Adds the tokenizer's special tokens to those that the template writes itself. */
   readonly addSpecialTokens?: boolean;
@@ -50,7 +50,7 @@ export function renderPrompt(
 ): readonly number[] {
   const { fit = unlimitedFit, addSpecialTokens = false } = options;
   const kind = options.isRequests === true ? "rendered" : "conversation";
-  // Each message renders to at least one token, and rendering takes time for each.
+  // Checked before rendering: each message renders to at least one token, and rendering takes time for each.
   requireMinimumFits(conversation.messages.length, kind, fit);
   const { sampled, messages } = removeSampled(conversation.messages);
   const text = renderConversation(template, { ...conversation, messages }, options.limits);
@@ -61,7 +61,7 @@ export function renderPrompt(
     : fitPrompt(known, kind, fit);
 }
 
-/** As {@link ChatTemplate.render}; throws {@link RenderLimitError} if the template reaches a limit. */
+/** Renders as {@link ChatTemplate.render} does; throws {@link RenderLimitError} if the template reaches a limit. */
 export function renderConversation(
   template: ChatTemplate,
   conversation: Conversation,
@@ -75,7 +75,7 @@ export function renderConversation(
   });
 }
 
-/** Returns the refusal of messages that the template has not rendered in time. */
+/** Returns the error for messages that the template has not rendered in time. */
 export function renderTimeoutError({ timeMs }: RenderLimits): RenderLimitError {
   const message =
     `The chat template has not rendered these messages within ${timeMs / 1000} s. ` +

@@ -1,6 +1,7 @@
-// Prepares a conversation's messages for a chat template, as vLLM 0.32 does. Content takes the expected form, tool
-// calls' arguments become objects (none for an earlier call with broken ones), null members are dropped, and unknown
-// developer messages become system messages. Input has the API's own spelling; nothing here knows a template.
+// Prepares a conversation's messages for a chat template, as vLLM 0.32 does. Content gets the expected format, tool
+// calls' arguments become objects (none for an earlier call with invalid ones), null members are dropped, and
+// developer messages become system messages if the template does not know their role. Messages have the API's
+// spelling; nothing here depends on a specific template.
 import { chatFault, type Conversation } from "../../base/domain/chat.ts";
 import { joinedText, textOfPart } from "../../base/domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
@@ -10,13 +11,13 @@ import { fromJson, parseJson } from "../../lib/jinja/json-text.ts";
 import { Dict, type Value } from "../../lib/jinja/values/value.ts";
 import type { ContentFormat } from "./content-format.ts";
 
-/** The part of a conversation that decides how its messages are prepared. */
+/** The part of a conversation that determines how its messages are prepared. */
 type TemplateConversation = Pick<Conversation, "messages" | "continueFinalMessage">;
 
-/** How a template reads messages. */
+/** Properties of a template that determine how messages are prepared. */
 export interface MessageReading {
   readonly format: ContentFormat;
-  /** True if it knows the role `developer`, which other templates get as a system message. */
+  /** True if the template handles the role `developer`; other templates get such messages as system messages. */
   readonly knowsDeveloper: boolean;
   /** True if all system messages are joined into the first, for a template that refuses a later one. */
   readonly joinsSystem: boolean;
@@ -115,7 +116,7 @@ function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: 
   return prepared;
 }
 
-/** The content of a tool's message is always one text: no template loops over it. */
+/** Returns the content of a tool's message, always as one text: no template loops over it. */
 function contentOf(content: Json, format: ContentFormat): Value {
   if (format === "string") return joinedText(content) ?? "";
   return contentTexts(content).map((text) =>
@@ -126,7 +127,7 @@ function contentOf(content: Json, format: ContentFormat): Value {
   );
 }
 
-/** The text parts of a content without faults, in order; none for null. */
+/** Returns the text parts of a valid content, in order; none for null. */
 function contentTexts(content: Json): readonly string[] {
   if (content === null) return [];
   return (isJsonArray(content) ? content : [content]).map((part) => textOfPart(part) ?? "");
@@ -156,12 +157,12 @@ function jsonOrNull(text: string): Value {
   try {
     return parseJson(text);
   } catch {
-    // The model wrote it, and the client that sends it back cannot repair it.
+    // Dropped without an error: the model wrote the arguments, and the client that sends them back cannot repair them.
     return null;
   }
 }
 
-/** Keeps the written digits and the order of members. */
+/** Parses arguments; keeps the digits of numbers as written, and the order of members. */
 function parseArguments(text: string, place: readonly string[]): Value {
   if (text.trim() === "") return new Dict();
   try {

@@ -1,6 +1,6 @@
-// A chat template for a model whose own template has no tools: it shows the tools in the system message, and calls and
-// results as text in the messages. Serving and training both render through it. It reads no answers; the format that
-// it asks the model to write is `generic` of inference/chat/tools.
+// A chat template for a model whose own template does not support tools: it shows the tools in the system message, and
+// calls and results as text in the messages. Serving and training both render through it. It does not parse answers;
+// the call format that it asks the model to write is `generic` of inference/chat/tools.
 import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { joinedText } from "../../base/domain/content-part.ts";
@@ -13,7 +13,7 @@ import { fromJson, toJson } from "../../lib/jinja/json-text.ts";
 import type { ChatTemplate } from "./chat-template.ts";
 
 /**
- * Returns the template with tools as text. A template of a request still gets its tools as objects.
+ * Returns the template with tools as text. A template that came with the request still gets its tools as objects.
  *
  * If the template refuses system messages, the tools are shown before the first other message.
  */
@@ -56,7 +56,7 @@ function toolsAsText(conversation: Conversation, means: Means): Conversation {
   return { ...conversation, tools: null, messages: withInstruction(written, shown, means.takesSystem) };
 }
 
-/** As Python's `json` writes it, the form of JSON that models have seen in prompts. */
+/** The form in which Python's `json` module writes JSON, since models have seen this form in prompts. */
 const jsonForm = {
   indent: null,
   itemSeparator: ", ",
@@ -97,7 +97,7 @@ function withInstruction(
   return [{ ...first, content: precededBy(first.content ?? null, shown) }, ...rest];
 }
 
-/** Parts stay parts, so that a fault of one is reported at it. */
+/** Appends the text. A list of parts stays a list, so that a fault in one part is reported at that part. */
 function followedBy(content: Json, text: string): Json {
   if (Array.isArray(content)) return [...content, { type: "text", text }];
   if (typeof content === "string" && content !== "") return `${content}\n\n${text}`;
@@ -110,7 +110,7 @@ function precededBy(content: Json, text: string): Json {
   return content === null || content === "" ? text : content;
 }
 
-/** A message with its calls written into its text. */
+/** Returns a message with its calls written into its text. */
 function withoutCalls(message: MessageRecord, budget: Budget): MessageRecord {
   const { tool_calls: calls, ...rest } = message;
   if (!Array.isArray(calls) || calls.length === 0) return message;
@@ -126,7 +126,7 @@ function callText(call: Json, budget: Budget): string {
   return `<tool_call>\n${text}\n</tool_call>`;
 }
 
-/** Invalid JSON stays as the model wrote it. */
+/** Arguments that are not valid JSON stay as the model wrote them. */
 function argumentsText(given: Json, budget: Budget): string {
   if (typeof given !== "string") return jsonOf(given ?? {}, budget);
   if (given.trim() === "") return "{}";
@@ -138,7 +138,10 @@ function argumentsText(given: Json, budget: Budget): string {
   }
 }
 
-/** Results of one answer's calls become one message of the user, since templates without tools have no role for them. */
+/**
+ * Joins the results of one answer's calls into one user message, since templates without tools have no role for
+ * results.
+ */
 function joinedResults(messages: readonly MessageRecord[]): readonly MessageRecord[] {
   const joined: MessageRecord[] = [];
   let results: string[] = [];

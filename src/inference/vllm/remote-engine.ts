@@ -100,7 +100,7 @@ export class RemoteEngine implements Engine {
     return stream;
   }
 
-  /** A server admits choices one after another, so the limit is the context. */
+  /** A server admits the choices of a request one after another, so only the context limits the room. */
   roomFor({ kind }: ChoiceRequest): number {
     const state = this.#state();
     return state.kind === "ready" && kind === "sample" ? state.limits.contextLength : 0;
@@ -176,7 +176,7 @@ export class RemoteEngine implements Engine {
       const failure = await this.#tryOne(request, stream, { tried, ...options });
       if (failure === null || options.signal.aborted) return;
       const { error, isFinal } = failure;
-      // A held prompt can be fetched only once.
+      // The request is not retried if another server holds its prompt, because a held prompt can be fetched only once.
       const isOnce = request.prompt.passed !== undefined;
       const isLast = isFinal || isOnce || !mayGoElsewhere(error) || tried.size >= triesMax;
       if (!isLast && this.#replicas.ready().some(({ replica }) => !tried.has(replica))) continue;
@@ -185,8 +185,8 @@ export class RemoteEngine implements Engine {
   }
 
   /**
-   * Lets one replica answer. Returns why it failed, and true if no other can be tried: it got no turn, or the answer
-   * had begun.
+   * Sends the request to one replica. Returns why the replica failed, and true if no other replica can be tried: the
+   * request was not admitted in time, or the answer had begun.
    */
   async #tryOne(
     request: GenerationRequest,
@@ -253,13 +253,19 @@ export class RemoteEngine implements Engine {
   }
 }
 
-/** Abort reason for a request that is no longer read. Created once, since most answers end without it. */
+/**
+ * Abort reason for a request whose answer is no longer read. Created once and shared, since most answers end without
+ * using it.
+ */
 const wanted = new ServiceError({ code: "cancelled", message: "Nothing more is wanted of the request." });
 
 /** Maximum number of replicas tried for one request before any output. */
 const triesMax = 3;
 
-/** True if another replica may succeed. A replica that timed out may still be computing. */
+/**
+ * Returns true if another replica may succeed. A timeout does not count, since the replica that timed out may still be
+ * computing.
+ */
 function mayGoElsewhere(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === "unavailable" || error.code === "overloaded");
 }

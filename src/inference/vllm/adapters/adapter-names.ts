@@ -18,7 +18,7 @@ export function isAdapterName(name: string): boolean {
   return /:\d+@[0-9a-f]{16}$/.test(name);
 }
 
-/** Returns true for a name of this id, whatever the adapter's contents. */
+/** Returns true for a name of this id, regardless of the contents in the name. */
 export function isNameOf(name: string, id: string): boolean {
   return isAdapterName(name) && name.slice(0, -(digitCount + 1)) === id;
 }

@@ -1,4 +1,4 @@
-// Refuses requests that vLLM would answer wrongly although it offers each feature: values beyond vLLM's limits, and
+// Refuses requests that use only features of vLLM, but that it would answer incorrectly: values beyond its limits, and
 // unsupported combinations.
 import type { EngineLimits, GenerationRequest } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -17,7 +17,7 @@ export function refuseUnsupported(request: GenerationRequest, limits: EngineLimi
   if (fault !== null) throw new ServiceError({ code: "unsupported", message: fault });
 }
 
-/** True if a request is refused although its features are offered. */
+/** Returns true if a request combines features that vLLM supports only separately, so that the request is refused. */
 export function isUnsupportedCombination(request: GenerationRequest): boolean {
   return faultOf(request) !== null;
 }
@@ -27,7 +27,8 @@ function faultOf({ sampling, constraint, stopping }: GenerationRequest): string 
   if (sampling.temperature > temperatureMax)
     return `The temperature is ${sampling.temperature}; the engine of this model takes at most ${temperatureMax}.`;
   if (constraint === null) return null;
-  // vLLM forbids the end of an answer that cannot continue otherwise, and then samples any token.
+  // Until the minimum length is reached, vLLM forbids the end token. If the constraint allows only the end there, vLLM
+  // samples any token.
   if (stopping.minTokens > 0)
     return "The engine of this model does not offer min-tokens together with a constraint; send one without the other.";
   if (constraint.kind === "grammar" && constraint.isInJson === true)

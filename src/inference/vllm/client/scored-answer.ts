@@ -1,6 +1,6 @@
-// Log-probabilities of answers under a constraint. vLLM computes them after the constraint has masked tokens; they are
-// not the model's, and training would learn from wrong ones. They are therefore computed again, as those of a prompt
-// that ends with the answer, so a choice is held back until it has ended.
+// Log-probabilities of answers under a constraint. vLLM computes them after the constraint has masked tokens, so they
+// are not the model's, and training on them would be wrong. They are therefore computed by a second request whose
+// prompt ends with the answer, which is why a choice is held back until it has ended.
 import { assert } from "../../../base/domain/assert.ts";
 import type {
   GeneratedToken,
@@ -27,7 +27,7 @@ interface EndedChoice {
 }
 
 export class ScoredAnswer {
-  /** The request to send instead. */
+  /** The request to send to vLLM instead: without log-probabilities. */
   readonly unscored: GenerationRequest;
   readonly #request: GenerationRequest;
   readonly #tokens = new Map<number, readonly GeneratedToken[]>();
@@ -44,7 +44,7 @@ export class ScoredAnswer {
     };
   }
 
-  /** Keeps the tokens of running choices; returns the choices that have ended. */
+  /** Collects the tokens of running choices; returns the choices that have ended. */
   take(events: readonly GenerationEvent[]): readonly EndedChoice[] {
     const ended: EndedChoice[] = [];
     for (const event of events) {
@@ -57,7 +57,10 @@ export class ScoredAnswer {
     return ended;
   }
 
-  /** Returns the request for the log-probabilities of a choice: its tokens as the end of the prompt. */
+  /**
+   * Returns the request for the log-probabilities of a choice: its prompt is the original prompt followed by the
+   * choice's tokens.
+   */
   asPrompt({ tokens }: EndedChoice): GenerationRequest {
     const { prompt, outputs } = this.#request;
     return {
@@ -67,7 +70,7 @@ export class ScoredAnswer {
     };
   }
 
-  /** Returns the events of a choice. */
+  /** Returns the events of a choice, with the model's log-probabilities. */
   withScores(
     { finish, tokens }: EndedChoice,
     scores: readonly (PromptLogprob | null)[],

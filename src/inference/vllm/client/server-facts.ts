@@ -1,6 +1,6 @@
-// Reads the facts needed before a vLLM server is asked for answers: its version, model and limits. Limits that it does
-// not report are found with requests that exceed them: vLLM refuses these before computing anything, and the refusal
-// names the limit.
+// Reads the facts that are needed before requests are sent to a vLLM server: its version, model and limits. Limits
+// that it does not report are found with requests that exceed them: vLLM refuses these before computing anything, and
+// the refusal names the limit.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAdapterName } from "../adapters/adapter-names.ts";
 import type { CompletionBody } from "./completion-body.ts";
@@ -10,20 +10,20 @@ import { requireSupported } from "./vllm-versions.ts";
 
 export interface ServerFacts {
   readonly version: string;
-  /** Name of the model itself in requests. */
+  /** Name of the base model itself in requests. */
   readonly model: string;
-  /** Tokens in prompt and answer together. */
+  /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number;
   /** Maximum number of alternatives per token. */
   readonly logprobCountMax: number;
-  /** Its adapters that were loaded by servers of this program. */
+  /** Adapters on the server that servers of this program have loaded. */
   readonly adapters: readonly string[];
 }
 
 /**
  * Reads a server's facts.
  *
- * @param vocabularySize of the model whose files are here; a different size means another model
+ * @param vocabularySize of the model whose files are on this machine; a different size means another model
  * @throws ServiceError `unsupported` for another version, `conflict` for another model, `unavailable`
  */
 export async function readServerFacts(
@@ -54,13 +54,16 @@ export async function readServerFacts(
   };
 }
 
-/** Larger than any model's ids. */
+/** A token id larger than that of any model. */
 const idMax = 2 ** 31 - 1;
 
 /** Default of vLLM's `--max-logprobs`. */
 const usualLogprobCountMax = 20;
 
-/** Returns a function that reads a maximum from the refusal of a greater value; null if the refusal does not name it. */
+/**
+ * Returns a function that sends a value above a limit and reads the limit from the refusal; null if the refusal does
+ * not name it.
+ */
 function refusedLimits(server: VllmServer, model: string, options: { readonly signal: AbortSignal }) {
   return async (greater: Partial<CompletionBody>, limit: RegExp): Promise<number | null> => {
     try {
@@ -75,7 +78,7 @@ function refusedLimits(server: VllmServer, model: string, options: { readonly si
   };
 }
 
-/** A prompt of one token, answered by one. */
+/** Returns the smallest request: a prompt of one token, and one token to generate. */
 function smallest(model: string): CompletionBody {
   return {
     model,

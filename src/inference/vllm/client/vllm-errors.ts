@@ -1,11 +1,11 @@
-// Translates vLLM's refusals into errors of this project. vLLM's texts reach callers only if they say what is wrong
-// with a request. Otherwise they are causes for the log, since they may name paths of its machine.
+// Translates vLLM's refusals into errors of this project. vLLM's messages reach callers only if they say what is wrong
+// with a request. Otherwise they become causes for the log, since they may contain paths on its machine.
 import { cut, ServiceError, type ErrorCode } from "../../../base/domain/service-error.ts";
 
 /** An unsuccessful answer of vLLM. */
 export class VllmRefusal extends Error {
   readonly status: number;
-  /** True if its answer had begun. */
+  /** True if the error occurred after the answer had begun. */
   readonly isInStream: boolean;
 
   constructor(status: number, said: string, isInStream: boolean) {
@@ -15,7 +15,7 @@ export class VllmRefusal extends Error {
   }
 }
 
-/** @param said the body of the answer; null if it is no JSON */
+/** @param said the parsed body of the response; null if it is not JSON */
 export function refusalOf(
   status: number,
   said: unknown,
@@ -50,7 +50,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** Returns the refusal for an error within a stream, by the status that it names. */
+/** Returns the refusal for an error within a stream, with the status that the error names. */
 export function refusalInStream(error: unknown): ServiceError {
   const code = error !== null && typeof error === "object" && "code" in error ? error.code : 500;
   return refusalOf(typeof code === "number" ? code : 500, { error }, { isInStream: true });
@@ -79,7 +79,7 @@ function meaningOf(status: number, text: string): { readonly code: ErrorCode; re
   return { code: "unavailable", message: "The server that computes this model failed; try again later." };
 }
 
-/** `{"error": {"message"}}`, `{"error": "..."}` or `{"detail": "..."}`. */
+/** Returns the message in `{"error": {"message"}}`, `{"error": "..."}` or `{"detail": "..."}`. */
 function messageIn(said: unknown): string {
   if (typeof said === "string") return said;
   if (said === null || typeof said !== "object") return "nothing";

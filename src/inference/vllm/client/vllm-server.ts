@@ -1,5 +1,5 @@
-// Client of one vLLM server: all its calls with their timeouts, and its failures as errors of this project. Callers
-// decide which server to ask, and about retries.
+// Client of one vLLM server: makes all calls to it with their timeouts, and converts its failures into errors of this
+// project. Callers choose the server, and decide about retries.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { retryAfterSeconds } from "../../../base/domain/waiting/retry-after.ts";
@@ -25,9 +25,9 @@ import { readListedModels, type ListedModel } from "./listed-models.ts";
 import { parsed, refusalOf, malformedAnswer } from "./vllm-errors.ts";
 
 export interface VllmServerOptions {
-  /** `http` or `https`; servers may be below a path. */
+  /** URL of the server, with `http` or `https`; it may include a path. */
   readonly url: URL;
-  /** Sent as a bearer token; null if it needs none. */
+  /** API key, sent as a bearer token; null if the server needs none. */
   readonly key: string | null;
   readonly timeouts: VllmTimeouts;
 }
@@ -35,37 +35,37 @@ export interface VllmServerOptions {
 /** Timeouts in milliseconds. */
 export interface VllmTimeouts {
   readonly connectMs: number;
-  /** For calls that compute nothing. */
+  /** Timeout of calls that compute nothing. */
   readonly answerMs: number;
-  /** Until the first token, including queueing and computing the prompt. */
+  /** Timeout until the first token, including queueing and computing the prompt. */
   readonly firstTokenMs: number;
-  /** Between tokens. */
+  /** Timeout between tokens. */
   readonly nextTokenMs: number;
-  /** For loading an adapter. */
+  /** Timeout for loading an adapter. */
   readonly adapterMs: number;
 }
 
 interface Call extends Required<Pick<HttpRequest, "method" | "timeouts" | "signal">> {
-  /** With its leading slash. */
+  /** Path of the call, with a leading slash. */
   readonly path: string;
-  /** Sent as JSON. */
+  /** Body of the call, sent as JSON. */
   readonly body?: unknown;
 }
 
-/** A part of an answer that arrived together. */
+/** Events of an answer that arrived together. */
 export interface StreamPart {
   readonly chunks: readonly CompletionChunk[];
-  /** True if it completes the answer. */
+  /** True if this part completes the answer. */
   readonly isLast: boolean;
 }
 
 /** Maximum size of answers without tokens. */
 const smallBytesMax = 4 * 2 ** 20;
-/** The log-probabilities of a long prompt, with alternatives. */
+/** Maximum size of other answers: the log-probabilities of a long prompt, with alternatives. */
 const largeBytesMax = 1024 * 2 ** 20;
 
 export class VllmServer {
-  /** For people: the address without secrets. */
+  /** Name of the server in messages: its address without secrets. */
   readonly name: string;
   readonly #client = new HttpClient();
   readonly #headers: Readonly<Record<string, string>>;
@@ -82,7 +82,7 @@ export class VllmServer {
     this.#client.close();
   }
 
-  /** Such as `0.32.0+cpu`. */
+  /** Returns the version of vLLM, such as `0.32.0+cpu`. */
   async version(options: { readonly signal: AbortSignal }): Promise<string> {
     const answer = await this.#ask({ method: "GET", path: "/version", ...options });
     const said = answer !== null && typeof answer === "object" && "version" in answer ? answer.version : null;
@@ -90,27 +90,28 @@ export class VllmServer {
     throw malformedAnswer("its version");
   }
 
-  /** The model that it serves, under each of its names, and the loaded adapters. */
+  /** Returns the model that the server serves, under each of its names, and the loaded adapters. */
   async models(options: { readonly signal: AbortSignal }): Promise<readonly ListedModel[]> {
     return readListedModels(await this.#ask({ method: "GET", path: "/v1/models", ...options }));
   }
 
-  /** Resolves if it reports good health. */
+  /** Resolves if the server reports good health. */
   async health(options: { readonly signal: AbortSignal }): Promise<void> {
     const answer = await this.#send({ method: "GET", path: "/health", timeouts: this.#quick, ...options });
     await this.#read(answer, smallBytesMax);
   }
 
-  /** Streams the answer to a prompt. Leaving the generator before its last part ends the request at the server too. */
+  /** Streams the answer to a prompt. Leaving the generator before its last part aborts the request at the server too. */
   async *stream(body: CompletionBody, options: { readonly signal: AbortSignal }): AsyncGenerator<StreamPart> {
     const { connectMs, firstTokenMs, nextTokenMs } = this.#timeouts;
-    // A server may hold back the head of its answer until a request begins.
+    // A server may send even the response headers only when it begins to compute the request, so they get the timeout
+    // of the first token.
     const timeouts = { connectMs, answerMs: firstTokenMs, firstMs: firstTokenMs, nextMs: nextTokenMs };
     const whole = { ...body, stream: true, stream_options: { include_usage: true } };
     const answer = await this.#send({ method: "POST", path: completions, body: whole, timeouts, ...options });
     if (answer.status !== 200) await this.#refuse(answer);
-    // Any byte extends the connection's timeouts: keep-alives, empty pieces, a dripping event. So the time between
-    // tokens is measured too.
+    // Any byte restarts the connection's timeouts: keep-alives, empty pieces, an event that arrives byte by byte. So
+    // the time between tokens is measured separately.
     let waitMs = firstTokenMs;
     let sinceMs = systemClock.monotonicMs();
     try {
@@ -124,7 +125,7 @@ export class VllmServer {
         if (isLast) return;
         if (!hasMore) continue;
         waitMs = nextTokenMs;
-        // A slow reader is not a slow server.
+        // Time that the reader takes does not count against the server.
         sinceMs = systemClock.monotonicMs();
       }
     } catch (error) {
@@ -133,7 +134,7 @@ export class VllmServer {
     throw malformedAnswer("the end of its answer");
   }
 
-  /** The log-probabilities of a prompt. */
+  /** Returns an answer with the log-probabilities of its prompt. */
   async complete(body: CompletionBody, options: { readonly signal: AbortSignal }): Promise<Completion> {
     return readCompletion(await this.#complete(body, options));
   }
@@ -153,12 +154,14 @@ export class VllmServer {
     return await this.#read(answer, largeBytesMax);
   }
 
-  /** @throws ServiceError `conflict` if it is loaded already, `not_found` if there is no adapter in the folder */
+  /**
+   * @throws ServiceError `conflict` if the adapter is loaded already, `not_found` if there is no adapter in the folder
+   */
   async loadAdapter(name: string, folder: string, options: { readonly signal: AbortSignal }): Promise<void> {
     await this.#adapter("load", { lora_name: name, lora_path: folder }, options);
   }
 
-  /** @throws ServiceError `not_found` if it is not loaded */
+  /** @throws ServiceError `not_found` if the adapter is not loaded */
   async unloadAdapter(name: string, options: { readonly signal: AbortSignal }): Promise<void> {
     await this.#adapter("unload", { lora_name: name }, options);
   }
@@ -172,7 +175,7 @@ export class VllmServer {
     const timeouts = { connectMs, answerMs: adapterMs, nextMs: adapterMs };
     const path = `/v1/${what}_lora_adapter`;
     const answer = await this.#send({ method: "POST", path, body, timeouts, ...options });
-    // The body is a sentence, not JSON.
+    // The body is not parsed, because it is a sentence instead of JSON.
     if (answer.status !== 200) await this.#refuse(answer);
     await readText(answer.body, smallBytesMax).catch((error: unknown) => {
       throw unreachable(error);
@@ -229,7 +232,7 @@ function saysNothing(durationMs: number): ServiceError {
 }
 
 const completions = "/v1/completions";
-/** Ends a complete stream. */
+/** Data of the event that ends a complete stream. */
 const end = "[DONE]";
 
 const phaseNames: Readonly<Record<HttpTimeout["phase"], string>> = {
@@ -239,7 +242,7 @@ const phaseNames: Readonly<Record<HttpTimeout["phase"], string>> = {
   "next-part": "The next part of its answer",
 };
 
-/** Translates failures of the connection; other errors stay unchanged. */
+/** Translates connection failures; other errors are returned unchanged. */
 function unreachable(error: unknown): unknown {
   if (error instanceof AnswerTooLarge) return malformedAnswer("a size within the limits", error);
   if (!(error instanceof HttpFailure)) return error;

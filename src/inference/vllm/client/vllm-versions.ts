@@ -1,9 +1,10 @@
-// Supported versions of vLLM, and the features that each implements as the engine contract says. A feature that a
-// version accepts but ignores, or implements differently, is not offered, so requests for it are refused by name.
+// Supported versions of vLLM, and the features that each version implements as the engine contract specifies. A
+// feature that a version accepts but ignores, or implements differently, is not declared, so requests for it are
+// refused by name.
 import type { EngineFeature } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** The oldest supported version: recorded and tested. */
+/** The oldest supported version, against which the recorded tests run. */
 const oldest = [0, 32] as const;
 
 /**
@@ -29,7 +30,10 @@ const features = [
   "constraint-structural-tag",
 ] as const satisfies readonly EngineFeature[];
 
-/** @param scheduling as the servers were started: a first-come, first-served one accepts a priority and ignores it */
+/**
+ * @param scheduling policy with which the servers were started: under `fcfs` a server accepts a priority but ignores
+ * it
+ */
 export function vllmFeatures(scheduling: "fcfs" | "priority"): ReadonlySet<EngineFeature> {
   return new Set([...features, ...(scheduling === "priority" ? (["priority"] as const) : [])]);
 }

@@ -1,6 +1,6 @@
-// Admission to the servers of one base, each of which computes a limited number of sequences concurrently. Orders by
-// priority, then by the owner with the least load over all servers, then first come, first served, like the embedded
-// engine (inference/engine/schedule). Among that owner's requests, one whose home is the server with room comes first,
+// Admission to the servers of one base, each of which computes a limited number of sequences concurrently. Like the
+// embedded engine (inference/engine/schedule), it orders requests by priority, then by the owner with the least load
+// over all servers, then by arrival. Among that owner's requests, one whose preferred server has room comes first,
 // since that server has cached its prefix.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,7 +13,7 @@ export interface AdmissionRequest<Place> extends Pick<
   SlotHolder,
   "owner" | "priority" | "arrival" | "slotCount"
 > {
-  /** Preferred place. */
+  /** Preferred place of the request. */
   readonly home: Place;
   readonly mayUse: (place: Place) => boolean;
 }
@@ -21,14 +21,14 @@ export interface AdmissionRequest<Place> extends Pick<
 /** An admitted request. */
 export interface Admission<Place> {
   readonly place: Place;
-  /** Call when it has ended there; idempotent. */
+  /** Call when the request has ended at its place; idempotent. */
   readonly leave: () => void;
 }
 
 export interface AdmissionQueueOptions {
-  /** Maximum concurrent choices of a server; a larger request runs by itself. */
+  /** Maximum number of concurrent choices on a server; a request with more choices runs alone. */
   readonly sequenceCountMax: number;
-  /** Maximum wait of a request. */
+  /** Maximum time that a request waits for admission. */
   readonly waitMs: number;
   readonly clock: Clock;
 }
@@ -48,14 +48,17 @@ interface Waiter<Place> extends SlotHolder, AdmissionRequest<Place> {
   readonly refuse: (error: unknown) => void;
 }
 
-/** The servers manage lanes and memory themselves: an owner's share is the number of its sequences. */
+/**
+ * Accounting that counts only sequences as an owner's load, because the servers manage cache lanes and memory
+ * themselves.
+ */
 const sequencesAlone = { slotCountMax: 1, kvCacheBytesMax: Infinity, bytesPerPosition: 0 };
 const unplaced = { laneId: "", positionCountMax: 0 };
 
 export class AdmissionQueue<Place> {
   readonly #options: AdmissionQueueOptions;
   readonly #counts = new Map<Place, Counts>();
-  /** In the order of {@link compareRanks}. */
+  /** Waiting requests, in the order of {@link compareRanks}. */
   readonly #waiting: Waiter<Place>[] = [];
   readonly #shares = new Shares([], sequencesAlone);
 
@@ -63,7 +66,7 @@ export class AdmissionQueue<Place> {
     this.#options = options;
   }
 
-  /** Returns how many sequences could begin at a place immediately if none waited. */
+  /** Returns how many sequences could begin at a place immediately if no request waited. */
   roomAt(place: Place): number {
     return Math.max(0, this.#options.sequenceCountMax - this.#at(place).runningSequences);
   }
@@ -75,7 +78,7 @@ export class AdmissionQueue<Place> {
   /**
    * Waits for admission.
    *
-   * @throws ServiceError `overloaded` if it did not come in time; the signal's reason
+   * @throws ServiceError `overloaded` if the request was not admitted in time; the signal's reason
    */
   async take(
     turn: AdmissionRequest<Place>,
@@ -105,7 +108,7 @@ export class AdmissionQueue<Place> {
     }
   }
 
-  /** Admits waiting requests to a place in order, up to the first that does not fit. */
+  /** Admits waiting requests to a place in order, until one does not fit. */
   offer(place: Place): void {
     while (this.#waiting.length > 0 && this.#hasRoom(place)) {
       const next = this.#nextAt(place);
@@ -152,7 +155,7 @@ export class AdmissionQueue<Place> {
     return runningCount === 0 || runningSequences + slotCount <= this.#options.sequenceCountMax;
   }
 
-  /** True if the smallest request would fit; otherwise no search is needed. */
+  /** Returns true if a request with one choice would fit; otherwise the queue need not be searched. */
   #hasRoom(place: Place): boolean {
     return this.#fits({ slotCount: 1 }, place);
   }
@@ -173,7 +176,7 @@ export class AdmissionQueue<Place> {
     this.#waiting.splice(before + 1, 0, waiter);
   }
 
-  /** True if it was waiting. */
+  /** Returns true if the request was waiting. */
   #remove(waiter: Waiter<Place>): boolean {
     const index = this.#waiting.indexOf(waiter);
     if (index < 0) return false;

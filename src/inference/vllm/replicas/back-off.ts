@@ -1,7 +1,8 @@
 // Back-off before a failed server is probed again. It grows with each failure, so that a server that passes probes but
-// fails requests costs few requests. Jitter keeps servers that lost it together from returning together.
+// fails requests costs few requests. Jitter keeps several servers of this program, which lost the vLLM server
+// together, from returning to it together.
 
-/** Maximum factor of the usual pause. */
+/** Maximum multiple of the usual pause. */
 const factorMax = 8;
 
 /**

@@ -1,7 +1,7 @@
 // Chooses the replica for a request: the one that has likely cached its prompt's prefix, unless its load is too high.
-// Pure, and identical on every server, so that servers that share replicas agree. Rendezvous hashing (Thaler and
+// Pure and deterministic, so that servers that share replicas choose the same one. Rendezvous hashing (Thaler and
 // Ravishankar, 1998) with bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018): a joining or leaving replica moves
-// only its share of the prompts.
+// only its own share of the prompts.
 import { createHash } from "node:crypto";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
 import { adapterName } from "../adapters/adapter-names.ts";
@@ -15,14 +15,16 @@ export interface Candidate {
   readonly recentCount: number;
 }
 
-/** Allowed load above an even share: this fraction or, if greater, two standard deviations of chance. */
+/**
+ * Permitted load above an even share: this fraction of it or, if greater, two standard deviations of random variation.
+ */
 const runningSurplus = 0.25;
 const deviations = 2;
 
 /** A replica with more than an even share of load is skipped if its recent requests exceed the mean by this fraction. */
 const recentSurplus = 0.03;
 
-/** Maximum length of a prefix; longer prompts are compared only by these tokens. */
+/** Maximum number of tokens in a prefix; longer prompts are hashed only by their first tokens. */
 const prefixTokensMax = 4096;
 
 /**
@@ -39,7 +41,7 @@ export function chooseReplica<One extends Candidate>(candidates: readonly One[],
   const evenShare = mean(candidates.reduce((sum, one) => sum + one.runningCount, 1));
   const countMax = evenShare + Math.max(runningSurplus * evenShare, deviations * Math.sqrt(evenShare));
   const recentMax = (1 + recentSurplus) * mean(candidates.reduce((sum, one) => sum + one.recentCount, 0));
-  // Not empty: some candidate is below an even share.
+  // Never empty, because some candidate is below an even share.
   const free = candidates.filter((one) => one.runningCount < countMax);
   const balanced = free.filter((one) => one.runningCount < evenShare + 1 || one.recentCount <= recentMax);
   const chosen = balanced.length > 0 ? balanced : free;
@@ -49,9 +51,9 @@ export function chooseReplica<One extends Candidate>(candidates: readonly One[],
 }
 
 /**
- * Returns a hash shared by requests with the same beginning: the adapter, whose cache they may use, and the first
- * tokens. Uses the largest power of two of tokens that fits in the prompt. So a conversation stays until it is twice
- * as long, and prompts with the same instructions still differ.
+ * Returns a hash shared by requests with the same adapter, cache permissions and first tokens. It covers the largest
+ * power of two of tokens that fits in the prompt. So a conversation keeps its replica until it is twice as long, and
+ * long prompts that begin with the same instructions still differ.
  */
 export function hashPrefix({ prompt, cacheOwner, cacheSalt }: GenerationRequest): number {
   const { tokenIds, adapter } = prompt;
@@ -69,7 +71,7 @@ export function hashAddress(address: string): number {
   return createHash("sha256").update(address).digest().readUInt32BE();
 }
 
-/** The finalizer of MurmurHash3 over both. */
+/** Mixes two hashes with the finalizer of MurmurHash3. */
 function mixHashes(one: number, other: number): number {
   let hash = one ^ Math.imul(other, 0x9e3779b1);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

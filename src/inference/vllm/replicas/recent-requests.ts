@@ -1,14 +1,20 @@
-// Exponentially decaying count of the requests given to each replica, for the choice among them. Decays by requests
-// and not by time, so that it means the same in a busy and in an idle fleet.
+// Exponentially decaying count of the requests given to each replica, with which replicas are chosen. Decays with each
+// request instead of with time, so that a count means the same in a busy and in an idle fleet.
 
-/** Average value of a count; a request's weight halves after 0.7 times this number of later requests per replica. */
+/**
+ * Average value of a replica's count; a request's weight halves after 0.7 times this number of later requests per
+ * replica.
+ */
 const windowCount = 512;
 
-/** Beyond this, all counts are divided by the unit, long before overflow. */
+/** Maximum unit: beyond it, all counts are divided by the unit, long before they overflow. */
 const unitMax = 1e100;
 
 export class RecentRequests<Replica extends object> {
-  /** In units of the latest request: the unit grows instead of the other counts shrinking. */
+  /**
+   * Count of each replica, in a growing unit in which the latest request weighs 1. The unit grows at each request,
+   * instead of all other counts shrinking.
+   */
   readonly #counts: Map<Replica, number>;
   #unit = 1;
 
@@ -31,8 +37,8 @@ export class RecentRequests<Replica extends object> {
   }
 
   /**
-   * Starts a returning replica at the others' average. Otherwise it would attract all of their prompts, none of which
-   * it has cached, until it had caught up.
+   * Starts a returning replica at the others' average count. Otherwise the replica would receive all of their prompts,
+   * none of which it has cached, until its count had caught up.
    */
   join(replica: Replica, others: readonly Replica[]): void {
     if (others.length === 0) return;

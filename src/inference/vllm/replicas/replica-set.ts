@@ -1,5 +1,5 @@
-// The servers that compute one base: identified at the start, probed while they serve, and chosen from for each
-// request.
+// The servers that compute one base: identified at the start, and probed while they serve. Chooses one of them for
+// each request.
 import { present } from "../../../base/domain/assert.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { GenerationRequest } from "../../../base/domain/generation.ts";
@@ -15,10 +15,10 @@ import type { Replica } from "./replica.ts";
 import { AdmissionQueue, type PlaceCounts, type AdmissionQueueOptions } from "./admission-queue.ts";
 
 export interface ReplicaSetOptions {
-  /** At least one. */
+  /** Replicas of the base, at least one. */
   readonly replicas: readonly Replica[];
   readonly queue: AdmissionQueueOptions;
-  /** How long a start waits for the first server to answer. */
+  /** Maximum time that a start waits for the first server to respond. */
   readonly startMs: number;
   /** Interval of each server's health probes. */
   readonly lookMs: number;
@@ -27,9 +27,9 @@ export interface ReplicaSetOptions {
 }
 
 interface EnterOptions {
-  /** Number of requests that arrived earlier. */
+  /** Number of requests that arrived before this one. */
   readonly arrival: number;
-  /** Replicas that have failed it. */
+  /** Replicas that have already failed this request. */
   readonly tried: ReadonlySet<Replica>;
   readonly signal: AbortSignal;
 }
@@ -46,10 +46,10 @@ export interface ReadyReplica {
   readonly facts: ServerFacts;
 }
 
-/** Faults that waiting does not cure. */
+/** Codes of faults that waiting does not resolve. */
 const lastingFaults: ReadonlySet<string> = new Set(["unsupported", "conflict"]);
 
-/** Pause between attempts to reach a server that has not answered yet. */
+/** Pause between attempts to reach a server that has not responded yet. */
 const retryMs = 500;
 
 export class ReplicaSet {
@@ -69,22 +69,22 @@ export class ReplicaSet {
       replica.onLeft = () => this.#queue.refuseBut(this.replicas, this.#noneLeft());
   }
 
-  /** Returns the replicas that answer. */
+  /** Returns the replicas that are reachable. */
   ready(): readonly ReadyReplica[] {
     return this.replicas.flatMap((replica) =>
       replica.facts === null ? [] : [{ replica, facts: replica.facts }],
     );
   }
 
-  /** The reason why none answers, for people. */
+  /** The reasons why no replica is reachable, for people. */
   get fault(): string {
     return this.replicas.map(({ server, fault }) => `${server.name}: ${fault}`).join(" ");
   }
 
   /**
-   * Resolves once a server answers, or at the start timeout; the search then continues in the background.
+   * Resolves once a server responds, or at the start timeout; the set then keeps trying in the background.
    *
-   * @throws ServiceError of a server that can never serve, such as one of another version
+   * @throws ServiceError of a server that can never serve, such as one of an unsupported version
    */
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     const waiting = AbortSignal.any([signal, this.#stopping.signal]);
@@ -99,10 +99,11 @@ export class ReplicaSet {
   }
 
   /**
-   * Chooses a replica for a request: see {@link chooseReplica}. Prefers replicas where it can begin immediately.
+   * Chooses a replica for a request: see {@link chooseReplica}. Prefers replicas that can begin the request
+   * immediately.
    *
-   * @param tried replicas that have failed it
-   * @throws ServiceError `unavailable` if none is left
+   * @param tried replicas that have already failed the request
+   * @throws ServiceError `unavailable` if no replica is left
    */
   choose(request: GenerationRequest, tried: ReadonlySet<Replica> = new Set()): ReadyReplica {
     const ready = this.ready().filter(({ replica }) => !tried.has(replica));
@@ -118,7 +119,7 @@ export class ReplicaSet {
   }
 
   /**
-   * Waits until a replica admits the request: the chosen one, or another one that has room first.
+   * Waits until a replica admits the request: the chosen one, or another one that has room earlier.
    *
    * @throws ServiceError as {@link choose}, `overloaded` if it was not admitted in time; the signal's reason
    */
@@ -140,7 +141,7 @@ export class ReplicaSet {
         this.#recent.add(replica);
         return { replica, facts, leave };
       }
-      // The replica left at that moment.
+      // The replica became unreachable just when it admitted the request.
       leave();
     }
   }

@@ -15,15 +15,15 @@ export interface ReplicaOptions {
   readonly onDropped: (name: string) => void;
 }
 
-/** Number of consecutive failed requests after which it is used only once it has joined again. */
+/** Number of consecutive failed requests after which a replica is not used until it has rejoined. */
 const failuresMax = 3;
 
 export class Replica {
-  /** Hash of its address. */
+  /** Hash of the replica's address. */
   readonly hash: number;
   readonly server: VllmServer;
   readonly adapters: LoadedAdapters;
-  /** Called when it stops answering. */
+  /** Called when the replica becomes unreachable. */
   onLeft: () => void = () => undefined;
   readonly #vocabularySize: number;
   #facts: ServerFacts | null = null;
@@ -40,37 +40,37 @@ export class Replica {
     this.adapters = new LoadedAdapters({ server, place, countMax: adaptersMax, onFault, onDropped });
   }
 
-  /** Facts while it answers; null otherwise. */
+  /** Facts of the server while it is reachable; null otherwise. */
   get facts(): ServerFacts | null {
     return this.#facts;
   }
 
-  /** The reason why it does not answer, for people; empty while it does. */
+  /** The reason why the server is unreachable, for people; empty while it is reachable. */
   get fault(): string {
     return this.#fault;
   }
 
-  /** Number of requests that it failed, including those answered elsewhere. */
+  /** Number of requests that this replica failed, including those that another replica then answered. */
   get failureTotal(): number {
     return this.#failureTotal;
   }
 
-  /** How often it has left since it last answered a request. */
+  /** Number of times that the replica has left since it last answered a request. */
   get absenceCount(): number {
     return this.#absenceCount;
   }
 
   /**
-   * Identifies the server and adopts its loaded adapters: it may have been restarted. After failed requests it must
-   * compute a token first, so that no request has to test it.
+   * Identifies the server and adopts its loaded adapters, since it may have been restarted. After failed requests the
+   * server must first compute a token, so that no client's request serves as the test.
    *
-   * @throws ServiceError as `readServerFacts`; it does not answer then
+   * @throws ServiceError as `readServerFacts`; the replica is then unreachable
    */
   async join(options: { readonly signal: AbortSignal }): Promise<ServerFacts> {
     try {
       const limits = { vocabularySize: this.#vocabularySize };
       const { server } = this;
-      // A draining server answers everything else as usual.
+      // Health is checked first, because a draining server still responds to all other calls.
       await server.health(options);
       const facts = await readServerFacts(server, limits, options);
       if (this.#failureCount > 0) await server.answer(probeBody(facts.model, limits), options);
@@ -83,20 +83,23 @@ export class Replica {
     }
   }
 
-  /** Call when it has answered a request to its end. */
+  /** Call when the replica has completed a request. */
   succeeded(): void {
     this.#failureCount = 0;
     this.#absenceCount = 0;
   }
 
-  /** Call when it failed a request through its own fault. One failure is enough if it left for that reason before. */
+  /**
+   * Call when the replica failed a request through its own fault. One failure is enough to leave if it left for failed
+   * requests before.
+   */
   failed(reason: unknown): void {
     this.#failureCount += 1;
     this.#failureTotal += 1;
     if (this.#failureCount >= failuresMax) this.leave(reason);
   }
 
-  /** Marks it as not answering until it joins again. */
+  /** Marks the replica as unreachable until it rejoins. */
   leave(reason: unknown): void {
     if (this.#facts !== null) this.#absenceCount += 1;
     this.#facts = null;
