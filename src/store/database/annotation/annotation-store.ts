@@ -13,7 +13,7 @@ import { lockQueue } from "./lock-queue.ts";
 import { changedColumns, contentColumns, foldedName, queueOf } from "./queue-rows.ts";
 import { remainingOf, statsOf } from "./stats.ts";
 
-/** Number of items looked up or written by one statement. */
+/** Maximum number of items that one statement looks up or writes. */
 const itemsPerStatement = 100;
 
 /** Creates the annotation store on a migrated database. */
@@ -132,7 +132,7 @@ async function addItems(
   return position - queue.last_position;
 }
 
-/** Returns the drafts that the queue does not have yet, without duplicates. */
+/** Returns the drafts whose references are not in the queue yet, without duplicates. */
 async function newDrafts(
   transaction: Transaction<Schema>,
   queueId: string,
@@ -157,7 +157,7 @@ function tooManyItems(itemsMax: number): ServiceError {
   return new ServiceError({ code: "too_large", message });
 }
 
-/** Returns the LIKE pattern for texts that contain a part. */
+/** Returns the LIKE pattern that matches texts with this substring. */
 function partPattern(part: string): string {
   return `%${foldedName(part).replaceAll(/[\\%_]/g, "\\$&")}%`;
 }

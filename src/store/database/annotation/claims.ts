@@ -1,5 +1,5 @@
-// Claims of the next item, and state changes of an annotator's item. Both lock the queue first, so that concurrent
-// claims see each other's result.
+// Claims of the next item, and state changes of an annotator for an item. Both lock the queue first, so that each
+// claim sees the results of earlier ones.
 import { type Selectable, sql, type Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { AnnotationStore } from "../../../base/domain/annotation/annotation-store.ts";
@@ -30,7 +30,7 @@ export async function claimItem(
   return findItem(transaction, key, claim.at);
 }
 
-/** Finds the item that the annotator holds already. */
+/** Finds the item that the annotator already holds. */
 async function ownItem(
   transaction: Transaction<Schema>,
   queueId: string,
@@ -50,7 +50,10 @@ async function ownItem(
   return row ?? null;
 }
 
-/** Finds a free item, most completed first, so that started items are finished before new ones. */
+/**
+ * Finds a free item. Items that more annotators have completed come first, so that started items are finished before
+ * new ones.
+ */
 async function freeItem(
   transaction: Transaction<Schema>,
   queueId: string,
@@ -58,7 +61,7 @@ async function freeItem(
 ): Promise<Selectable<AnnotationItemTable> | null> {
   const now = at.toISOString();
   for (let completedCount = annotatorsPerItem - 1; completedCount >= 0; completedCount--) {
-    // Queries one count at a time, so that an index provides the order.
+    // Searches items with each number of completions separately, so that an index provides the order.
     const row = await transaction
       .selectFrom("annotation_items")
       .selectAll()

@@ -10,7 +10,7 @@ import type { AnnotationItemTable, AnnotationStateTable, Schema } from "../schem
 import { inOrder, sliceOf } from "./list-slices.ts";
 import { itemOf } from "./queue-rows.ts";
 
-/** Number of items whose states one statement reads. */
+/** Maximum number of items for which one statement reads states. */
 const itemsPerStatement = 1000;
 
 export async function findItem(
@@ -57,7 +57,7 @@ export async function listItems(
 
 const stateOrder = ["unstarted", "skipped", "in_progress", "completed"] as const;
 
-/** The index in `stateOrder` of an item's most advanced annotator, or of the given one. */
+/** Returns SQL for the index in `stateOrder` of the furthest state of an item: of any annotator, or of the given one. */
 function furthestOf(annotator: string | null, at: Date): Expression<number> {
   const own = annotator === null ? sql`` : sql` and annotator = ${annotator}`;
   return sql<number>`(
@@ -67,7 +67,7 @@ function furthestOf(annotator: string | null, at: Date): Expression<number> {
   )`;
 }
 
-/** Returns the items of rows, in order. */
+/** Returns the items of rows with their annotators' states, in order. */
 async function withStates(
   database: Kysely<Schema>,
   rows: readonly Selectable<AnnotationItemTable>[],

@@ -1,11 +1,11 @@
-// Slices of lists that clients read by offset, in an order of their choice, rather than by cursor.
+// Parts of lists that clients read by offset and in an order of their choice, instead of with a cursor.
 import { type SelectQueryBuilder, sql } from "kysely";
 import type { ListOrder, ListSlice } from "../../../base/domain/annotation/annotation-store.ts";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import { sizeOf } from "../paging.ts";
 import type { Schema } from "../schema.ts";
 
-/** Returns the rows in the order that the client chose, if any. */
+/** Sorts the rows in the order that the client chose, if any. */
 export function inOrder<Table extends keyof Schema, Field extends string>(
   rows: SelectQueryBuilder<Schema, Table, object>,
   order: ListOrder<Field> | null,
@@ -15,7 +15,7 @@ export function inOrder<Table extends keyof Schema, Field extends string>(
   return rows.orderBy(sql.ref(columns[order.by]), order.isDescending ? "desc" : "asc");
 }
 
-/** Reads a slice of a totally ordered list, limited by the size of the columns. */
+/** Reads a part of a list whose order is total, limited by the size of the columns. */
 export async function sliceOf<Table extends keyof Schema>(
   rows: SelectQueryBuilder<Schema, Table, object>,
   { limit, offset, bytesMax = pageBytesMax }: ListSlice,

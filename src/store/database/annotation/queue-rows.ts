@@ -1,4 +1,5 @@
-// Annotation queues and items as rows. Lists of fields are JSON, as are texts of people, which may hold any character.
+// Conversion of annotation queues and items to rows and back. Lists of fields are stored as JSON, as are texts written
+// by people, because these may contain any character.
 import type { Selectable } from "kysely";
 import {
   type AnnotationItem,
@@ -13,18 +14,21 @@ import type { AnnotationItemTable, AnnotationQueueTable, AnnotationStateTable } 
 
 const columns = columnsOf(queueFields);
 
-/** Returns the columns of a queue's content, and its name in search form. */
+/** Returns the columns of a queue's content, and the column with its name in the form for searches. */
 export function contentColumns(content: QueueContent) {
   return { ...columns.write(content), folded_name: foldedName(content.name) };
 }
 
-/** Returns only the columns that a change names. */
+/** Returns the columns of the fields that a change contains. */
 export function changedColumns(content: Partial<QueueContent>) {
   const { name } = content;
   return { ...columns.writeSome(content), ...(name === undefined ? {} : { folded_name: foldedName(name) }) };
 }
 
-/** Folds a name for searches. Databases differ in how they fold case. */
+/**
+ * Converts a name to lower case for searches. This is not left to databases, because they differ in how they convert
+ * case.
+ */
 export function foldedName(name: string): string {
   return name.toLowerCase();
 }

@@ -3,7 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { QueueStats, Remaining } from "../../../base/domain/annotation/annotation-store.ts";
 import type { Schema } from "../schema.ts";
 
-/** @returns stats of the project's queues, in the order of the ids */
+/** Returns statistics of the project's queues, in the order of the ids. */
 export async function statsOf(
   database: Kysely<Schema>,
   projectId: string,

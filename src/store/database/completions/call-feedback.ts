@@ -1,5 +1,5 @@
-// Feedback by the call it refers to. A record stores the call's id in addition to its reference, which may use any
-// scheme and may name a part of the call (`base/domain/feedback-query/stored-form`).
+// Finds feedback by the call that it refers to. A record stores the call's id in addition to its reference, because a
+// reference may use any scheme and may name a part of the call (`base/domain/feedback-query/stored-form`).
 import type { ExpressionBuilder, Kysely } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionKey } from "../../../base/domain/recordings/completion-key.ts";
@@ -29,7 +29,7 @@ export async function feedbackOn(
   }));
 }
 
-/** Returns a condition on recorded completions. */
+/** Returns the condition on recorded completions for a feedback filter. */
 export function hasFeedback(row: ExpressionBuilder<Schema, "recorded_completions">, wish: FeedbackWish) {
   let found = row
     .selectFrom("feedback")

@@ -1,4 +1,4 @@
-// Lists of recorded completions, filtered in a covering index.
+// Lists of recorded completions, filtered with a covering index.
 import type { Kysely } from "kysely";
 import type { NumberedPage, NumberedPageRequest } from "../../../base/domain/page.ts";
 import type { CompletionFilter, ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -7,13 +7,13 @@ import type { Schema } from "../schema.ts";
 import { hasFeedback } from "./call-feedback.ts";
 import { listedColumns, listedOf } from "./completion-rows.ts";
 
-/** Maximum number of rows scanned for a page, in the index only; fewer if each row's feedback is looked up. */
+/** Maximum number of index rows scanned for one page; lower if the feedback of each row is looked up. */
 const scannedMax = 100_000;
 const lookupsMax = 10_000;
 
 /**
- * Reads a page of the completions that pass the filter. If it scanned many and found few, it returns a cursor to
- * continue from.
+ * Reads a page of the completions that match the filter. If too many rows were scanned before the page is full, it
+ * returns a cursor to continue from.
  */
 export async function completionPage(
   database: Kysely<Schema>,

@@ -1,4 +1,4 @@
-// Conversion of a recorded completion to a row and back: list fields in columns, its content separately.
+// Conversion of a recorded completion to a row and back: the fields for lists in columns, the content separately.
 import type { Selectable } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { ListedCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -24,7 +24,7 @@ export const listedColumns = [
 
 type ListedRow = Pick<Selectable<RecordedCompletionTable>, (typeof listedColumns)[number]>;
 
-/** The part of a summary that has no column. */
+/** Fields of a summary that have no column of their own; stored together as JSON. */
 type OutlineRest = Omit<CompletionOutline, "projectId" | "modelId" | "step" | "startedAt" | "endedAt"> & {
   readonly startedAt: string;
 };
@@ -33,9 +33,9 @@ export interface CompletionParts {
   readonly completion: RecordedCompletion;
   readonly messageChain: readonly Piece[];
   readonly tokenChain: readonly Piece[];
-  /** Non-empty chains of pieces. */
+  /** Chains of pieces; no chain is empty. */
   readonly chains: readonly (readonly Piece[])[];
-  /** The part that is stored only for this completion; null if it has no content. */
+  /** Content that is stored only for this completion; null if the completion has no content. */
   readonly rest: string | null;
 }
 
@@ -68,7 +68,7 @@ export function rowOf({ completion, messageChain, tokenChain, rest }: Completion
   };
 }
 
-/** Returns the size of the part that is stored only for this completion. */
+/** Returns the size in bytes of the content that is stored only for this completion. */
 export function ownBytesOf({ rest }: Pick<CompletionParts, "rest">): number {
   return rest === null ? 0 : Buffer.byteLength(rest);
 }

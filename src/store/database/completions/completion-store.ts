@@ -1,5 +1,5 @@
-// Recorded completions and their contents; common prompt prefixes of a model are stored once (`pieces`). Recording and
-// retention are decided elsewhere.
+// Recorded completions and their contents. Prompt prefixes that completions of a model share are stored once
+// (`pieces`). Other modules decide what is recorded and for how long.
 import type { Kysely, Transaction } from "kysely";
 import { callIdOf } from "../../../base/domain/recordings/call-reference.ts";
 import type { CompletionStore, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -24,7 +24,7 @@ import {
 import { readChain, storeChains } from "./pieces.ts";
 import { contentOf } from "./stored-content.ts";
 
-/** Maximum rows of a statement, at thirteen parameters each. */
+/** Maximum number of rows in a statement, with thirteen parameters each. */
 const rowsMax = 200;
 const columns = [
   "sequence",
@@ -42,17 +42,20 @@ const columns = [
   "content",
 ] as const satisfies readonly (keyof ReturnType<typeof rowOf>)[];
 
-/** Other writers may add the same keys between lookup and insert. */
+/** Maximum number of attempts to insert; other writers may insert the same keys between lookup and insert. */
 const triesMax = 10;
 
-/** Rolls back the transaction. Duplicate keys are rare, so they are looked up only after an insert fails. */
+/**
+ * Error that rolls back the transaction. Duplicate keys are rare, so existing completions are looked up only after an
+ * insert has failed.
+ */
 const keysTaken = new Error("There are completions of these keys.");
 
 /** Creates the store of recorded completions on a migrated database. */
 export function createCompletionStore(database: Kysely<Schema>): CompletionStore {
   return {
     add: async (completions) => {
-      // The last completion of each key wins.
+      // If a key occurs twice, the last completion is stored.
       const latest = [...new Map(completions.map((one) => [keyOf(one), one])).values()];
       for (let tryCount = 1; ; tryCount++) {
         try {
@@ -82,8 +85,10 @@ function keyOf({ projectId, requestId }: CompletionKey): string {
 }
 
 /**
- * @param earlier rows with the same keys, which are replaced
- * @throws keysTaken if there are others
+ * Stores completions in one transaction.
+ *
+ * @param earlier existing rows with the same keys, which are replaced
+ * @throws keysTaken if there are other rows with these keys
  */
 async function addAll(
   transaction: Transaction<Schema>,
@@ -133,7 +138,7 @@ async function findCompletion(
     readChain(database, row.model_id, row.message_piece),
     readChain(database, row.model_id, row.token_piece),
   ]);
-  // The row was deleted after it was read, and its pieces with it.
+  // The row was deleted after it was read, together with its pieces.
   if (isBroken(row.message_piece, messagePieces) || isBroken(row.token_piece, tokenPieces)) return null;
   return { ...listed, content: contentOf({ messagePieces, tokenPieces, rest: row.content }) };
 }

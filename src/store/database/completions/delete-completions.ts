@@ -1,14 +1,17 @@
-// Deletes recorded completions and the pieces that no other completion shares, a few per transaction.
+// Deletes recorded completions and the pieces that only they use, a few per transaction.
 import { type Kysely, sql, type Transaction } from "kysely";
 import { chunkRows } from "../chunks.ts";
 import type { RecordedCompletionTable, Schema } from "../schema.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
 import { releaseChains } from "./pieces.ts";
 
-/** Maximum deletions in a transaction; about ten milliseconds, during which other writers wait. */
+/**
+ * Maximum number of completions deleted in one transaction, which takes about ten milliseconds, while other writers
+ * wait.
+ */
 const deletedMax = 200;
 
-/** Maximum rows of a statement. */
+/** Maximum number of rows in a statement. */
 const rowsMax = 500;
 
 export const deletedColumns = ["model_id", "sequence", "message_piece", "token_piece"] as const;
@@ -17,7 +20,7 @@ export type DeletedRow = Pick<RecordedCompletionTable, (typeof deletedColumns)[n
 
 type Transacting = Transaction<Schema>;
 
-/** Deletes the rows that still exist. Returns their number. */
+/** Deletes those of the rows that still exist, and returns their number. */
 export function deleteSome(
   database: Kysely<Schema>,
   choose: (transaction: Transacting) => Promise<readonly DeletedRow[]>,
@@ -30,7 +33,7 @@ export function deleteSome(
   });
 }
 
-/** Selects some rows of a model, oldest first. */
+/** Selects the oldest rows of a model, up to the maximum of one transaction. */
 export function rowsOfModel(transaction: Transacting, modelId: string): Promise<readonly DeletedRow[]> {
   return transaction
     .selectFrom("recorded_completions")
@@ -42,7 +45,7 @@ export function rowsOfModel(transaction: Transacting, modelId: string): Promise<
 }
 
 /**
- * Adds to each model's count of completions and locks the models' rows for this transaction.
+ * Changes each model's count of completions, which locks the models' rows for this transaction.
  *
  * @returns the models that exist
  */
@@ -61,7 +64,7 @@ export async function lockModels(
   return locked;
 }
 
-/** As {@link deleteSome}, for rows whose models are locked. */
+/** Deletes rows like {@link deleteSome}; the rows of their models must be locked. */
 export async function deleteLocked(transaction: Transacting, rows: readonly DeletedRow[]): Promise<number> {
   let count = 0;
   for (const modelId of new Set(rows.map(({ model_id: id }) => id))) {

@@ -1,5 +1,5 @@
-// Number lists as short texts: a quarter to half the size of JSON, and faster to parse. The texts are base64, since a
-// database cuts texts at some characters.
+// Lists of numbers as short texts: a quarter to half the size of JSON, and faster to parse. The texts are base64,
+// because databases do not store every character.
 
 /** Packs integers from 0 to below 2^53 as LEB128: seven bits per byte, low bits first, last byte below 128. */
 export function packedCounts(numbers: readonly number[]): string {
@@ -29,7 +29,7 @@ export function unpackedCounts(text: string): readonly number[] {
   return numbers;
 }
 
-/** Packs numbers exactly, in eight bytes each. */
+/** Packs numbers without loss, in eight bytes each. */
 export function packedDoubles(numbers: readonly number[]): string {
   const bytes = new DataView(new ArrayBuffer(numbers.length * 8));
   for (const [index, number] of numbers.entries()) bytes.setFloat64(8 * index, number, true);
@@ -41,7 +41,7 @@ export function unpackedDoubles(text: string): readonly number[] {
   return Array.from({ length: bytes.length / 8 }, (_, index) => bytes.readDoubleLE(8 * index));
 }
 
-/** Lists of bytes: their lengths, and their concatenation. */
+/** Lists of bytes, packed as their lengths and their concatenation. */
 export interface PackedBytes {
   readonly lengths: string;
   readonly bytes: string;

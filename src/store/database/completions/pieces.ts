@@ -1,5 +1,5 @@
-// Deduplicated prompt prefixes: chains of pieces, each named by a hash of its content and of all pieces before it. A
-// piece counts its continuations and the completions that end with it, and is deleted with the last of them. Callers
+// Deduplicated prompt prefixes: chains of pieces. A piece's id is a hash of its content and of all pieces before it.
+// Each piece counts its next pieces and the completions that end with it, and is deleted when this count is 0; callers
 // lock the model's row, which serializes the counting.
 import { createHash } from "node:crypto";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -10,20 +10,20 @@ import type { Schema } from "../schema.ts";
 
 export interface Piece {
   readonly id: string;
-  /** Null for the first piece of a chain. */
+  /** Id of the previous piece; null for the first piece of a chain. */
   readonly parentId: string | null;
   readonly content: string;
 }
 
-/** Maximum rows of a statement, at five parameters each. */
+/** Maximum number of rows in a statement, with five parameters each. */
 const rowsMax = 500;
 
 const pieceColumns = ["model_id", "id", "parent_id", "use_count", "content"] as const;
 
-/** In base64url characters: 132 bits, which makes collisions negligible. */
+/** Length of an id in base64url characters: 132 bits, which makes collisions negligible. */
 const idLength = 22;
 
-/** Returns the pieces of a chain, in order. Chains of different kinds share none. */
+/** Returns the pieces of a chain, in order. Chains of different kinds have no common pieces. */
 export function chainOf(kind: "messages" | "tokens", contents: readonly string[]): readonly Piece[] {
   let parentId: string | null = null;
   return contents.map((content) => {
@@ -36,7 +36,10 @@ export function chainOf(kind: "messages" | "tokens", contents: readonly string[]
   });
 }
 
-/** Stores the missing pieces of the chains and adds a use to the last piece of each. @returns number of bytes added */
+/**
+ * Stores those pieces of the chains that do not exist, and adds a use to the last piece of each chain. @returns number
+ * of bytes added
+ */
 export async function storeChains(
   transaction: Transaction<Schema>,
   modelId: string,
@@ -64,7 +67,8 @@ export async function storeChains(
 }
 
 /**
- * Removes one use from each of these pieces; deletes unused pieces, and with them ancestors that become unused.
+ * Removes one use from each of these pieces. Deletes pieces without uses, and then earlier pieces of the chain that
+ * have no uses left.
  * @returns number of bytes deleted
  */
 export async function releaseChains(
@@ -93,7 +97,7 @@ export async function releaseChains(
   return bytes;
 }
 
-/** Reads the contents of a chain, in order, by its last piece. */
+/** Reads the contents of the chain that ends with this piece, in order. */
 export async function readChain(
   database: Kysely<Schema>,
   modelId: string,
@@ -130,7 +134,7 @@ async function storedAmong(
   return stored;
 }
 
-/** Adds to the use counts of existing pieces, one statement per amount. */
+/** Adds to the use counts of existing pieces, with one statement for each different amount. */
 async function countUses(
   transaction: Transaction<Schema>,
   modelId: string,

@@ -1,5 +1,5 @@
-// Stored form of a completion's content: prompt prefixes are cut into pieces, which the completions of a model share
-// (`pieces`); the rest is one text.
+// Stored form of a completion's content. Prompt prefixes are cut into pieces, which completions of a model share
+// (`pieces`); everything else is stored as one text.
 import type {
   CompletionContent,
   RecordedChoice,
@@ -17,20 +17,26 @@ import {
   unpackedDoubles,
 } from "./packed-numbers.ts";
 
-/** Content cut at positions that depend only on what precedes them, so that equal prefixes yield equal pieces. */
+/**
+ * Content cut into parts. The positions of cuts depend only on the content before them, so that equal prefixes give
+ * equal pieces.
+ */
 export interface ContentParts {
-  /** The prompt's fields other than messages, then messages, as JSON. */
+  /** JSON pieces: first the prompt's fields other than messages, then messages. */
   readonly messagePieces: readonly string[];
-  /** Prefix of the prompt's tokens, in blocks. */
+  /** Pieces of the prompt's tokens, as blocks of tokens. */
   readonly tokenPieces: readonly string[];
-  /** Everything else. */
+  /** Content that is not in pieces. */
   readonly rest: string;
 }
 
-/** Minimum length of a message piece in characters; for a shorter one, a separate row costs more than it saves. */
+/**
+ * Minimum length of a message piece in characters. For a shorter piece, a separate row would need more space than
+ * sharing saves.
+ */
 const pieceLengthMin = 512;
 const tokensPerPiece = 256;
-/** Maximum number of pieces per prompt, for each kind; what follows is stored in the rest. */
+/** Maximum number of pieces per prompt, for each kind. Content after that is stored in the rest. */
 const piecesMax = 64;
 
 /** The part of a completion that is not stored in pieces. */
@@ -74,7 +80,7 @@ export function contentParts(content: CompletionContent): ContentParts {
   };
 }
 
-/** Inverse of {@link contentParts}. */
+/** Returns the content of stored parts; inverse of {@link contentParts}. */
 export function contentOf({ messagePieces, tokenPieces, rest }: ContentParts): CompletionContent {
   // Safe cast: written by `contentParts`.
   const { prompt, messages, promptTokens, sampling, choices } = JSON.parse(rest) as StoredRest;
@@ -100,8 +106,8 @@ function promptParts(prompt: RecordedPrompt): {
 }
 
 /**
- * Cuts after the messages that make a piece long enough. The cuts depend only on the prefix, so equal prefixes are cut
- * alike.
+ * Cuts messages into pieces, each with at least the minimum length. The cuts depend only on the prefix, so equal
+ * prefixes give equal pieces.
  */
 function cutMessages(
   messages: readonly MessageRecord[],

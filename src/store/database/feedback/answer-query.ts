@@ -1,4 +1,5 @@
-// Answers a query: counts the matching records, finds the sequences of its page in order, and reads those records.
+// Executes a feedback query: counts the matching records, finds the sequences of the records on the requested page in
+// order, and reads those records.
 import { sql, type RawBuilder } from "kysely";
 import { systemClock } from "../../../base/domain/clock.ts";
 import type {
@@ -24,7 +25,7 @@ import {
   type SearchTools,
 } from "./search-sources.ts";
 
-/** @throws ServiceError as `Searches.run` */
+/** Executes a query. @throws ServiceError as `Searches.run` */
 export async function answerQuery(
   tools: SearchTools,
   query: FeedbackQuery,
@@ -60,8 +61,9 @@ interface CountedPage {
 }
 
 /**
- * Reads the page and the total count in one statement, since a round trip dominates the cost of an indexed search.
- * Returns null if the search strategy depends on the count, or for an empty page, which carries no count.
+ * Reads the page and the total count in one statement, because the round trip is most of the duration of an indexed
+ * search. Returns null if the search strategy depends on the count, or if the page is empty, because an empty result
+ * contains no count.
  */
 async function readCountedPage(
   connection: Connection,
@@ -108,12 +110,12 @@ async function inOrder(
   return sequencesOf(connection, sql`from ${from} where ${where} order by ${order}`, query, turn);
 }
 
-/** Maximum number of index rows sorted by time; takes about thirty milliseconds. */
+/** Maximum number of index rows to sort by time; sorting that many takes about thirty milliseconds. */
 const sortedMax = 150_000;
 
 /**
- * Reads a page sorted by time for a condition that is only a number range; the index of numbers has both. Returns null
- * for other queries.
+ * Reads a page sorted by time for a condition that is only a number range, using the index of numbers, which contains
+ * number and time. Returns null for other queries.
  */
 async function readPageByTime(
   { queries, searches }: Connection,
@@ -137,8 +139,8 @@ interface Asked {
 }
 
 /**
- * Reads a page of many records sorted by a number first: records that have the number come first, in index order.
- * Returns null if this strategy does not apply or the page includes other records.
+ * Reads a page of a query that matches many records and sorts by a number first. Records with this number come first,
+ * in index order. Returns null if this strategy is not applicable, or if the page includes records without the number.
  */
 async function readPageByNumber(
   { connection, numbers, few }: SearchTools,
@@ -179,10 +181,10 @@ async function sequencesOf(
   return rows.map(({ sequence }) => sequence);
 }
 
-/** Text fields that every record has. */
+/** Text fields that are never missing. */
 const presentTexts: readonly TextField[] = ["id", "projectId", "vendorRef", "vendorUserId", "feedbackType"];
 
-/** The requested order: present values first, numbers before texts, and storage order for equal values. */
+/** Returns the requested order: present values first, numbers before texts, and storage order for equal values. */
 function orderSql(sortBy: readonly SortKey[], form: SqlForm): RawBuilder<unknown> {
   const terms = sortBy.flatMap((key) => termsOf(key, form));
   return sql.join([...terms, sql`feedback.sequence`]);

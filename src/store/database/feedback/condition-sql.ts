@@ -1,4 +1,5 @@
-// Translates a condition to SQL with its values as parameters. Unknown is null, as in SQL.
+// Translates a condition to SQL, with its constants as parameters. The result unknown is represented by null, as in
+// SQL.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type {
   Comparison,
@@ -10,7 +11,7 @@ import type {
 import type { FeedbackField, TextField } from "../../../base/domain/feedback-query/feedback-field.ts";
 import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
 
-/** Columns of text fields in the table `feedback`. */
+/** Columns of the table `feedback` that contain the text fields. */
 export const textColumns = {
   id: "feedback.id",
   projectId: "feedback.project_id",
@@ -58,7 +59,7 @@ export function conditionSql(condition: Condition, form: SqlForm): SqlCondition 
     case "missing":
       return sql`(${valueSql(condition.input, form)} is null)`;
     case "contains": {
-      // Both sides are texts.
+      // Safe: `contains` conditions have texts on both sides.
       const [text, part] = [condition.text, condition.part].map((side) => {
         const value = valueSql(side, form) as SqlText;
         return condition.ignoresCase ? form.lower(value) : value;
@@ -81,8 +82,8 @@ function orderedPair(side: Expression, pair: readonly [Sql, Sql], form: SqlForm)
 }
 
 /**
- * Nests conditions as a balanced tree, so that a thousand are ten levels deep: databases limit the depth of
- * expressions.
+ * Nests conditions as a balanced tree, because databases limit the depth of expressions. A thousand conditions are ten
+ * levels deep.
  */
 function joined(kind: "and" | "or", parts: readonly SqlCondition[]): SqlCondition {
   if (parts.length === 1) return parts[0];
@@ -125,8 +126,8 @@ function constantSql(constant: Constant): Sql {
   switch (constant.type) {
     case "text":
       return sql`cast(${constant.value} as text)`;
-    // Cast from text, like the numbers of payloads: equal spellings then compare equal in every database, however it
-    // rounds.
+    // Casts the number from text, as numbers in payloads are cast. The same digits then give the same number in every
+    // database, regardless of how it rounds.
     case "number":
       return sql`cast(${JSON.stringify(constant.value)} as double precision)`;
     case "time":
@@ -141,7 +142,7 @@ function textSql({ field }: FieldExpression, form: SqlForm): SqlText {
   return field.kind === "payload" ? sql`coalesce(${text}, '')` : text;
 }
 
-/** Null if the field is missing. */
+/** Returns SQL for a field as text; null if the field is missing. */
 export function fieldText(field: FeedbackField, form: SqlForm): SqlText {
   switch (field.kind) {
     case "text":
@@ -153,7 +154,7 @@ export function fieldText(field: FeedbackField, form: SqlForm): SqlText {
   }
 }
 
-/** Null if the field is missing or not a number. */
+/** Returns SQL for a field as a number; null if the field is missing or not a number. */
 export function numberSql(field: FeedbackField, form: SqlForm): SqlNumber {
   return field.kind === "payload"
     ? form.numberOfJson(payloadAt(field, form))

@@ -1,4 +1,4 @@
-// Conversion of feedback records to rows and back. A row is the stored form plus its sequence and times.
+// Conversion of feedback records to rows and back. A row contains the stored form, the sequence and the times.
 import type { Selectable, Transaction, Updateable } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { packedFields, packedValues } from "../../../base/domain/feedback-query/feedback-batch.ts";
@@ -11,7 +11,7 @@ import type { FeedbackTable, Schema } from "../schema.ts";
 
 export interface NumberedRecord {
   readonly record: FeedbackRecord;
-  /** Position in storage order. */
+  /** Number of the record in storage order. */
   readonly sequence: number;
 }
 
@@ -22,13 +22,13 @@ type PackedColumn = SnakeCase<(typeof packedFields)[number]>;
 const columns = ["sequence", "created_at", "vendor_user_id", ...packedColumns] as const;
 type Column = (typeof columns)[number];
 
-/** Maximum rows of a statement. */
+/** Maximum number of rows in a statement. */
 const rowsMax = 200;
 
 /**
- * Inserts the records whose ids are free, and skips the others.
+ * Inserts records, except those whose id exists already.
  *
- * @returns number of records inserted
+ * @returns number of inserted records
  */
 export async function insertRecords(
   transaction: Transaction<Schema>,
@@ -46,7 +46,7 @@ export async function insertRecords(
   return count;
 }
 
-/** Returns the values in the order of {@link packedColumns}. */
+/** Returns a record's values in the order of {@link packedColumns}. */
 function valuesOf(record: FeedbackRecord): readonly (string | number | null)[] {
   const { id, contentHash } = record;
   return packedValues({ id, content: record, contentHash }, storedForm(record));
@@ -57,7 +57,7 @@ function lengthOfRow(row: readonly unknown[]): number {
   return row.reduce<number>((length, value) => length + (typeof value === "string" ? value.length : 0), 0);
 }
 
-/** Returns the columns that a replacement changes: all but project, id, sequence and creation time. */
+/** Returns the columns that a replacement changes: all except project, id, sequence and creation time. */
 export function changedColumns(record: FeedbackRecord): Updateable<FeedbackTable> {
   const values = valuesOf(record);
   const packed = packedColumns.map((column, index) => [column, values[index]] as const);

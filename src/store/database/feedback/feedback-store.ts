@@ -1,4 +1,4 @@
-// Feedback records and their revision history. Contents are validated elsewhere.
+// Feedback records and their revision history. Contents are validated by the caller.
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -31,22 +31,25 @@ import { scanPage } from "./scan.ts";
 import { fewRecords } from "./search-sources.ts";
 import { eventRecord, purgedRecord, type Outbox } from "../webhooks/outbox.ts";
 
-/** Limits of a transaction that groups individual creations: records, and characters of payloads. */
+/**
+ * Maximum number of records, and of payload characters, in a transaction that combines concurrent creations of single
+ * records.
+ */
 const groupRecordsMax = 256;
 const groupLengthMax = 1 << 20;
 
 /** Maximum number of records looked up or removed by one statement. */
 const idsMax = 500;
 
-/** Maximum number of waiting batches, and how long they wait, in milliseconds. */
+/** Maximum number of batches that wait to be written, and maximum waiting time in milliseconds. */
 const waitingBatchesMax = 512;
 const batchWaitMs = 60_000;
 
 /**
  * Creates the feedback store on a migrated database.
  *
- * @param outbox receives the events for webhooks
- * @param few number of records up to which a search reads them one by one
+ * @param outbox stores webhook events
+ * @param few maximum number of matching records for which a search reads each record
  */
 export function createFeedbackStore(connection: Connection, outbox: Outbox, few = fewRecords): FeedbackStore {
   const { queries } = connection;
@@ -60,7 +63,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       const answers: (FeedbackRecord | null)[] = [];
       for (const record of records)
         answers.push(await findStoredAnswer(transaction, record, storedOf(stored.records, record)));
-      // If this throws, nothing is stored.
+      // If this throws, the transaction is rolled back.
       const given = answer(answers);
       const added = await numbers.add(transaction, stored.inserted);
       const bytes = payloadBytesOf(stored.inserted);
@@ -81,7 +84,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     lengthMax: groupLengthMax,
     lengthOf: ({ payload }) => JSON.stringify(payload).length,
   });
-  // Writes one batch at a time, and entities take turns: a single record waits only for the batch in progress.
+  // Writes one batch at a time; entities take turns. A single record therefore waits for at most one batch.
   const batches = new FairTurns(1, waitingBatchesMax);
   const inTurn = async <Answer>(projectId: string, write: () => Promise<Answer>): Promise<Answer> => {
     const entity = parseProjectId(projectId)?.entity ?? projectId;
@@ -103,7 +106,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     createBatch: async (batch, author) => {
       const write = (): Promise<Fields> =>
         queries.transaction().execute(async (transaction) => {
-          // Other writers of records wait from here on.
+          // From here on, other writers of feedback wait until the transaction ends.
           const last = await nextSequences(transaction, "feedback", batch.count);
           const placed = { ...author, first: last - batch.count + 1 };
           await insertBatch(transaction, connection.form, batch, placed);
@@ -221,7 +224,10 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
   };
 }
 
-/** @throws ServiceError `conflict` with a fault for each record that has no answer */
+/**
+ * Returns the answers if every record has one. @throws ServiceError `conflict` with a fault for each record without an
+ * answer
+ */
 function allOrNone(
   records: readonly FeedbackRecord[],
   answers: readonly (FeedbackRecord | null)[],
@@ -235,7 +241,7 @@ function allOrNone(
   throw new ServiceError({ code: "conflict", message, faults });
 }
 
-/** Returns an outcome for each record: written, or a separate error. */
+/** Returns an outcome for each record: the stored record, or an error. */
 function outcomes(
   records: readonly FeedbackRecord[],
   answers: readonly (FeedbackRecord | null)[],
@@ -247,7 +253,10 @@ function outcomes(
   });
 }
 
-/** Returns the stored record, or its first revision, if its content equals this record; null if neither does. */
+/**
+ * Returns the stored record if its content, or that of its first revision, equals this record's content; otherwise
+ * null.
+ */
 async function findStoredAnswer(
   transaction: Transaction<Schema>,
   { projectId, id, contentHash }: FeedbackRecord,
@@ -271,12 +280,12 @@ function storedOf(stored: ReadonlyMap<string, FeedbackRecord>, record: FeedbackR
 }
 
 interface Insertion {
-  /** The stored record of every id, by key. */
+  /** Stored record with each id, by key. */
   readonly records: ReadonlyMap<string, FeedbackRecord>;
   readonly inserted: readonly NumberedRecord[];
 }
 
-/** Inserts the records whose ids are free, the first of each id, in order. */
+/** Inserts the records whose ids do not exist yet, in order. If an id occurs twice, only its first record is inserted. */
 async function insertNew(
   transaction: Transaction<Schema>,
   records: readonly FeedbackRecord[],
@@ -286,7 +295,7 @@ async function insertNew(
     const key = keyOf(record);
     if (!firstByKey.has(key)) firstByKey.set(key, record);
   }
-  // Other writers wait from here on, so records that own the taken ids are committed and visible.
+  // From here on, other writers of feedback wait, so existing records with these ids are committed and visible.
   const last = await nextSequences(transaction, "feedback", firstByKey.size);
   const first = last - firstByKey.size + 1;
   const numbered = [...firstByKey.values()].map((record, index) => ({ record, sequence: first + index }));
@@ -304,7 +313,7 @@ async function insertNew(
   };
 }
 
-/** Finds the stored records with the ids of these records. */
+/** Finds the stored records that have the same ids as these records. */
 async function findAll(
   database: Kysely<Schema>,
   records: readonly FeedbackRecord[],
@@ -318,7 +327,7 @@ async function findAll(
   return found;
 }
 
-/** Finds records by ids, few enough for one statement. */
+/** Finds records by ids, of which there are few enough for one statement. */
 async function findByIds(
   database: Kysely<Schema>,
   projectId: string,
@@ -343,7 +352,10 @@ function payloadBytesOf(records: readonly NumberedRecord[]): ReadonlyMap<string,
   return bytes;
 }
 
-/** Counts the payloads of newly stored records. Other writers of the projects' rows wait from here on. */
+/**
+ * Adds the payload sizes of newly stored records to the counts of their projects. From here on, other writers of the
+ * projects' rows wait.
+ */
 async function countAdded(
   transaction: Transaction<Schema>,
   bytes: ReadonlyMap<string, number>,
@@ -394,8 +406,8 @@ async function removeRecords(
 }
 
 /**
- * Writes the current record into its history and returns it; null if there is none. Other writers that replace it wait
- * until the transaction ends.
+ * Copies the current record to its history and returns it; null if there is no such record. Other transactions that
+ * replace the record wait until this one ends.
  */
 async function putInHistory(
   transaction: Transaction<Schema>,
@@ -452,14 +464,17 @@ function revisionOf(row: Selectable<FeedbackRevisionTable>): FeedbackRevision {
   };
 }
 
-/** Returns -1, which no revision has, unless the id is spelled exactly as `revisionOf` spells it. */
+/**
+ * Returns the sequence in a revision id; -1, which no revision has, unless the id has exactly the form that
+ * `revisionOf` gives it.
+ */
 function sequenceOf(revisionId: string): number {
   const sequence = Number(revisionId);
   return Number.isSafeInteger(sequence) && String(sequence) === revisionId ? sequence : -1;
 }
 
 function revisedRecord(text: string): FeedbackRecord {
-  // Safe cast: written by `putInHistory`. Only dates change their form in JSON.
+  // Safe cast: written by `putInHistory`. Only dates have another form in JSON.
   const record = JSON.parse(text) as Omit<FeedbackRecord, "createdAt"> & { readonly createdAt: string };
   return { ...record, createdAt: new Date(record.createdAt) };
 }

@@ -1,5 +1,5 @@
-// Inserts the records of a batch as packed, with one statement per pack: they pass from the request's parser to the
-// database as bytes.
+// Inserts the records of a packed batch with one statement per pack: the bytes from the request's parser are passed to
+// the database unchanged.
 import { type RawBuilder, sql, type Transaction } from "kysely";
 import { type FeedbackBatch, packedFields } from "../../../base/domain/feedback-query/feedback-batch.ts";
 import type { FeedbackAuthor } from "../../../base/domain/feedback-query/feedback-store.ts";
@@ -8,8 +8,8 @@ import type { SqlForm } from "../sql-form.ts";
 import { packedColumns } from "./feedback-rows.ts";
 
 /**
- * Inserts the records of a batch. Fails if an id is taken or occurs twice (see `isKeyTaken` of the connection):
- * looking up each id first would cost PostgreSQL up to a sixth of the insert.
+ * Inserts the records of a batch. Fails if an id exists already or occurs twice (see `isKeyTaken` of the connection).
+ * It does not look up ids first, because on PostgreSQL that would take up to a sixth of the insert's time.
  *
  * @param first sequence of the first record
  */

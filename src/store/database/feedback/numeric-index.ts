@@ -1,6 +1,6 @@
-// Index of the numbers in payloads by path and value, so that a query by number reads few records. A field id stands
-// for each (project, path), which keeps a row at about twenty bytes. A record with too many numbers to index
-// (`base/domain/feedback-query/payload-numbers`) is marked, and every query scans it.
+// Index of the numbers in payloads by path and value, so that a query by number reads few records. Each (project,
+// path) has a field id, which keeps an index row at about twenty bytes. A record with too many numbers to index
+// (`base/domain/feedback-query/payload-numbers`) is marked, and every query by number also scans the marked records.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -13,13 +13,13 @@ import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
 import { nextSequence } from "../paging.ts";
 
-/** Maximum number of fields in a project; object keys may be anything, such as ids. */
+/** Maximum number of indexed fields in a project. It is needed because object keys may be arbitrary, such as ids. */
 const fieldsMax = 2000;
-/** Maximum number of fields cached in memory, of all projects. */
+/** Maximum number of fields cached in memory, for all projects together. */
 const knownMax = 100_000;
-/** Maximum rows of a statement, at four parameters each. */
+/** Maximum number of rows in a statement with four parameters per row. */
 const rowsMax = 1000;
-/** Maximum rows of a statement if columns are parameters. */
+/** Maximum number of rows in a statement whose parameters are whole columns. */
 const listedMax = 20_000;
 
 export function fieldPath(path: readonly PathStep[]): string {
@@ -31,7 +31,7 @@ interface Numbered {
   readonly sequence: number;
 }
 
-/** Field, number, record, and its time. */
+/** Field id, number, sequence of the record, and the record's creation time. */
 type NumberRow = readonly [fieldId: number, number: number, sequence: number, createdMs: number];
 const columns = ["field_id", "number", "sequence", "created_ms"] as const;
 
@@ -49,9 +49,9 @@ export class FeedbackNumbers {
   }
 
   /**
-   * Adds the numbers of records just inserted, inside their transaction.
+   * Adds the numbers of newly inserted records, inside the transaction that inserts them.
    *
-   * @returns fields to {@link learn} after the commit
+   * @returns fields to pass to {@link learn} after the commit
    */
   async add(transaction: Transaction<Schema>, records: readonly Numbered[]): Promise<Fields> {
     const made = new Map<string, Map<string, number>>();
@@ -68,7 +68,7 @@ export class FeedbackNumbers {
     return made;
   }
 
-  /** As {@link add}, for a batch whose records are numbered from `first`. */
+  /** Adds the numbers of a batch like {@link add}; the batch's records are numbered from `first`. */
   async addBatch(
     transaction: Transaction<Schema>,
     { fields, triples }: PackedNumbers,
@@ -89,8 +89,8 @@ export class FeedbackNumbers {
   }
 
   /**
-   * @param made fields created in this transaction; a new one is added @returns null if the project has no room for
-   * another field
+   * Finds or creates the field of a path. @param made fields created in this transaction, to which a new field is
+   * added @returns null if the project has the maximum number of fields
    */
   async #fieldOf(
     transaction: Transaction<Schema>,
@@ -127,14 +127,14 @@ export class FeedbackNumbers {
     }
   }
 
-  /** Finds the field of a path; null if the index has no number of the project there. */
+  /** Returns the field id of a path; null if the index contains no number of the project at this path. */
   async find(database: Kysely<Schema>, projectId: string, path: string): Promise<number | null> {
     const known = this.#known.get(projectId)?.get(path);
     return known ?? (await storedField(database, projectId, path)) ?? null;
   }
 }
 
-/** Inserts numbers of new records, none of which is in the index yet. */
+/** Inserts numbers of new records, which have no entries in the index yet. */
 async function insertNumbers(
   transaction: Transaction<Schema>,
   { givenNumbers }: SqlForm,
@@ -159,7 +159,7 @@ async function insertNumbers(
   }
 }
 
-/** Returns null if the project has no room for another field. */
+/** Creates the field of a path; returns null if the project has the maximum number of fields. */
 async function makeField(
   transaction: Transaction<Schema>,
   projectId: string,

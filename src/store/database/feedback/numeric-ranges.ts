@@ -1,20 +1,21 @@
-// Derives number ranges from a condition: for each path, the interval in which a matching record must have its number.
+// Derives number ranges from a condition: for each path, the interval that must contain the number at this path in
+// every matching record.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Comparison, Condition } from "../../../base/domain/feedback-query/condition.ts";
 import { fieldPath } from "./numeric-index.ts";
 
 export interface NumericRange {
-  /** Path as spelled in the index. */
+  /** Path in the form that the index uses. */
   readonly path: string;
   readonly bounds: readonly { readonly operator: Comparison; readonly value: number }[];
 }
 
-/** Returns the conditions that must all be true. */
+/** Returns the parts of a condition that must all be true. */
 export function conjuncts(condition: Condition): readonly Condition[] {
   return condition.kind === "and" ? condition.conditions.flatMap(conjuncts) : [condition];
 }
 
-/** Returns a range for each path whose number every match must compare to. */
+/** Returns a range for each path at which every matching record must have a number in that range. */
 export function numericRanges(condition: Condition): readonly NumericRange[] {
   const ranges = new Map<string, NumericRange>();
   for (const part of conjuncts(condition)) {
@@ -35,7 +36,8 @@ function rangeOf(condition: Condition): NumericRange | null {
 }
 
 /**
- * Returns the parts of a condition that do not compare the number at the path; the range covers the others completely.
+ * Returns the parts of a condition that are not comparisons of the number at the path; the range fully covers those
+ * comparisons.
  */
 export function conditionsOutsideRange(
   condition: Condition,
@@ -58,7 +60,7 @@ const operators: Readonly<Record<Comparison, RawBuilder<unknown>>> = {
   lte: sql`<=`,
 };
 
-/** A condition on the table `feedback_numbers`. */
+/** Returns the condition on the table `feedback_numbers` that a field's number is in a range. */
 export function inRange(fieldId: number, { bounds }: Pick<NumericRange, "bounds">): RawBuilder<SqlBool> {
   const parts = bounds.map(
     ({ operator, value }) =>

@@ -1,4 +1,4 @@
-// Reads records by their sequences within a project, up to a byte limit: sizes are read first, then only the records
+// Reads a project's records by their sequences, up to a byte limit. Sizes are read first, and then only the records
 // that fit.
 import { type Kysely } from "kysely";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -8,14 +8,14 @@ import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { recordColumns, recordOf } from "./feedback-rows.ts";
 
-/** Maximum number of rows read by one statement, of sizes and of records. */
+/** Maximum number of rows that one statement reads: sizes, and records. */
 const sizesMax = 1000;
 const recordsMax = 200;
 /** Maximum size of a statement's result. */
 const statementBytesMax = 1 << 20;
 /** Text columns without a small limit. */
 const contentBytes = sizeOf(["payload", "exact", "vendor_ref", "creator"]);
-/** Allowance for the columns that are not measured. */
+/** Assumed size in bytes of the columns that are not measured. */
 const otherBytes = 512;
 
 /**
@@ -62,8 +62,8 @@ export async function recordsAt(
 }
 
 /**
- * Reads the records in one statement, as works for nearly all pages. Returns null if one is missing or exceeds its
- * share of the bytes.
+ * Reads the records in one statement, which is possible for nearly all pages. Returns null if a record is missing or
+ * exceeds its share of the byte limit.
  */
 async function smallRecords(
   database: Kysely<Schema>,

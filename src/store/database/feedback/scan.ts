@@ -1,5 +1,5 @@
-// Reads the matching records in storage or change order, for clients that read all records or poll for new ones. Each
-// page scans a fixed number of records, matching or not.
+// Reads matching records in the order of storage or of changes, for clients that read all records or poll for new
+// ones. Each page scans a fixed number of records, whether they match or not.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type {
   FeedbackScan,
@@ -13,10 +13,10 @@ import { searchTurn } from "./answer-query.ts";
 import { conditionSql } from "./condition-sql.ts";
 import { recordsAt } from "./records-at.ts";
 
-/** Maximum number of records scanned for a page; takes about fifty milliseconds. */
+/** Maximum number of records scanned for one page; that many take about fifty milliseconds. */
 const scannedMax = 20_000;
 
-/** @throws ServiceError as `Searches.run` */
+/** Reads a page of a scan. @throws ServiceError as `Searches.run` */
 export async function scanPage(
   { queries, searches, form }: Connection,
   { projectId, condition, order = "stored", share = 1, after, limit, bytesMax = pageBytesMax }: FeedbackScan,
@@ -24,7 +24,7 @@ export async function scanPage(
 ): Promise<FeedbackScanPage> {
   const search = searchTurn(turn);
   const start = after ?? 0;
-  // Each source has an index in its order, so the database merges them while reading.
+  // Each source has an index in the scan's order, so the database merges the sources while reading.
   const placed = (holds: (place: RawBuilder<number>) => RawBuilder<SqlBool>): RawBuilder<unknown> =>
     sql.join(
       placesOf[order].map(
@@ -46,13 +46,13 @@ export async function scanPage(
   const places = await searches.run(found.compile(queries), search);
   const sequences = places.map(({ sequence }) => sequence);
   const { items, lastIndex } = await recordsAt(queries, projectId, sequences, bytesMax);
-  // If the page is full or cut at its byte limit, more of the scanned records may follow.
+  // If the page is full or reached its byte limit, more of the scanned records may match.
   const isCut = sequences.length === limit || lastIndex < sequences.length - 1;
   if (isCut && lastIndex >= 0) return { items, last: places[lastIndex].place, hasMore: true };
   return { items, last: end, hasMore: count === scannedMax };
 }
 
-/** Implements `isSampled`. Tested first, since it needs only the record's sequence. */
+/** Returns SQL for `isSampled`. It is the first condition, because it needs only the record's sequence. */
 function sampleSql(share: number): RawBuilder<unknown> {
   if (share >= 1) return sql``;
   const place = sql`(feedback.sequence % ${sampleCycle} * ${sampleFactor} % ${sampleCycle})`;

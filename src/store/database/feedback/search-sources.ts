@@ -1,5 +1,6 @@
-// Sources of a query's records: all records of the project by any index that the database finds for the condition, or
-// the index of numbers at a path if that yields few. Each source gives the same records.
+// Sources of a query's records. One source is all records of the project, read with any index that the database
+// chooses for the condition; the other is the index of numbers at a path, if it yields few records. All sources give
+// the same matches.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { FeedbackQuery } from "../../../base/domain/feedback-query/feedback-query.ts";
@@ -17,16 +18,16 @@ import {
   type NumericRange,
 } from "./numeric-ranges.ts";
 
-/** Number of records that count as few: reading and sorting each takes about fifty milliseconds. */
+/** Maximum number of records that count as few; reading and sorting that many takes about fifty milliseconds each. */
 export const fewRecords = 10_000;
-/** Factor by which more records count as few if the alternative is to read all of them. */
+/** Factor by which the number that counts as few increases if the alternative is to read all records. */
 const fewBesideOthers = 8;
 
 /** Dependencies of a search. */
 export interface SearchTools {
   readonly connection: Connection;
   readonly numbers: FeedbackNumbers;
-  /** Number of records that count as few. */
+  /** Maximum number of records that count as few. */
   readonly few: number;
 }
 
@@ -35,19 +36,22 @@ export interface SearchSource {
   readonly where: RawBuilder<SqlBool>;
 }
 
-/** Statistics of the numbers that the condition names. */
+/** Statistics of the numbers that the condition compares. */
 export interface NumericFacts {
-  /** True if the index has all numbers of the project's records. */
+  /** True if the index contains all numbers of the project's records. */
   readonly isComplete: boolean;
-  /** The range with the fewest records, if known to be few. */
+  /** Range with the fewest records; null if no range is known to have few. */
   readonly few: { readonly path: string; readonly where: RawBuilder<SqlBool> } | null;
-  /** The whole condition if it is only a number range and the index is complete. */
+  /**
+   * Index condition that is equivalent to the whole condition; null unless the condition is only a number range and
+   * the index is complete.
+   */
   readonly all: RawBuilder<SqlBool> | null;
 }
 
 export const noNumbers: NumericFacts = { isComplete: false, few: null, all: null };
 
-/** Counts the records in each range of a condition, up to the number that counts as few. */
+/** Counts the records in each range of a condition, up to the maximum that counts as few. */
 export async function numericFacts(
   { connection, numbers, few: fewAlone }: SearchTools,
   { projectId, condition }: Pick<FeedbackQuery, "projectId" | "condition">,
@@ -71,7 +75,7 @@ export async function numericFacts(
   return { isComplete, few, all };
 }
 
-/** Matches nothing for a path without numbers. */
+/** Returns the index condition of a range. It matches nothing if the index has no numbers at the path. */
 async function rangeSql(
   { queries }: Connection,
   numbers: FeedbackNumbers,
@@ -91,7 +95,7 @@ export async function hasAllNumbers(
   return (await searches.run(marked.compile(queries), turn)).length === 0;
 }
 
-/** True if an index serves the condition and finds few records. */
+/** True if the condition can use an index and is likely to match few records. */
 function isSelective(condition: Condition): boolean {
   if (condition.kind !== "compare" || condition.operator !== "eq" || condition.right.kind !== "constant")
     return false;
@@ -113,24 +117,24 @@ export function sourceOf(
     const holds = sql<SqlBool>`${conditionSql(condition, form)}${emojiSql(condition)}`;
     return { from: sql`feedback`, where: sql`${ofProject} and ${holds}` };
   }
-  // The index already answers this comparison, so the payload is not checked again.
+  // The index already evaluates this comparison, so it is not evaluated again on the payload.
   const rest: Condition = isComplete
     ? { kind: "and", conditions: conditionsOutsideRange(condition, few) }
     : condition;
   const holds =
     rest.kind === "and" && rest.conditions.length === 0 ? sql`` : sql` and ${conditionSql(rest, form)}`;
-  // Records whose numbers are not all in the index are scanned too.
+  // Records that are not completely indexed are scanned too.
   const marked = isComplete
     ? sql``
     : sql` union select sequence from feedback where project_id = ${projectId} and has_more_numbers = 1`;
   return {
-    // SQLite keeps this join order: from the few numbers to their records.
+    // On SQLite, a cross join keeps this order: from the few numbers to their records.
     from: sql`(select sequence from feedback_numbers where ${few.where}${marked}) as numbered cross join feedback`,
     where: sql`feedback.sequence = numbered.sequence and ${ofProject}${holds}`,
   };
 }
 
-/** Adds a condition for the index of emoji; the condition on the payload stays. */
+/** Adds a condition that uses the index of emoji. The condition on the payload is kept. */
 function emojiSql(condition: Condition): RawBuilder<unknown> {
   for (const part of conjuncts(condition)) {
     if (part.kind !== "compare" || part.operator !== "eq") continue;

@@ -1,4 +1,4 @@
-// Choice of the next job, and its claim by a server.
+// Selection of the next job, and its claim by a server.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { Connection } from "../dialect.ts";
@@ -6,7 +6,7 @@ import { jobOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../paging.ts";
 
-/** The claiming server and the time. */
+/** A server's attempt to claim a job, and the time. */
 export interface JobClaim {
   readonly owner: string;
   readonly at: Date;
@@ -16,31 +16,34 @@ type Claims = Pick<Connection, "queries" | "form">;
 
 /**
  * Implements `claim` of the job store. Concurrent claims take different jobs and never wait for each other. Also
- * returns null if every claimable job is being taken by others.
+ * returns null if other servers are claiming every claimable job at the moment.
  */
 export async function claimJob({ queries, form }: Claims, claim: JobClaim): Promise<TrainingJob | null> {
   for (let seen: string | null = null; ;) {
-    // First looks without a transaction, because most looks find nothing.
+    // Searches outside a transaction first, because most searches find no job.
     const candidate = await findClaimable(queries, claim, "");
     if (candidate === null || candidate === seen) return null;
     const lock = form.lockUnlocked("job");
     const job = await queries.transaction().execute((transaction) => takeJob(transaction, claim, lock));
     if (job !== null) return job;
-    // Another server took the job, or it was cancelled, after it was found; there may be another. A claimer without a
-    // lease finds none.
+    // After this job was found, another server claimed it, or it was cancelled. There may be another job, so the
+    // search is repeated; it finds none if the owner has no lease.
     seen = candidate;
   }
 }
 
-/** Returns null if no job waits that others are not taking, or if the owner has no lease. */
+/**
+ * Claims a job in a transaction. Returns null if every queued job is being claimed by other servers, or if the owner
+ * has no lease.
+ */
 async function takeJob(
   transaction: Transaction<Schema>,
   claim: JobClaim,
   lock: string,
 ): Promise<TrainingJob | null> {
   const { owner, at } = claim;
-  // Writing the lease's row locks it. A server that ends the lease waits, and then finds this job among those to
-  // rescue.
+  // Updating the lease's row locks it. A server that ends this lease waits for the lock, and then finds this job among
+  // those to rescue.
   const lease = await transaction
     .updateTable("servers")
     .set((row) => ({ lease_until: row.ref("lease_until") }))
@@ -72,8 +75,9 @@ async function takeJob(
 }
 
 /**
- * Finds the next claimable job. Entities take turns, and so do the models of each: the least recently served is next,
- * and ties go to the older job. However many jobs one entity queues, they delay the others by one turn.
+ * Finds the next claimable job. Entities take turns, and so do each entity's models: the least recently served is
+ * next; if several are equal, the oldest job is next. Many queued jobs of one entity therefore delay the jobs of
+ * others by only one turn.
  */
 async function findClaimable(
   database: Kysely<Schema>,
@@ -81,7 +85,8 @@ async function findClaimable(
   lock: string,
 ): Promise<string | null> {
   const row = await database
-    // The first queued job of each model. If it must not be retried yet, it also holds back the later ones.
+    // Only the first queued job of each model is considered. If it must not be retried yet, the model's later jobs
+    // wait too.
     .selectFrom((queued) =>
       queued
         .selectFrom("jobs")

@@ -1,4 +1,5 @@
-// Conversion of a training job to a row and back, and its events, which are written once each and read in pages.
+// Conversion of a training job to a row and back. Also the job's events, each of which is written once, and which are
+// read in pages.
 import type { Insertable, Kysely, Selectable, Transaction } from "kysely";
 import type {
   JobCounts,
@@ -28,10 +29,10 @@ import type { Page, PageRequest } from "../../../base/domain/page.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import { readPage } from "../paging.ts";
 
-/** A time in the past. */
+/** Text of a time in the past, used for times that are not set. */
 export const epoch = new Date(0).toISOString();
 
-/** Returns the row of a job that is not running and whose content is not hashed yet. */
+/** Returns the row of a job that is not running and whose content hash is not computed yet. */
 export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTable> {
   return {
     id: job.id,
@@ -68,8 +69,8 @@ export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTab
 }
 
 /**
- * A row with the missing base model that a queued job waits for. Computed on each read and never stored, since servers
- * come and go.
+ * A job's row, with the name of the base model that a queued job waits for if no server has that model. The name is
+ * computed on each read and never stored, because servers start and stop.
  */
 type JobRow = Selectable<JobTable> & { readonly missing_base?: string | null };
 
@@ -89,12 +90,12 @@ export function selectJobs(database: Kysely<Schema>) {
     );
 }
 
-/** Returns the reason why the job of such a row waits. */
+/** Returns the reason why the job of this row waits; null if there is none. */
 export function waitOf({ missing_base: missing, waiting_for }: Pick<JobRow, "missing_base" | "waiting_for">) {
   return typeof missing === "string" ? missingBaseError(missing).message : waiting_for;
 }
 
-/** Returns the job of a row that `jobRowOf` created and this folder may have changed. */
+/** Returns the job of a row that `jobRowOf` created and that later updates may have changed. */
 export function jobOf(row: JobRow): TrainingJob {
   return {
     id: row.id,
@@ -146,7 +147,10 @@ function progressOf(text: string): JobProgress {
 
 type JsonProgress = Omit<JobProgress, "endsAt"> & { readonly endsAt: string | null };
 
-/** Sequence of the only terminal event: beyond any gradient step, and unique like every other. */
+/**
+ * Sequence of the job's last event. It is higher than that of any gradient step, and as sequences are unique, a job
+ * can have only one last event.
+ */
 export const terminalSequence = 2 ** 31 - 1;
 
 /** Appends an event inside the caller's transaction. Does nothing if the job has an event with this sequence. */
@@ -196,7 +200,10 @@ function eventId(jobId: string, sequence: number): string {
   return `${jobId}:${sequence}`;
 }
 
-/** Returns undefined unless the id is spelled exactly as `eventId` spells it for this job. */
+/**
+ * Returns the sequence in an event id; undefined unless the id has exactly the form that `eventId` gives it for this
+ * job.
+ */
 function sequenceOf(jobId: string, id: string): number | undefined {
   const sequence = Number(id.slice(jobId.length + 1));
   return Number.isSafeInteger(sequence) && eventId(jobId, sequence) === id ? sequence : undefined;

@@ -1,5 +1,5 @@
 // Training jobs, their training data and their events. Each state change is checked against the domain's transition
-// table inside its transaction, so a late writer gets `conflict` and writes nothing.
+// table inside its transaction, so a server that no longer owns the job gets `conflict` and writes nothing.
 import type { Kysely, Transaction, Updateable } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
 import {
@@ -33,7 +33,7 @@ import { addModelBytes } from "../retention/model-bytes.ts";
 import type { JobTable, Schema } from "../schema.ts";
 import type { Outbox } from "../webhooks/outbox.ts";
 
-/** Creates the job store on a migrated database. @param outbox receives the events for webhooks when jobs end */
+/** Creates the job store on a migrated database. @param outbox stores webhook events when jobs end */
 export function createJobStore(connection: Connection, outbox: Outbox): JobStore {
   const { queries: database, isMissingParent } = connection;
   return {
@@ -75,7 +75,8 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
         "warnings",
         "comparison",
       ];
-      // A job remains a valid cursor after its state changed; a job that the list never contains is not.
+      // A job remains valid as a cursor after its state has changed. A job that the list can never contain is not
+      // valid.
       const orderValueOf = async (id: string) => {
         const row = await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst();
         return row?.sequence ?? undefined;
@@ -102,7 +103,7 @@ type AttemptQueries = Pick<
   | "appendEvent"
 >;
 
-/** Queries for a job between the queue and its end. */
+/** Returns the queries for a job's attempts, from claim to end. */
 function attemptQueries({ queries: database, form }: Connection): AttemptQueries {
   return {
     claim: (owner, at) => claimJob({ queries: database, form }, { owner, at }),
@@ -211,7 +212,10 @@ async function pinJob(
   return JSON.parse(present(row.pins, "the pins just stored")) as JobPins;
 }
 
-/** Returns the step of the model's next version, reserved until the transaction ends; 0 if there is no such job. */
+/**
+ * Returns the step of the model's next version, which no other transaction can use until this one ends; 0 if there is
+ * no such job.
+ */
 async function nextStepOfJob(transaction: Transaction<Schema>, id: string): Promise<number> {
   const job = await transaction.selectFrom("jobs").select("model_id").where("id", "=", id).executeTakeFirst();
   if (job === undefined) return 0;
@@ -236,7 +240,7 @@ async function countWaiting(database: Kysely<Schema>): ReturnType<JobStore["coun
     .sort((one, other) => other.count - one.count || (one.waitingFor < other.waitingFor ? -1 : 1));
 }
 
-/** The three ways a job ends; each writes the state and the last event together. */
+/** Returns the three operations that end a job; each writes the state and the last event in one transaction. */
 function endings(
   database: Kysely<Schema>,
   outbox: Outbox,
@@ -315,7 +319,7 @@ async function endWithFailure(
   await outbox.addJob(transaction, "training_failed", id);
 }
 
-/** Adds the size of an ended job's events to the size of its data. */
+/** Adds the size of an ended job's events to the recorded size of its data. */
 async function countEvents(transaction: Transaction<Schema>, id: string): Promise<void> {
   const { bytes } = await transaction
     .selectFrom("job_events")
@@ -347,7 +351,7 @@ interface LockedJob {
 async function lockJobIfAny(transaction: Transaction<Schema>, id: string): Promise<LockedJob | null> {
   const row = await transaction
     .updateTable("jobs")
-    // Writing a row locks it on every database, even with an unchanged value.
+    // Updating a row locks it on every database, even if the value does not change.
     .set((row) => ({ owner: row.ref("owner") }))
     .where("id", "=", id)
     .returning(["state", "owner"])
@@ -356,7 +360,7 @@ async function lockJobIfAny(transaction: Transaction<Schema>, id: string): Promi
   return row === undefined ? null : { state: row.state as JobState, owner: row.owner };
 }
 
-/** As {@link lockJobIfAny}. @throws ServiceError `not_found` */
+/** Locks a job like {@link lockJobIfAny}. @throws ServiceError `not_found` if there is no such job */
 async function lockJob(transaction: Transaction<Schema>, id: string): Promise<LockedJob> {
   const job = await lockJobIfAny(transaction, id);
   if (job === null) throw notFound("training job", id);

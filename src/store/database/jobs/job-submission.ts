@@ -24,10 +24,10 @@ import { nextSequence } from "../paging.ts";
 type Creation = JobCreation & { readonly idempotency: IdempotencyKey | null };
 
 /**
- * Stores a job, unless its idempotency key already has one.
+ * Stores a job, unless a job with its idempotency key exists.
  *
  * @throws ServiceError `conflict` if the key was used with another body, or another job trains on some of the same
- * feedback; `overloaded` if the queue limit in total, of the entity or of the key is reached
+ * feedback; `overloaded` if the number of queued jobs has reached the limit of the server, the entity or the key
  */
 export async function createJob(
   connection: Pick<Connection, "queries" | "writeEarly">,
@@ -79,7 +79,7 @@ class JobContent {
 /**
  * Checks whether the job exists already and whether the queue has room for it.
  *
- * @returns the existing job of its idempotency key, or the API key that the new job counts against
+ * @returns the existing job with this idempotency key, or the API key whose limits apply to the new job
  * @throws ServiceError as {@link createJob}
  */
 async function findPlace(
@@ -95,7 +95,7 @@ async function findPlace(
   return { earlierId: null, keyId };
 }
 
-/** Takes the job's number last, so that other submissions wait only briefly for it. */
+/** Inserts a job. Its sequence is taken last, because other submissions wait from then on until the transaction ends. */
 async function insertJob(
   transaction: Transaction<Schema>,
   {
@@ -111,13 +111,13 @@ async function insertJob(
   const { keyId } = found;
   await transaction.insertInto("jobs").values(jobRowOf(job, keyId)).execute();
   if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
-    // Another job took the key after the lookup.
+    // A concurrent transaction stored a job with this idempotency key after the lookup.
     await transaction.deleteFrom("jobs").where("id", "=", job.id).execute();
     const id = present(await findByIdempotency(transaction, idempotency), "the job that took the key");
     return { id, isNew: false };
   }
   await requireData(transaction, job);
-  // A retry has no groups of its own: its data is stored with the job it retries.
+  // A retry has no groups of its own: it uses the data that is stored with the retried job.
   await groups?.finish(transaction);
   const contentHash = job.retryOf === null ? content.hash() : await hashOf(transaction, job.retryOf);
   const { bytes } = content;
@@ -141,7 +141,7 @@ async function insertJob(
   return { id: job.id, isNew: true };
 }
 
-/** Returns the API key that requested a job; null if none did, or if there is no such job. */
+/** Returns the API key with which a job was requested; null if there was none, or if there is no such job. */
 async function keyOfEarlier(database: Kysely<Schema>, id: string | null): Promise<string | null> {
   if (id === null) return null;
   const row = await database.selectFrom("jobs").select("key_id").where("id", "=", id).executeTakeFirst();
@@ -149,10 +149,10 @@ async function keyOfEarlier(database: Kysely<Schema>, id: string | null): Promis
 }
 
 /**
- * Protects the training data of a retried or repeated job until the new job has ended. Removal locks the model's row
- * first, and so does this.
+ * Protects the training data of a retried or repeated job until the new job has ended. To exclude a concurrent removal
+ * of the data, this locks the model's row, as the removal does.
  *
- * @throws ServiceError `conflict` if the data is removed already
+ * @throws ServiceError `conflict` if the data was removed already
  */
 async function requireData(
   transaction: Transaction<Schema>,
@@ -249,7 +249,10 @@ function fullQueue(reason: string): ServiceError {
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 60 });
 }
 
-/** Returns false if the key is taken. Waits for a concurrent transaction that is taking it. */
+/**
+ * Stores the idempotency key for a job; returns false if the key is in use. Waits for a concurrent transaction that is
+ * storing the same key.
+ */
 async function takeIdempotency(
   transaction: Transaction<Schema>,
   { keyId, key, bodyHash }: IdempotencyKey,
@@ -264,8 +267,8 @@ async function takeIdempotency(
 }
 
 /**
- * Finds the job of the key; null if there is none. @throws ServiceError `conflict` if the key was used with another
- * body
+ * Finds the job with this idempotency key; null if there is none. @throws ServiceError `conflict` if the key was used
+ * with another body
  */
 export async function findByIdempotency(
   queries: Kysely<Schema>,

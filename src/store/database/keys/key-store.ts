@@ -1,4 +1,4 @@
-// Access keys with their limits, and a cache of the keys that requests used. Only hashes of secrets are stored.
+// Access keys with their limits, and a cache of recently used keys. Only hashes of secrets are stored.
 import { sql, type Kysely, type Transaction, type Insertable, type Selectable } from "kysely";
 import {
   keyFields,
@@ -25,13 +25,13 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
     lengthMax: lookupsMax,
     lengthOf: () => 1,
   });
-  /** Updates a key unless it is revoked. */
+  /** Starts an update of a key that has no effect if the key is revoked. */
   const update = () => database.updateTable("access_keys").where("revoked_at", "is", null);
   return {
     create: (key) => database.transaction().execute((transaction) => insertKey(transaction, key)),
     find: (id) => findKey(database, id),
-    // Every request looks up its key. A lookup starts after it was requested, so that it never misses an earlier
-    // revocation.
+    // Every request looks up its key, so concurrent lookups are combined. A combined lookup starts after all of its
+    // requests, so it never misses an earlier revocation.
     findByHash: (secretHash) => lookups.add(secretHash),
     findEnded: async (ids, at) => {
       if (ids.length === 0) return [];
@@ -129,7 +129,7 @@ async function findByHashes(
   const keys = rows.map((row) => ({ ...keyOf(row), entityLimits: entityLimitsOf(row) }));
   const found = new Map<string, OpeningKey>();
   for (const key of keys) if (key.previous !== null) found.set(key.previous.secretHash, key);
-  // A current secret takes precedence over a previous one.
+  // If a hash matches one key's current secret and another key's previous secret, the current one takes precedence.
   for (const key of keys) found.set(key.secretHash, key);
   return hashes.map((hash) => ({ result: found.get(hash) ?? null }));
 }
@@ -188,7 +188,7 @@ function dateOf(text: string | null): Date | null {
   return text === null ? null : new Date(text);
 }
 
-// Columns of limits: the key's own, and its entity's with a prefix.
+// Columns of limits: the key's own limits, and with a prefix the limits of its entity.
 type LimitColumns = ColumnsOf<typeof limitFields>;
 
 export const limitColumns = columnsOf(limitFields);
@@ -198,10 +198,10 @@ type EntityColumn = {
   [Column in keyof LimitColumns]: `entity_limits.${Column} as entity_${Column}`;
 }[keyof LimitColumns];
 
-// Safe cast: one for each column.
+// Safe cast: one name for each column.
 const entityColumns = names.map((name) => `entity_limits.${name} as entity_${name}`) as EntityColumn[];
 
-/** @param row null in all columns if the entity has no limits */
+/** @param row entity's limits, with null in all columns if the entity has none */
 function entityLimitsOf(row: {
   readonly [Column in keyof LimitColumns as `entity_${Column}`]: LimitColumns[Column];
 }): KeyLimits {
@@ -216,19 +216,19 @@ interface KeyStores {
   readonly limits: LimitStore;
 }
 
-/** Size at which the cache is cleared. */
+/** Number of cached keys at which the cache is cleared. */
 const keptMax = 10_000;
 
 /**
- * Wraps the stores with a cache of keys, valid until the key or its entity's limits change. Only for a single-server
- * database, where no other process changes them.
+ * Wraps the stores with a cache of keys; an entry is valid until the key or its entity's limits change. Only for a
+ * database of a single server, because other processes could change keys without clearing the cache.
  */
 export function withKeyCache({ keys, limits }: KeyStores): KeyStores {
   let found = new Map<string, OpeningKey>();
   const forget = (): void => {
     found = new Map();
   };
-  /** A lookup during a change may return the old value, so the cache is also cleared after the change. */
+  /** A lookup during a change may return the old value, so the cache is cleared before and after the change. */
   const changing = async <Result>(change: Promise<Result>): Promise<Result> => {
     forget();
     return await change.finally(forget);

@@ -1,4 +1,5 @@
-// Limits of entities, and the counts of keys and entities: each server adds its own and reads those of all.
+// Limits of entities, and usage counts of keys and entities: each server adds its own counts and reads the totals of
+// all servers.
 import { type Kysely, sql } from "kysely";
 import {
   noLimits,
@@ -11,7 +12,7 @@ import {
 import type { Schema } from "../schema.ts";
 import { limitColumns } from "./key-store.ts";
 
-/** Maximum rows of a statement. */
+/** Maximum number of rows in a statement. */
 const rowsMax = 300;
 
 /** @param isShared true if other servers may use the database */
@@ -68,7 +69,7 @@ async function readCounts(
     .select(["subject", "slot", "requests", "tokens"])
     .where("subject", "in", subjects)
     .where("slot", ">=", sinceSlot);
-  // Also reads the running requests, as an extra pseudo-slot.
+  // Reads the numbers of running requests in the same statement, as an additional slot that does not exist.
   const others = database
     .selectFrom("limit_running")
     .innerJoin("servers", "servers.id", "limit_running.server_id")

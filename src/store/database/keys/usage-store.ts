@@ -1,4 +1,4 @@
-// Usage of keys, one row per day, key and model.
+// Usage of keys, with one row for each day, key and model.
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import {
   parseUsageId,
@@ -13,7 +13,7 @@ import type { Schema, UsageTable } from "../schema.ts";
 import { unknownCursor } from "../paging.ts";
 import { type JobCounts, trainedTokens } from "../../../base/domain/job.ts";
 
-/** Maximum rows of a statement. */
+/** Maximum number of rows in a statement. */
 const rowsMax = 300;
 
 const counts = columnsOf(usageFields);
@@ -86,7 +86,7 @@ function usageOf({ day, key_id: keyId, entity, model, ...columns }: Selectable<U
 /**
  * Adds the usage of a succeeded job to its key, in the transaction that ends the job.
  *
- * @param at when the job ended
+ * @param at time at which the job ended
  */
 export async function addTrainingUsage(
   transaction: Transaction<Schema>,

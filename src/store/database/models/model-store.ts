@@ -1,4 +1,4 @@
-// Trained models; their versions are in version-store.ts.
+// Trained models. Their versions are stored by version-store.ts.
 import type { Selectable, Transaction } from "kysely";
 import type { ModelStore, ProjectionName, TrainedModel } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";

@@ -1,4 +1,4 @@
-// Versions of trained models. A deleted version keeps its row, so that its step is never reused.
+// Versions of trained models. The row of a deleted version is kept, so that its step is never reused.
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import type { JobPins } from "../../../base/domain/job.ts";
 import {
@@ -38,7 +38,7 @@ type VersionQueries = Pick<
   | "acceptBase"
 >;
 
-/** The model store's queries for versions. */
+/** Returns the model store's queries for versions. */
 export function versionQueries(connection: Pick<Connection, "queries" | "form">): VersionQueries {
   const { queries: database } = connection;
   return {
@@ -57,7 +57,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
           rows: liveVersions(database, modelId),
           orderColumn: "step",
           contentColumns: ["metrics", "trainer_state"],
-          // A deleted version keeps its position.
+          // A deleted version remains valid as a cursor.
           orderValueOf: async (id) => {
             const version = database.selectFrom("model_versions").select("step").where("id", "=", id);
             return (await version.where("model_id", "=", modelId).executeTakeFirst())?.step;
@@ -128,7 +128,7 @@ export function versionQueries(connection: Pick<Connection, "queries" | "form">)
   };
 }
 
-/** Queries for the bases that versions were trained on, and for their adapters. */
+/** Returns the queries for the base models on which versions were trained, and for their adapters. */
 function baseQueries(
   database: Kysely<Schema>,
 ): Pick<ModelStore, "adoptBase" | "versionsOverOthers" | "acceptBase"> {
@@ -235,7 +235,10 @@ async function deleteOlderVersions(
   return deleted;
 }
 
-/** Deletions of the model's versions wait, or were committed before this checks that the version exists. */
+/**
+ * Records a server's use of a version. Locks the model first: a concurrent deletion of versions either waits, or is
+ * committed before this checks that the version exists.
+ */
 async function useVersion(
   transaction: Transaction<Schema>,
   { modelId, step }: VersionKey,
@@ -274,7 +277,7 @@ async function markDeleted(transaction: Transaction<Schema>, modelId: string, st
     .execute();
 }
 
-/** Rewrites the model's row unchanged, which locks it; false if there is no such model. */
+/** Locks the model's row by updating it without a change. Returns false if there is no such model. */
 export async function lockModel(transaction: Transaction<Schema>, modelId: string): Promise<boolean> {
   const result = await transaction
     .updateTable("models")
@@ -284,7 +287,7 @@ export async function lockModel(transaction: Transaction<Schema>, modelId: strin
   return result.numUpdatedRows > 0n;
 }
 
-/** Returns the versions from which unfinished jobs started. */
+/** Returns the steps of the versions from which unfinished jobs start. */
 async function startStepsOfJobs(
   transaction: Transaction<Schema>,
   modelId: string,
@@ -334,7 +337,7 @@ function versionIsTaken(): ServiceError {
   });
 }
 
-/** Returns the greatest step of any version, including deleted ones. */
+/** Returns the highest step of the model's versions, including deleted ones. */
 export async function greatestStep(database: Kysely<Schema>, modelId: string): Promise<number> {
   const row = await database
     .selectFrom("model_versions")
@@ -360,7 +363,10 @@ async function oldTrainerStates(
   return withState.filter((version) => !kept.has(version)).flatMap((version) => version.trainer_state ?? []);
 }
 
-/** Stores a version inside the caller's transaction. Throws `conflict` if its step or its job already has one. */
+/**
+ * Stores a version inside the caller's transaction. @throws ServiceError `conflict` if a version with its step or from
+ * its job exists
+ */
 export async function insertVersion(transaction: Transaction<Schema>, version: ModelVersion): Promise<void> {
   const result = await transaction
     .insertInto("model_versions")
@@ -390,7 +396,7 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
   }
 }
 
-/** Extracts the values in the database, since a version's full metrics may be many times as long. */
+/** Reads single metrics with SQL, because a version's full metrics may be many times as long. */
 async function findMetrics(
   { queries, form }: Pick<Connection, "queries" | "form">,
   versions: readonly VersionKey[],
@@ -421,8 +427,8 @@ async function findMetrics(
 }
 
 /**
- * Merges metrics into those of a live version inside the caller's transaction, except those the version was created
- * with. Does nothing if there is no such version.
+ * Merges metrics into those of a version that is not deleted, inside the caller's transaction. Metrics that the
+ * version was created with are not changed. Does nothing if there is no such version.
  */
 export async function mergeMetrics(
   transaction: Transaction<Schema>,
@@ -432,7 +438,8 @@ export async function mergeMetrics(
 ): Promise<void> {
   const row = await transaction
     .updateTable("model_versions")
-    // Writing the row locks it until the transaction ends, so the values read here cannot change before the merge.
+    // Updating the row locks it until the transaction ends, so the metrics that are read here cannot change before the
+    // merge.
     .set((row) => ({ metrics: row.ref("metrics") }))
     .where("model_id", "=", modelId)
     .where("step", "=", step)

@@ -1,5 +1,5 @@
-// State of automatic rules: how far each has read, which feedback belongs to which prompt, which prompts can train,
-// and the jobs it created. Every write locks the rule's row first.
+// State of automatic rules: the position up to which a rule has read feedback, the prompts that feedback belongs to,
+// the prompts that are ready for training, and the jobs that the rule created. Every write locks the rule's row first.
 import type { Kysely, Transaction } from "kysely";
 import type {
   AutomaticAdvance,
@@ -12,7 +12,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 
-/** Maximum rows of a statement, at three parameters each. */
+/** Maximum number of rows in a statement, with three parameters each. */
 const rowsMax = 500;
 
 export async function advanceRule(
@@ -59,7 +59,9 @@ export async function advanceRule(
   return true;
 }
 
-/** Returns a rule's progress; null if there is no such rule. @param since start of the period whose jobs are listed */
+/**
+ * Returns a rule's progress; null if there is no such rule. @param since start of the period for which jobs are listed
+ */
 export async function readAutomaticProgress(
   queries: Kysely<Schema>,
   id: string,
@@ -99,11 +101,11 @@ export async function readAutomaticProgress(
   };
 }
 
-/** Maximum number of jobs listed; a rule creates no more in a day. */
+/** Maximum number of jobs in the list; a rule cannot create more in a day. */
 const jobsMax = 10_000;
 
 /**
- * Records that an automatic rule created a job, in the job's transaction.
+ * Records that an automatic rule created a job, in the transaction that stores the job.
  *
  * @throws ServiceError `conflict` if the rule belongs to another server, was changed, or is paused
  */
@@ -139,7 +141,7 @@ export async function holdForJob(
       .execute();
 }
 
-/** Makes prompts whose job failed or was cancelled available for training again. */
+/** Makes the prompts of failed and cancelled jobs ready for training again. */
 export async function releaseFailed(queries: Kysely<Schema>, ruleId: string): Promise<void> {
   await queries
     .updateTable("rule_prompts")
@@ -156,7 +158,7 @@ export async function releaseFailed(queries: Kysely<Schema>, ruleId: string): Pr
     .execute();
 }
 
-/** Starts an update of the rule's row that applies only while the hold is valid. */
+/** Starts an update of the rule's row that has an effect only while the hold is valid. */
 export function heldRule(queries: Kysely<Schema>, { ruleId, owner, updatedAt }: AutomaticHold) {
   return queries
     .updateTable("reward_rules")

@@ -16,10 +16,10 @@ export interface RewardRuleTable {
   readonly name: string;
   /** The rule as JSON. */
   readonly content: string;
-  /** JSON; null if the rule does not train automatically. */
+  /** Automatic order as JSON; null if the rule does not train automatically. */
   readonly standing: string | null;
   /**
-   * Model that an automatic rule trains. Null also after the model was deleted, and then the rule is no longer
+   * Model that an automatic rule trains. It becomes null when the model is deleted; the rule is then no longer
    * automatic.
    */
   readonly model_id: string | null;
@@ -41,9 +41,12 @@ export interface RuleNoteTable {
 export interface RulePromptTable {
   readonly rule_id: string;
   readonly prompt_hash: string;
-  /** Position the rule had read to when the prompt's answers became trainable; null while they are not. */
+  /**
+   * Position up to which the rule had read feedback when the prompt became ready for training; null while the prompt
+   * is not ready.
+   */
   readonly ready_since: number | null;
-  /** The last job that took the prompt. */
+  /** Id of the last job that trained on the prompt. */
   readonly job_id: string | null;
 }
 
@@ -56,10 +59,10 @@ export interface RuleJobTable {
 
 export interface JobSourceTable {
   readonly job_id: string;
-  /** In the order of the job's groups. */
+  /** Number of the source in the order of the job's groups. */
   readonly sequence: number;
   readonly model_id: string;
-  /** As `answerId` returns it. */
+  /** Id of the answer, as returned by `answerId`. */
   readonly answer: string;
   /** 0 if the answer was only used for comparison. */
   readonly is_trained: number;

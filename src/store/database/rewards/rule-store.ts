@@ -9,7 +9,7 @@ import type { Schema } from "../schema.ts";
 import type { RewardRuleTable } from "./reward-tables.ts";
 import { advanceRule, heldRule, releaseFailed, readAutomaticProgress } from "./automatic-rows.ts";
 
-/** Maximum number of rules that one server runs. */
+/** Maximum number of automatic rules that one server runs. */
 const claimedMax = 1000;
 
 export function createRuleStore({ queries: database, isMissingParent }: Connection): RuleStore {
@@ -55,7 +55,8 @@ export function createRuleStore({ queries: database, isMissingParent }: Connecti
         .execute(async (transaction) => {
           const { name, content, standing, model_id } = columnsOf(changes);
           const updated_at = changes.updatedAt.toISOString();
-          // The name is checked after taking the lock, which every creation of a rule takes first.
+          // The name is checked only after locking this sequence, which every creation and replacement of a rule locks
+          // first.
           await nextSequence(transaction, "rules");
           const before = await findRule(transaction, id);
           if (before === null) return null;
@@ -109,7 +110,7 @@ type AutomaticQueries = Pick<
   | "setFault"
 >;
 
-/** Queries by which servers run automatic rules. */
+/** Returns the queries with which servers run automatic rules. */
 function automaticQueries(database: Kysely<Schema>): AutomaticQueries {
   return {
     claim: async (owner) => {
@@ -231,7 +232,7 @@ function ruleOf(row: Selectable<RewardRuleTable>): StoredRule {
 }
 
 function automaticOrderOf(text: string): AutomaticOrder {
-  // Only the time changes its form in JSON.
+  // Safe cast: written by `columnsOf`. Only the time has another form in JSON.
   const order = JSON.parse(text) as Omit<AutomaticOrder, "since"> & { readonly since: string | null };
   return { ...order, since: order.since === null ? null : new Date(order.since) };
 }

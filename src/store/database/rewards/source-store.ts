@@ -1,4 +1,4 @@
-// Feedback that jobs were created from: written with the job, and checked before another job trains on it again.
+// Feedback from which jobs were created. It is stored with the job, and checked before another job trains on it again.
 import type { Kysely, Transaction } from "kysely";
 import {
   type AnswerKey,
@@ -16,7 +16,7 @@ import { chunkRows } from "../chunks.ts";
 import type { Schema } from "../schema.ts";
 import { holdForJob } from "./automatic-rows.ts";
 
-/** Maximum number of answers in a statement, at one parameter each or six. */
+/** Maximum number of answers in a statement, with one or six parameters each. */
 const answersMax = 500;
 
 export function createSourceStore(database: Kysely<Schema>): TrainingSourceStore {
@@ -78,8 +78,8 @@ async function marksOf(
 }
 
 /**
- * Stores the origin of a job just stored, in its transaction, and updates the automatic rule that created it. Other
- * jobs that train the same model on feedback wait until the transaction ends.
+ * Stores the origin of a job that was just stored, in the same transaction, and updates the automatic rule that
+ * created the job. Other jobs that train the same model on feedback wait until the transaction ends.
  *
  * @throws ServiceError `conflict` if another job trains on some of the feedback, or the rule no longer belongs to this
  * server
@@ -110,7 +110,7 @@ export async function storeOrigin(
     await transaction.insertInto("job_sources").values(chunk).execute();
 }
 
-/** Gives a retry the origin of the job it retries. @throws ServiceError as {@link storeOrigin} */
+/** Copies the origin of a retried job to its retry. @throws ServiceError as {@link storeOrigin} */
 export async function copyOrigin(
   transaction: Transaction<Schema>,
   job: { readonly id: string; readonly modelId: string; readonly createdAt: Date },

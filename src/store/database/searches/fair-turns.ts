@@ -1,5 +1,5 @@
-// Fair turns for clients that share something: a fixed number run at the same time, at most one per client, in
-// rotation among those who wait. This module knows nothing of the work done in a turn.
+// Fair turns for clients that share a resource. A fixed number of turns run at the same time, at most one per client,
+// and waiting clients take turns. This module does not know the work that is done in a turn.
 import { systemClock } from "../../../base/domain/clock.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 
@@ -16,12 +16,12 @@ export class FairTurns {
   readonly #countMax: number;
   readonly #places: TenantShares;
   readonly #running = new Set<string>();
-  /** In waiting order, longest first. */
+  /** Waiting requests by client; the client that has waited longest comes first. */
   readonly #waiting = new Map<string, readonly Waiter[]>();
 
   /**
-   * @param countMax number of simultaneous turns of all clients @param waitingMax number of waiting clients in total,
-   * of which each client has a share
+   * @param countMax maximum number of simultaneous turns of all clients @param waitingMax maximum number of waiting
+   * requests of all clients, of which each client has a share
    */
   constructor(countMax: number, waitingMax: number) {
     this.#countMax = countMax;
@@ -32,7 +32,7 @@ export class FairTurns {
    * Waits for a turn.
    *
    * @param untilMs deadline on the monotonic clock
-   * @returns a function that ends the turn, or the reason for the refusal
+   * @returns a function that ends the turn, or the reason why the turn was refused
    */
   async take(client: string, untilMs: number): Promise<(() => void) | TurnRefusal> {
     if (this.#running.size < this.#countMax && !this.#running.has(client) && this.#places.used === 0)
@@ -50,7 +50,7 @@ export class FairTurns {
     });
   }
 
-  /** Refuses all who wait. */
+  /** Refuses all waiting requests. */
   refuseAll(): void {
     for (const waiters of this.#waiting.values()) for (const { refuse } of waiters) refuse();
   }
@@ -68,7 +68,7 @@ export class FairTurns {
       if (this.#running.size >= this.#countMax) return;
       if (this.#running.has(client)) continue;
       this.#remove(client, waiter);
-      // Moves the client behind all others that wait.
+      // Moves the client behind all other waiting clients.
       const rest = this.#waiting.get(client);
       if (rest !== undefined) {
         this.#waiting.delete(client);

@@ -1,12 +1,12 @@
-// Searches in two sets of lanes, so that no quick search waits for a slow one. A search that does not finish quickly
-// restarts in a slow lane, where each entity has one search at a time.
+// Searches in two sets of lanes, so that quick searches never wait for slow ones. A search that does not finish
+// quickly is cancelled and restarted in a slow lane, where each entity has one search at a time.
 import type { CompiledQuery } from "kysely";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { tooManySearches, tooSlow, type Searches, type SearchTurn } from "./searches.ts";
 
-/** Time after which a search counts as slow. */
+/** Time in milliseconds after which a search counts as slow. */
 const quickMs = 60;
 /** Maximum number of waiting searches, for each set of lanes. */
 const waitingMax = 512;
@@ -21,7 +21,7 @@ export interface SearchLane {
 
 interface Lanes {
   readonly turns: FairTurns;
-  /** Unused lanes. */
+  /** Lanes that are not in use. */
   readonly idle: SearchLane[];
 }
 
@@ -50,13 +50,13 @@ export class LanedSearches implements Searches {
     return rows;
   }
 
-  /** Ends all searches. Idempotent. */
+  /** Cancels all searches and closes the lanes. Idempotent. */
   async close(): Promise<void> {
     for (const { turns } of [this.#quick, this.#slow]) turns.refuseAll();
     await Promise.all(this.#lanes.map((lane) => lane.close()));
   }
 
-  /** Returns null on timeout. */
+  /** Runs a query in one of these lanes; returns null if it timed out. */
   async #runIn<Row>(
     { turns, idle }: Lanes,
     query: CompiledQuery<Row>,
@@ -70,7 +70,7 @@ export class LanedSearches implements Searches {
     try {
       const leftMs = Math.min(timeMs, turn.endMs - systemClock.monotonicMs());
       if (leftMs <= 0) throw tooSlow(turn);
-      // There are as many lanes as turns.
+      // A lane is free, because there are as many lanes as turns.
       return (await lane?.run(query, leftMs)) ?? null;
     } catch (error) {
       throw fullDiskError(error) ?? error;

@@ -1,5 +1,5 @@
-// Reads that may take long, such as feedback queries. They run apart from other reads, each has a time limit, and no
-// entity's searches block those of another. Part of a connection (`dialect`).
+// Read queries that may take long, such as feedback queries. They run separately from other reads and each has a time
+// limit, and the searches of one entity never block those of another. Part of a connection (`dialect`).
 import type { CompiledQuery, Kysely } from "kysely";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Schema } from "../schema.ts";
@@ -7,22 +7,25 @@ import type { Schema } from "../schema.ts";
 /** The entity that searches, and its deadline. */
 export interface SearchTurn {
   readonly entity: string;
-  /** On the monotonic clock. */
+  /** Deadline on the monotonic clock, in milliseconds. */
   readonly endMs: number;
-  /** Total time limit, for the error message. */
+  /** Total time limit in milliseconds, for the error message. */
   readonly timeMs: number;
 }
 
 export interface Searches {
   /**
-   * Returns the rows of a query. A query that exceeds its time is cancelled in the database.
+   * Returns the rows of a query. If the query exceeds its time, it is cancelled in the database.
    *
-   * @throws ServiceError `too_slow` if the time runs out first, `overloaded` if too many wait
+   * @throws ServiceError `too_slow` if the time limit is reached, `overloaded` if too many searches wait
    */
   run<Row>(query: CompiledQuery<Row>, turn: SearchTurn): Promise<readonly Row[]>;
 }
 
-/** Searches on a database that cannot interrupt queries: one after another, as all statements. */
+/**
+ * Returns searches for a database that cannot interrupt queries; they run one after another, like all other
+ * statements.
+ */
 export function directSearches(queries: Kysely<Schema>): Searches {
   return { run: async (query) => (await queries.executeQuery(query)).rows };
 }

@@ -1,5 +1,5 @@
 // Deliveries of webhooks: due times, claims, and the outcome of each attempt. A claimed delivery is due again when its
-// claim expires, so that another server takes it over if its owner died.
+// claim expires, so another server takes it over if the claiming server died.
 import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from "kysely";
 import type { DeliveryAttempt } from "../../../base/domain/webhooks/webhook.ts";
 import {
@@ -17,7 +17,7 @@ type DeliveryQueries = Pick<
   "listDeliveries" | "findDelivery" | "replay" | "withDue" | "claim" | "settle" | "deleteEnded"
 >;
 
-/** Number of rows removed by one statement. */
+/** Maximum number of rows that one statement deletes. */
 const removedMax = 1000;
 
 export function deliveryQueries({
@@ -34,7 +34,7 @@ export function deliveryQueries({
           rows: state === null ? places : places.where("state", "=", state),
           orderColumn: "sequence",
           contentColumns: ["subject", "attempts"],
-          // A finished delivery remains a valid cursor.
+          // A finished delivery remains valid as a cursor.
           orderValueOf: async (id) =>
             (await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst())?.sequence,
           itemOf: deliveryOf,
@@ -65,7 +65,8 @@ export function deliveryQueries({
         .execute(),
     claim: async (webhookId, { owner, at, until, limit }) => {
       const rows = await database
-        // A separate common table expression, evaluated once: it locks exactly the rows it finds.
+        // This is a separate common table expression so that it is evaluated once: it then locks exactly the rows that
+        // it returns.
         .with("due", (queries) =>
           queries
             .selectFrom("webhook_deliveries")
@@ -80,7 +81,7 @@ export function deliveryQueries({
         .updateTable("webhook_deliveries")
         .set({ owner, due_at: until.toISOString() })
         .where("id", "in", (queries) => queries.selectFrom("due").select("due.id"))
-        // Checked again in case another server wrote the row meanwhile and owns it now.
+        // The due time is checked again, because another server may have claimed the row meanwhile.
         .where("due_at", "<=", at.toISOString())
         .returningAll()
         .execute();
@@ -88,7 +89,7 @@ export function deliveryQueries({
     },
     settle: (delivery, owner, attempt, outcome) =>
       database.transaction().execute(async (transaction) => {
-        // Locks in the same order as adding events does, to avoid deadlocks.
+        // Locks rows in the same order as the code that adds events, to avoid deadlocks.
         if (!(await lockWebhook(transaction, delivery.webhookId))) return;
         await settle(transaction, { ...delivery, owner }, attempt, outcome);
       }),
@@ -109,7 +110,7 @@ export function deliveryQueries({
   };
 }
 
-/** Makes the claims of servers that no longer exist due immediately. */
+/** Makes deliveries due immediately if the server that claimed them no longer exists. */
 export async function freeClaims(database: Kysely<Schema>): Promise<void> {
   await database
     .updateTable("webhook_deliveries")
@@ -186,7 +187,7 @@ async function settle(
       attempt_count: columns("attempt_count", "+", 1),
     }))
     .where("id", "=", id)
-    // After it was read, its claim may have expired and another server taken it.
+    // The claim may have expired after it was read, and another server may have claimed the delivery.
     .where("owner", "=", owner)
     .executeTakeFirst();
   if (updated.numUpdatedRows === 0n) return;

@@ -1,20 +1,24 @@
-// Selects which records of a write go to a webhook, and groups them into events. Pure, for every kind of store.
+// Selects the records of a write that a webhook receives, and groups them into events. Pure: used with every kind of
+// store.
 import { parseProjectId } from "../../../base/domain/project.ts";
 import type { Webhook, WebhookSubject } from "../../../base/domain/webhooks/webhook.ts";
 import { eventBytesMax } from "../../../base/domain/webhooks/webhook-store.ts";
 
-/** The part of a record that an event needs. */
+/** Fields of a record that an event needs. */
 export interface EventRecord {
   readonly projectId: string;
   readonly id: string;
   readonly feedbackType: string;
-  /** Approximate stored size. */
+  /** Approximate size of the record as stored, in bytes. */
   readonly byteCount: number;
 }
 
 export type SubscribedWebhook = Pick<Webhook, "id" | "entity" | "projectId" | "feedbackType" | "recordsMax">;
 
-/** Returns events of one project each, with as many records as the webhook accepts and an event holds. */
+/**
+ * Returns the events for a webhook. Each event contains records of one project, as many as the webhook accepts and as
+ * fit into an event.
+ */
 export function eventsOf(
   { entity, projectId, feedbackType, recordsMax }: SubscribedWebhook,
   records: readonly EventRecord[],

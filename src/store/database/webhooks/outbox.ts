@@ -1,5 +1,5 @@
-// Events for webhooks, written in the transaction that makes the change they report. Without webhooks this costs
-// nothing on a single-server database, and one short query on others.
+// Webhook events, written in the same transaction as the change that they report. If there are no webhooks, this takes
+// no query on a database with a single server, and one short query on others.
 import type { Transaction } from "kysely";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -18,27 +18,30 @@ import type { Schema } from "../schema.ts";
 import { disableWebhook } from "./webhook-rows.ts";
 import { eventsOf, type EventRecord, type SubscribedWebhook } from "./events-of.ts";
 
-/** Number of rows written by one statement. */
+/** Maximum number of rows that one statement writes. */
 const rowsMax = 100;
 
 export interface FeedbackChange {
   readonly type: FeedbackEventType;
-  /** Projects of the records. */
+  /** Ids of the projects of the records. */
   readonly projectIds: readonly string[];
-  /** Returns the written or removed records; called only if a webhook may want them. */
+  /** Returns the written or removed records. Called only if a webhook may receive them. */
   readonly records: () => readonly EventRecord[];
 }
 
 export interface Outbox {
-  /** Adds events for written or removed records. Call it late in the transaction: other writers wait from here. */
+  /**
+   * Adds events for written or removed records. Call it late in the transaction, because other writers wait from this
+   * call on.
+   */
   addFeedback(transaction: Transaction<Schema>, change: FeedbackChange): Promise<void>;
   addJob(transaction: Transaction<Schema>, type: JobWebhookEventType, jobId: string): Promise<void>;
-  /** Call it before creating a webhook. */
+  /** Signals that a webhook is about to be created. Call it before creating one. */
   expectWebhooks(): void;
 }
 
 export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, clock: Clock): Outbox {
-  // On a single-server database nobody else creates webhooks, so one answer stays valid.
+  // On a database with a single server, only this process creates webhooks, so the answer remains valid.
   let mayHave: boolean | null = null;
   const hasNone = async (transaction: Transaction<Schema>): Promise<boolean> => {
     if (!isExclusive || mayHave === true) return false;
@@ -79,18 +82,18 @@ export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, c
   };
 }
 
-/** Returns the part of a record that an event with its content needs. */
+/** Returns the fields of a record for an event with the record's content. */
 export function eventRecord(record: FeedbackRecord): EventRecord {
   const { projectId, id, feedbackType } = record;
   return { projectId, id, feedbackType, byteCount: JSON.stringify(record).length };
 }
 
-/** Returns the part of a record that an event with only its id needs. */
+/** Returns the fields of a record for an event with only the record's id. */
 export function purgedRecord({ projectId, id, feedbackType }: FeedbackRecord): EventRecord {
   return { projectId, id, feedbackType, byteCount: 0 };
 }
 
-/** Returns the entities' enabled webhooks for such events, in a fixed order to avoid deadlocks. */
+/** Returns the entities' enabled webhooks that receive such events, in a fixed order to avoid deadlocks. */
 async function subscribed(
   transaction: Transaction<Schema>,
   type: WebhookEventType,

@@ -1,4 +1,4 @@
-// Conversion of webhooks and deliveries to rows and back, and operations that several files share.
+// Conversion of webhooks and deliveries to rows and back, and operations that several files use.
 import type { Kysely, Selectable, Transaction } from "kysely";
 import {
   type Delivery,
@@ -46,12 +46,15 @@ export function deliveryOf(row: Selectable<WebhookDeliveryTable>): Delivery {
 }
 
 export function attemptsOf(text: string): readonly DeliveryAttempt[] {
-  // Safe cast: written by the store. Only dates change their form in JSON.
+  // Safe cast: written by the store. Only dates have another form in JSON.
   const attempts = JSON.parse(text) as readonly (Omit<DeliveryAttempt, "at"> & { readonly at: string })[];
   return attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }));
 }
 
-/** Stops a webhook: nothing more is sent, and pending deliveries fail. Does nothing if it is disabled. */
+/**
+ * Disables a webhook: nothing more is sent, and pending deliveries fail. Does nothing if the webhook is already
+ * disabled.
+ */
 export async function disableWebhook(
   transaction: Transaction<Schema>,
   id: string,
@@ -73,7 +76,7 @@ export async function disableWebhook(
     .execute();
 }
 
-/** Locks a webhook: others that change it or add to it wait until the transaction ends. */
+/** Locks a webhook's row. Other transactions that change the webhook or add events to it wait until this one ends. */
 export async function lockWebhook(transaction: Transaction<Schema>, id: string): Promise<boolean> {
   const row = await transaction
     .updateTable("webhooks")
