@@ -1,4 +1,5 @@
-// Messages between a pool and its workers. The using folder defines the tasks, with their inputs and results.
+// Messages between a pool and its workers. The module that uses the pool defines the tasks, with their inputs and
+// results.
 import type { SerializedError } from "./serialized-error.ts";
 
 /** The tasks of one kind of worker, by name. Inputs and results must survive structured cloning. */
@@ -32,7 +33,7 @@ export interface TaskMessage {
 
 /** Messages from a worker. */
 export type WorkerMessage =
-  /** First of all. */
+  /** A worker's first message is `ready`. */
   { readonly kind: "ready" } | { readonly kind: "stage" } | TaskOutcome;
 
 export type TaskOutcome =
@@ -50,7 +51,7 @@ function collect(value: unknown, found: Set<ArrayBuffer>): void {
   if (typeof value !== "object" || value === null) return;
   if (ArrayBuffer.isView(value)) {
     if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
-    // A list of numbers or texts, which may be long, contains none.
+    // A list whose first element is a number or a text is skipped: such lists may be long, and contain no buffers.
   } else if (!Array.isArray(value) || typeof value[0] === "object")
     for (const member of Object.values(value)) collect(member, found);
 }

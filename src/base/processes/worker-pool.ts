@@ -1,5 +1,5 @@
-// A pool of workers, in threads or separate processes, that run one task at a time: for work that would block the
-// event loop, or may never end. Workers start on demand, and do not keep the process alive. Tasks are typed calls of a
+// A pool of workers, in threads or separate processes, for work that would block the event loop or may never end. Each
+// worker runs one task at a time, starts on demand, and does not keep the process alive. Tasks are typed calls of a
 // module's functions (tasks.ts).
 import { ServiceError } from "../domain/service-error.ts";
 import { TenantShares } from "../domain/sharing/tenant-shares.ts";
@@ -11,12 +11,12 @@ import { WorkerThread, type Job } from "./worker-thread.ts";
 export interface WorkerPoolOptions<Data = unknown> extends WorkerOptions {
   readonly data?: Data;
   readonly workerCount: number;
-  /** Maximum number of waiting tasks, shared among clients, and their maximum wait; unlimited if absent. */
+  /** Maximum number of waiting tasks, shared among clients, and the maximum time that each waits; unlimited if absent. */
   readonly line?: { readonly lengthMax: number; readonly waitMs: number };
 }
 
 export interface TaskOptions {
-  /** Waiting clients take turns. */
+  /** Client that the task belongs to; the waiting tasks of different clients take turns. */
   readonly client?: string;
   readonly signal?: AbortSignal;
   /** Buffers to transfer to the worker instead of copying. */
@@ -30,7 +30,7 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
   readonly #waiting = new WaitingLine<Job & { readonly onBegin: () => void }>();
   #isClosed = false;
 
-  /** Starts no worker yet. */
+  /** Creates the pool without starting a worker. */
   constructor(options: WorkerPoolOptions<Data>) {
     this.#line = options.line;
     this.#places = options.line && new TenantShares(options.line.lengthMax);
@@ -48,12 +48,13 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
   }
 
   /**
-   * Runs one task. If its signal aborts, a waiting task gives up its place; a running one continues, but its result is
-   * discarded.
+   * Runs one task. If its signal aborts, a waiting task is removed from the queue; a running task continues, but its
+   * result is discarded.
    *
    * @throws ServiceError the task's own error, or one of these:
-   * - `too_large` when it took more memory than the worker has, `timeout` (`TaskTimeout`) when it took too long
-   * - `overloaded` when too many wait or it has waited too long
+   * - `too_large` when the task needed more memory than the worker has, `timeout` (`TaskTimeout`) when a stage
+   *   exceeded its time limit
+   * - `overloaded` when too many tasks wait, or this one has waited too long
    * - `cancelled` when its signal aborts, `unavailable` once the pool is closed
    */
   run<Kind extends keyof Tasks & string>(
@@ -88,7 +89,7 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
         message: { kind, task },
         transfer,
         onBegin,
-        // Safe cast: the module answers with a result of this kind.
+        // The cast is safe: the module answers with a result of this kind.
         resolve: (result: Tasks[Kind]["result"]) => (onEnd(), resolve(result)),
         reject: (error: Error) => (onEnd(), reject(error)),
       };

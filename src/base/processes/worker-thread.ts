@@ -1,12 +1,12 @@
-// One slot of a pool: a worker that runs one task at a time, is ended when a stage takes too long, and is started anew
-// for the next task. Knows nothing of the queue.
+// One slot of a pool: a worker that runs one task at a time. It is terminated when a stage exceeds its time limit, and
+// a new one is started for the next task. Knows nothing of the queue.
 import type { Transferable } from "node:worker_threads";
 import { ServiceError } from "../domain/service-error.ts";
 import { deserializeError } from "./serialized-error.ts";
 import { startWorker, type TaskWorker, type WorkerOptions } from "./task-worker.ts";
 import type { TaskMessage, TaskOutcome, WorkerMessage } from "./tasks.ts";
 
-/** A task, and the promise of its result. */
+/** A task, with the callbacks that settle its promise. */
 export interface Job {
   readonly message: TaskMessage;
   readonly transfer: readonly ArrayBuffer[];
@@ -14,7 +14,7 @@ export interface Job {
   readonly reject: (error: Error) => void;
 }
 
-/** A task whose worker had to be ended. */
+/** Error of a task whose worker was terminated because a stage exceeded its time limit. */
 export class TaskTimeout extends ServiceError {
   /** Index of the stage that took too long. */
   readonly stage: number;
@@ -37,7 +37,7 @@ export class WorkerThread {
   #stage = 0;
   #deadline: NodeJS.Timeout | undefined;
 
-  /** @param onIdle called asynchronously each time it can take a task again */
+  /** @param onIdle called asynchronously each time the worker can take a task again */
   constructor(options: WorkerOptions, onIdle: () => void) {
     this.#options = options;
     this.#onIdle = onIdle;
@@ -47,7 +47,7 @@ export class WorkerThread {
     return this.#job === null;
   }
 
-  /** Starts the worker, without a task for it. */
+  /** Starts the worker before there is a task for it. */
   prepare(): void {
     this.#worker ??= this.#start();
     if (this.isIdle) this.#worker.unref();
@@ -66,7 +66,7 @@ export class WorkerThread {
     }
   }
 
-  /** Call when no task is waiting: ends the worker if it should not idle. */
+  /** Call when no task is waiting: ends the worker if it is configured to end when idle. */
   rest(): void {
     const worker = this.#worker;
     if (this.#options.endsWhenIdle !== true || worker === null || !this.isIdle) return;
@@ -74,7 +74,7 @@ export class WorkerThread {
     void worker.terminate();
   }
 
-  /** Ends the worker, in any state, and fails its task. Resolves when it is gone. */
+  /** Terminates the worker, in any state, and fails its task with `error`. Resolves when the worker is gone. */
   async end(error: Error): Promise<void> {
     const worker = this.#worker;
     this.#forget();
@@ -118,7 +118,7 @@ export class WorkerThread {
     const endIfNotDone = (): void => {
       if (this.#job === job && this.#stage === stage) void this.end(new TaskTimeout(stage, timeoutMs));
     };
-    // If this thread was blocked, the worker's answer may be unread: setImmediate reads it first.
+    // If this thread was blocked, the worker's answer may still be unread; `setImmediate` lets it be read first.
     this.#deadline = setTimeout(() => setImmediate(endIfNotDone), timeoutMs);
   }
 

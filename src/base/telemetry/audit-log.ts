@@ -1,6 +1,7 @@
-// The audit log: one JSON object a line saying who changed what, in a file that is rotated by size. Node's thread pool
-// writes and syncs, so that the main thread never waits for the disk; lines that arrive during a write share the next
-// write and its fsync. If the disk stalls, lines wait in a bounded queue, and the log counts those beyond it.
+// The audit log: one JSON object per line about who changed what, in a file that is rotated by size. Node's thread
+// pool writes and syncs, so that the main thread never waits for the disk; lines that arrive during a write share the
+// next write and its fsync. If the disk stalls, lines wait in a bounded queue; lines beyond its bound are dropped and
+// counted.
 import { open, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { systemClock, type Clock } from "../domain/clock.ts";
@@ -11,22 +12,22 @@ import type { Logger } from "./logger.ts";
 
 export interface AuditEntry {
   readonly time: Date;
-  /** Null if no key was presented, or an unknown one. */
+  /** Id of the presented key; null if no key, or an unknown one, was presented. */
   readonly keyId: string | null;
   readonly entity: string | null;
-  /** Address of the client; null for an event on this machine. */
+  /** Address of the client; null for an event that originates on this machine. */
   readonly address: string | null;
   /** Requested action: `DELETE /v1/preview/models/7`, `key-revoked`. */
   readonly action: string;
-  /** `done`, or the status of the answer. */
+  /** Outcome: `done`, or the status of the response. */
   readonly outcome: string;
   readonly requestId: string | null;
-  /** Number of identical requests that the line stands for; absent for one. */
+  /** Number of identical requests that the line represents; absent if one. */
   readonly count?: number;
 }
 
 export interface AuditLog {
-  /** Adds a line that no answer waits for. Never throws and never waits. */
+  /** Adds a line that no response waits for. Never throws and never waits. */
   record(entry: AuditEntry): void;
   /**
    * Adds a line and resolves once it is on the disk.
@@ -35,7 +36,7 @@ export interface AuditLog {
    * immediately while {@link fault} is not null; the line stays in the queue and is written when possible
    */
   recordDurably(entry: AuditEntry): Promise<void>;
-  /** Returns the error for requests that need a durable line while the log cannot be written; null if it can. */
+  /** Returns the error for requests that require a durable line while the log cannot be written; null while it can. */
   fault(): ServiceError | null;
 }
 
@@ -47,16 +48,16 @@ export interface AuditFile {
   readonly keptCount: number;
 }
 
-/** Maximum lines that wait for the disk. */
+/** Maximum number of lines that wait for the disk. */
 const queueLengthMax = 10_000;
-/** Length of a file's beginning that contains its first line's time. */
+/** Number of bytes at the beginning of a file in which the time of its first line is found. */
 const beginningBytes = 64;
 
-/** Pause between two writes if no answer waits, to write lines in groups. */
+/** Pause between two writes if no response waits, so that lines are written in groups. */
 const gatherMs = 20;
 /** Pause after a failed write. */
 const retryMs = 1000;
-/** Maximum time of a write before the waiting requests are refused, and of a stop. */
+/** Maximum duration of a write before the waiting requests are refused, and maximum duration of a stop. */
 const deadlineMs = 5000;
 
 interface QueuedLine {
@@ -82,9 +83,9 @@ export function createAuditLog(
   let queue: QueuedLine[] = [];
   let lostCount = 0;
   let writing: Promise<void> | null = null;
-  /** Ends the pause between two writes. */
+  /** Aborting it ends the pause between two writes. */
   let pause = new AbortController();
-  /** Reason why the last write failed, or the current one is late; null if the log can be written. */
+  /** Reason why the last write failed, or that the current one takes too long; null if the log can be written. */
   let failure: Error | null = null;
 
   const fail = (error: unknown, lines: readonly QueuedLine[]): void => {
@@ -124,7 +125,7 @@ export function createAuditLog(
       const isAwaited = failure === null && queue.some(({ settle }) => settle !== undefined);
       if (isStopping || isAwaited) continue;
       pause = new AbortController();
-      // Rejects when the pause is cut short.
+      // The sleep rejects when the pause is cut short.
       await clock.sleep(failure === null ? gatherMs : retryMs, pause).catch(() => undefined);
     }
     writing = null;
@@ -174,9 +175,9 @@ function unwritable(cause: unknown): ServiceError {
 }
 
 interface AppendOptions {
-  /** Number of entries before these that were lost. */
+  /** Number of entries lost immediately before these. */
   readonly lostCount?: number;
-  /** False leaves the lines to the operating system, which keeps them through a crash of the process. */
+  /** False skips the fsync: the operating system then keeps the lines through a crash of the process only. */
   readonly isSynced?: boolean;
 }
 
@@ -189,7 +190,7 @@ export async function appendEntries(
   const text = entries.map((entry) => `${JSON.stringify(lineOf(entry))}\n`).join("");
   const lost = lostCount === 0 ? "" : `${JSON.stringify({ action: "entries-lost", count: lostCount })}\n`;
   await makeRoom(file, Buffer.byteLength(lost + text));
-  // Opened each time: another process may have rotated the file.
+  // The file is opened for each write, because another process may have rotated it.
   const handle = await open(file.path, "a+", 0o600);
   try {
     const { size } = await handle.stat();
@@ -202,14 +203,17 @@ export async function appendEntries(
   }
 }
 
-/** True if the file ends in a partial line, left by a full disk or a killed process. */
+/** Returns true if the file ends in a partial line, left by a full disk or a killed process. */
 async function endsMidLine(handle: FileHandle, size: number): Promise<boolean> {
   if (size === 0) return false;
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
   return bytesRead === 1 && buffer.toString("latin1") !== "\n";
 }
 
-/** Makes the name of a new file survive a power loss. Windows has no such call, and journals names. */
+/**
+ * Syncs the folder, so that the name of a new file survives a power loss. Windows has no such call, and journals names
+ * itself.
+ */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
@@ -243,8 +247,8 @@ async function rotate({ path, keptCount }: AuditFile): Promise<void> {
 }
 
 /**
- * Removes full files whose last line is older than a time, and rotates the current file if its first line is. So a
- * line is removed at that age at the earliest, and at twice that age at the latest.
+ * Removes full files whose last line is older than `before`, and rotates the current file if its first line is. So
+ * each line is removed when it has reached that age, and before it reaches twice that age.
  */
 export async function trimAudit(file: AuditFile, before: Date, now: Date): Promise<void> {
   const { path, keptCount } = file;

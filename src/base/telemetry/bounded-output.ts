@@ -1,5 +1,5 @@
-// Bounded buffer of lines for a reader that may stop reading. Lines beyond its size are dropped and replaced by a
-// notice with their number. Never blocks, never throws, and knows no descriptors.
+// Bounded buffer of lines for a reader that may stop reading. Lines beyond the bound are dropped and replaced by a
+// notice with their number. Never blocks, never throws, and does not depend on file descriptors.
 
 /** Destination of lines. */
 export interface OutputChannel {
@@ -8,7 +8,7 @@ export interface OutputChannel {
 }
 
 export interface BoundedOutputOptions {
-  /** Maximum waiting bytes. */
+  /** Maximum number of bytes that wait to be written. */
   readonly bytesMax: number;
   /** Returns the line that replaces dropped lines, with its line break. */
   readonly noticeOf: (missingCount: number) => string;
@@ -17,20 +17,20 @@ export interface BoundedOutputOptions {
 interface Piece {
   readonly text: string;
   readonly bytes: number;
-  /** Lines that are missing if it is lost: its own, or those that it announces. */
+  /** Number of lines that are lost if this text is lost: its own, or the dropped ones that it announces. */
   readonly lineCount: number;
-  /** Lines among them that are not counted as dropped yet. */
+  /** Number of those lines that are not counted as dropped yet. */
   readonly uncountedCount: number;
 }
 
-/** Bytes of one write. */
+/** Number of bytes in one write. */
 const chunkBytes = 16 * 1024;
 
 export class BoundedOutput {
   readonly #channel: OutputChannel;
   readonly #options: BoundedOutputOptions;
   #waiting: Piece[] = [];
-  /** Bytes that wait or are being written. */
+  /** Number of bytes that wait or are being written. */
   #bytes = 0;
   #missingCount = 0;
   #droppedCount = 0;
@@ -64,7 +64,7 @@ export class BoundedOutput {
     this.#writeNext();
   }
 
-  /** Resolves once nothing waits, or at the deadline. */
+  /** Resolves once all text is written, or at the deadline. */
   async flush(deadlineMs: number): Promise<void> {
     if (this.#bytes === 0) return;
     await new Promise<void>((resolve) => {
@@ -76,7 +76,7 @@ export class BoundedOutput {
     });
   }
 
-  /** Removes and returns the waiting text, for a last attempt of a process that ends. */
+  /** Removes and returns the waiting text, which a process that ends tries to write itself. */
   takeWaiting(): string {
     const text = this.#waiting.map((piece) => piece.text).join("");
     this.#waiting = [];
@@ -101,7 +101,7 @@ export class BoundedOutput {
     this.#missingCount = 0;
   }
 
-  /** Stops dropping once half of the buffer is free. */
+  /** Accepts lines again once half of the buffer is free. */
   #makeRoom(): void {
     if (!this.#isFull || this.#bytes > this.#options.bytesMax / 2) return;
     this.#isFull = false;
@@ -144,7 +144,7 @@ export class BoundedOutput {
     this.#bytes -= chunk.bytes;
     if (error === null) this.#makeRoom();
     else {
-      // Announced with the next line: a separate notice would fail like this chunk, again and again.
+      // The lost lines are announced with the next line: a separate notice would fail repeatedly, like this chunk.
       this.#isFull = false;
       this.#drop(chunk);
     }

@@ -1,4 +1,4 @@
-// The log on standard error: a JSON object a line, or lines for people. Never logs secrets or bodies.
+// The log on standard error: one JSON object per line, or readable lines for people. Never logs secrets or bodies.
 import { pino } from "pino";
 import { systemClock } from "../domain/clock.ts";
 import { formatForPeople } from "./people-lines.ts";
@@ -23,20 +23,20 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** Returns the requested format; for `auto`, lines for people on a terminal. */
+/** Returns the requested format; `auto` means readable lines on a terminal, and JSON otherwise. */
 export function logFormat(asked: "auto" | LogStyle["format"]): LogStyle["format"] {
   if (asked !== "auto") return asked;
   return process.stderr.isTTY ? "people" : "json";
 }
 
-/** Writes a line of this process's log; null before there is a log. */
+/** Writes a line of this process's log; null before a logger is created. */
 let writeLine: ((json: string) => void) | null = null;
 
 /**
- * Creates a logger on standard error, which leaves standard output to commands' results. A reader that stops reading
- * blocks nothing: lines are then dropped, and a line in their place gives the number.
+ * Creates a logger on standard error; standard output is reserved for commands' results. A reader that stops reading
+ * does not block the process: lines are dropped, and replaced by a line with their number.
  *
- * @param recent also keeps the lines, even if standard error is not read
+ * @param recent keeps the lines too, even if standard error is not read
  */
 export function createLogger({ level, format }: LogStyle, recent: RecentLog | null = null): Logger {
   const standardError = standardStream(2);
@@ -66,22 +66,22 @@ export function forwardOutput(text: string): void {
   }
 }
 
-/** The library writes the level first. */
+/** The logging library writes the level first. */
 const lineStart = '{"level":';
 
 function isLogLine(line: string): boolean {
   if (!line.startsWith(lineStart) || !line.endsWith("\n")) return false;
   try {
-    // Safe cast: text that begins so and parses is an object.
+    // The cast is safe: text that begins this way and is valid JSON is an object.
     const { level, time, msg } = JSON.parse(line) as Readonly<Record<string, unknown>>;
     return typeof level === "number" && typeof time === "string" && typeof msg === "string";
   } catch {
-    // A line that was truncated for its length.
+    // A line that is not valid JSON was truncated because of its length.
     return false;
   }
 }
 
-/** As the logger spells a warning. */
+/** Returns the notice of dropped lines, in the form of the logger's warnings. */
 function missingLines(count: number): string {
   const msg = "log lines are missing here: the log was not read for too long";
   return `${JSON.stringify({ level: pino.levels.values["warn"], time: systemClock.now().toISOString(), count, msg })}\n`;

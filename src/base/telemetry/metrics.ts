@@ -1,19 +1,23 @@
-// Counters, gauges and histograms in Prometheus' text form. One registry per server, so that tests do not interfere.
+// Counters, gauges and histograms in Prometheus' text format. Each server has a separate registry, so that tests do
+// not interfere.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 type Labels = Readonly<Record<string, string>>;
 
 export interface MetricOptions {
-  /** With the prefix `hone_`, and a unit last; metrics that vLLM has too also have its name, with `vllm:`. */
+  /**
+   * Name with the prefix `hone_`, and a unit at the end; a metric that vLLM has too is also exposed under vLLM's name,
+   * with `vllm:`.
+   */
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
 }
 
-/** Called at each scrape. */
+/** Returns the current samples; called at each scrape. */
 type ReadSamples = () => readonly { readonly labels?: Labels; readonly value: number }[];
 
-/** A metric at one moment. A histogram's samples are its `_bucket`, `_sum` and `_count`. */
+/** A metric as read at one moment. A histogram's samples are its `_bucket`, `_sum` and `_count`. */
 export interface MetricReading {
   readonly name: string;
   readonly help: string;
@@ -30,20 +34,20 @@ export interface MetricReading {
 export interface Metrics {
   counter(
     options: MetricOptions & {
-      /** Label sets that start at 0, so that a first event counts as an increase. */
+      /** Label sets whose counters are exposed as 0 from the start, so that their first event appears as an increase. */
       readonly known?: readonly Labels[];
     },
   ): { increase(labels?: Labels, by?: number): void };
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): {
     observe(value: number, labels?: Labels): void;
   };
-  /** `read` is called at each scrape. */
+  /** Adds a gauge; `read` is called at each scrape. */
   gauge(options: MetricOptions, read: ReadSamples): void;
-  /** Like `gauge`, for a value that only grows until its source restarts. */
+  /** Like `gauge`, for a value that only grows until its source restarts, and is thus exposed as a counter. */
   countedElsewhere(options: MetricOptions, read: ReadSamples): void;
-  /** The exposed metrics as data. */
+  /** Returns the exposed metrics as data. */
   read(): Promise<readonly MetricReading[]>;
-  /** The exposition text and its content type. */
+  /** Returns the exposed metrics as text, with its content type. */
   expose(): Promise<{ readonly text: string; readonly contentType: string }>;
 }
 
@@ -76,7 +80,7 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
         registers: [registry],
         collect: () => {
           gauge.reset();
-          // Resetting a gauge without labels leaves a zero, which no one measured.
+          // Resetting a gauge without labels sets it to zero, a value that was never measured, so it is removed.
           if (labels.length === 0) gauge.remove();
           for (const { labels: values = {}, value } of read()) gauge.set(values, value);
         },
@@ -97,7 +101,7 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
     read: async () => {
       const all = await registry.getMetricsAsJSON();
       return all.flatMap(({ name, help, type, values }) => {
-        // The library's types number the kinds, but its values are names.
+        // The library's types declare the kinds as numbers, but its values are names.
         const kind = String(type);
         if (kind !== "counter" && kind !== "gauge" && kind !== "histogram") return [];
         // A histogram's samples have separate names, which the library's types omit.

@@ -2,14 +2,14 @@
 import { requestMessage, formatRequest, type RequestLine } from "./request-line.ts";
 
 interface LogEntry {
-  /** As the log's library numbers them: 30 is information, 40 a warning, 50 an error. */
+  /** Level as the logging library numbers it: 30 is information, 40 a warning, 50 an error. */
   readonly level: number;
   readonly time: string;
   readonly msg: string;
   readonly [field: string]: unknown;
 }
 
-/** As the log's library spells errors; a thrown value that is no error stays unchanged. */
+/** An error in the logging library's form. A thrown value that is not an error is logged unchanged. */
 interface LoggedError {
   readonly stack?: string;
 }
@@ -28,7 +28,7 @@ export function formatForPeople(json: string, { isColoured }: { readonly isColou
     const [word, colour] = levelOf(level);
     if (word !== "") parts.push(paint(word, colour));
     parts.push(plain(msg));
-    // Objects are for programs; the message contains their meaning.
+    // Fields that are objects are left out: they are for programs, and the message already says what they mean.
     const shown = Object.entries(fields).filter(
       ([, value]) => value !== "" && (typeof value !== "object" || Array.isArray(value)),
     );
@@ -71,7 +71,7 @@ function spelled([name, value]: readonly [string, unknown]): string {
   return `${name}=${typeof value === "string" && /^[^\s="]+$/.test(value) ? value : JSON.stringify(value)}`;
 }
 
-/** The stack, below the line: a message without it seldom shows where the error was thrown. */
+/** Returns the stack to print below the line, because a message alone seldom shows where the error was thrown. */
 function errorText(error: LoggedError | undefined): string {
   if (error === undefined) return "";
   return (error.stack ?? JSON.stringify(error))

@@ -7,7 +7,7 @@ import { invalid, quoted } from "../domain/service-error.ts";
 
 export interface RecentLogLimits {
   readonly linesMax: number;
-  /** Maximum UTF-8 bytes of all lines together. A longer line is not kept. */
+  /** Maximum UTF-8 bytes of all lines together. A single line that is longer is not kept. */
   readonly bytesMax: number;
 }
 
@@ -20,9 +20,9 @@ const defaultLimits: RecentLogLimits = { linesMax: 1000, bytesMax: 1024 * 1024 }
 
 export class RecentLog {
   readonly #limits: RecentLogLimits;
-  /** Distinguishes the ids of this start from others. */
+  /** Distinguishes ids of this process's lines from those of earlier starts. */
   readonly #start = newUuid().slice(0, 8);
-  /** The line with number `n` is at `n % linesMax`. */
+  /** Ring buffer: the line with number `n` is at `n % linesMax`. */
   readonly #lines: (KeptLine | undefined)[] = [];
   /** Numbers of the oldest line and of the next one. */
   #first = 0;
@@ -34,7 +34,7 @@ export class RecentLog {
     this.#limits = limits;
   }
 
-  /** Keeps a line: a JSON object as the log's library writes it. */
+  /** Keeps a line: a JSON object as the logging library writes it. */
   add(json: string): void {
     const { linesMax, bytesMax } = this.#limits;
     const bytes = Buffer.byteLength(json);
@@ -47,8 +47,8 @@ export class RecentLog {
   }
 
   /**
-   * Returns a page of the lines of this level and above. A cursor of a removed line, or from another start, counts as
-   * before the oldest line.
+   * Returns a page of the lines of this level and above. A cursor for a removed line, or from an earlier start, counts
+   * as before the oldest line.
    *
    * @throws ServiceError `invalid` for a cursor that is no id of a line
    */
@@ -121,7 +121,7 @@ export class RecentLog {
     return order === "asc" ? numbers : numbers.toReversed();
   }
 
-  /** −1 for a line of another start. */
+  /** Returns the number of the line with an id; −1 if the id is from another start. */
   #numberOf(id: string): number {
     const match = /^([0-9a-f]{8})-(\d{1,15})$/.exec(id);
     if (match === null) {
@@ -132,7 +132,7 @@ export class RecentLog {
   }
 
   #parsed(number: number): LogLine {
-    // Safe cast: the log's library wrote the line.
+    // The cast is safe: the logging library wrote the line.
     const { level, time, msg, ...fields } = JSON.parse(this.#at(number).json) as {
       readonly level: number;
       readonly time: string;
@@ -142,7 +142,10 @@ export class RecentLog {
   }
 }
 
-/** The log's library writes the level first, so that it is known without parsing the line. */
+/**
+ * Returns true if the line has this level or a higher one. The logging library writes the level first, so the line
+ * need not be parsed.
+ */
 function isAtLeast(json: string, level: LineLevel): boolean {
   const number = Number(/^\{"level":(\d+)/.exec(json)?.[1] ?? 0);
   return lineLevels.indexOf(levelOf(number)) >= lineLevels.indexOf(level);

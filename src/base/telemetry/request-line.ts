@@ -1,19 +1,19 @@
-// The log line of each request, and its format on a terminal.
+// The log line written for each request, and its format on a terminal.
 
 /** Fields of a finished request. */
 export interface RequestLine {
   readonly requestId: string;
   readonly method: string;
-  /** The route's pattern, or `none`. */
+  /** Pattern of the route; `none` if no route matched. */
   readonly route: string;
-  /** 499 if the client left first. */
+  /** Status of the response; 499 if the client disconnected first. */
   readonly status: number;
   readonly durationMs: number;
   readonly keyId: string | null;
   readonly entity: string | null;
-  /** Null if the connection was closed before the address was read. */
+  /** Address of the client; null if the connection was closed before it could be read. */
   readonly address: string | null;
-  /** Present if traces are sent. */
+  /** Id of the request's trace; present if traces are sent. */
   readonly traceId?: string | undefined;
   /** Model and tokens of the answer so far; absent if no model answered. */
   readonly model?: string;
@@ -21,10 +21,10 @@ export interface RequestLine {
   readonly completionTokens?: number;
 }
 
-/** The message of such lines. */
+/** Message of all request lines. */
 export const requestMessage = "request answered";
 
-/** Formats method, route, model, tokens in and out, tokens per second of the whole request, status and time. */
+/** Formats method, route, model, input and output tokens, tokens per second over the whole request, status and time. */
 export function formatRequest(line: RequestLine): string {
   const { method, route, model, promptTokens = 0, completionTokens = 0, status, durationMs } = line;
   const parts = [`${method.padEnd(4)} ${route}`];

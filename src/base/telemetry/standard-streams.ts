@@ -1,11 +1,11 @@
 // Writes standard output and standard error without ever blocking this process: not on a pipe whose reader pauses, a
 // stopped terminal, or a file on a stalled disk. Commands' output for people at a terminal does not use this module,
-// since it may wait for its reader.
+// since that output may wait for its reader.
 import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 import { BoundedOutput, type OutputChannel } from "./bounded-output.ts";
 
-/** About 2,000 log lines. */
+/** Maximum size of the buffer: about 2,000 log lines. */
 const bytesMax = 512 * 1024;
 /** First and longest pause before a full pipe or terminal is retried. */
 const [retryMs, retryMsMax] = [1, 50];
@@ -30,7 +30,7 @@ export function announceMissingLines(descriptor: Descriptor, noticeOf: NoticeOf)
   streamOf(descriptor).noticeOf = noticeOf;
 }
 
-/** Waits until everything is written, up to the deadline: there may be no reader. */
+/** Waits until everything is written, at most until the deadline, since there may be no reader. */
 export async function flushStandardStreams(deadlineMs: number): Promise<void> {
   await Promise.all([...streams.values()].map(({ output }) => output.flush(deadlineMs)));
 }
@@ -52,7 +52,7 @@ function streamOf(descriptor: Descriptor): Stream {
 
 interface DescriptorChannel {
   readonly channel: OutputChannel;
-  /** Writes as much as fits without waiting when the process exits; null if unsupported. */
+  /** When the process exits, writes as much as is possible without waiting; null if unsupported. */
   readonly writeLast: ((text: string) => void) | null;
 }
 
@@ -75,14 +75,15 @@ function kindOf(descriptor: Descriptor): "file" | "pipe" | "socket" | "terminal"
     if (found.isFIFO()) return "pipe";
     return found.isSocket() ? "socket" : "file";
   } catch {
-    // The descriptor is closed: each write fails, and its lines count as missing.
+    // If the descriptor is closed, each write fails, and its lines count as missing.
     return "file";
   }
 }
 
 /**
- * Opens a pipe or terminal again for non-blocking writes. On the inherited one the flag would affect writes of other
- * programs, which could also clear it. Null if impossible: only Linux can, and only for the owner.
+ * Reopens a pipe or terminal for non-blocking writes; null if that is impossible, since only Linux supports it, and
+ * only for the owner. Setting the flag on the inherited descriptor would affect other programs' writes, and other
+ * programs could clear it.
  */
 function reopened(descriptor: Descriptor): number | null {
   if (process.platform !== "linux") return null;
@@ -94,7 +95,7 @@ function reopened(descriptor: Descriptor): number | null {
   }
 }
 
-/** Writes synchronously while there is room, so that even a crashing process has written its last line. */
+/** Writes synchronously while there is room, so that even a process that crashes has written its last line. */
 function nonBlocking(descriptor: number): DescriptorChannel {
   const channel: OutputChannel = {
     write: (text, done) => {
@@ -109,7 +110,7 @@ function nonBlocking(descriptor: number): DescriptorChannel {
           }
         } catch (error) {
           if (!isFull(error)) return done(error instanceof Error ? error : new Error(String(error)));
-          // Without a reader this must not keep the process alive.
+          // The timer is unreferenced, so that without a reader it does not keep the process alive.
           setTimeout(attempt, pauseMs).unref();
           pauseMs = Math.min(2 * pauseMs, retryMsMax);
           return;
@@ -122,10 +123,10 @@ function nonBlocking(descriptor: number): DescriptorChannel {
   return { channel, writeLast: (text) => writeUntilFull(descriptor, text) };
 }
 
-/** Through Node's stream, which polls sockets and pipes, and uses the API of Windows' console. */
+/** Writes through Node's stream, which polls sockets and pipes, and uses the console API on Windows. */
 function throughNode(descriptor: Descriptor): DescriptorChannel {
   const stream = descriptor === 1 ? process.stdout : process.stderr;
-  // Each failed write has its own callback.
+  // Ignored here, because each failed write reports its error to its own callback.
   stream.on("error", () => undefined);
   const channel: OutputChannel = {
     write: (text, done) => void stream.write(text, (error) => done(error ?? null)),
@@ -133,7 +134,7 @@ function throughNode(descriptor: Descriptor): DescriptorChannel {
   return { channel, writeLast: (text) => void stream.write(text) };
 }
 
-/** On a thread of Node's pool: a file always polls as ready, even if its disk stalls. */
+/** Writes on a thread of Node's pool: polling a file always reports it as ready, even if its disk stalls. */
 function onThreadPool(descriptor: Descriptor): DescriptorChannel {
   const channel: OutputChannel = {
     write: (text, done) => {
@@ -155,7 +156,7 @@ function writeUntilFull(descriptor: number, text: string): void {
   try {
     while (left.length > 0) left = left.subarray(writeSync(descriptor, left));
   } catch {
-    // Full, or without a reader: the process ends, and nothing may delay it.
+    // The pipe is full, or has no reader. The text is lost, because nothing may delay the end of the process.
   }
 }
 

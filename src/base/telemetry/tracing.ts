@@ -1,31 +1,31 @@
-// The tracing interface for the rest of the server: open spans, and spans reported once they are over. Absent if
-// nothing is traced, so that it costs nothing then. Never contains a prompt, an answer or a secret.
+// The tracing interface for the rest of the server: open spans, and spans reported after they have ended. If tracing
+// is disabled the interface is absent, and costs nothing. Spans never contain a prompt, an answer or a secret.
 
-/** By the names of OpenTelemetry's semantic conventions; undefined values are left out. */
+/** Attributes, named by OpenTelemetry's semantic conventions; undefined values are left out. */
 export type SpanAttributes = Readonly<
   Record<string, string | number | boolean | readonly string[] | undefined>
 >;
 
 export interface SpanStart {
   readonly name: string;
-  /** In the clock's monotonic milliseconds, as all times of a span. */
+  /** Start in the clock's monotonic milliseconds, like all times of a span. */
   readonly startMs: number;
   readonly attributes?: SpanAttributes;
 }
 
 export interface FinishedSpan extends SpanStart {
-  /** At least `startMs`. */
+  /** End; at least `startMs`. */
   readonly endMs: number;
-  /** Kind of the error that ended it, as `error.type`; absent for none. */
+  /** Kind of the error that ended the span, exported as `error.type`; absent if there was none. */
   readonly error?: string | undefined;
 }
 
 export interface Span {
-  /** Identifier for other systems: a W3C `traceparent`. */
+  /** Identifies the span to other systems: a W3C `traceparent`. */
   readonly traceparent: string;
-  /** Adds a part that is over. */
+  /** Adds a child span that has ended. */
   add(part: FinishedSpan): Span;
-  /** Begins a part, which must be ended. */
+  /** Begins a child span, which the caller must end. */
   begin(part: SpanStart): OpenSpan;
 }
 
@@ -44,7 +44,7 @@ export interface TraceStart extends SpanStart {
   readonly kind: "server" | "consumer";
   /** W3C headers of the client; malformed ones are ignored. */
   readonly parent?: { readonly traceparent: string; readonly tracestate?: string | undefined };
-  /** The `traceparent` of its origin, which belongs to another trace. */
+  /** The `traceparent` of the request that caused this work, which belongs to another trace. */
   readonly link?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface Tracing {
 export interface GenAiRequest {
   readonly operation: "chat" | "text_completion";
   readonly model: string;
-  /** Absent if it was answered. */
+  /** Kind of the error; absent if the request was answered. */
   readonly error?: string | undefined;
   readonly seconds: number;
   readonly firstTokenSeconds: number | null;

@@ -13,7 +13,7 @@ export type OtlpProtocol = (typeof protocols)[number];
 export type OpenTelemetrySettings = NonNullable<ReturnType<typeof readOpenTelemetry>>;
 
 /**
- * Null if no endpoint is set, or `OTEL_SDK_DISABLED` is true.
+ * Returns the configuration; null if no endpoint is set, or `OTEL_SDK_DISABLED` is true.
  *
  * @throws ServiceError `invalid` naming the variable, its value and the allowed values
  */
@@ -26,7 +26,7 @@ export function readOpenTelemetry(environment: Environment) {
   const number = (name: string, otherwise: number, max = 86_400_000, min = 1): number =>
     numberOf(environment, name, otherwise, { min, max });
   return {
-    /** Null for a signal that is not sent. */
+    /** Null for a signal that is not exported. */
     traces,
     metrics,
     metricsIntervalMs: number("OTEL_METRIC_EXPORT_INTERVAL", 60_000, 86_400_000, 100),
@@ -46,7 +46,7 @@ export function readOpenTelemetry(environment: Environment) {
 
 function protocolOf(environment: Environment, signal: "TRACES" | "METRICS"): OtlpProtocol | null {
   if (choiceOf(environment, `OTEL_${signal}_EXPORTER`, ["otlp", "none"], "otlp") === "none") return null;
-  /** The signal's own variable, if set, else the one for all signals. */
+  /** Returns the name of the signal's own variable if it is set, else of the variable for all signals. */
   const nameOf = (suffix: string): string => {
     const own = `OTEL_EXPORTER_OTLP_${signal}_${suffix}`;
     return textOf(environment, own) === undefined ? `OTEL_EXPORTER_OTLP_${suffix}` : own;
@@ -58,7 +58,10 @@ function protocolOf(environment: Environment, signal: "TRACES" | "METRICS"): Otl
   return choiceOf(environment, nameOf("PROTOCOL"), protocols, "http/protobuf");
 }
 
-/** The exporters read these files synchronously: a named pipe would block the start. */
+/**
+ * Checks that the certificates are regular files. The exporters read them synchronously, and a named pipe would block
+ * the start.
+ */
 function requireCertificates(environment: Environment): void {
   for (const name of Object.keys(environment).filter((key) =>
     /^OTEL_EXPORTER_OTLP_.*(CERTIFICATE|CLIENT_KEY)$/.test(key),
@@ -68,7 +71,7 @@ function requireCertificates(environment: Environment): void {
   }
 }
 
-/** Undefined for an empty variable: the specification treats it as unset. */
+/** Returns a variable's text; undefined if it is empty, because the specification treats that as unset. */
 function textOf(environment: Environment, name: string): string | undefined {
   return environment[name]?.trim() || undefined;
 }

@@ -1,9 +1,9 @@
-// The metrics of OpenTelemetry's conventions for generative AI, for a model server, and the tokens as clients count
-// them. https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-metrics.md
+// The metrics that OpenTelemetry's conventions for generative AI define for a model server, and the token counts that
+// they define for clients. https://github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/gen-ai-metrics.md
 import type { Meter } from "@opentelemetry/api";
 import type { GenAiMeter } from "../tracing.ts";
 
-/** Buckets that the conventions ask for. */
+/** Histogram buckets that the conventions specify. */
 const secondsBuckets = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];
@@ -52,7 +52,7 @@ export function genAiMeter(meter: Meter): GenAiMeter {
       duration.record(seconds, error === undefined ? own : { ...own, "error.type": error });
       if (used.inputTokens > 0) tokens.record(used.inputTokens, { ...own, "gen_ai.token.type": "input" });
       if (used.outputTokens > 0) tokens.record(used.outputTokens, { ...own, "gen_ai.token.type": "output" });
-      // Both only for requests that were answered.
+      // The remaining metrics are recorded only for requests that were answered.
       if (error !== undefined) return;
       if (firstTokenSeconds !== null) firstToken.record(firstTokenSeconds, own);
       if (perTokenSeconds !== null) perToken.record(perTokenSeconds, own);

@@ -1,5 +1,5 @@
-// Converts the metrics of /metrics for OpenTelemetry's library: the same names, labels and buckets, read at each
-// export, so that nothing is counted twice. Omits vLLM's names, which are for gateways that read /metrics.
+// Converts the metrics of /metrics for OpenTelemetry's library: the same names, labels and buckets. They are read at
+// each export, so no event is counted twice. Omits vLLM's names, which are for gateways that read /metrics.
 import { ValueType, type HrTime } from "@opentelemetry/api";
 import { emptyResource } from "@opentelemetry/resources";
 import {
@@ -53,7 +53,7 @@ function dataOf(reading: MetricReading, times: Times): MetricData {
 }
 
 /**
- * By the suffixes of Prometheus' names.
+ * Returns the unit, which is derived from the suffixes of Prometheus' names.
  * https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
  */
 function unitOf(name: string): string {
@@ -63,13 +63,13 @@ function unitOf(name: string): string {
 
 interface OpenHistogram {
   readonly labels: Readonly<Record<string, string | number>>;
-  /** Upper bounds with the number of values up to each, ascending. */
+  /** Upper bounds, ascending, with the number of values up to each bound. */
   readonly buckets: { readonly bound: number; readonly count: number }[];
   sum: number;
   count: number;
 }
 
-/** Prometheus' buckets are cumulative, OpenTelemetry's are not. */
+/** Converts histograms: Prometheus' buckets are cumulative, OpenTelemetry's are not. */
 function histogramsOf({ name, samples }: MetricReading, times: Times): DataPoint<Histogram>[] {
   const open = new Map<string, OpenHistogram>();
   for (const sample of samples) {

@@ -1,4 +1,5 @@
-// Traces and metrics for an OpenTelemetry collector, if the environment names one. Otherwise the SDK is not loaded.
+// Sends traces and metrics to an OpenTelemetry collector, if the environment specifies one. Otherwise the SDK is not
+// loaded.
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import { noTelemetry, type Telemetry } from "../tracing.ts";
 import type { OpenTelemetrySettings } from "./environment.ts";

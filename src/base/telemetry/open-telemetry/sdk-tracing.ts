@@ -1,5 +1,5 @@
-// Traces by OpenTelemetry's library. A span's parts are created with their times after they are over, so that a
-// running request costs nothing.
+// Tracing with OpenTelemetry's library. The parts of a span are created with their recorded times after they have
+// ended, so that a running request has no tracing overhead.
 import {
   createTraceState,
   ROOT_CONTEXT,
@@ -37,7 +37,8 @@ export function samplerOf({ name, ratio }: OpenTelemetrySettings["sampler"]): Sa
 export function sdkTracing(tracer: Tracer, clock: Clock): Tracing {
   return {
     begin: ({ name, kind, startMs, attributes, parent, link }) => {
-      // One offset for the whole trace, so that parts nest correctly even if the wall clock changes.
+      // One offset between the clocks for the whole trace, so that parts nest correctly even if the wall clock
+      // changes.
       const offsetMs = clock.now().getTime() - clock.monotonicMs();
       const links = contextOf(link).map((context) => ({ context }));
       const span = tracer.startSpan(
@@ -100,7 +101,7 @@ function parentContext(parent: Parameters<Tracing["begin"]>[0]["parent"]): Conte
   return trace.setSpanContext(ROOT_CONTEXT, { ...context, ...traceState });
 }
 
-/** Empty for a malformed text. */
+/** Returns the parent context; an empty one for a malformed header. */
 function contextOf(traceparent: string | undefined) {
   const read = traceparent === undefined ? null : readTraceparent(traceparent);
   if (read === null) return [];
@@ -118,7 +119,7 @@ function given(attributes: SpanAttributes = {}): Attributes {
   );
 }
 
-/** Seconds and nanoseconds since 1970, the library's form for times of any clock. */
+/** Returns the time as seconds and nanoseconds since 1970, the form that the library accepts for times of any clock. */
 function hrTime(epochMs: number): [seconds: number, nanoseconds: number] {
   const seconds = Math.floor(epochMs / 1000);
   return [seconds, Math.min(999_999_999, Math.round((epochMs - seconds * 1000) * 1e6))];

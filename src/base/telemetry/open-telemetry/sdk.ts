@@ -1,5 +1,5 @@
-// Assembles OpenTelemetry's SDK, which sends traces and metrics as the environment says. Imported only if an endpoint
-// is set (`open-telemetry`), so that the SDK is not loaded otherwise.
+// Assembles OpenTelemetry's SDK, which sends traces and metrics as the environment specifies. Imported only if an
+// endpoint is set (`open-telemetry`), so that the SDK is not loaded otherwise.
 import { diag, DiagLogLevel } from "@opentelemetry/api";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
@@ -18,7 +18,7 @@ export interface OpenTelemetryDependencies extends ExporterDependencies {
   readonly clock: Clock;
 }
 
-/** Time for sending at a stop; data that the collector has not taken by then is lost. */
+/** Maximum time for sending at a stop; data that the collector has not accepted by then is lost. */
 const stopMs = 5000;
 
 /** Starts the SDK, which sends until it is stopped. */
@@ -29,7 +29,7 @@ export function startSdk(
   const { version, clock, metrics, logger } = dependencies;
   const ignore = (): void => undefined;
   const warn = (message: string): void => logger.warn({}, message);
-  // The SDK's warnings about variables; afterwards the exporters report.
+  // Logs the SDK's warnings about variables; later failures are reported by the exporters.
   diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
   const exporters = createExporters(dependencies);
   const resource = resourceFromAttributes({
@@ -49,7 +49,7 @@ export function startSdk(
     const provider = new TracerProvider({
       resource,
       sampler: samplerOf(settings.sampler),
-      // Some attributes come from clients, such as names of models and paths.
+      // Bounded because some attributes come from clients, such as names of models and paths.
       spanLimits: { attributeValueLengthLimit: 1000 },
       spanProcessors: [processor],
     });

@@ -1,4 +1,4 @@
-// W3C Trace Context, level 1: the header `traceparent`, read and written. https://www.w3.org/TR/trace-context/
+// Reads and writes the header `traceparent` of W3C Trace Context, level 1. https://www.w3.org/TR/trace-context/
 
 export interface TraceContext {
   /** 32 and 16 hexadecimal digits, neither all zeros. */
@@ -10,7 +10,7 @@ export interface TraceContext {
 /** Version, trace, parent, flags; later versions may append fields after a dash. */
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Null for a malformed header, which the standard requires to ignore. */
+/** Returns null for a malformed header, because the standard requires that it is ignored. */
 export function readTraceparent(text: string): TraceContext | null {
   const [, version, traceId = "", spanId = "", flags = "", more] = form.exec(text) ?? [];
   if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return null;

@@ -4,7 +4,7 @@
 import type { EngineFeature } from "../../../base/domain/generation.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** The oldest supported version, against which the recorded tests run. */
+/** The oldest supported version; its responses were recorded, and it is tested. */
 const oldest = [0, 32] as const;
 
 /**

@@ -26,7 +26,7 @@ export interface Admission<Place> {
 }
 
 export interface AdmissionQueueOptions {
-  /** Maximum number of concurrent choices on a server; a request with more choices runs alone. */
+  /** Maximum number of concurrent choices on a server; a request with more choices runs without others. */
   readonly sequenceCountMax: number;
   /** Maximum time that a request waits for admission. */
   readonly waitMs: number;
