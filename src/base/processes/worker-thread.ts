@@ -14,7 +14,7 @@ export interface Job {
   readonly reject: (error: Error) => void;
 }
 
-/** Error of a task whose worker was terminated because a stage exceeded its time limit. */
+/** Error of a task whose worker was ended because a stage exceeded its time limit. */
 export class TaskTimeout extends ServiceError {
   /** Index of the stage that took too long. */
   readonly stage: number;

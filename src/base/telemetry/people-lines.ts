@@ -71,7 +71,7 @@ function spelled([name, value]: readonly [string, unknown]): string {
   return `${name}=${typeof value === "string" && /^[^\s="]+$/.test(value) ? value : JSON.stringify(value)}`;
 }
 
-/** Returns the stack to print below the line, because a message alone seldom shows where the error was thrown. */
+/** Returns the stack to print below the line, because a message without it seldom shows where the error was thrown. */
 function errorText(error: LoggedError | undefined): string {
   if (error === undefined) return "";
   return (error.stack ?? JSON.stringify(error))

@@ -1,5 +1,6 @@
-// Runs one chat completion from request to last delta: finds the model, renders, submits and reads. Knows no HTTP and
-// does not authenticate. Stores only the ids of running requests; a recorder stores the answers.
+// Runs one chat completion from request to last delta: finds the model, renders the prompt, submits it to the engine
+// and reads the answer. Knows nothing of HTTP and does not authenticate. Stores only the ids of running requests; a
+// recorder stores the answers.
 import type { Caller } from "../../base/domain/access.ts";
 import { assert, present } from "../../base/domain/assert.ts";
 import { brokenModel, isBrokenModel } from "../../base/domain/broken-model.ts";
@@ -59,7 +60,7 @@ export interface ChatService {
   begin(request: ChatRequest, caller: Caller, options: BeginOptions): Promise<ChatCompletion>;
   /** Number of requests waiting or being answered. */
   readonly runningCount: number;
-  /** Running requests for trained models, one entry each. */
+  /** Returns the running requests for trained models, one entry each. */
   trainedRequests(): Iterable<TrainedRequest>;
 }
 
@@ -72,28 +73,34 @@ export interface TrainedRequest {
 }
 
 export interface BeginOptions {
-  /** Ends the completion and frees the engine's slots. */
+  /** Aborting it ends the completion and frees the engine's slots. */
   readonly signal: AbortSignal;
   /** Remaining allowance of the caller; absent if unlimited. */
   readonly allowance?: Allowance | null;
-  /** Called once the engine has the request. Errors that can be detected earlier have been thrown by then. */
+  /**
+   * Called once the request is submitted to the engine. Errors that can be detected before that have been thrown by
+   * then.
+   */
   readonly onSubmitted?: () => void;
   /** Parent span of the trace; absent or null if not traced. */
   readonly span?: Span | null;
-  /** Maps an error before it is thrown, for example to the caller's names of fields. Absent: throws it unchanged. */
+  /**
+   * Maps an error before it is thrown, for example to the caller's names of fields. If absent, errors are thrown
+   * unchanged.
+   */
   readonly located?: (error: unknown) => unknown;
 }
 
 export interface ChatDependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
-  /** Exchange that passes prompts between servers; absent if none pass. */
+  /** Exchange that passes prompts between servers; absent if this server passes none. */
   readonly exchange?: PromptExchange | null;
   /** Recorder of answers; absent if nothing is recorded. */
   readonly recorder?: ChatRecorder | null;
-  /** Shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
+  /** Limit shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
   readonly waitingSlots?: WaitingSlots;
-  /** Counts the requests that use each adapter, for the deletion of versions. */
+  /** Counts the requests that use each adapter, so that versions in use are not deleted. */
   readonly adapters?: AdaptersInUse;
   /** Counts usage per key; absent if usage is not counted. */
   readonly usage?: UsageCounter | null;
@@ -116,7 +123,8 @@ export function createChatService({
     begin: async (request, caller, options) => {
       const shared = { ...dependencies, running, adapters, metrics, vllm, timelines };
       const completion = new Completion(shared, { request, caller, ...options });
-      // A generator must have been started: leaving an unstarted one runs none of its code and frees nothing.
+      // The generator must be started here: leaving an unstarted generator runs none of its code, so it would free
+      // nothing.
       await completion.deltas.next();
       return completion;
     },
@@ -160,9 +168,9 @@ class Completion implements ChatCompletion {
   #passed: PassedPrompt | null = null;
   #recording: ChatRecording | null = null;
   #reservation: TokenReservation | null = null;
-  /** Called when it stops waiting for the engine. */
+  /** Ends the count of this request as waiting for the engine. */
   #stopWaiting: () => void = () => undefined;
-  /** Final at the end of the answer. */
+  /** Whether the answer is recorded; final at the end of the answer. */
   #isRecorded = true;
 
   constructor(shared: Shared, asked: Asked) {
@@ -188,7 +196,7 @@ class Completion implements ChatCompletion {
     await this.deltas.return();
   }
 
-  /** Runs the whole completion. The first yield is empty and means that the header is set. */
+  /** Runs the whole completion. The first yield is empty and signals that the header is set. */
   async *#run(): AsyncGenerator<readonly ChatDelta[], void> {
     const { clock, metrics, timelines } = this.#shared;
     const timeline = this.#timeline;
@@ -246,7 +254,7 @@ class Completion implements ChatCompletion {
     }
   }
 
-  /** Counts, times and traces the ended request. */
+  /** Records the ended request's counts, times and trace. */
   #observe(): void {
     const { vllm, genAi = null } = this.#shared;
     const timeline = this.#timeline;
@@ -297,7 +305,7 @@ class Completion implements ChatCompletion {
     return { base, plan, generation };
   }
 
-  /** Reserves what the request may need of the caller's limits, until it ends. */
+  /** Reserves the maximum that the request may use of the caller's limits, until it ends. */
   #reserve({ generation }: GenerationPlan, base: ServedBase): void {
     const { request, caller, allowance = null } = this.#asked;
     const leaveSlot = this.#shared.waitingSlots?.enter(caller.entity);
@@ -306,7 +314,7 @@ class Completion implements ChatCompletion {
     if (allowance === null) return;
     const leaveQueue = allowance.wait(base.model.name, base.engine.status().waitingCountMax);
     this.#stopWaiting = () => (leaveQueue(), leaveSlot?.());
-    // Without a bound in the request, a few words would reserve a whole context.
+    // If the request has no limit of its own, reserving its maximum would take a whole context for a few words.
     const { maxTokens } = generation.stopping;
     const isBounded = Number.isFinite(request.stopping.maxTokens ?? Infinity);
     const answerTokens = isBounded ? maxTokens * choiceCountOf(generation) : 0;
@@ -360,7 +368,7 @@ class Completion implements ChatCompletion {
     return beginRecording(recorder, plan, model, { request, caller, choiceCount, startedAt });
   }
 
-  /** Counted while the answer is generated, so that metrics and limits include long answers early. */
+  /** Counts usage while the answer is generated, so that metrics and limits include long answers before they end. */
   #count(base: string): void {
     const { usage } = this.#timeline;
     this.#shared.metrics.used(base, usage, this.#counted);
@@ -368,7 +376,7 @@ class Completion implements ChatCompletion {
     this.#reservation?.use(usage.promptTokens + usage.completionTokens);
   }
 
-  /** Translates an error for the request. */
+  /** Translates an internal error into the error for the client. */
   async #errorOf(error: unknown): Promise<unknown> {
     const { model, plan } = this.#timeline;
     if (model === null || plan === null) return error;
@@ -402,8 +410,8 @@ function headerOf(
 const noRoom = "The prompt is not held for another server: prompts already held leave no room for it.";
 
 /**
- * Key of a request among all running ones. Ids are scoped to their entity, so one entity's ids reveal nothing to
- * another.
+ * Returns the key of a request among all running ones. Ids are scoped to their entity, so a conflict reveals nothing
+ * about another entity's ids.
  */
 function runningId({ identity }: ChatRequest, { entity }: Caller): string {
   return JSON.stringify([entity, identity.requestId]);

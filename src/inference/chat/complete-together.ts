@@ -1,18 +1,19 @@
-// Answers several requests as one. Each request's deltas keep their order, interleaved with the others'; the first
-// failure ends all. Knows nothing of how requests are answered or written.
+// Answers several requests as one. Each request's deltas keep their order, and are interleaved with those of the other
+// requests; the first failure ends all requests. Knows nothing of how requests are answered or written.
 import { setMaxListeners } from "node:events";
 import { present } from "../../base/domain/assert.ts";
 import type { ChatCompletion, ChatUsage, RequestDeltas } from "../../base/domain/chat.ts";
 
-/** Begins to answer one of the requests; it may call `onSubmitted` once no refusal is possible. */
+/** Begins to answer one of the requests; may call `onSubmitted` once the request can no longer be refused. */
 export type BeginOne = (
   request: number,
   options: { readonly signal: AbortSignal; readonly onSubmitted: () => void },
 ) => Promise<ChatCompletion>;
 
 /**
- * Resolves once every request is submitted and one of them has begun; the header is that one's. An invalid request
- * throws before. At most one step of each request waits to be read; leaving the generator, or the signal, ends all.
+ * Resolves once every request is submitted and one of them has begun, with that request's header; throws before that
+ * for an invalid request. At most one step of each request waits to be read. Leaving the generator, or aborting the
+ * signal, ends all requests.
  *
  * @param count at least 1
  * @throws the error of the first request to fail, once all have ended
@@ -25,7 +26,8 @@ export async function beginTogether(
   if (count === 1) return asRequestDeltas(await begin(0, { signal, onSubmitted: () => undefined }));
   const begun: ChatCompletion[] = [];
   const deltas = answerAll(count, begin, { signal, begun });
-  // A generator must have been started: leaving an unstarted one runs none of its code and frees nothing.
+  // The generator must be started here: leaving an unstarted generator runs none of its code, so it would free
+  // nothing.
   await deltas.next();
   return {
     header: present(begun[0], "one of them has begun").header,
@@ -58,7 +60,7 @@ function asRequestDeltas(completion: ChatCompletion): ChatCompletion<RequestDelt
   };
 }
 
-/** The first yield is empty and means that one request has begun. */
+/** Yields the deltas of all requests. The first yield is empty and signals that one request has begun. */
 async function* answerAll(
   count: number,
   begin: BeginOne,
@@ -66,7 +68,7 @@ async function* answerAll(
 ): AsyncGenerator<RequestDeltas, void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  // One listener for each request is intended here, not a leak.
+  // Disables the warning about many listeners: one for each request is intended, not a leak.
   setMaxListeners(0, both);
   const handover = new Handover<RequestDeltas>();
   const submissions = new Countdown(count);
@@ -113,7 +115,7 @@ function sumOfUsage(one: ChatUsage, other: ChatUsage): ChatUsage {
   };
 }
 
-/** Resolves once the given number of steps is made. */
+/** Resolves once the given number of steps has been made. */
 class Countdown {
   readonly done: Promise<void>;
   #left: number;
@@ -124,7 +126,7 @@ class Countdown {
     this.done = new Promise((resolve) => (this.#onDone = resolve));
   }
 
-  /** Returns a function that makes one step; further calls of it have no effect. */
+  /** Returns a function that makes one step; only its first call has an effect. */
   step(): () => void {
     let isMade = false;
     return () => {

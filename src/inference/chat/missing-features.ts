@@ -13,7 +13,7 @@ import { askingParameters, samplingFeatures, type SamplingFeature } from "../../
 import { quoted, ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import { unsupportedCallsFault } from "./tools/tool-use.ts";
 
-/** The fields that ask for features other than sampling and constraints. */
+/** The request fields that need features other than sampling and constraints. */
 const otherFields: {
   readonly [Feature in Exclude<EngineFeature, ConstraintFeature | SamplingFeature | "embeddings">]: ChatField;
 } = {
@@ -26,7 +26,7 @@ const otherFields: {
 
 /**
  * @param others further faults, reported in the same error
- * @throws ServiceError `unsupported` naming every field that asks for a feature that chat or the engine lacks
+ * @throws ServiceError `unsupported` naming every field that needs a feature which chat or the engine lacks
  */
 export function refuseMissingFeatures(
   request: ChatRequest,
@@ -46,7 +46,7 @@ export function refuseMissingFeatures(
   if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
 }
 
-/** The request's fields that ask for a feature; see {@link constraintFault} for constraints. */
+/** Returns the request's fields that need a feature; see {@link constraintFault} for constraints. */
 function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly ChatField[] {
   if (isOfConstraint(feature)) return [];
   if (isOther(feature)) return [otherFields[feature]];
@@ -56,10 +56,10 @@ function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly Chat
 }
 
 /**
- * Checks the constraint that is finally submitted. Constraints that the client did not write enforce calls of tools,
- * and thoughts before a constraint.
+ * Checks the constraint that is finally submitted. It may come from other fields than the client's constraint, to
+ * enforce tool calls, or thoughts before a constraint.
  *
- * @throws ServiceError `unsupported` naming the field that asks for them
+ * @throws ServiceError `unsupported` naming the field that needs it
  */
 export function refuseMissingConstraint(
   request: ChatRequest,

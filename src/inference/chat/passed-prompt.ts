@@ -1,5 +1,5 @@
-// Passes prompts between servers for a chat request. Refuses what this server cannot do, asks the engine to hold a
-// prompt, and fetches a prompt that another server holds.
+// Passes prompts between servers for a chat request. Refuses what this server does not support, asks the engine to
+// hold a prompt, and fetches a prompt that another server holds.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import type {
@@ -16,7 +16,7 @@ import { TransferFailure } from "../kv-transfer/transfer-failure.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 
-/** Returns the faults of a request's passing that this server cannot fulfil. */
+/** Returns the faults of a request's passing fields that this server does not support. */
 export function findPassingFaults(
   { passing }: ChatRequest,
   { engine }: ServedBase,
@@ -41,7 +41,7 @@ export interface PassedPrompt {
   readonly notices: readonly string[];
   /** Place of the held prompt; used once the engine confirms that it holds it. */
   readonly place: HeldPlace | null;
-  /** Seals parameters that servers behind the engine return; absent if there are none. */
+  /** Seals the parameters that servers behind the engine return; absent if there are no such servers. */
   readonly seal?: (answered: PassedParameters) => PassedParameters;
   /** Makes the engine forget the received prompt. */
   readonly forget: () => void;
@@ -60,9 +60,9 @@ export interface PassingContext {
 }
 
 /**
- * Fetches a prompt that another server holds, and says whether this server is to hold one.
+ * Fetches a prompt that another server holds, and determines whether this server is to hold one.
  *
- * @param passing asks for nothing that is refused
+ * @param passing has no faults (see {@link findPassingFaults})
  * @throws ServiceError `unavailable` for a prompt that cannot be fetched if the operator forbids computing it here;
  * the signal's reason
  */
@@ -91,8 +91,8 @@ export async function passPrompt(
 /**
  * Forwards passing parameters to the servers behind an engine.
  *
- * @param passing asks for nothing that is refused
- * @throws ServiceError `unsupported` if another request has sent them meanwhile
+ * @param passing has no faults (see {@link findPassingFaults})
+ * @throws ServiceError `unsupported` if another request has sent these parameters in the meantime
  */
 export function forwardParameters(
   { parameters }: PromptPassing,
@@ -151,7 +151,7 @@ async function fetched(
   }
 }
 
-/** Returns the prompt's origin; null if it is not known for sure. */
+/** Returns the prompt's origin; null if it is not known with certainty. */
 function originOf({ model, base, exchange }: PassingContext): PromptOrigin | null {
   const { state } = base.engine.status();
   const weights = state.kind === "ready" ? state.weights : undefined;

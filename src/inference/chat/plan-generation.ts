@@ -1,6 +1,6 @@
 // Plans a chat request for the model it names: resolves defaults, checks limits, and builds the engine's request.
-// Waits only for the prompt, which other threads write. Otherwise pure, except for a random seed if the request has
-// none.
+// Waits only for the prompt, which other threads write. Apart from that it is pure, except for a random seed if the
+// request has none.
 import { chatFault, type ChatHeader, type ChatPrompt, type ChatRequest } from "../../base/domain/chat.ts";
 import { joinedText } from "../../base/domain/content-part.ts";
 import {
@@ -23,7 +23,7 @@ import type { ServedBase } from "./served-base.ts";
 
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
-  /** The part of the header known before anything is computed. */
+  /** The part of the header that is known before anything is computed. */
   readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount" | "heldAt" | "notice">;
   /** Notices for the client, one sentence each. */
   readonly notices: readonly string[];
@@ -33,7 +33,7 @@ export interface GenerationPlan {
 }
 
 /**
- * @param request asks for nothing that the engine cannot do
+ * @param request needs no feature that the engine lacks
  * @throws ServiceError with one of these codes:
  * - `unavailable` while the engine is not up
  * - `unsupported` for a prompt that cannot be rendered or does not fit and for token ids that the model lacks
@@ -48,7 +48,7 @@ export async function planGeneration(
     readonly client: string;
     readonly entity: string;
     readonly signal: AbortSignal;
-    /** If true, log-probabilities are computed even if the client requests none. */
+    /** True to compute log-probabilities even if the client requests none, for the record. */
     readonly isRecorded: boolean;
   },
 ): Promise<GenerationPlan> {
@@ -120,7 +120,7 @@ function noticesOf(request: ChatRequest, base: ServedBase): readonly string[] {
   ].flat();
 }
 
-/** Refuses more alternatives of a token than the engine gives, and more log-probabilities than an answer may have. */
+/** Refuses more alternatives per token than the engine supports, and more log-probabilities than an answer may have. */
 function refuseWideLogprobs(
   { output }: ChatRequest,
   { logprobCountMax, vocabularySize }: EngineLimits,
@@ -140,8 +140,8 @@ function refuseWideLogprobs(
 }
 
 /**
- * Maximum log-probabilities of an answer, each about 60 bytes: the count for 128 choices of 32,768 tokens without
- * alternatives.
+ * Maximum number of log-probabilities in an answer, each about 60 bytes: as many as 128 choices of 32,768 tokens have
+ * without alternatives.
  */
 const logprobsMax = choiceCountMax * 32_768;
 
@@ -170,7 +170,7 @@ function refuseManyLogprobs(
   throw new ServiceError({ code: "invalid", faults: [chatFault(field, { message, type: "too_long" })] });
 }
 
-/** Returns how many of the prompt's last tokens are kept; null keeps all. */
+/** Returns how many of the prompt's last tokens are to be kept; null keeps all. */
 function keptTokens(
   { prompt: { truncation }, stopping: { maxTokens } }: ChatRequest,
   { contextLength, positionCountMax }: RequestLimits,
@@ -187,13 +187,18 @@ function keptTokens(
   throw new ServiceError({ code: "unsupported", faults });
 }
 
-/** Without a generation prompt, the answer continues the last message and has its role. */
+/**
+ * Returns the role of the answer: without a generation prompt, the answer continues the last message and has its role.
+ */
 function roleOf(prompt: ChatPrompt): string {
   const opensTurn = prompt.kind !== "conversation" || prompt.addGenerationPrompt;
   return opensTurn ? "assistant" : (prompt.messages.at(-1)?.role ?? "assistant");
 }
 
-/** Returns the text that the answer continues: the prompt's, or the last message's if the answer has its role. */
+/**
+ * Returns the text that the answer continues: the prompt's text, or the last message's if the answer has that
+ * message's role.
+ */
 function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): string {
   if (prompt.kind === "text") return prompt.text;
   if (prompt.kind === "tokens") return tokenizer.decode(prompt.tokenIds, output);
@@ -201,7 +206,10 @@ function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): str
   return last?.role === roleOf(prompt) ? (joinedText(last.content ?? null) ?? "") : "";
 }
 
-/** A trained model gives log-probabilities by default, since rollouts need them, and names tokens by id. */
+/**
+ * Returns the form of log-probabilities. A trained model returns them by default, since rollouts need them, and
+ * identifies tokens by id.
+ */
 function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader["logprobs"] {
   if (output.logprobs === undefined) return model.isTrained ? "token-id" : "off";
   return output.logprobs === null ? "off" : "text";
@@ -209,7 +217,7 @@ function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader[
 
 /** Limits that a request must respect. */
 interface RequestLimits extends EngineLimits {
-  /** Tokens in prompt and answer together that the engine has room for. */
+  /** Maximum number of tokens in prompt and answer together for which the engine has room. */
   readonly positionCountMax: number;
 }
 

@@ -55,18 +55,21 @@ interface Dependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
   readonly metrics: Metrics;
-  /** Counts the requests that use each adapter, for the deletion of versions. */
+  /** Counts the requests that use each adapter, so that versions in use are not deleted. */
   readonly adapters?: AdaptersInUse;
   /** Counts usage per key; absent if usage is not counted. */
   readonly usage?: UsageCounter | null;
-  /** Shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
+  /** Limit shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
   readonly waitingSlots?: WaitingSlots;
 }
 
-/** OpenAI's limit per request. */
+/** Maximum number of input tokens in a request, the same as OpenAI's. */
 export const inputTokensMax = 300_000;
 
-/** Maximum inputs of a request in the engine at the same time: enough to fill a batch, and a small part of the queue. */
+/**
+ * Maximum number of a request's inputs that are in the engine at the same time: enough to fill a batch, but only a
+ * small part of the queue.
+ */
 const concurrencyMax = 16;
 
 export function createEmbeddingService({
@@ -261,7 +264,7 @@ function embeddingRequest(
   };
 }
 
-/** Translates an engine's refusal: for an adapter or a broken model, the error names the model. */
+/** Translates an engine's error: if an adapter or a broken model is the cause, the error names the model. */
 async function faultOf(
   error: unknown,
   { model }: AcquiredModel,

@@ -13,7 +13,7 @@ export async function mapConcurrently<Item, Result>(
 ): Promise<readonly Result[]> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  // One listener for each running item is intended here, not a leak.
+  // Disables the warning about many listeners: one for each running item is intended, not a leak.
   setMaxListeners(0, both);
   const results: Result[] = [];
   const failures: unknown[] = [];

@@ -1,6 +1,6 @@
 // Vectors of length 1, whose dot product is the cosine of the angle between them.
 
-/** Prevents division by zero for a zero vector. */
+/** Minimum divisor, which prevents division by zero for a zero vector. */
 const leastLength = 1e-12;
 
 /**
@@ -8,7 +8,7 @@ const leastLength = 1e-12;
  * @returns a vector of length 1 in the same direction
  */
 export function unitVector(values: Float32Array): Float32Array {
-  // Double precision: a float would lose the last digits in a sum of thousands of squares.
+  // Sums in double precision, because single precision would lose the last digits in a sum of thousands of squares.
   const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
   const scale = 1 / Math.max(length, leastLength);
   return values.map((value) => value * scale);

@@ -4,10 +4,10 @@ import type { Metrics } from "../../../base/telemetry/metrics.ts";
 import { computePhases, type ChatTimeline } from "./chat-timeline.ts";
 
 export interface ChatMetrics {
-  /** `outcome` is `completed` or the code of the error that ended the request. */
+  /** Counts an ended request; `outcome` is `completed` or the code of the error that ended it. */
   ended(outcome: string, durationMs: number): void;
   firstOutput(base: string, waitedMs: number): void;
-  /** Counts the request's usage since `before`. */
+  /** Counts the usage that the request has added since `before`. */
   used(base: string, usage: ChatUsage, before: ChatUsage): void;
 }
 
@@ -19,7 +19,7 @@ const usageKinds = [
 
 const secondsBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** Registers the metrics; once per registry. `running` is read at each scrape. */
+/** Registers the metrics; call once per registry. `running` is read at each scrape. */
 export function createChatMetrics(metrics: Metrics, running: () => number): ChatMetrics {
   const requests = metrics.counter({
     name: "hone_chat_requests_total",
@@ -65,15 +65,15 @@ export function createChatMetrics(metrics: Metrics, running: () => number): Chat
 
 export interface VllmMetrics {
   firstToken(base: string, waitedMs: number): void;
-  /** Only for a request whose model is known. */
+  /** Records an ended request; call only if its model is known. */
   ended(base: string, timeline: ChatTimeline): void;
 }
 
-/** Labels as in vLLM, where they identify an engine; here each base model is one engine. */
+/** Labels with vLLM's names, which identify an engine; on this server each base model is one engine. */
 export const vllmLabels = (base: string) => ({ model_name: base, engine: "0" });
 
 const labels = ["model_name", "engine"];
-/** vLLM's buckets. */
+/** Histogram buckets, the same as vLLM's. */
 const firstTokenBuckets = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640,
   2560,
@@ -86,7 +86,7 @@ const requestBuckets = [
 ];
 const tokenBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000];
 
-/** Registers the metrics; once per registry. */
+/** Registers the metrics; call once per registry. */
 export function createVllmMetrics(metrics: Metrics): VllmMetrics {
   const histogram = (name: string, help: string, buckets: readonly number[]) =>
     metrics.histogram({ name: `vllm:${name}`, help, labels, buckets });
@@ -149,7 +149,7 @@ export function createVllmMetrics(metrics: Metrics): VllmMetrics {
   };
 }
 
-/** vLLM counts choices that call tools as `stop`. */
+/** Returns the finish reason under which vLLM counts a choice: `stop` for one that calls tools. */
 function shown(reason: ChatTimeline["finishes"][number]["reason"]): string {
   return reason === "tool_calls" ? "stop" : reason;
 }

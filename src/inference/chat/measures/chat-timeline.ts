@@ -1,5 +1,5 @@
-// The stages of one chat request with their times and its outcome. Filled while the request is answered, and read by
-// metrics and traces when it is over. Reads the clock a few times per request and never per token.
+// The stages of one chat request with their times, and its outcome. Filled while the request is answered, and read by
+// metrics and traces after it has ended. Reads the clock a few times per request and never per token.
 import type { ChatFinish, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import type { ResolvedModel } from "../../models/registry/model-directory.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
@@ -52,29 +52,29 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
     computedMs: null,
     firstTokenMs: null,
     endedMs: null,
-    // Default outcome: a reader that leaves early reaches neither the end nor the error.
+    // Default outcome: if the reader leaves early, neither the end nor an error sets another one.
     outcome: "cancelled",
     usage: noUsage,
     finishes: [],
   };
 }
 
-/** Durations of an answered request's phases in milliseconds; they follow each other without gaps. */
+/** Durations of an answered request's phases in milliseconds; each phase begins when the previous one ends. */
 export interface ChatPhases {
-  /** Until the engine has the request: loading the model, and writing the prompt. */
+  /** Time until the request is submitted to the engine: loading the model, and writing the prompt. */
   readonly preparedMs: number;
-  /** In the engine, until its prompt is begun. */
+  /** Time in the engine until computing the prompt begins. */
   readonly queuedMs: number;
-  /** Until its first token, or its end if it has none. */
+  /** Time until the first token, or until the end if there is no token. */
   readonly prefillMs: number;
-  /** From the first token to its end. */
+  /** Time from the first token to the end. */
   readonly decodeMs: number;
   readonly totalMs: number;
-  /** Average time between the tokens of its longest choice; null for fewer than two tokens. */
+  /** Average time between the tokens of the request's longest choice; null for fewer than two tokens. */
   readonly perTokenMs: number | null;
 }
 
-/** Returns null for a request whose prompt was not computed, or that is not over. */
+/** Returns the durations; null for a request whose prompt was not computed, or that has not ended. */
 export function computePhases({
   requestedMs,
   submittedMs,
@@ -85,7 +85,7 @@ export function computePhases({
   finishes,
 }: ChatTimeline): ChatPhases | null {
   if (submittedMs === null || computedMs === null || endedMs === null) return null;
-  // Capped: the engine measures the wait by a separate clock.
+  // Capped, because the engine measures the wait with a separate clock.
   const queuedMs = Math.min(waitedMs ?? 0, computedMs - submittedMs);
   const firstMs = firstTokenMs ?? endedMs;
   const decodeMs = endedMs - firstMs;

@@ -5,7 +5,7 @@ import { choiceCountOf } from "../../../base/domain/generation.ts";
 import type { GenAiRequest, Span } from "../../../base/telemetry/tracing.ts";
 import { computePhases, type ChatTimeline } from "./chat-timeline.ts";
 
-/** @param timeline of a request that is over */
+/** @param timeline of a request that has ended */
 export function traceChat(span: Span, timeline: ChatTimeline): void {
   const { requestedMs, reachedMs, submittedMs, computedMs, firstTokenMs } = timeline;
   const endMs = timeline.endedMs ?? requestedMs;
@@ -23,7 +23,8 @@ export function traceChat(span: Span, timeline: ChatTimeline): void {
   const inEngine = { "hone.process": "engine" };
   const begunMs = submittedMs + (computePhases(timeline)?.queuedMs ?? 0);
   if (computedMs === null) {
-    // The request ended in the queue or in prefill; the engine has not said which.
+    // The request ended in the queue or in prefill; which of the two is unknown, because the engine does not report
+    // it.
     chat.add({ name: "queue", startMs: submittedMs, endMs, attributes: inEngine });
     return;
   }
@@ -63,7 +64,10 @@ function attributesOf(timeline: ChatTimeline) {
   };
 }
 
-/** Only for a request whose model is known. Labelled by its base, since models are many. */
+/**
+ * Returns the metrics of a request; call only if its model is known. They are labelled by the base, because there may
+ * be many trained models.
+ */
 export function toGenAiRequest(timeline: ChatTimeline, base: string): GenAiRequest {
   const { requestedMs, endedMs, firstTokenMs, usage } = timeline;
   const perTokenMs = computePhases(timeline)?.perTokenMs ?? null;

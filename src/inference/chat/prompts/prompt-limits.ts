@@ -1,17 +1,23 @@
-// Default limits for writing a prompt, the same on every server; embedders may override them.
+// Default limits for writing a prompt, the same on every server; programs that embed this module may override them.
 
 export const promptLimits = {
-  /** Time to render a conversation with a model's template; a long context takes a tenth of it. */
+  /** Maximum time to render a conversation with a model's template; a long context takes a tenth of it. */
   renderMs: 800,
-  /** Time to tokenize a rendered prompt: enough for ten megabytes of text, but not for one endless word. */
+  /**
+   * Maximum time to tokenize a rendered prompt: enough for ten megabytes of ordinary text, but not for a single word
+   * of that length.
+   */
   encodeMs: 10_000,
-  /** Longest text or list that rendering may make, in characters or items: the size of a chat's largest body. */
+  /**
+   * Maximum length of a text or list that rendering may create, in characters or items: the size of the largest body
+   * of a chat request.
+   */
   renderedCharacters: 16 * 1024 ** 2,
-  /** Longest template that a request may bring; models' templates have up to 20,000 characters. */
+  /** Maximum length of a template that a request may bring; models' templates have up to 20,000 characters. */
   templateCharacters: 256 * 1024,
-  /** Longest text that may be truncated to its last tokens, since all of it is tokenized first. */
+  /** Maximum length of a text that may be truncated to its last tokens, since all of it is tokenized first. */
   cutCharacters: 1024 ** 2,
-  /** Prompts of one base model that may wait for rendering, equal to the engine's queue. */
+  /** Maximum number of one base model's prompts that wait for rendering, equal to the length of the engine's queue. */
   waitingMax: 1024,
   waitMs: 30_000,
 };

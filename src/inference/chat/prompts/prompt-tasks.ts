@@ -1,4 +1,4 @@
-// Tasks of one base model's prompt threads: write prompts, and turn tokens back into text.
+// Tasks of one base model's prompt threads: writing prompts, and converting tokens back into text.
 import type { TaskHandlers } from "../../../base/processes/tasks.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";
@@ -12,7 +12,7 @@ export interface PromptModel {
   readonly toolsAsText: boolean;
 }
 
-/** Each task has two stages: rendering, tokenizing. */
+/** Each task has two stages: rendering and tokenizing. */
 export interface PromptTasks {
   readonly write: {
     readonly task: {
@@ -21,7 +21,7 @@ export interface PromptTasks {
       /** True if another thread retries the task after a limit. */
       readonly isTrial: boolean;
     };
-    /** Null if a trial reached a limit. */
+    /** The prompt; null if a trial reached a limit. */
     readonly result:
       | (Omit<WrittenPrompt, "tokenIds"> & { readonly tokenIds: Int32Array<ArrayBuffer> })
       | null;

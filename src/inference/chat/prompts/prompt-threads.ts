@@ -1,6 +1,6 @@
 // Writes the prompts of one base model in separate threads, so that no template or text blocks the event loop. One
-// thread serves small prompts and moves those that prove large to the other. A template of a request runs in a
-// separate process, which returns only its text.
+// thread serves small prompts, and passes those that turn out to be large to the other thread. A template that comes
+// with a request runs in a separate process, which returns only the rendered text.
 import { present, unreachable } from "../../../base/domain/assert.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
@@ -26,15 +26,22 @@ export interface PromptThreads extends PromptWriter, Service {
   readonly waitingCount: number;
 }
 
-/** Upper bound of a small prompt, in characters of texts and names and in values: about 15 ms of work, at worst 60 ms. */
+/**
+ * Maximum size of a small prompt, counted as characters of texts and names plus number of values: about 15 ms of work,
+ * at worst 60 ms.
+ */
 const smallSize = 16_384;
 /** Rendering time after which a small conversation counts as large. */
 const smallRenderMs = 50;
-/** Time limits if the renderer does not notice its limit, and for tokenizing; exceeding one restarts the thread. */
+/**
+ * Time limits of the stages of a small prompt: rendering, if the renderer itself does not stop at its limit, and
+ * tokenizing. Exceeding one restarts the thread.
+ */
 const smallStageMs = [150, 1000];
 /**
- * More than a template can fill within its time. V8 ends the whole process if one allocation far exceeds a thread's
- * limit. Time and the longest value therefore bound a template's memory.
+ * Heap limit of a prompt thread. Deliberately higher than a template can reach within its time limit, because V8 ends
+ * the whole process if an allocation far exceeds a thread's limit. A template's memory is therefore bounded by its
+ * time limit and the maximum length of a value.
  */
 const memoryMebibytes = 4096;
 
@@ -81,7 +88,7 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     }
   };
   const life = serviceOf("prompt threads", {
-    // Does not wait: the first request finds the thread up, or waits for it.
+    // Does not wait until the thread is up; the first request waits if necessary.
     start: async () => small.prepare(),
     stop: async () => void (await Promise.all([small.close(), large.close(), templates.close()])),
   });
@@ -89,7 +96,7 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     ...life,
     write: async (asked, options) => {
       const { prompt } = asked;
-      // Checking ids here takes less time than a thread's hand-over.
+      // Checking ids in this thread takes less time than passing them to another one.
       const ready = writeTokenIds(asked);
       if (ready !== null) return ready;
       const task = bringsTemplate(prompt)
@@ -114,7 +121,7 @@ function bringsTemplate(prompt: PromptTask["prompt"]): prompt is TemplatedPrompt
   return prompt.kind === "conversation" && prompt.template !== null;
 }
 
-/** A text too long for the context is refused before tokenization, unless its end is to be kept. */
+/** Refuses a text too long to be truncated: all of it would have to be tokenized first. */
 function requireCuttable(task: PromptTask, { cutCharacters }: Pick<PromptLimits, "cutCharacters">): void {
   const { fit, prompt } = task;
   if (fit.purpose !== "answer" || fit.keepLast === null || isWithin(cutCharacters, task)) return;
@@ -148,7 +155,7 @@ function refusal(
   return promptRefusal(kind, message);
 }
 
-/** True if the texts, names and values of a task total at most `max`; stops counting there. */
+/** Returns true if the texts, names and values of a task total at most `max`; stops counting once they exceed it. */
 function isWithin(max: number, { prompt, badWords }: PromptTask): boolean {
   let left = max;
   const count = (value: unknown): boolean => {

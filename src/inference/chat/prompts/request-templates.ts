@@ -1,6 +1,6 @@
-// Renders templates that requests bring, in processes that serve nothing else, within limits, and ends a process if
-// needed. Each template first gets a short trial; a slow one moves to a pool for slow templates. Small templates
-// therefore never wait for endless ones of others.
+// Renders templates that come with requests, in processes that do nothing else, within limits that are enforced by
+// ending a process if necessary. Each template first gets a short trial; a slow one moves to a pool for slow
+// templates. Small templates therefore never wait for other clients' endless ones.
 import { chatFault, type ConversationPrompt } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../../base/processes/worker-pool.ts";
@@ -27,10 +27,10 @@ export interface RequestTemplates {
 }
 
 const memoryMebibytes = 512;
-/** Processor time of a trial; most templates take a tenth of it. */
+/** Maximum processor time of a trial; most templates take a tenth of it. */
 const trialMs = 30;
 
-/** @param worker as for prompt threads; each pool has a separate line */
+/** @param worker as for prompt threads; each pool has a separate queue */
 export function createRequestTemplates(
   worker: Pick<WorkerPoolOptions<PromptModel>, "data" | "workerCount" | "line">,
   limits: RenderLimits,
@@ -48,7 +48,7 @@ export function createRequestTemplates(
   const slow = processFor(limits.timeMs);
   const trialLimits = { ...limits, timeMs: Math.min(trialMs, limits.timeMs) };
 
-  /** Returns null if the trial reached a limit; throws the error that broke the worker. */
+  /** Returns null if the trial reached a limit; throws the error of a worker that failed otherwise. */
   const run = async (pool: Pool, task: TemplateTask, options: TaskOptions): Promise<string | null> => {
     try {
       return await pool.run("render", task, options);

@@ -1,5 +1,5 @@
-// Renders conversations with templates of requests, for one base model, in a process that does nothing else. Limits
-// here bound an arbitrary template; if they fail, the pool ends the process.
+// Renders conversations with templates that come with requests, for one base model, in a process that does nothing
+// else. The limits here bound any template; if they fail, the pool ends the process.
 import { setPriority } from "node:os";
 import { createContext, Script } from "node:vm";
 import { chatFault, plainConversation, type Conversation } from "../../../base/domain/chat.ts";
@@ -29,7 +29,7 @@ export interface TemplateTasks {
   readonly render: { readonly task: TemplateTask; readonly result: string | null };
 }
 
-/** A trial is limited by processor time, so that small templates stay small on a busy machine. */
+/** A trial is limited by processor time, so that small templates pass it even on a busy machine. */
 const clock = { ...systemClock, monotonicMs: processorMs };
 
 function processorMs(): number {
@@ -38,10 +38,11 @@ function processorMs(): number {
 }
 
 export async function openTasks({ folder }: PromptModel): Promise<TaskHandlers<TemplateTasks>> {
-  // Lower priority than answers, since any client may run templates here.
+  // Templates get a lower priority than answers, since any client may run them.
   setPriority(10);
   const modelTemplate = await loadChatTemplate(folder, { clock });
-  // Warm-up: first-use loading and compilation must not be interrupted, or charged to the first template.
+  // Warms up the process: loading and compilation at first use must neither be interrupted nor count against the first
+  // template's limit.
   const greeting = { ...plainConversation, messages: [{ role: "user", content: "Hi" }] };
   renderConversation(modelTemplate.withSource("{{ messages | tojson }}"), greeting);
   return {
@@ -63,18 +64,18 @@ const context = createContext({ work: null as unknown });
 const call = new Script("work()");
 
 /**
- * Interrupts work that does not check its limits, such as parsing a template, even if this process has lost its
+ * Interrupts work that does not check its limits itself, such as parsing a template, even if this process has lost its
  * parent.
  */
 function withinTime({ limits, isTrial }: TemplateTask, work: () => string): string {
   context["work"] = work;
   try {
-    // Safe cast: the script returns the result of `work`.
+    // The cast is safe: the script returns the result of `work`.
     return call.runInContext(context, {
       timeout: Math.ceil(isTrial ? trialWallMs : limits.timeMs),
     }) as string;
   } catch (error) {
-    // Not an instance of our Error: the other context has a separate class.
+    // `instanceof` does not work here, because the other context has its own class `Error`.
     const isTimeUp =
       typeof error === "object" &&
       error !== null &&

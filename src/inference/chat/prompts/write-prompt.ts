@@ -8,20 +8,20 @@ import { promptName, promptRefusal } from "../../chat-templates/prompt-faults.ts
 import { renderPrompt, type RenderOptions } from "../../chat-templates/render-prompt.ts";
 import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 
-/** A conversation already rendered with a template of the request. */
+/** A conversation already rendered with the request's own template. */
 export interface RenderedPrompt {
   readonly kind: "rendered";
   readonly text: string;
   readonly addSpecialTokens: boolean;
 }
 
-/** The part of a request to render and tokenize, and the model's limits for it. */
+/** The part of a request that is rendered and tokenized, and the model's limits for it. */
 export interface PromptTask {
   readonly prompt: ChatPrompt | RenderedPrompt;
   readonly fit: PromptFit;
   /** True if each token's spelling is requested too. */
   readonly wantsTexts: boolean;
-  /** Non-empty texts. */
+  /** Texts that must not appear in the answer; none is empty. */
   readonly badWords: readonly string[];
   readonly modelName: string;
   /** Upper bound of the prompt's ids, exclusive. */
@@ -31,13 +31,13 @@ export interface PromptTask {
 export interface WrittenPrompt {
   /** Prompt ids, truncated to fit. */
   readonly tokenIds: readonly number[];
-  /** Each token as the tokenizer spells it; null if not requested. */
+  /** Each token's text as the tokenizer spells it; null if not requested. */
   readonly texts: readonly string[] | null;
-  /** Each word in every forbidden spelling. */
+  /** Token ids of each word in all its forbidden spellings. */
   readonly badWordIds: readonly (readonly number[])[];
 }
 
-/** Writes prompts, and turns tokens back into text. */
+/** Writes prompts, and converts tokens back into text. */
 export interface PromptWriter {
   /**
    * @throws ServiceError as {@link writePrompt}; `overloaded` when too many wait, or this waited too long; `cancelled`
@@ -47,7 +47,7 @@ export interface PromptWriter {
     task: PromptTask,
     options: { readonly client: string; readonly signal: AbortSignal },
   ): Promise<WrittenPrompt>;
-  /** Returns the text of tokens, special ones too; throws as `write` does for waiting and aborting. */
+  /** Returns the text of tokens, including special tokens; throws as `write` does for waiting and aborting. */
   read(
     tokenIds: readonly number[],
     options: { readonly client: string; readonly signal: AbortSignal },
@@ -75,7 +75,10 @@ export function writePrompt(
   };
 }
 
-/** Returns a prompt of token ids, which needs no tokenizer. Null if it needs one, including to explain a fault. */
+/**
+ * Returns the prompt if it consists of token ids and needs no tokenizer; null if a tokenizer is needed, including to
+ * explain a fault.
+ */
 export function writeTokenIds({
   prompt,
   fit,
@@ -88,7 +91,7 @@ export function writeTokenIds({
   return tokenIds.every((id) => id < vocabularySize) ? { tokenIds, texts: null, badWordIds: [] } : null;
 }
 
-/** Returns the text of tokens, special ones too. */
+/** Returns the text of tokens, including special tokens. */
 export function readTokens(tokenizer: Tokenizer, tokenIds: readonly number[]): string {
   return tokenizer.decode(tokenIds, { skipSpecialTokens: false });
 }

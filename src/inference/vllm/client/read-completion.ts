@@ -144,7 +144,10 @@ function readToken(id: number, logprobs: Fields | null, index: number): Generate
   return { id, logprob: logprobOf(own), alternatives: alternatives.sort(byProbability) };
 }
 
-/** Alternatives by their rank; they include the token itself only if its rank is among theirs. */
+/**
+ * Reads the alternatives, ordered by rank; they include the prompt's own token only if its rank is among the requested
+ * ones.
+ */
 function readPromptToken(id: number, entry: Fields): PromptLogprob {
   const ranked: readonly RankedToken[] = Object.entries(entry)
     .map(([key, value]) => {
@@ -161,7 +164,7 @@ function readPromptToken(id: number, entry: Fields): PromptLogprob {
   return { ...own, alternatives: ranked };
 }
 
-/** Most probable first; equally probable tokens by id. */
+/** Orders the most probable first, and equally probable tokens by id. */
 function byProbability(one: TokenAlternative, other: TokenAlternative): number {
   return other.logprob - one.logprob || one.id - other.id;
 }
@@ -173,14 +176,14 @@ function idOf(name: string): number {
   return Number(id);
 }
 
-/** Rounding can make a log-probability slightly greater than 0. */
+/** Maximum log-probability that is accepted as 0, since rounding can make one slightly greater than 0. */
 const roundedMax = 1e-3;
 
-/** JSON has no infinity: null stands for the log-probability of an impossible token. */
+/** Reads a log-probability; JSON has no infinity, so null stands for that of an impossible token. */
 function logprobOf(value: unknown): number {
   if (value === null) return logprobMin;
   const logprob = numberOf(value, "a log-probability");
-  // `1e999` in JSON is read as infinity.
+  // `1e999` in JSON is read as infinity, and refused here.
   if (logprob > roundedMax) throw malformedAnswer("a log-probability of at most 0");
   return Math.min(0, Math.max(logprobMin, logprob));
 }
@@ -195,7 +198,7 @@ function listOf(value: unknown, what: string): readonly unknown[] {
   return value;
 }
 
-/** An integer of at least 0. */
+/** Reads an integer of at least 0. */
 function countOf(value: unknown, what: string): number {
   const count = numberOf(value, what);
   if (!Number.isSafeInteger(count) || count < 0) throw malformedAnswer(what);
