@@ -1,22 +1,28 @@
-// Announcements over PostgreSQL's LISTEN and NOTIFY, which reach every server within milliseconds. They are sent after
-// the commit, several in one statement: NOTIFY inside transactions would serialize their commits. Polling finds
-// changes whose announcement is lost.
+// Announcements with PostgreSQL's LISTEN and NOTIFY, which reach every server within milliseconds. They are sent after
+// the commit, several in one statement, because NOTIFY inside transactions would serialize the commits. If an
+// announcement is lost, polling finds the change.
 import { Client, type ClientConfig } from "pg";
 import { type AnnouncedKind, announcedKinds } from "../../../base/domain/servers/pubsub.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { type Announcer, LocalAnnouncer } from "../pubsub/announcer.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
-/** Channel of the whole database; servers in its other schemas receive ids that they do not have. */
+/**
+ * Name of the channel, shared by the whole database. Servers that use other schemas of the database also receive the
+ * announcements, and ignore ids that they do not have.
+ */
 const channel = "hone";
-/** Maximum number of announcements waiting to be sent; polling finds the rest. */
+/** Maximum number of announcements that wait to be sent. Further ones are dropped, and polling finds their changes. */
 const waitingMax = 1000;
 /** Maximum time in milliseconds that a stop waits for unsent announcements and for a connection attempt. */
 const stopMsMax = 1000;
-/** Interval of connection probes, and time limit of an answer, in milliseconds. */
+/** Interval in milliseconds at which the connection is probed, and time limit for the answer. */
 const probeMs = 10_000;
 const answerMs = 5000;
-/** Pauses after a connection loss; they double up to the longest, which repeats. */
+/**
+ * First and longest pause after a lost connection, in milliseconds. Pauses double until the longest, which is then
+ * repeated.
+ */
 const firstPauseMs = 50;
 const longestPauseMs = 2000;
 
@@ -27,10 +33,10 @@ export class PostgresAnnouncer implements Announcer {
   readonly #stopping = new AbortController();
   readonly #waiting = new Set<string>();
   #sending: Promise<void> | null = null;
-  /** Null until there is a listener; a command needs no connection for it. */
+  /** Task that listens; null until there is a listener, because commands without listeners need no connection. */
   #listening: Promise<void> | null = null;
 
-  /** @param url database to listen on, with a separate connection @param pool connections to send with */
+  /** @param url database to listen on with a separate connection @param pool connections for sending */
   constructor(url: string, pool: PostgresPool) {
     this.#config = {
       connectionString: url,
@@ -54,16 +60,16 @@ export class PostgresAnnouncer implements Announcer {
     return leave;
   }
 
-  /** Call it before closing the pool. */
+  /** Stops listening and sending. Call it before closing the pool. */
   async close(): Promise<void> {
     await atMost(stopMsMax, this.#sending);
     this.#stopping.abort();
     await atMost(stopMsMax, this.#listening);
   }
 
-  /** Sends until the queue is empty. Never rejects. */
+  /** Sends announcements until none is waiting. Never rejects. */
   async #send(): Promise<void> {
-    // Waits so that announcements of the same turn share a statement.
+    // Waits for the current turn to end, so that all its announcements are sent in one statement.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const payloads = [...this.#waiting];
@@ -77,7 +83,7 @@ export class PostgresAnnouncer implements Announcer {
             () => client.release(true),
           );
       } catch {
-        // The database cannot be reached, which others report. Listeners re-check everything on reconnect.
+        // The database is unreachable, which other code reports. Listeners check everything after the next connection.
       }
     }
     this.#sending = null;
@@ -88,7 +94,7 @@ export class PostgresAnnouncer implements Announcer {
     while (!signal.aborted) {
       const wasThere = await this.#listenOnce(signal);
       pauseMs = wasThere ? firstPauseMs : Math.min(2 * pauseMs, longestPauseMs);
-      // Only a stop cuts this short.
+      // The pause ends early only when the announcer stops.
       await systemClock.sleep(pauseMs, { signal }).catch(() => undefined);
     }
   }
@@ -106,16 +112,16 @@ export class PostgresAnnouncer implements Announcer {
       await client.connect();
       await client.query(`listen ${channel}`);
       isThere = true;
-      // Announcements before this connection were missed.
+      // Announcements that were sent before this connection was made were missed.
       this.#here.announceGap();
       while (!either.aborted) {
         await systemClock.sleep(probeMs, { signal: either });
         await client.query("select 1");
       }
     } catch {
-      // Connection lost, or stopped; the next connection announces a gap.
+      // The connection was lost, or the announcer was stopped. The next connection announces a gap.
     }
-    // A connection that was lost silently never reports that it has ended.
+    // The wait is limited, because a connection that was lost without notice never reports its end.
     await atMost(
       answerMs,
       client.end().catch(() => undefined),
@@ -131,7 +137,7 @@ export class PostgresAnnouncer implements Announcer {
   }
 }
 
-/** Waits for the work, up to a time limit. */
+/** Waits for the work, at most for this duration. */
 async function atMost(durationMs: number, work: Promise<void> | null): Promise<void> {
   const over = new AbortController();
   const tooLate = systemClock.sleep(durationMs, { signal: over.signal }).catch(() => undefined);

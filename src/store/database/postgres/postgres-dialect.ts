@@ -11,12 +11,12 @@ import { openPostgresSnapshot } from "./postgres-snapshot.ts";
 import { postgresSearches, searchConnections } from "./postgres-searches.ts";
 import { shownUrl } from "./postgres-url.ts";
 
-/** Advisory lock of processes that change the tables: an arbitrary number that nothing else uses. */
+/** Advisory lock of processes that change tables. The number is arbitrary, and nothing else uses it. */
 const migrationLock = 4_866_371_026;
-/** Maximum time to wait for another process's migration. */
+/** Maximum time in minutes to wait for another process's migration. */
 const migrationMinutes = 30;
 
-/** Opens a PostgreSQL database; nothing is sent before the first query. */
+/** Opens a PostgreSQL database. No connection is made before the first query. */
 export function openPostgres(options: PoolOptions): Connection {
   const pool = new PostgresPool(options);
   const searchPool = new PostgresPool({ url: options.url, connections: searchConnections });

@@ -1,5 +1,5 @@
-// kysely's driver for PostgreSQL. Outside a transaction, each statement takes a connection from the pool. A read, or
-// the start of a transaction, is retried once if its connection turns out to be lost.
+// kysely's driver for PostgreSQL. Outside a transaction, each statement takes a connection from the pool. If the
+// connection turns out to be lost, a read or the start of a transaction is retried once on another connection.
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { type Clock, systemClock } from "../../../base/domain/clock.ts";
@@ -8,14 +8,14 @@ import type { PostgresPool } from "./postgres-pool.ts";
 
 type Statement = Pick<CompiledQuery, "sql" | "parameters">;
 
-/** The used part of `pg`'s result. */
+/** The fields of `pg`'s result that are used. */
 export interface Answer {
   readonly rows: readonly object[];
   readonly rowCount: number | null;
   readonly command: string;
 }
 
-/** A pooled connection: `pg`'s, or a replacement for tests. */
+/** A pooled connection of `pg`, or its replacement in tests. */
 export interface PooledClient {
   query(sql: string, parameters: unknown[]): Promise<Answer>;
   release(): void;
@@ -32,7 +32,7 @@ export class PostgresDriver implements Driver {
   readonly #closeOthers: () => Promise<void>;
   readonly #clock: Pick<Clock, "monotonicMs">;
 
-  /** @param closeOthers closes resources tied to the database @param clock clock of the pool's deadlines */
+  /** @param closeOthers closes other resources that belong to the database @param clock clock of the pool's deadlines */
   constructor(
     pool: ClientPool,
     closeOthers: () => Promise<void>,
@@ -74,7 +74,7 @@ export class PostgresDriver implements Driver {
 class PostgresConnection implements DatabaseConnection {
   readonly #pool: ClientPool;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** Null before the first statement, and after a connection loss. */
+  /** Connection; null before the first statement, and after the connection was lost. */
   #client: PooledClient | null = null;
   #isInTransaction = false;
 
@@ -88,13 +88,13 @@ class PostgresConnection implements DatabaseConnection {
     this.#isInTransaction = true;
   }
 
-  /** @throws ServiceError `unavailable` if it is unknown whether the commit succeeded */
+  /** Commits the transaction. @throws ServiceError `unavailable` if it is unknown whether the commit succeeded */
   async commit(): Promise<void> {
     await this.#ask({ sql: "commit", parameters: [] });
     this.#isInTransaction = false;
   }
 
-  /** If the connection was lost, the database has already rolled back. */
+  /** Rolls back the transaction. If the connection was lost, the database has already rolled back. */
   async rollback(): Promise<void> {
     this.#isInTransaction = false;
     if (this.#client !== null) await this.#ask({ sql: "rollback", parameters: [] });

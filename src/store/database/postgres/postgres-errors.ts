@@ -1,12 +1,12 @@
-// Classifies the errors of PostgreSQL and of the connection to it. Pure. The codes are those of
-// https://www.postgresql.org/docs/current/errcodes-appendix.html and of the operating system.
+// Classifies the errors of PostgreSQL and of connections to it. Pure. The codes are from
+// https://www.postgresql.org/docs/current/errcodes-appendix.html, or from the operating system.
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** Suggested retry delay; a restarted database is available within seconds. */
+/** Retry delay in seconds that errors suggest. A restarted database is usually available within seconds. */
 const retryAfterSeconds = 5;
 
-/** The connection is lost, or none is available. */
+/** Codes for a lost connection, or for a connection that could not be made. */
 const unreachableCodes: ReadonlySet<string> = new Set([
   "57P01", // shut down, or session terminated
   "57P02", // crashed
@@ -28,11 +28,11 @@ const unreachableCodes: ReadonlySet<string> = new Set([
   "ENOENT", // no such socket
 ]);
 
-/** The same conditions, as `pg` reports them without a code. */
+/** Messages of `pg` for the same conditions, which have no code. */
 const unreachableMessages =
   /^(Connection terminated|Client (has encountered|was closed)|Query read timeout|timeout expired)/;
 
-/** Lock timeout, deadlock, or serialization failure. */
+/** Codes for a lock timeout, a deadlock, and a serialization failure. */
 const busyCodes: ReadonlySet<string> = new Set(["55P03", "40P01", "40001"]);
 
 /** Returns the code of an error; empty if it has none. */
@@ -40,7 +40,7 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** True if the connection is lost or none could be made, which may be temporary. */
+/** True if a connection was lost or could not be made, which may be temporary. */
 export function isUnreachable(error: unknown): boolean {
   const code = codeOf(error);
   if (unreachableCodes.has(code) || /^08...$/.test(code)) return true;
@@ -52,24 +52,24 @@ export function isOutOfTime(error: unknown): boolean {
   return codeOf(error) === "57014";
 }
 
-/** True if a statement failed because a row it refers to is missing. */
+/** True if a statement failed because it refers to a missing row. */
 export function isMissingParent(error: unknown): boolean {
   return codeOf(error) === "23503";
 }
 
-/** True if a statement failed because a unique key of an inserted row is taken. */
+/** True if a statement failed because a row with the same unique key exists. */
 export function isKeyTaken(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
 
-/** Converts an error for callers; errors that waiting cannot cure stay as they are. */
+/** Converts an error for callers. Errors that a retry cannot resolve are returned unchanged. */
 export function serviceErrorOf(error: unknown): unknown {
   if (isUnreachable(error)) return lostError(error);
   if (busyCodes.has(codeOf(error)) || isOutOfTime(error)) return busyError(error);
   return fullDiskError(error) ?? error;
 }
 
-/** Error for a database that cannot be reached. */
+/** Returns the error for a database that cannot be reached. */
 export function unreachableError(reason: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
@@ -80,7 +80,7 @@ export function unreachableError(reason: string, cause?: unknown): ServiceError 
   });
 }
 
-/** Error for a database that this process has closed. */
+/** Returns the error for a database that this process has closed. */
 export function closedError(): ServiceError {
   return new ServiceError({ code: "unavailable", message: "The database was closed." });
 }
@@ -96,7 +96,7 @@ function lostError(cause: unknown): ServiceError {
   });
 }
 
-/** Error for a statement that waited too long for a lock, or ran too long. */
+/** Returns the error for a statement that waited too long for a lock, or ran too long. */
 export function busyError(cause: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",

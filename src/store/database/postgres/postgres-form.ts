@@ -6,7 +6,7 @@ import { packedFields } from "../../../base/domain/feedback-query/feedback-batch
 import { numberPattern, numberTextLengthMax } from "../../../base/domain/feedback-query/values.ts";
 import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
 
-/** Uses the type `json`, which keeps texts as written. */
+/** SQL for PostgreSQL. It uses the type `json`, because that type keeps texts as they were written. */
 export const postgresForm: SqlForm = {
   jsonAt: (json, path) =>
     path.reduce<SqlText>(
@@ -40,12 +40,21 @@ export const postgresForm: SqlForm = {
   lockUnlocked: (table) => `for update of ${table} skip locked`,
 };
 
-/** Midpoint between the largest double and 2^1024, which would be the next; numbers from here on are out of range. */
+/**
+ * Midpoint between the largest double and 2^1024, which would be the next double. Numbers of at least this size are
+ * out of range.
+ */
 const tooLarge = (2n ** 1024n - 2n ** 970n).toString();
-/** Half of the smallest double, 2^-1075, in more digits than a number's text may have; smaller numbers are zero. */
+/**
+ * Half of the smallest double, 2^-1075, with more digits than a number's text may have. Smaller numbers are rounded to
+ * zero.
+ */
 const halfOfLeast = `0.${"0".repeat(323)}247032822920623272088284396434110686182529901307`;
 
-/** A cast fails if the number is outside the range of a double, so such numbers are recognized first. */
+/**
+ * Returns SQL for the number in a text. A cast fails if the number is outside the range of a double, so such numbers
+ * are detected before the cast.
+ */
 function numberOfText(text: SqlText): SqlNumber {
   const isNumber = sql`length(${text}) <= cast(${numberTextLengthMax} as integer) and ${text} ~ cast(${`^${numberPattern}$`} as text)`;
   const exact = sql`abs(cast(${text} as numeric))`;
@@ -64,17 +73,20 @@ function matches(text: SqlText, pattern: string): RawBuilder<boolean> {
   return sql`${text} ~ ${sql.lit(pattern)}`;
 }
 
-// Arrays are sent in binary, which saves PostgreSQL from parsing text: `array_recv` of
-// https://github.com/postgres/postgres/blob/REL_16_STABLE/src/backend/utils/adt/arrayfuncs.c. All integers are
+// Arrays are sent in binary form, so that PostgreSQL need not parse text. The form is that of `array_recv` in
+// https://github.com/postgres/postgres/blob/REL_16_STABLE/src/backend/utils/adt/arrayfuncs.c; all integers are
 // big-endian.
 
-/** Number of dimensions, null flag (0: unspecified), element type; then length and lower bound of the only dimension. */
+/**
+ * Size of the header: number of dimensions, null flag (0: unspecified) and element type, then length and lower bound
+ * of the only dimension.
+ */
 const headerBytes = 5 * 4;
 
 /** Encodes a parameter of type `double precision[]`. */
 function doubleArray(values: Float64Array): Uint8Array {
   const elementBytes = 4 + 8;
-  // A DataView writes numbers four times as fast as a Buffer.
+  // A DataView is used because it writes numbers four times as fast as a Buffer.
   const bytes = new DataView(new ArrayBuffer(headerBytes + values.length * elementBytes));
   writeHeader(bytes, types.builtins.FLOAT8, values.length);
   let at = headerBytes;
@@ -89,7 +101,8 @@ function doubleArray(values: Float64Array): Uint8Array {
 /**
  * Encodes a parameter of type `text[]`.
  *
- * @param column `count` texts as `packed-columns` writes them, in PostgreSQL's element format: length, then bytes
+ * @param column `count` texts in the form of `packed-columns`, which is also PostgreSQL's form of elements: length,
+ * then bytes
  */
 function textArray(column: Uint8Array, count: number): Uint8Array {
   const bytes = new Uint8Array(headerBytes + column.length);

@@ -1,30 +1,37 @@
-// Connection pool for a PostgreSQL database: connections are opened on demand, kept for a while, and configured alike.
-// While the database is away, callers wait for it up to a deadline. The pool knows nothing of statements.
+// Connection pool for a PostgreSQL database: connections are opened on demand, kept for a while, and all configured in
+// the same way. While the database cannot be reached, callers wait up to a deadline. The pool does not depend on the
+// statements that are executed.
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolClient, types } from "pg";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { unreachableError, busyError, closedError, codeOf, isUnreachable } from "./postgres-errors.ts";
 import { Reach, reasonOf } from "./reach.ts";
 
-/** Time to connect, in milliseconds. */
+/** Time limit in milliseconds for making a connection. */
 const connectMsMax = 5000;
-/** Time after which an idle connection is closed. */
+/** Time in milliseconds after which an idle connection is closed. */
 const idleMs = 30_000;
-/** Time limit of a statement. The stores' statements take milliseconds, plus waiting for locks. */
+/** Time limit of a statement in milliseconds. The stores' statements take a few milliseconds, plus the wait for locks. */
 const statementMsMax = 120_000;
-/** Time limit for another transaction's lock. */
+/** Time limit in milliseconds of the wait for another transaction's lock. */
 const lockMsMax = 15_000;
-/** Idle time after which a transaction is ended and its locks are released. */
+/** Time in milliseconds after which an idle transaction is ended, which releases its locks. */
 const idleTransactionMsMax = 60_000;
-/** Extra time beyond the database's own limits before an unanswered statement fails here. */
+/**
+ * Time in milliseconds in addition to the database's own limits, after which a statement without an answer fails in
+ * this process.
+ */
 const graceMs = 10_000;
 
-/** Pause between connection attempts after a refusal. */
+/** Pause in milliseconds between connection attempts after a refusal. */
 const refusedPauseMs = 50;
 
 const oldestVersion = 15;
 
-/** Settings of a session. They override the database's defaults, so acknowledged writes are on disk. */
+/**
+ * Statement that configures a session. Its settings override the database's defaults, so that acknowledged writes are
+ * on disk.
+ */
 const setUp = `select
     current_setting('server_version_num')::integer / 10000 as version,
     current_setting('server_encoding') as encoding,
@@ -39,13 +46,13 @@ const setUp = `select
     ) as settings (name, setting)) as count`;
 
 export interface PoolOptions {
-  /** `postgres://user:password@host:port/database`, with the parameters of libpq. */
+  /** URL in the form `postgres://user:password@host:port/database`, with the parameters of libpq. */
   readonly url: string;
   /** Maximum number of connections. */
   readonly connections: number;
-  /** Time that a statement waits for an unreachable database, in milliseconds; 15,000 by default. */
+  /** Time in milliseconds that a statement waits while the database cannot be reached; 15,000 by default. */
   readonly patienceMs?: number;
-  /** Receives the reason when the database becomes unreachable, and null when it is back. */
+  /** Called with the reason when the database can no longer be reached, and with null when it can be reached again. */
   readonly onChange?: (fault: string | null) => void;
 }
 
@@ -53,7 +60,7 @@ export class PostgresPool {
   readonly #pool: Pool;
   readonly #reach: Reach;
   readonly #patienceMs: number;
-  /** Connections that are configured. */
+  /** Connections that were configured. */
   readonly #ready = new WeakSet<PoolClient>();
 
   constructor({ url, connections, patienceMs = 15_000, onChange = () => undefined }: PoolOptions) {
@@ -75,25 +82,27 @@ export class PostgresPool {
     this.#reach = new Reach({ probe: () => probe(config), onChange });
     // An idle connection that is lost removes itself from the pool.
     this.#pool.on("error", () => this.#reach.lose());
-    // A busy connection reports its loss through its query; an unhandled event would end the process.
+    // A busy connection reports its loss as the error of its query. This listener only prevents the unhandled event
+    // from ending the process.
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
-  /** Reason why the database cannot be reached; null if no problem is known. */
+  /** Reason why the database cannot be reached; null if it can, as far as is known. */
   get fault(): string | null {
     return this.#reach.fault;
   }
 
-  /** Returns the deadline of a statement that begins now, on the monotonic clock. */
+  /** Returns the deadline of a statement that starts now, on the monotonic clock. */
   deadlineMs(): number {
     return systemClock.monotonicMs() + this.#patienceMs;
   }
 
   /**
-   * Takes a connection, which must be returned.
+   * Takes a connection, which the caller must return.
    *
    * @param untilMs deadline on the monotonic clock
-   * @throws ServiceError `unavailable` if none was available in time, `unsupported` if the database is unusable
+   * @throws ServiceError `unavailable` if no connection was available in time, `unsupported` if the database cannot be
+   * used
    */
   async take(untilMs: number): Promise<PoolClient> {
     for (;;) {
@@ -104,7 +113,7 @@ export class PostgresPool {
         return await this.#connected();
       } catch (error) {
         const isTooLate = systemClock.monotonicMs() >= untilMs;
-        // No connection was returned in time.
+        // All connections stayed in use until the timeout.
         if (isFull(error)) {
           if (isTooLate) throw busyError(error);
           continue;
@@ -112,7 +121,7 @@ export class PostgresPool {
         if (!isUnreachable(error)) throw error;
         if (isTooLate) throw unreachableError(reasonOf(error), error);
         this.#reach.lose();
-        // The database may answer a probe and still have no free connection.
+        // Waits, because the database may answer a probe and still have no free connection.
         await systemClock.sleep(refusedPauseMs);
       }
     }
@@ -137,7 +146,7 @@ export class PostgresPool {
     this.#reach.lose();
   }
 
-  /** Waits for the connections in use. Idempotent. */
+  /** Closes the pool after the connections in use were returned. Idempotent. */
   async close(): Promise<void> {
     this.#reach.stop();
     if (!this.#pool.ending) await this.#pool.end();
@@ -155,10 +164,10 @@ async function setUpSession(client: ClientBase): Promise<void> {
   if (encoding !== "UTF8")
     throw unusable(`Its texts are in ${encoding}; make one with \`create database … encoding 'UTF8'\`.`);
   try {
-    // Cancels statements whose client process is gone.
+    // Makes the database cancel statements whose client process has ended.
     await client.query("set client_connection_check_interval = 1000");
   } catch (error) {
-    // Not supported on every system; there a statement runs until its time limit.
+    // The setting is not supported on every system. There, a statement of an ended client runs until its time limit.
     if (codeOf(error) !== "22023") throw error;
   }
 }
@@ -178,7 +187,7 @@ async function probe(config: ClientConfig): Promise<void> {
   }
 }
 
-/** Counts have the type int8 and sums numeric; JSON stays text. */
+/** Parsers by type: counts have type int8 and sums have type numeric; JSON is returned as text. */
 const ownParsers: ReadonlyMap<number, (value: string) => unknown> = new Map<
   number,
   (value: string) => unknown

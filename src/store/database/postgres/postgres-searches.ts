@@ -1,4 +1,4 @@
-// Runs one search at a time on a PostgreSQL connection; the database cancels it when its time runs out.
+// Runs one search at a time on each PostgreSQL connection. The database cancels a search that reaches its time limit.
 import type { CompiledQuery } from "kysely";
 import type pg from "pg";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -6,16 +6,16 @@ import { LanedSearches, type SearchLane } from "../searches/laned-searches.ts";
 import { closedError, isUnreachable, isOutOfTime, serviceErrorOf } from "./postgres-errors.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
-/** Maximum number of concurrent quick searches and slow ones. Each occupies a core of the database. */
+/** Maximum numbers of quick and of slow searches at the same time. Each search uses one core of the database. */
 const quickMax = 3;
 const slowMax = 2;
 /** Maximum number of connections for searches. */
 export const searchConnections = quickMax + slowMax;
 
-/** Extra time to wait for the database's own cancellation. */
+/** Additional time in milliseconds to wait for the database to cancel a search. */
 const graceMs = 2000;
 
-/** @param pool has this many connections, for searches only */
+/** @param pool pool with {@link searchConnections} connections, used only for searches */
 export function postgresSearches(pool: PostgresPool): LanedSearches {
   return new LanedSearches({ quick: lanes(pool, quickMax), slow: lanes(pool, slowMax) });
 }
@@ -24,7 +24,7 @@ function lanes(pool: PostgresPool, count: number): readonly SearchLane[] {
   return Array.from({ length: count }, () => new PostgresLane(pool));
 }
 
-/** Time limit currently set on each connection, in milliseconds; updated only on change. */
+/** Time limit in milliseconds that is set on each connection. It is set again only if it changes. */
 const timesGiven = new WeakMap<pg.PoolClient, number>();
 
 class PostgresLane implements SearchLane {
@@ -54,10 +54,10 @@ class PostgresLane implements SearchLane {
     }
   }
 
-  /** The database cancels statements whose connection is gone. */
+  /** Closes the lane. The database cancels the statement of a closed connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    // If a search runs, its connection is closed immediately.
+    // If a search is running, its connection is closed immediately.
     void this.#running?.end();
   }
 }

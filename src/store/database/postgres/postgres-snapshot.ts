@@ -1,17 +1,17 @@
-// A consistent snapshot of a PostgreSQL database: a "repeatable read" transaction on a separate connection, read
-// through cursors. While it is open, vacuum keeps rows deleted since.
+// A consistent snapshot of a PostgreSQL database: a "repeatable read" transaction on a separate connection, which is
+// read with cursors. While it is open, vacuum cannot remove rows that were deleted after its start.
 import type pg from "pg";
 import type { Cell, TableColumns, TableSnapshot } from "../../../base/domain/backup/tables.ts";
 import { charactersOf } from "../dump/page-of-rows.ts";
 import { serviceErrorOf } from "./postgres-errors.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
-/** Rows fetched at a time: few at first, until their size is known. */
+/** Number of rows to fetch at a time: few at first, while their size is unknown, then up to a maximum. */
 const [rowsAtFirst, rowsMax] = [8, 256];
-/** Target size of a page; if one exceeds it, the next has fewer rows. */
+/** Target size of a page in characters. If a page exceeds it, fewer rows are fetched for the next page. */
 const charactersMax = 1 << 20;
 
-/** @throws ServiceError `unavailable` if the database cannot be reached */
+/** Opens a snapshot. @throws ServiceError `unavailable` if the database cannot be reached */
 export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSnapshot> {
   const client = await pool.take(pool.deadlineMs());
   const ask = async (text: string): Promise<pg.QueryArrayResult<Cell[]>> => {
@@ -25,11 +25,12 @@ export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSna
   const close = async (): Promise<void> => {
     if (!isOpen) return;
     isOpen = false;
-    // The connection may be lost already, and its settings must not reach other users.
+    // Closes the connection instead of returning it to the pool: it may be lost already, and its settings must not
+    // apply to other users.
     client.release(true);
   };
   try {
-    // The reader may wait for a slow disk between pages.
+    // Disables the time limits, because the reader may wait for a slow disk between pages.
     for (const setting of ["statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"])
       await ask(`set ${setting} = 0`);
     await ask("begin isolation level repeatable read read only");
@@ -41,7 +42,8 @@ export async function openPostgresSnapshot(pool: PostgresPool): Promise<TableSna
   }
   return {
     rows: (of) => rowsOf(ask, of),
-    // The database enforces references, and refuses to read pages with wrong checksums.
+    // No check is made, because the database itself enforces references and refuses to read pages with wrong
+    // checksums.
     faults: async () => [],
     close,
   };
@@ -67,7 +69,7 @@ async function* rowsOf(
       );
     }
   } finally {
-    // Losing the connection also loses the cursor.
+    // An error is ignored, because the cursor is closed if the connection is lost.
     await ask("close copied").catch(() => undefined);
   }
 }

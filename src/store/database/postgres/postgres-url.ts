@@ -5,12 +5,15 @@ export function isPostgresUrl(url: string): boolean {
   return /^postgres(ql)?:\/\//.test(url);
 }
 
-/** Returns the URL for people, without the password and without parameters, which may hold one. */
+/**
+ * Returns the URL for display, without the password and without parameters, because a parameter may contain the
+ * password.
+ */
 export function shownUrl(url: string): string {
   return url.replace(/^(\w+:\/\/[^@/]*?)(:[^@/]*)?@/, "$1@").replace(/\?.*$/, "");
 }
 
-/** Returns the TLS files that a URL names; the driver reads them immediately. */
+/** Returns the TLS files that a URL refers to. The driver reads them when it parses the URL. */
 export function filesInUrl(url: string): readonly string[] {
   if (!URL.canParse(url)) return [];
   const { searchParams } = new URL(url);

@@ -1,23 +1,23 @@
-// Tracks whether a database can be reached. A caller reports a lost connection; the tracker then probes until the
-// database is back and wakes the waiters. It knows nothing of the queries.
+// Tracks whether a database can be reached. After a caller reports a lost connection, the tracker probes the database
+// until it answers, and then wakes the waiting callers. The tracker does not depend on the queries.
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../../base/domain/clock.ts";
 
-/** Pauses between probes, in milliseconds; they double up to the longest, which repeats. */
+/** First and longest pause between probes, in milliseconds. Pauses double until the longest, which is then repeated. */
 const firstPauseMs = 20;
 const longestPauseMs = 1000;
 
 export interface ReachOptions {
-  /** Resolves if the database answers. */
+  /** Resolves if the database answers, and rejects otherwise. */
   readonly probe: () => Promise<void>;
-  /** Receives the reason when the database becomes unreachable, and null when it is back. */
+  /** Called with the reason when the database can no longer be reached, and with null when it can be reached again. */
   readonly onChange: (fault: string | null) => void;
 }
 
 export class Reach {
   readonly #options: ReachOptions;
   readonly #stopping = new AbortController();
-  /** Resolves when the database is back; null while it is not known to be away. */
+  /** Resolves when the database can be reached again; null while no connection loss is known. */
   #back: Promise<void> | null = null;
   #fault: string | null = null;
 
@@ -25,17 +25,19 @@ export class Reach {
     this.#options = options;
   }
 
-  /** Reason why the database cannot be reached, for people; null if no problem is known. */
+  /** Human-readable reason why the database cannot be reached; null if it can, as far as is known. */
   get fault(): string | null {
     return this.#fault;
   }
 
-  /** Reports a lost connection. The first probe may show that only that connection was affected. */
+  /** Reports a lost connection. If the first probe succeeds, only that connection was affected. */
   lose(): void {
     this.#back ??= this.#tryUntilBack();
   }
 
-  /** Resolves when the database is back or the time is over. Returns true if it is back. */
+  /**
+   * Resolves when the database can be reached or the deadline has passed. Returns true if the database can be reached.
+   */
   async wait(untilMs: number): Promise<boolean> {
     if (this.#back === null) return true;
     const ended = new AbortController();
@@ -46,7 +48,7 @@ export class Reach {
     return this.#back === null;
   }
 
-  /** Stops probing; waiters resolve with false. */
+  /** Stops probing. Waiting calls resolve to false. */
   stop(): void {
     this.#stopping.abort();
   }
@@ -64,7 +66,7 @@ export class Reach {
         if (this.#fault === null) this.#say(fault);
         this.#fault = fault;
       }
-      // Only a stop cuts this short.
+      // The pause ends early only when the tracker stops.
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -75,7 +77,10 @@ export class Reach {
   }
 }
 
-/** Returns an error's message on one line. An AggregateError of several addresses has no message itself. */
+/**
+ * Returns an error's message on one line. The AggregateError of a host with several addresses has no message itself,
+ * so its errors' messages are joined.
+ */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");
   return error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
-// Connects the event loop to a session without blocking it: requests go to the session's thread and are answered in
-// order. This is not a pool of workers (processes/). A connection has state, is never restarted automatically, and
-// must not be ended while libsql runs in it, which would abort the process.
+// Connects the event loop to a session without blocking: requests are sent to the session's thread and answered in
+// order. The worker pools of processes/ are not used, because a connection has state, is never restarted
+// automatically, and must not be terminated while libsql runs in it, which would abort the process.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker, MessageChannel, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
 import type { QueryResult } from "kysely";
@@ -9,7 +9,10 @@ import type { ThreadAnswer, ThreadRequest } from "./session-thread.ts";
 import { type Clock, systemClock } from "../../../base/domain/clock.ts";
 
 export interface SessionLink {
-  /** @throws SqliteError on a database error; any other error if the session has ended */
+  /**
+   * Sends a request and returns its answer. @throws SqliteError on a database error; any other error if the session
+   * has ended
+   */
   ask(request: SessionRequest): Promise<QueryResult<unknown>>;
   /** Resolves when all earlier requests are done and the database is closed. Idempotent. */
   close(): Promise<void>;
@@ -27,9 +30,10 @@ class SqliteError extends Error {
 }
 
 /**
- * Opens a session. A database in memory stays in this thread: it is small and never waits for a disk.
+ * Opens a session. The session of a database in memory runs in this thread, because such a database is small and never
+ * waits for a disk.
  *
- * @param after if given, the session opens when it resolves, and not if it rejects; the thread starts immediately
+ * @param after the session opens when this promise resolves, and not if it rejects; the thread starts immediately
  * @throws SqliteError if the file cannot be opened or is not a database
  */
 export async function openSession(options: SessionOptions, after?: Promise<unknown>): Promise<SessionLink> {
@@ -64,12 +68,12 @@ interface Asked {
 class ThreadLink implements SessionLink {
   readonly #answers = new AnswerPort<ThreadAnswer>((answer) => this.#settle(answer));
   readonly #worker = new Worker(new URL("./session-thread.js", import.meta.url), {
-    // Does not pass this process's command-line options, such as a program given there, to the thread.
+    // The thread does not get this process's command-line options, such as a program text given there.
     execArgv: [],
     workerData: this.#answers.threadEnd,
     transferList: [this.#answers.threadEnd],
   });
-  /** In the order of the answers. */
+  /** Requests without an answer, in the order in which they are answered. */
   readonly #asked: Asked[] = [];
   readonly #ended: Promise<void>;
   #closing: Promise<void> | null = null;
@@ -102,7 +106,7 @@ class ThreadLink implements SessionLink {
     try {
       await this.#post({ kind: "close" });
     } catch {
-      // The session never opened, or its thread has ended: nothing is left to close.
+      // The session never opened, or its thread has ended, so there is nothing to close.
     }
     this.#worker.ref();
     await this.#ended;
@@ -124,30 +128,33 @@ class ThreadLink implements SessionLink {
     else asked?.reject(new SqliteError(answer.error.message, answer.error.code));
   }
 
-  /** Keeps the first failure: the one that ended the thread. */
+  /** Only the first failure is kept, because it is the one that ended the thread. */
   #fail(cause: Error | null): void {
     this.#failure ??= new Error("The thread of the database has ended.", { cause });
     for (const { reject } of this.#asked.splice(0)) reject(this.#failure);
   }
 }
 
-/** Time that answers and their waiters may take in one turn of the event loop before other work gets a turn. */
+/** Time in milliseconds that answers and the code that waits for them may take in one turn of the event loop. */
 const turnMs = 5;
 
 /**
- * Passes the answers of a session's thread to the event loop, a few at a time. A port with a listener delivers up to a
- * thousand messages before other work gets a turn, so two dozen readers of large rows could block the loop for
- * seconds. Answers therefore arrive on a port without a listener and are taken from it here.
+ * Passes the answers of a session's thread to the event loop, a few at a time. A port with a listener would deliver up
+ * to a thousand messages at once, so two dozen readers of large rows could block the loop for seconds. Answers are
+ * therefore sent to a port without a listener, from which this class takes them.
  */
 export class AnswerPort<Answer> {
   readonly #port: MessagePort;
   readonly #settle: (answer: Answer) => void;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /** The thread's end: the thread posts each answer there, and then announces it on its other port. */
+  /**
+   * End of the port for the thread. The thread posts each answer to it, and then announces the answer on its parent
+   * port.
+   */
   readonly threadEnd: MessagePort;
   #readyCount = 0;
   #isTaking = false;
-  /** Time of the first answer of this turn; null if the turn has had none. */
+  /** Time of the first answer in this turn of the event loop; null if there was none. */
   #turnStartMs: number | null = null;
 
   /** @param settle receives every answer, in order */
@@ -159,13 +166,13 @@ export class AnswerPort<Answer> {
     this.#clock = clock;
   }
 
-  /** Announces one more available answer. */
+  /** Signals that one more answer is available. */
   announce(): void {
     this.#readyCount += 1;
     if (!this.#isTaking) void this.#take();
   }
 
-  /** Takes all announced answers; for a thread that has ended. */
+  /** Takes all remaining answers of a thread that has ended. */
   end(): void {
     while (this.#readyCount > 0) this.#takeNext();
     this.#port.close();
@@ -176,7 +183,7 @@ export class AnswerPort<Answer> {
     while (this.#readyCount > 0) {
       while (this.#isSliceExpired()) await nextTurn();
       if (this.#readyCount > 0) this.#takeNext();
-      // The answer's waiters run first, and their time counts towards this turn.
+      // Lets the code that waits for this answer run first, so that its time counts towards this turn.
       await Promise.resolve();
     }
     this.#isTaking = false;
@@ -194,7 +201,7 @@ export class AnswerPort<Answer> {
   #takeNext(): void {
     this.#readyCount -= 1;
     const received = receiveMessageOnPort(this.#port);
-    // The thread posts an answer before each announcement.
+    // An answer is available, because the thread posts it before announcing it.
     if (received !== undefined) this.#settle(received.message as Answer);
   }
 }

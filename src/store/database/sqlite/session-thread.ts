@@ -1,5 +1,5 @@
-// Thread of one session: opens it, then answers requests one at a time, in order. Each answer goes to a separate port,
-// from which the other side takes it when it has time, and is announced on the parent's port.
+// Thread of one session: opens the session, then answers requests one at a time, in order. Each answer is posted to a
+// separate port and announced on the parent port; the other thread takes the answer when it has time.
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { QueryResult } from "kysely";
 import { present } from "../../../base/domain/assert.ts";
@@ -7,7 +7,10 @@ import { SqliteSession, type SessionOptions, type SessionRequest } from "./sessi
 
 export type ThreadRequest = { readonly kind: "open"; readonly options: SessionOptions } | SessionRequest;
 
-/** A result, or an error as plain data: neither error classes nor their codes survive the transfer between threads. */
+/**
+ * A result, or an error as plain data, because error classes and their codes are lost when they are sent between
+ * threads.
+ */
 export type ThreadAnswer =
   | { readonly result: QueryResult<unknown> }
   | { readonly error: { readonly message: string; readonly code: string | null } };

@@ -1,6 +1,6 @@
-// One connection to a SQLite database, and the requests it answers. libsql is synchronous and blocks its caller, so
-// the session of a file runs in a separate thread (session-thread.ts). Never waits for another process's transaction,
-// except briefly.
+// One connection to a SQLite database, with the requests that it answers. libsql is synchronous and blocks its thread,
+// so the session of a file runs in a separate thread (session-thread.ts). A session waits only briefly for another
+// process's transaction.
 import Database from "libsql";
 import type { QueryResult } from "kysely";
 import { assert, unreachable } from "../../../base/domain/assert.ts";
@@ -12,20 +12,23 @@ interface PreparedStatement {
 }
 
 const statementsMax = 200;
-/** Other statements, such as schema changes, may invalidate a prepared one. */
+/** Statements that are kept prepared. Other statements, such as schema changes, may invalidate a prepared statement. */
 const isKept = /^\s*(?:select|insert|update|delete|with)\b/i;
 
-/** Cache of prepared statements: preparing one that writes many rows takes as long as executing it. */
+/**
+ * Cache of prepared statements. It exists because preparing a statement that writes many rows takes as long as
+ * executing it.
+ */
 class PreparedStatements {
   readonly #database: Database.Database;
-  /** By text, least recently used first. */
+  /** Statements by SQL text, least recently used first. */
   readonly #statements = new Map<string, PreparedStatement>();
 
   constructor(database: Database.Database) {
     this.#database = database;
   }
 
-  /** @throws the driver's errors */
+  /** Returns the prepared statement. @throws the driver's errors */
   get(sql: string): PreparedStatement {
     if (!isKept.test(sql)) {
       this.#statements.clear();
@@ -48,55 +51,61 @@ class PreparedStatements {
 }
 
 export interface SessionOptions {
-  /** A path, or ":memory:". */
+  /** Path of the file, or ":memory:". */
   readonly file: string;
   readonly isReadOnly: boolean;
 }
 
 export type SessionRequest =
-  /** In the open transaction, or without one. */
+  /** Executes a statement in the open transaction, or without a transaction if none is open. */
   | { readonly kind: "statement"; readonly sql: string; readonly parameters: readonly unknown[] }
-  /** In a separate transaction. */
+  /** Executes a statement in its own transaction. */
   | { readonly kind: "single write"; readonly sql: string; readonly parameters: readonly unknown[] }
-  /** In a separate transaction, without checking references. */
+  /** Executes a statement in its own transaction, without checking foreign keys. */
   | { readonly kind: "early write"; readonly sql: string; readonly parameters: readonly unknown[] }
-  /** Takes the write lock. */
+  /** Begins a transaction and takes the write lock. */
   | { readonly kind: "begin" }
   | { readonly kind: "commit" }
-  /** Harmless if an error, such as a full disk, has already ended the transaction. */
+  /** Rolls back the transaction. Has no effect if an error, such as a full disk, has already ended the transaction. */
   | { readonly kind: "rollback" }
   /**
-   * Returns some unused pages to the file system; its only row says whether more remain. When none remain, checkpoints
-   * the log, so that the last writes survive its loss or damage.
+   * Returns some unused pages to the file system; the result's only row says whether more remain. If none remain, the
+   * log is checkpointed, so that the last writes are not lost with the log.
    */
   | { readonly kind: "shrink" }
-  /** Rolls back uncommitted changes. */
+  /** Closes the session and rolls back uncommitted changes. */
   | { readonly kind: "close" };
 
-/** Time that opening, and a reader, wait for another process, in milliseconds. */
+/** Maximum time in milliseconds to wait for another process, when opening and in a session that only reads. */
 const shortWaitMs = 5000;
 
 /**
- * Maximum number of pages returned in one step, which takes about ten milliseconds, and of free pages kept for coming
- * writes.
+ * Maximum number of pages returned in one step, which takes about ten milliseconds, and number of free pages to keep
+ * for later writes.
  */
 const pagesPerShrink = 1024;
 const freePagesKept = 1024;
-/** Size to which the log is truncated after a long transaction. */
+/** Size in bytes to which the log is truncated after a long transaction. */
 const logBytesKept = 1 << 24;
-/** Number of 4 KiB log pages after which a checkpoint runs: a page written several times is then copied once. */
+/**
+ * Number of 4 KiB log pages after which a checkpoint runs. A page that was written several times before the checkpoint
+ * is copied only once.
+ */
 const pagesPerCheckpoint = 2048;
-/** Page cache of the writer; an index is written at many positions. */
+/** Size of the writer's page cache. It is large because index entries are written at many positions. */
 const writerCacheKibibytes = 32_768;
 
 const nothing: QueryResult<never> = { rows: [] };
 
-/** Every method throws the driver's errors, which carry SQLite's code. */
+/** A session. Every method throws the driver's errors, which contain SQLite's code. */
 export class SqliteSession {
   readonly #database: Database.Database;
   readonly #prepared: PreparedStatements;
 
-  /** Uses a write-ahead log, syncs every commit to disk before it returns, and checks foreign keys. */
+  /**
+   * Opens the database with a write-ahead log, a sync of every commit to disk before it returns, and checks of foreign
+   * keys.
+   */
   constructor({ file, isReadOnly }: SessionOptions) {
     this.#database = new Database(file);
     this.#prepared = new PreparedStatements(this.#database);
@@ -123,7 +132,7 @@ export class SqliteSession {
     ])
       this.#run(`PRAGMA ${pragma}`);
     this.#run("PRAGMA busy_timeout = 0");
-    // Checkpoints the log of a process that died.
+    // Checkpoints the log that a process left behind when it died.
     this.#foldLog();
   }
 
@@ -158,8 +167,9 @@ export class SqliteSession {
   }
 
   /**
-   * Every write runs inside a transaction, so only `BEGIN` can meet another writer. libsql does not reset a statement
-   * that met one, and the connection would continue to read from that old snapshot.
+   * Runs work in a transaction. Every write does so, so that only `BEGIN` can fail because of another writer: libsql
+   * does not reset a statement that failed for this reason, and the connection would continue to read the old
+   * snapshot.
    */
   #inTransaction<Result>(work: () => Result): Result {
     this.#database.exec("BEGIN IMMEDIATE");
@@ -192,7 +202,7 @@ export class SqliteSession {
 
   #shrink(): boolean {
     const unusedCount = this.#number("freelist_count") - freePagesKept;
-    // A file from another tool may lack this setting, and keeps its pages.
+    // A file that another tool created may not have this setting; its unused pages are then kept.
     if (unusedCount > 0 && this.#number("auto_vacuum") !== 0) {
       const pageCount = Math.min(unusedCount, pagesPerShrink);
       this.#inTransaction(() => this.#database.exec(`PRAGMA incremental_vacuum(${pageCount})`));
@@ -210,7 +220,8 @@ export class SqliteSession {
 
   #close(): QueryResult<never> {
     if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
-    // libsql finalizes statements only on garbage collection, which prevents SQLite's own checkpoint on close.
+    // Checkpoints the log explicitly: libsql finalizes statements only on garbage collection, which prevents SQLite's
+    // own checkpoint on close.
     this.#foldLog();
     this.#database.close();
     return nothing;
@@ -220,12 +231,16 @@ export class SqliteSession {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // No disk space, or another process reads: the log stays and is read when the database is opened next.
+      // The checkpoint fails if the disk is full or another process is reading. The log then remains and is read when
+      // the database is opened next.
     }
   }
 }
 
-/** Refuses parameters such as booleans, on which libsql aborts the whole process. */
+/**
+ * Checks the types of parameters and refuses others, such as booleans, because libsql aborts the whole process on
+ * them.
+ */
 function checked(parameters: readonly unknown[]): unknown[] {
   for (const value of parameters) {
     const isKnown =

@@ -1,7 +1,7 @@
-// Returns unused pages to the file system, a few at a time, while nothing is being written. An error ends one attempt
-// but not the next: a file that stays large is not any request's fault.
+// Returns unused pages to the file system, a few at a time, while nothing is being written. After an error, the next
+// attempt is made as usual, and no request fails, because the size of the file is not caused by a single request.
 
-/** Time without a write before the first step, and pause between steps, in milliseconds. */
+/** Time in milliseconds without a write before the first step, and pause between steps. */
 const idleMs = 200;
 const pauseMs = 20;
 
@@ -10,12 +10,12 @@ export class Shrinking {
   #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
 
-  /** @param step performs one step; true if more remain */
+  /** @param step performs one step; resolves to true if more pages remain */
   constructor(step: () => Promise<boolean>) {
     this.#step = step;
   }
 
-  /** Call it after every write. */
+  /** Delays the next step; call it after every write. */
   postpone(): void {
     this.#after(idleMs);
   }

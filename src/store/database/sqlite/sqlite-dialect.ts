@@ -1,4 +1,4 @@
-// SQLite as the stores' database: one file, and the lock that reserves it for one server.
+// Opens SQLite as the stores' database: a single file, and a lock that reserves the file for one server.
 import { dirname, join } from "node:path";
 import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import { LocalAnnouncer } from "../pubsub/announcer.ts";
@@ -11,21 +11,21 @@ import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
 import { sqliteSearches } from "./sqlite-searches.ts";
 
 export interface SqliteOptions {
-  /** A path, or ":memory:"; the file and its folder are created if missing. */
+  /** Path of the file, or ":memory:". The file and its folder are created if missing. */
   readonly file: string;
-  /** True for programs that work alongside a running server or need none: takes no lock. */
+  /** True to take no lock, for programs that run at the same time as a server or that no server can disturb. */
   readonly isShared?: boolean;
-  /** Folder of the server's other data, locked like the database; defaults to the file's folder. */
+  /** Folder of the server's other data, which is locked too. Defaults to the folder of the file. */
   readonly dataFolder?: string;
 }
 
-/** Opens a SQLite database for one server at a time; the first query throws `conflict` if another server has it. */
+/** Opens a SQLite database for one server at a time. The first query throws `conflict` if another server has the lock. */
 export function openSqlite({
   file,
   isShared = false,
   dataFolder = dirname(file),
 }: SqliteOptions): Connection {
-  // Servers with different databases still conflict on their data folder.
+  // Two servers with different databases conflict if they have the same data folder.
   const lockFiles = new Set(isShared ? [] : [`${file}.lock`, join(dataFolder, "hone.db.lock")]);
   const fileSearches = file === ":memory:" ? null : sqliteSearches(file);
   const driver = new SqliteDriver(file, lockFiles, fileSearches);
@@ -52,14 +52,14 @@ export function openSqlite({
     damage: () => driver.damage,
     readTime: null,
     openSnapshot: async () => openSqliteSnapshot(file),
-    // A transaction locks the whole file from its start.
+    // No further lock is needed: a SQLite transaction locks the whole file from its start.
     lockForMigration: async () => undefined,
-    // Opens the database if nothing has yet.
+    // Uses a connection so that the database is opened if it is not open yet.
     writeEarly: (query) => queries.connection().execute(() => driver.writeEarly(query)),
   };
 }
 
-/** Converts errors of searches, which run in separate sessions, like those of other statements. */
+/** Converts the errors of searches, which run in separate sessions, in the same way as the errors of other statements. */
 function withErrorsOf({ errorOf }: SqliteDriver, searches: Searches): Searches {
   return {
     run: async (query, turn) => {

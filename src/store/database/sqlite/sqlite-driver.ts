@@ -1,5 +1,5 @@
-// kysely's driver for SQLite: one session writes, a second one reads. If another connection is writing, a write waits
-// here with a deadline and retries. The event loop and reads continue meanwhile.
+// kysely's driver for SQLite: one session writes, and another one reads. If another process is writing, a write waits
+// here and retries until a deadline, while the event loop and reads continue.
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ import type { SessionRequest } from "./session.ts";
 import { openSession, type SessionLink } from "./session-link.ts";
 import { Shrinking } from "./shrinking.ts";
 
-/** Queue that admits one at a time, in order. It has no deadline: a turn lasts until its task ends. */
+/** Queue that admits one task at a time, in order. It has no deadline: a turn lasts until its task ends. */
 class Turns {
   #last: Promise<void> = Promise.resolve();
 
@@ -28,15 +28,18 @@ class Turns {
   }
 }
 
-/** Pauses between attempts, in milliseconds; they double up to the longest, which repeats. */
+/** First and longest pause between attempts, in milliseconds. Pauses double until the longest, which is then repeated. */
 const firstPauseMs = 1;
 const longestPauseMs = 25;
-/** Sum of all pauses. A submission of hundreds of megabytes is written in a few seconds. */
+/**
+ * Maximum total duration of all pauses. It is enough to wait for a submission of hundreds of megabytes, which takes a
+ * few seconds to write.
+ */
 const pausesMsMax = 15_000;
 
 /**
- * Reads on a separate session, so that no read waits for a transaction of this process or for another's lock. A
- * database in memory has one session for everything, and its reads wait for writers.
+ * Driver with a separate session for reads, so that reads never wait for a transaction of this process or for another
+ * process's lock. A database in memory has only one session, so its reads wait for writes.
  */
 export class SqliteDriver implements Driver {
   readonly #file: string;
@@ -49,7 +52,10 @@ export class SqliteDriver implements Driver {
   #reader: SessionLink | null = null;
   #damage: ServiceError | null = null;
 
-  /** @param lockFiles locked while the driver is open @param searches closed with it */
+  /**
+   * @param lockFiles files that are locked while the driver is open @param searches searches that are closed together
+   * with the driver
+   */
   constructor(file: string, lockFiles: Iterable<string>, searches: LanedSearches | null) {
     this.#file = file;
     this.#lockFiles = lockFiles;
@@ -62,9 +68,9 @@ export class SqliteDriver implements Driver {
       for (const path of [file, ...this.#lockFiles]) mkdirSync(dirname(path), { recursive: true });
       for (const lockFile of this.#lockFiles) this.#locks.push(takeDataLock(lockFile));
       const writer = openSession({ file, isReadOnly: false });
-      // The reader's thread starts immediately; the writer prepares the file before the reader opens it.
+      // The reader's thread starts immediately, but opens the file only after the writer has prepared it.
       const reader = file === ":memory:" ? null : openSession({ file, isReadOnly: true }, writer);
-      // If the writer cannot open the file, its error is reported, and the reader's is not.
+      // If the writer cannot open the file, only its error is reported.
       void reader?.catch(() => undefined);
       this.#writer = await writer;
       this.#reader = await reader;
@@ -75,12 +81,12 @@ export class SqliteDriver implements Driver {
     this.#shrinking.postpone();
   }
 
-  /** Error of the first statement that met corrupt files; null if none is known. */
+  /** Error of the first statement that found the files corrupt; null if no statement has. */
   get damage(): ServiceError | null {
     return this.#damage;
   }
 
-  /** Converts a statement's error for callers, and remembers corruption. */
+  /** Converts a statement's error for callers, and records it if it reports corrupt files. */
   readonly errorOf = (error: unknown): unknown => {
     const damaged = damagedDatabaseError(error, this.#file);
     if (damaged !== null) this.#damage ??= damaged;
@@ -150,7 +156,7 @@ interface ConnectionParts {
   readonly writer: SessionLink;
   readonly reader: SessionLink | null;
   readonly writing: Turns;
-  /** Converts SQLite's error for callers. */
+  /** Converts an error of SQLite for callers. */
   readonly errorOf: (error: unknown) => unknown;
 }
 
@@ -170,7 +176,7 @@ class SqliteConnection implements DatabaseConnection {
     this.#errorOf = errorOf;
   }
 
-  /** @throws ServiceError `unavailable` if others were writing all the time */
+  /** Begins a transaction. @throws ServiceError `unavailable` if other processes were writing until the deadline */
   async begin(): Promise<void> {
     await this.#askPatiently({ kind: "begin" });
     this.#isInTransaction = true;
@@ -186,7 +192,7 @@ class SqliteConnection implements DatabaseConnection {
     await this.#ask(this.#writer, { kind: "rollback" });
   }
 
-  /** @returns true if the connection may have written */
+  /** Ends the connection's use. @returns true if the connection may have written */
   release(): boolean {
     const hadTurn = this.#endTurn !== null;
     this.#endTurn?.();
@@ -215,7 +221,10 @@ class SqliteConnection implements DatabaseConnection {
     throw new Error("Row streams are not supported; lists are read in pages.");
   }
 
-  /** Sends a request to the writing session in this connection's turn, and retries while another process is writing. */
+  /**
+   * Sends a request to the writing session during this connection's turn to write. Retries while another process is
+   * writing.
+   */
   async #askPatiently(request: SessionRequest): Promise<QueryResult<unknown>> {
     this.#endTurn ??= await this.#writing.take();
     let pausesMs = 0;

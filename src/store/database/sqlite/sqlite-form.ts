@@ -1,5 +1,5 @@
-// SQLite's SQL for JSON, numbers and texts. Its JSON functions also accept JSON5, and its casts accept any numeric
-// prefix, so texts are checked before they count as numbers.
+// SQLite's SQL for JSON, numbers and texts. SQLite's JSON functions also accept JSON5, and its casts accept any text
+// that begins with a number, so texts are checked before they count as numbers.
 import { type RawBuilder, sql } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { type FeedbackPack, packedFields } from "../../../base/domain/feedback-query/feedback-batch.ts";
@@ -15,7 +15,7 @@ export const sqliteForm: SqlForm = {
   numberOfJson: (json) =>
     sql`case when ${json} glob '[-0-9]*' then cast(${json} as real) when ${json} glob '"*' then ${numberOfText(sql`${json} ->> '$'`)} end`,
   itemCount: (json) => sql`case json_type(${json}) when 'array' then json_array_length(${json}) end`,
-  // Numbers beyond 2^53 have no fraction.
+  // Numbers with an absolute value above 2^53 have no fraction, so they are unchanged.
   whole: (number) =>
     sql`case when abs(${number}) < 9e15 then cast(cast(${number} as integer) as real) else ${number} end`,
   position: (text, part) => sql`instr(${text}, ${part})`,
@@ -35,7 +35,7 @@ function givenRecords(pack: FeedbackPack): RawBuilder<unknown> {
     const value = field === "payload" ? sql`value -> ${sql.lit(index)}` : sql`value ->> ${sql.lit(index)}`;
     return sql`${value} as ${sql.ref(field)}`;
   });
-  // Unless it is materialized, SQLite serializes and parses each record again for every column.
+  // The rows are materialized, because otherwise SQLite would serialize and parse each record again for every column.
   return sql`(
     with each as materialized (select key, value from json_each(cast(${pack.json} as text)))
     select key as place, ${sql.join(columns)} from each) as given`;
@@ -48,8 +48,8 @@ function numberOfText(text: SqlText): SqlNumber {
 }
 
 /**
- * Returns a path in SQLite's syntax. In a quoted name, escapes are those of JSON, and a raw quotation mark is not
- * allowed.
+ * Returns a path in SQLite's syntax. Escapes in a quoted name are those of JSON, and a quotation mark in a name must
+ * be escaped.
  */
 function pathText(path: readonly PathStep[]): string {
   const steps = path.map((step) => {

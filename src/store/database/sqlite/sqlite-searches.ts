@@ -1,10 +1,10 @@
-// Searches of a SQLite file, with a session for each lane.
+// Searches in a SQLite file, with one session for each lane.
 import { isMainThread } from "node:worker_threads";
 import Database from "libsql/promise";
 import type { CompiledQuery } from "kysely";
 import { LanedSearches } from "../searches/laned-searches.ts";
 
-/** Maximum number of concurrent slow searches, each of another entity. Each occupies a core. */
+/** Maximum number of slow searches at the same time, each of a different entity. Each search uses one core. */
 const slowMax = 2;
 
 export function sqliteSearches(file: string): LanedSearches {
@@ -13,35 +13,35 @@ export function sqliteSearches(file: string): LanedSearches {
   return new LanedSearches({ quick: [new SearchSession(file)], slow });
 }
 
-/** Variable that sets the number of threads in which libsql runs promises. */
+/** Environment variable with the number of threads in which libsql runs asynchronous statements. */
 const threadCount = "TOKIO_WORKER_THREADS";
 
 /**
  * Makes libsql start at least this many threads. By default it starts one per core, and on a single core a slow query
- * would block all others. It reads the variable from the process's environment once, when the first database is
- * opened.
+ * would block all others. libsql reads the variable once, when the first database is opened.
  */
 function haveThreads(count: number): void {
   if (isMainThread) process.env[threadCount] ??= String(count + 1);
 }
 
-/** Page cache of one session. */
+/** Size of one session's page cache. */
 const cacheKibibytes = 16_384;
 
 /**
- * Interval between interrupts. SQLite ignores an interrupt before the statement has begun, which happens on a busy
- * machine.
+ * Interval between interrupts in milliseconds. Interrupts are repeated because SQLite ignores an interrupt before the
+ * statement has started, which may happen on a busy machine.
  */
 const interruptEveryMs = 20;
 
-/** The API of libsql's promises, which its types lack. */
+/** The asynchronous API of libsql, which is missing in its types. */
 interface Statement {
   all(parameters: readonly unknown[]): Promise<readonly unknown[]>;
 }
 
 /**
- * A connection that reads and can be interrupted. libsql's promises run a statement in another thread only up to its
- * first row, so the statement first collects all rows. Closing a session waits for the running statement.
+ * A read connection whose statements can be interrupted. libsql's asynchronous API runs a statement in another thread
+ * only up to its first row, so the SQL is changed to collect all rows first. Closing a session waits for the running
+ * statement.
  */
 export class SearchSession {
   readonly #file: string;
@@ -53,10 +53,11 @@ export class SearchSession {
     this.#file = file;
   }
 
-  /** Returns the rows of a query; null if it timed out. One query at a time. */
+  /** Returns the rows of a query; null if it timed out. Only one query may run at a time. */
   async run<Row>({ sql, parameters }: CompiledQuery<Row>, timeMs: number): Promise<readonly Row[] | null> {
     const database = await (this.#opening ??= this.#open());
-    // Materializes the rows in memory or a temporary file, so that the first one arrives only after all were found.
+    // Materializes the rows in memory or in a temporary file, so that the first row is returned only after all rows
+    // were found.
     const prepared: Promise<Statement> = database.prepare(
       `with found as materialized (${sql}) select * from found`,
     );
@@ -75,7 +76,7 @@ export class SearchSession {
     }
   }
 
-  /** Ends the running search. Idempotent. */
+  /** Interrupts the running search and closes the session. Idempotent. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -101,7 +102,7 @@ export class SearchSession {
   }
 }
 
-/** Interrupts immediately and then repeatedly, until the returned timer is cleared. */
+/** Interrupts the running statement immediately and then repeatedly, until the returned timer is cleared. */
 function interruptRepeatedly(database: Database): NodeJS.Timeout {
   database.interrupt();
   return setInterval(() => database.interrupt(), interruptEveryMs);

@@ -1,17 +1,18 @@
-// A consistent snapshot of a SQLite file: a read transaction sees the write-ahead log as of its start, and blocks
-// nobody. It runs in the calling thread and blocks on the disk, so it is for commands, not for a server.
+// A consistent snapshot of a SQLite file. It is a read transaction, which sees the write-ahead log as of its start and
+// blocks no other connection. It runs in the calling thread and blocks on the disk, so it is for commands and not for
+// a server.
 import Database from "libsql";
 import type { Cell, TableColumns, TableSnapshot } from "../../../base/domain/backup/tables.ts";
 import { damagedDatabaseError } from "../../../base/domain/transient-errors/damaged-database.ts";
 import { PageOfRows } from "../dump/page-of-rows.ts";
 import { groupOwners } from "../groups.ts";
 
-/** Time that opening waits for another process's lock on the file, in milliseconds. */
+/** Maximum time in milliseconds to wait for another process's lock when opening the file. */
 const waitMs = 5000;
 /** Maximum number of faults listed for a damaged file. */
 const faultsMax = 20;
 
-/** @throws the driver's errors if the file is missing or not a SQLite database */
+/** Opens a snapshot. @throws the driver's errors if the file is missing or not a SQLite database */
 export function openSqliteSnapshot(file: string): TableSnapshot {
   const database = new Database(file);
   try {
@@ -37,7 +38,7 @@ export function openSqliteSnapshot(file: string): TableSnapshot {
   };
 }
 
-/** Fails on rows of damaged pages, rather than skipping them. */
+/** Yields pages of rows, and fails on rows in damaged pages instead of skipping them. */
 async function* readable<Page>(file: string, pages: AsyncIterable<Page>): AsyncGenerator<Page, void> {
   try {
     yield* pages;
@@ -63,7 +64,7 @@ async function* rowsOf(
   if (page.rows.length > 0) yield page.rows;
 }
 
-/** Excludes groups whose owner is not stored yet. */
+/** Returns a condition that excludes groups whose job or log is not stored yet. */
 function onlyOwned(table: string): string {
   if (!isOfGroups(table)) return "";
   const { column, table: owner } = groupOwners[table];
@@ -74,7 +75,7 @@ function isOfGroups(table: string): table is keyof typeof groupOwners {
   return table in groupOwners;
 }
 
-/** Returns the faults that SQLite finds in its file, and rows whose references dangle. */
+/** Returns the faults that SQLite finds in its file, and rows that refer to missing rows. */
 function faultsOf(database: Database.Database, file: string): readonly string[] {
   try {
     return foundIn(database);
@@ -88,9 +89,9 @@ function faultsOf(database: Database.Database, file: string): readonly string[] 
 function foundIn(database: Database.Database): readonly string[] {
   const found = database.prepare(`PRAGMA integrity_check(${faultsMax})`).raw(true).all() as [string][];
   const faults = found.map(([text]) => text).filter((text) => text !== "ok");
-  // References in a damaged file cannot be trusted.
+  // If the file is damaged, a check of references would give wrong results.
   if (faults.length > 0) return faults;
-  // Table, row, referenced table, and index of the reference.
+  // Each row contains the table, the row id, the referenced table, and the index of the reference.
   const orphans = database.prepare("PRAGMA foreign_key_check").raw(true).all() as [string, number, string][];
   const counts = new Map<string, number>();
   for (const [table, , parent] of orphans) {

@@ -1,4 +1,4 @@
-// Traced calls, one row each. Start and end are written in any order.
+// Traced calls, one row for each. The start and the end of a call may be written in any order.
 import { sql, type Kysely, type Selectable, type Transaction } from "kysely";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import type {
@@ -61,7 +61,7 @@ export function createCallStore(database: Kysely<Schema>): CallStore {
   };
 }
 
-/** Returns the last part of each call, because one statement may write a row only once. */
+/** Returns only the last part of each call, because one statement may not write a row twice. */
 function newestOf<P extends CallStart | CallEnd>(parts: readonly (P | null)[]): readonly P[] {
   const newest = new Map<string, P>();
   for (const part of parts) {

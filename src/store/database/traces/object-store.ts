@@ -61,7 +61,7 @@ const byName: ObjectOrder = { by: "name", isDescending: false };
 async function createVersion(transaction: Transaction<Schema>, draft: ObjectDraft): Promise<PublishedObject> {
   const { projectId, kind, name, digest } = draft;
   const place = { project_id: projectId, kind, name };
-  // Written before any read, as a lock: other publishers of the name wait here.
+  // This write precedes every read because it is a lock: concurrent publications of the same name wait here.
   const { version_count: version } = await transaction
     .insertInto("published_names")
     .values({ ...place, version_count: 0 })
@@ -103,7 +103,7 @@ async function createVersion(transaction: Transaction<Schema>, draft: ObjectDraf
   return objectOf(present(await stored(), "the version that was just stored"));
 }
 
-/** Selects the versions of a project, each with the number of the newest under its name. */
+/** Selects the versions of a project, each with the version number of the newest version of its name. */
 function versionsOf(database: Kysely<Schema>, projectId: string) {
   return database
     .selectFrom("published_objects")

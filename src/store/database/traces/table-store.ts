@@ -1,4 +1,4 @@
-// Published tables. A project stores each distinct row once; a table is a list of row digests, of any length.
+// Published tables. A project stores each distinct row once; a table is a list of row digests and may have any length.
 import type { Kysely, Transaction } from "kysely";
 import { fittingCount, pageBytesMax } from "../../../base/domain/page.ts";
 import { notFound } from "../../../base/domain/service-error.ts";
@@ -75,7 +75,7 @@ export function createTableStore(database: Kysely<Schema>): TableStore {
   };
 }
 
-/** @param fill inserts the rows and returns their number */
+/** @param fill inserts the table's rows and returns their number */
 function created(
   database: Kysely<Schema>,
   { projectId, digest, createdAt }: TableName,
@@ -98,7 +98,7 @@ function created(
   });
 }
 
-/** Locks the project tables: other transactions that create tables, or remove unused rows, wait until this one ends. */
+/** Locks the project's tables. Other transactions that create tables or delete unused rows wait until this one ends. */
 export async function lockTables(transaction: Transaction<Schema>): Promise<void> {
   await nextSequence(transaction, "traced tables");
 }
@@ -115,7 +115,7 @@ async function insertContents(
     .execute();
 }
 
-/** Positions left over from an incomplete deletion of the same table hold the same rows. */
+/** If an earlier deletion of the same table was incomplete, some positions still exist; they contain the same rows. */
 async function insertDigests(
   transaction: Transaction<Schema>,
   { projectId, digest }: TableName,

@@ -1,4 +1,4 @@
-// The stores of traces, and deletion of a project's traces.
+// The stores for traces, and the deletion of a project's traces.
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { TraceStore } from "../../../base/domain/traces/trace-store.ts";
 import type { Schema } from "../schema.ts";
@@ -6,7 +6,7 @@ import { createCallStore } from "./call-store.ts";
 import { createTableStore, lockTables } from "./table-store.ts";
 import { createTracedFileStore } from "./traced-file-store.ts";
 
-/** Maximum number of rows that one statement removes. */
+/** Maximum number of rows that one statement deletes. */
 const rowsMax = 1000;
 
 /** Creates the trace stores on a migrated database. */
@@ -45,7 +45,7 @@ async function deleteCalls(database: Kysely<Schema>, projectId: string): Promise
   }
 }
 
-/** Version counts are deleted too: a name that is published again begins at version 0. */
+/** Version counts are also deleted, so a name that is published again starts with version 0. */
 async function deleteObjects(database: Kysely<Schema>, projectId: string): Promise<void> {
   for (;;) {
     const found = await database
@@ -69,7 +69,7 @@ async function deleteObjects(database: Kysely<Schema>, projectId: string): Promi
   }
 }
 
-/** Deletes tables first, then their unused rows, so that a concurrent publisher of the same table keeps every row. */
+/** Deletes tables before their unused rows, so that a table that is published concurrently keeps all its rows. */
 async function deleteTables(database: Kysely<Schema>, projectId: string): Promise<void> {
   await database.deleteFrom("traced_tables").where("project_id", "=", projectId).execute();
   await deleteInChunks(
@@ -98,7 +98,7 @@ async function deleteTables(database: Kysely<Schema>, projectId: string): Promis
   );
 }
 
-/** Deletes in chunks, one transaction each, during which nobody creates a table. */
+/** Deletes in chunks with one transaction each. No table can be created during such a transaction. */
 async function deleteInChunks(database: Kysely<Schema>, deletion: () => RawBuilder<unknown>): Promise<void> {
   for (;;) {
     const count = await database.transaction().execute(async (transaction) => {

@@ -10,7 +10,7 @@ export interface TraceTables {
   readonly traced_calls: TracedCallTable;
 }
 
-/** Number of versions that each published name has had. */
+/** Number of versions that were ever published under each name. */
 export interface PublishedNameTable {
   readonly project_id: string;
   readonly kind: string;
@@ -61,7 +61,10 @@ export interface TracedFileTable {
   readonly created_at: string;
 }
 
-/** Columns of the start are null until it arrives; likewise those of the end. */
+/**
+ * Traced calls. Columns of the start are null until the start arrives; columns of the end are null until the end
+ * arrives.
+ */
 export interface TracedCallTable {
   readonly project_id: string;
   readonly id: string;

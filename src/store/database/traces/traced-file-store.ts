@@ -15,7 +15,8 @@ export function createTracedFileStore(database: Kysely<Schema>): TracedFileStore
   return {
     create: (file, entityBytesMax) =>
       database.transaction().execute(async (transaction) => {
-        // Taken first as a lock: concurrent uploads wait here, so that two cannot both use the last free space.
+        // This statement is first because it is a lock: concurrent uploads wait here, so that they cannot exceed the
+        // entity's quota.
         await nextSequence(transaction, "traced files");
         const known = await findFile(transaction, file.projectId, file.digest);
         if (known !== null) return known;
