@@ -1,4 +1,4 @@
-// Location of the artifacts, in the form that one process of a server passes to another.
+// Location of the artifacts, as data that one process of a server passes to another.
 import type { ArtifactStore } from "./artifact-store.ts";
 import type { ArtifactCacheOptions } from "./s3/artifact-cache.ts";
 import type { BucketPlace } from "./s3/bucket-place.ts";
@@ -14,8 +14,8 @@ export type ArtifactPlace =
 
 export interface PlacedArtifacts extends ArtifactStore {
   /**
-   * Parameters with which another process of the server opens the same store. They may change: the server gets a new
-   * id after it loses its lease.
+   * Parameters with which another process of the server opens the same store. They may change, because the server gets
+   * a new id after it loses its lease.
    */
   readonly place: ArtifactPlace & { readonly server: string };
 }

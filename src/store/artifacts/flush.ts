@@ -3,8 +3,8 @@ import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
- * Flushes a file's content or a folder's entries to disk. Windows flushes only what is open for writing, which a
- * folder cannot be; its file system keeps a journal of names.
+ * Flushes a file's content or a folder's entries to disk. On Windows, only a file that is open for writing can be
+ * flushed; folders cannot, but the file system keeps a journal of their entries.
  */
 export async function flush(path: string): Promise<void> {
   const isWindows = process.platform === "win32";
@@ -18,8 +18,8 @@ export async function flush(path: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its missing parents and flushes them all, up to a root that is already durable. Existing
- * folders are flushed too, since their creator may have died before it did so.
+ * Creates a folder and its missing parents, and flushes all folders on the path below a root that is already durable.
+ * Existing folders are flushed too, because the process that created them may have died before flushing them.
  */
 export async function makeFolder(folder: string, root = folder): Promise<void> {
   const first = await mkdir(folder, { recursive: true });
@@ -27,10 +27,10 @@ export async function makeFolder(folder: string, root = folder): Promise<void> {
   for (let made = resolve(folder); made.length >= top; made = dirname(made)) await flush(dirname(made));
 }
 
-/** Errors of a system where a parent folder cannot be flushed by this user, or at all. */
+/** Error codes of a system on which this user cannot flush a parent folder, or nobody can. */
 const unflushable: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EINVAL", "ENOTSUP", "ENOSYS"]);
 
-/** Flushes the name of a folder, as far as this user's permissions allow. */
+/** Makes the entry of a folder in its parent durable, as far as this user's permissions allow. */
 export async function keepName(folder: string): Promise<void> {
   await flush(dirname(resolve(folder))).catch((error: unknown) => {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";

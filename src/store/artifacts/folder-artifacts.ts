@@ -1,5 +1,5 @@
-// Artifacts in a folder, which several servers may share: each key is its path in it. Unfinished writes and holds are
-// in `work/<server>`, so that the remains of a server are recognized as its own.
+// Artifacts in a folder, which several servers may share. A key is the artifact's path in this folder. Unfinished
+// writes and holds are in `work/<server>`, which shows to which server they belong.
 import { existsSync } from "node:fs";
 import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -43,7 +43,7 @@ export class FolderArtifacts implements PlacedArtifacts {
       throw error;
     });
     if (known !== null) {
-      // Another process may have created it and died before flushing it.
+      // Flushes an existing folder too, because the process that created it may have died before flushing it.
       await keepName(root);
       await flush(root);
       return known.trim();
@@ -53,7 +53,7 @@ export class FolderArtifacts implements PlacedArtifacts {
     try {
       await writeFile(unfinished, `${newUuid()}\n`);
       await flush(unfinished);
-      // The first of several concurrent creators wins.
+      // If several processes create the file at the same time, the first one's file is kept.
       await link(unfinished, file).catch((error: unknown) => {
         if (!isThere(error)) throw error;
       });
@@ -110,9 +110,9 @@ export class FolderArtifacts implements PlacedArtifacts {
   async remove(key: string): Promise<void> {
     const path = this.#pathOf(key);
     await rm(path, { recursive: true, force: true });
-    // An empty folder belongs to no artifact.
+    // Also removes the parent folder if it is now empty, because an empty folder belongs to no artifact.
     const isAlone = dirname(key).includes("/") && (await isRemoved(dirname(path)));
-    // Makes the removal durable, since nobody would know of an artifact that returned after a power failure.
+    // Makes the removal durable, because an artifact that reappeared after a power failure would never be removed.
     await flushNearest(dirname(isAlone ? dirname(path) : path), this.#options.root);
   }
 
@@ -143,7 +143,8 @@ export class FolderArtifacts implements PlacedArtifacts {
       for (const key of (await namesIn(folder)).flatMap(heldKeyOf)) {
         if (await isKnown(key)) continue;
         const wasThere = await this.has(key);
-        // Removes it even if it is missing: its holder may have died before that removal was durable.
+        // Removes the artifact even if it seems to be missing, because its holder may have died before the removal was
+        // durable.
         await this.remove(key);
         if (wasThere) removed.push(key);
       }
@@ -199,7 +200,10 @@ export class FolderArtifacts implements PlacedArtifacts {
   }
 }
 
-/** A file replaces another atomically. A replaced folder is the remains of a lost attempt, which nobody uses. */
+/**
+ * Moves an unfinished artifact to its place. A file replaces an existing file atomically; an existing folder can only
+ * be the result of a lost attempt, which nobody uses.
+ */
 async function place(
   unfinished: string,
   target: string,
@@ -208,15 +212,15 @@ async function place(
   const isFolder = (await stat(unfinished)).isDirectory();
   for (let tried = 1; ; tried++) {
     await makeFolder(dirname(target), root);
-    // Checked as late as possible: a process that then sleeps for longer than a lease may overwrite its successor's
-    // artifact.
+    // Checks as late as possible. A process that is suspended after this check for longer than its lease may still
+    // overwrite another server's artifact.
     await mayPut();
     if (isFolder) await rm(target, { recursive: true, force: true });
     try {
       return await rename(unfinished, target);
     } catch (error) {
       if (tried === placingTriesMax) throw error;
-      // A concurrent removal deleted the empty parent folder as well.
+      // A concurrent removal has also deleted the parent folder, which was empty.
       if (isMissing(error)) continue;
       if (!isHeldForAMoment(error)) throw error;
       await systemClock.sleep(100 * tried);
@@ -224,7 +228,10 @@ async function place(
   }
 }
 
-/** Flushes a folder; if it is missing, flushes its nearest existing parent within the root, which has lost the entry. */
+/**
+ * Flushes a folder. If the folder is missing, flushes its nearest existing parent within the root, so that the removed
+ * entry is durable.
+ */
 async function flushNearest(folder: string, root: string): Promise<void> {
   try {
     await flush(folder);
@@ -234,7 +241,7 @@ async function flushNearest(folder: string, root: string): Promise<void> {
   }
 }
 
-/** Removes a folder if it is empty. Returns true if it did. */
+/** Removes a folder if it is empty. Returns true if it was removed. */
 function isRemoved(folder: string): Promise<boolean> {
   return rmdir(folder).then(
     () => true,
@@ -253,7 +260,7 @@ function isHeldForAMoment(error: unknown): boolean {
   );
 }
 
-/** Name in the root; every other name there belongs to artifacts. */
+/** Name of the file with the location's id. All other names in the root belong to artifacts. */
 const placeFile = "artifacts-id";
 
 function isThere(error: unknown): boolean {
@@ -262,7 +269,7 @@ function isThere(error: unknown): boolean {
 
 const placingTriesMax = 5;
 
-/** Returns a key as a file name that people can read. */
+/** Returns a readable file name for a key. */
 function nameOf(key: string): string {
   return key.replaceAll("/", "+");
 }

@@ -1,18 +1,18 @@
-// Duplicates the files of a folder without using space or time: as hard links, or as copies if the file system has
-// none. Removing one of the two leaves the other, and nobody writes to files of artifacts.
+// Duplicates the files of a folder as hard links, which take no space or time, or as copies if the file system has no
+// hard links. Removing one of the two does not affect the other, and nobody writes to files of artifacts.
 import { constants } from "node:fs";
 import { copyFile, link, lstat, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isMissing } from "./folder-names.ts";
 
-/** Errors that mean no hard links, or no more for this file. */
+/** Error codes that mean that hard links are not possible, or that the file has the maximum number of links. */
 const withoutLinks = ["EPERM", "EXDEV", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EACCES"];
 
 /**
- * Opens only plain files. Named pipes and the like, and symbolic links to folders, are linked themselves if the file
- * system can, for the caller to find.
+ * Duplicates a file or folder. Only plain files are opened; other entries, such as named pipes and symbolic links to
+ * folders, are linked as they are if the file system can, so that the caller can detect them.
  *
- * @returns false if `from` does not exist; files that vanish meanwhile are skipped
+ * @returns false if `from` does not exist; files that are removed meanwhile are skipped
  */
 export async function linkFiles(from: string, to: string): Promise<boolean> {
   try {
@@ -40,7 +40,7 @@ async function linkFolder(from: string, to: string): Promise<void> {
 async function linkEntry(from: string, to: string): Promise<void> {
   const isFile = (await stat(from).catch(() => null))?.isFile() === true;
   try {
-    // Links the target of a symbolic link, since the link may be relative.
+    // Links to the target of a symbolic link, because a relative symbolic link would be wrong in another folder.
     await link(isFile ? await realpath(from) : from, to);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";

@@ -1,4 +1,4 @@
-// Opens the store of artifacts at a place of any kind.
+// Opens the artifact store at a location of any kind.
 import type { ArtifactPlace, PlacedArtifacts } from "./artifact-place.ts";
 import type { ArtifactWriter } from "./artifact-store.ts";
 import { FolderArtifacts } from "./folder-artifacts.ts";

@@ -7,7 +7,7 @@ import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.
 import { notFound } from "../../base/domain/service-error.ts";
 import { isMissing } from "./folder-names.ts";
 
-/** @throws ServiceError `not_found` or `invalid` naming the artifact's key */
+/** Opens a file for reading. @throws ServiceError `not_found` or `invalid`, with the artifact's key in the message */
 export async function openArtifactFile(path: string, key: string): Promise<Readable> {
   try {
     requirePlainFile(key, await stat(path));
@@ -18,9 +18,10 @@ export async function openArtifactFile(path: string, key: string): Promise<Reada
 }
 
 /**
- * Follows symbolic links, which the Hugging Face hub's cache uses; ignores subfolders.
+ * Checks that a folder contains only plain files. Follows symbolic links, which the Hugging Face hub's cache uses;
+ * ignores subfolders.
  *
- * @throws ServiceError `invalid` naming the first entry that is neither a plain file nor a folder
+ * @throws ServiceError `invalid` with the first entry that is neither a plain file nor a folder
  */
 export function requirePlainFiles(folder: string): void {
   for (const name of readdirSync(folder)) {

@@ -1,5 +1,5 @@
-// Seals of artifacts: one hash over some of the files, by which a user notices a changed byte. Reads synchronously, in
-// processes and threads that are about to read the files anyway.
+// Seals of artifacts: one hash over some of an artifact's files, with which a reader detects any changed byte. Files
+// are read synchronously, in processes and threads that are about to read them anyway.
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -7,9 +7,9 @@ import { requirePlainFile } from "../../base/domain/transient-errors/plain-file.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 export interface Seal {
-  /** Kind of the artifact, for people: "adapter". */
+  /** Human-readable kind of the artifact, such as "adapter". */
   readonly what: string;
-  /** Hashed files, in this order; the folder may contain others. */
+  /** Names of the hashed files, in order; the folder may contain other files. */
   readonly files: readonly string[];
   /** Hex SHA-256, as {@link hashOfFiles} returns it. */
   readonly hash: string;
@@ -20,14 +20,14 @@ export function hashOfFiles(folder: string, names: readonly string[]): string {
   return hashOfHashes(names.map((name) => [name, hashFile(join(folder, name))]));
 }
 
-/** As {@link hashOfFiles}, for files whose hex SHA-256 is known. */
+/** Returns the same hash as {@link hashOfFiles}, for files whose hex SHA-256 is known. */
 export function hashOfHashes(files: readonly (readonly [name: string, hash: string])[]): string {
   const hash = createHash("sha256");
   for (const [name, ofFile] of files) hash.update(`${JSON.stringify(name)} ${ofFile}\n`);
   return hash.digest("hex");
 }
 
-/** @throws ServiceError `conflict` if a file of the seal is missing or changed */
+/** Checks the files of a seal. @throws ServiceError `conflict` if a file is missing or changed */
 export function requireSealed(folder: string, { what, files, hash }: Seal): void {
   let now: string;
   try {
@@ -42,7 +42,7 @@ export function requireSealed(folder: string, { what, files, hash }: Seal): void
     );
 }
 
-/** Error for a missing or damaged artifact: not the request's fault, and curable. */
+/** Returns the error for a missing or damaged artifact, which the request did not cause and an operator can repair. */
 export function sealMismatchError(what: string, reason: string, cause?: unknown): ServiceError {
   const message = `The ${what} on disk is not the one that was stored: ${reason}. Put its files back from a copy, or delete the version.`;
   return new ServiceError({ code: "conflict", message, cause });

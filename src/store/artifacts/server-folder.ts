@@ -1,15 +1,18 @@
-// A server's own folder, locked for one server at a time: caches, work that attempts at jobs keep for each other, and
-// scratch files in `work/<server>`. The artifacts may be in the same folder or in another.
+// A server's own folder, locked for one server at a time. It contains caches, data that attempts at a job keep for
+// later attempts, and scratch files in `work/<server>`. The artifacts may be in the same folder or elsewhere.
 import { mkdir, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { ArtifactWriter } from "./artifact-store.ts";
 import { newUuid } from "../../base/domain/random.ts";
 import { namesIn } from "./folder-names.ts";
 
-/** Name in a root: contains a folder for each server. */
+/** Name of the folder, in a root, that contains a work folder for each server. */
 export const workFolder = "work";
 
-/** Returns the folder of a server's unfinished writes, which are useless to others and expire with its lease. */
+/**
+ * Returns the folder of a server's unfinished writes. Other servers cannot use them, and they are removed after the
+ * server's lease has ended.
+ */
 export function workOf({ root, server }: Pick<ArtifactWriter, "server"> & { readonly root: string }): string {
   return join(root, workFolder, server());
 }
@@ -18,16 +21,16 @@ interface ServerFolderOptions extends Pick<ArtifactWriter, "server"> {
   readonly root: string;
 }
 
-/** Name in a root: contains a folder for each added model. */
+/** Name of the folder, in a root, that contains a folder for each added model. */
 export const modelsFolder = "models";
-/** Name in a root: the snapshot of a backup in progress. */
+/** Name of the folder, in a root, with the snapshot of a backup in progress. */
 export const backupFolder = "backup";
-/** Name in a root: data computed from models, and cached files of a bucket. */
+/** Name of the folder, in a root, with data computed from models and cached files of a bucket. */
 export const cacheFolder = "cache";
-/** Name in a model's folder: data computed from the model. */
+/** Name of the folder, in a model's folder, with data computed from the model. */
 const ownCache = ".cache";
 
-/** Folders that servers create; earlier versions also created `imports`. */
+/** Names of the folders that servers create. Earlier versions also created `imports`. */
 export const folderNames: readonly string[] = [
   "adapters",
   "files",
@@ -47,10 +50,10 @@ export class ServerFolder {
   }
 
   /**
-   * Returns the cache folder for data computed from a model, which is recomputed if missing. For an added model it is
-   * in the model's own folder, and so is deleted with it.
+   * Returns the cache folder for data computed from a model, which is computed again if missing. For an added model,
+   * the cache is in the model's own folder, so that it is deleted with the model.
    *
-   * @param model path in or of the model
+   * @param model path of the model, or a path in it
    */
   cacheOf(model: string): string {
     const { root } = this.#options;
@@ -59,12 +62,12 @@ export class ServerFolder {
     return join(root, cacheFolder);
   }
 
-  /** Folder in which attempts at a job keep their progress; they create it. */
+  /** Returns the folder in which attempts at a job keep their progress. The attempts create it. */
   jobFolder(jobId: string): string {
     return join(this.#options.root, jobKey(jobId));
   }
 
-  /** Returns the jobs that have such a folder. */
+  /** Returns the ids of the jobs that have such a folder. */
   jobIds(): Promise<readonly string[]> {
     return namesIn(join(this.#options.root, "jobs"));
   }
@@ -74,8 +77,8 @@ export class ServerFolder {
   }
 
   /**
-   * Removes the scratch files of earlier servers. If artifacts share the folder, call {@link
-   * ArtifactStore.sweepAbandoned} first, since this would remove their unfinished writes too.
+   * Removes the scratch files of earlier servers. If the artifacts are in the same folder, call {@link
+   * ArtifactStore.sweepAbandoned} first, because this also removes unfinished writes of artifacts.
    */
   async sweep(isLive: (server: string) => Promise<boolean>): Promise<readonly string[]> {
     const { root } = this.#options;
@@ -97,13 +100,13 @@ export class ServerFolder {
     try {
       return await work(folder);
     } finally {
-      // Interrupted work may continue to write for a moment.
+      // Removal is retried, because interrupted work may continue to write for a moment.
       await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     }
   }
 }
 
-/** Returns the key of the data that trainers keep for attempts at a job. */
+/** Returns the key of the artifact in which trainers keep data for later attempts at a job. */
 export function jobKey(jobId: string): string {
   return `jobs/${jobId}`;
 }

@@ -1,5 +1,6 @@
-// Cache of a bucket's artifacts on this machine, limited in bytes with least-recently-used eviction; also holds files
-// about to be uploaded. Several processes of a server share it. An entry under its name is complete and never changes.
+// Cache of a bucket's artifacts on this machine, limited in bytes with least-recently-used eviction. It also contains
+// files that are about to be uploaded, and several processes of a server share it. An entry under its final name is
+// complete and never changes.
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,11 +11,14 @@ import { isMissing, namesIn } from "../folder-names.ts";
 
 export interface ArtifactCacheOptions {
   readonly folder: string;
-  /** Maximum size in bytes; entries in use stay even beyond it. */
+  /** Maximum size in bytes. It may be exceeded, because entries in use are not evicted. */
   readonly bytesMax: number;
 }
 
-/** Time for which a used entry may still be read: an adapter being loaded, a file being sent. */
+/**
+ * Time in milliseconds after the last use during which an entry may still be read, such as an adapter being loaded or
+ * a file being sent.
+ */
 const inUseMs = 600_000;
 /** Suffix of partial entries, which the server removes when it starts; see `ServerFolder.sweep`. */
 const unfinishedEnding = ".partial";
@@ -29,12 +33,15 @@ export class ArtifactCache {
     this.#clock = clock;
   }
 
-  /** A path where nothing ever exists. */
+  /** Path that never exists, returned for missing artifacts. */
   get nowhere(): string {
     return join(this.#options.folder, "nothing");
   }
 
-  /** Returns a path to write to. {@link discard} removes it, or {@link keep} names it. */
+  /**
+   * Returns a path for a new entry. After writing, call {@link keep} to give the entry its name, or {@link discard} to
+   * remove it.
+   */
   async unfinished(): Promise<string> {
     await mkdir(this.#options.folder, { recursive: true });
     return join(this.#options.folder, `${newUuid()}${unfinishedEnding}`);
@@ -49,7 +56,7 @@ export class ArtifactCache {
     const path = join(this.#options.folder, content);
     if (!existsSync(path)) return null;
     const now = this.#clock.now();
-    // Another process may have evicted it just now.
+    // Returns null if another process has evicted the entry in the meantime.
     return utimes(path, now, now).then(
       () => path,
       () => null,
@@ -57,8 +64,8 @@ export class ArtifactCache {
   }
 
   /**
-   * As `find`, but fetches a missing entry, once for all callers. @param bring resolves to false if there is no such
-   * artifact
+   * Returns an entry's path like `find`, but fetches a missing entry, only once for all concurrent callers. @param
+   * bring fetches the entry to the path; resolves to false if there is no such artifact
    */
   async take(content: string, bring: (path: string) => Promise<boolean>): Promise<string | null> {
     const here = await this.find(content);
@@ -79,14 +86,14 @@ export class ArtifactCache {
     }
   }
 
-  /** Names a written entry, whose files are flushed, and evicts others to make room. */
+  /** Gives a written entry its name and evicts other entries to make room. The entry's files must be flushed. */
   async keep(content: string, unfinished: string): Promise<string> {
     const path = join(this.#options.folder, content);
     await flush(unfinished);
     const now = this.#clock.now();
     await utimes(unfinished, now, now);
     await rename(unfinished, path).catch((error: unknown) => {
-      // Another process has fetched the same entry meanwhile.
+      // It is no error if another process has fetched the same entry meanwhile.
       if (!existsSync(path)) throw error;
     });
     await this.#makeRoom();
@@ -109,7 +116,7 @@ export class ArtifactCache {
     const usedBeforeMs = this.#clock.now().getTime() - inUseMs;
     for (const entry of found.toSorted((one, other) => one.usedMs - other.usedMs)) {
       if (byteCount <= bytesMax || entry.usedMs > usedBeforeMs) return;
-      // Renamed first, so that nobody sees a partially removed entry.
+      // The entry is renamed before its removal, so that no process finds a partially removed entry.
       const going = `${entry.path}${unfinishedEnding}`;
       await rename(entry.path, going).catch(() => undefined);
       await this.discard(going);

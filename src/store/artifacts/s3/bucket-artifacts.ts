@@ -37,11 +37,14 @@ type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[N
   ? 1
   : 0];
 
-/** Time for which a manifest is cached. Its pieces never change, but they may be removed. */
+/**
+ * Time in milliseconds for which a manifest is cached. It is limited because the manifest's pieces never change, but
+ * may be removed.
+ */
 const freshMs = 10_000;
 /** Maximum number of cached manifests; the oldest is dropped first. */
 const knownMax = 10_000;
-/** Number of times that others may replace an artifact while it is fetched. */
+/** Maximum number of attempts to fetch an artifact that other servers replace at the same time. */
 const fetchesMax = 3;
 
 export class BucketArtifacts implements PlacedArtifacts {
@@ -67,7 +70,7 @@ export class BucketArtifacts implements PlacedArtifacts {
     return { kind: "bucket", bucket, cache, server: server() };
   }
 
-  /** Derived from the bucket's name, so all servers must name it alike; sends no request. */
+  /** The id is derived from the bucket's URL without a request, so all servers must use the same URL. */
   async placeId(): Promise<string> {
     return bucketUrl(this.#options.bucket);
   }
@@ -95,7 +98,7 @@ export class BucketArtifacts implements PlacedArtifacts {
         if (seal !== null) requireSealed(path, seal);
         return path;
       } catch (error) {
-        // The store or the cached manifest may lag behind a replacement.
+        // The store or the cached manifest may be older than a replacement of the artifact.
         if (tried === readsMax) throw error;
         this.#known.delete(key);
         await this.#bucket.pause(tried);
@@ -199,7 +202,7 @@ export class BucketArtifacts implements PlacedArtifacts {
     }
   }
 
-  /** @param path folder or file, which this function takes over */
+  /** @param path folder or file, which this function may move or delete */
   async #store(key: string, path: string, own: Pick<ArtifactWriter, "mayPut">): Promise<void> {
     const isFolder = (await stat(path)).isDirectory();
     const names = isFolder ? await readdir(path) : [""];
@@ -219,12 +222,12 @@ export class BucketArtifacts implements PlacedArtifacts {
       await this.#options.mayPut?.();
       await own.mayPut?.();
     } catch (error) {
-      // Leftovers are removed with this server's lease.
+      // Pieces that remain are removed when this server's lease has ended.
       await this.#work.settle(noted).catch(() => undefined);
       throw error;
     }
     const manifest = { content, isFolder, files };
-    // If this fails, it is unknown whether the artifact exists: the note stays, and a sweep decides.
+    // If this fails, it is unknown whether the artifact exists. The note is then kept, and a later sweep finds out.
     await this.#index.put(key, manifest);
     await this.#work.keep(noted);
     await this.#cleanUp(noted, before);
@@ -232,23 +235,26 @@ export class BucketArtifacts implements PlacedArtifacts {
     this.#remember(key, manifest);
   }
 
-  /** Removes what was at and below the key before. It is noted, so that a sweep completes it after a failure. */
+  /**
+   * Removes the previous artifact at the key and those below it. A note makes sure that a sweep completes the removal
+   * after a failure.
+   */
   async #cleanUp({ server, key }: NotedContent, before: Manifest | null): Promise<void> {
     try {
       if (before !== null) await this.#work.settle({ server, key, content: before.content });
       for (const below of await this.#index.keysAt(key)) if (below !== key) await this.remove(below);
     } catch {
-      // The new artifact is stored regardless.
+      // An error is ignored, because the new artifact is stored already.
     }
   }
 
-  /** Puts the uploaded files into the cache, so that this machine need not fetch them. */
+  /** Adds the uploaded files to the cache, so that this machine does not have to fetch them. */
   async #keepHere({ content, files }: Manifest, path: string): Promise<void> {
     try {
       for (const { name } of files) await flush(join(path, name));
       await this.#cache.keep(content, path);
     } catch {
-      // For example, the disk is full; the artifact is in the bucket.
+      // An error, such as a full disk, is ignored, because the artifact is in the bucket.
     }
   }
 
@@ -279,7 +285,7 @@ export class BucketArtifacts implements PlacedArtifacts {
       return this.#remember(key, await this.#index.find(key, { isUrgent: true }));
     } catch (error) {
       if (!(error instanceof ServiceError && error.obstacle === "blobs-away")) throw error;
-      // Cached artifacts are served while the store is away.
+      // The store is unreachable: cached manifests are used, so that cached artifacts remain available.
       return this.#remember(key, known.manifest);
     }
   }

@@ -1,5 +1,5 @@
-// A bucket as a few operations on objects and their parts, each with a deadline and retries. Each request's data fits
-// in memory. The client knows nothing of the meaning of objects, and loads the vendor's library at the first request.
+// A bucket with operations on objects and their parts, each with a time limit and retries. The data of each request
+// fits in memory. The client does not interpret objects, and loads the vendor's library at the first request.
 import { createHash } from "node:crypto";
 import { addAbortSignal, type Readable } from "node:stream";
 import type { S3 } from "@aws-sdk/client-s3";
@@ -13,13 +13,13 @@ import { pieceBytes } from "./manifest.ts";
 
 export interface BucketEntry {
   readonly key: string;
-  /** Time of the write, by the store's clock. */
+  /** Time of the last write, by the store's clock. */
   readonly at: Date;
 }
 
-/** A part of a multipart upload, as the store identifies it. */
+/** A part of a multipart upload, with the store's identification. */
 export interface UploadedPart {
-  /** 1-based. */
+  /** Number of the part, from 1. */
   readonly number: number;
   readonly tag: string;
 }
@@ -36,7 +36,7 @@ interface BucketKey {
 /** Connection timeout in milliseconds. */
 const connectMs = 5000;
 
-/** Number of attempts of a request, and time limit in milliseconds of each, including the transfer. */
+/** Maximum number of attempts of a request, and time limit of each attempt in milliseconds, including the transfer. */
 interface Limits {
   readonly triesMax: number;
   readonly tryMs: number;
@@ -45,10 +45,10 @@ const patiently: Limits = { triesMax: 5, tryMs: 60_000 };
 const urgently: Limits = { triesMax: 1, tryMs: 2000 };
 
 export interface HowToRead {
-  /** True if a waiting caller has an alternative: a single attempt with a short time limit. */
+  /** True if the caller has an alternative and must not wait long: one attempt with a short time limit. */
   readonly isUrgent?: boolean;
 }
-/** Maximum number of reads of an object with unexpected content. */
+/** Maximum number of times that an object is read if its content is not as expected. */
 export const readsMax = 3;
 /** Page size of object lists. */
 const listedMax = 1000;
@@ -57,7 +57,7 @@ const listedMax = 1000;
  * in step.
  */
 const firstPauseMs = 200;
-/** Default region of requests; stores other than AWS require none. */
+/** Region of requests if none is configured; stores other than AWS require no specific region. */
 const otherRegion = "us-east-1";
 
 export class BucketClient {
@@ -80,10 +80,10 @@ export class BucketClient {
   }
 
   /**
-   * As {@link read}, repeated after a pause if the answer is not as expected: a store that lags returns the object as
-   * it was before.
+   * Reads an object like {@link read}. If its content is not as expected, the read is repeated after a pause, because
+   * some stores return an older version of the object for a while.
    *
-   * @returns the last answer, expected or not
+   * @returns the last result, expected or not
    */
   async readUntil(key: string, isExpected: (bytes: Buffer | null) => boolean): Promise<Buffer | null> {
     for (let tried = 1; ; tried++) {
@@ -98,7 +98,7 @@ export class BucketClient {
     await this.#clock.sleep(firstPauseMs * 2 ** (tried - 1) * (0.5 + this.#random.uniform()));
   }
 
-  /** The object is stored completely when this resolves. Stores that support it verify its SHA-256. */
+  /** Writes an object, which is stored completely when this resolves. Stores that support it verify the SHA-256. */
   async write(key: string, bytes: Uint8Array): Promise<void> {
     const ChecksumSHA256 = createHash("sha256").update(bytes).digest("base64");
     await this.#ask("written", key, (s3, object, options) =>
@@ -106,7 +106,7 @@ export class BucketClient {
     );
   }
 
-  /** Returns a range of an object's bytes, fewer at its end; null if there is no such object. */
+  /** Returns a range of an object's bytes, which is shorter at the object's end; null if there is no such object. */
   readPart(
     key: string,
     { from, byteCount }: { readonly from: number; readonly byteCount: number },
@@ -114,7 +114,7 @@ export class BucketClient {
     return this.#get(key, { Range: `bytes=${from}-${from + byteCount - 1}`, bytesMax: byteCount });
   }
 
-  /** Returns the size in bytes; null if there is no such object. */
+  /** Returns the size of an object in bytes; null if there is no such object. */
   async size(key: string): Promise<number | null> {
     const found = await this.#ask("looked for", key, (s3, object, options) =>
       s3.headObject(object, options),
@@ -122,12 +122,12 @@ export class BucketClient {
     return found && (found.ContentLength ?? 0);
   }
 
-  /** Also false if there is no such bucket. */
+  /** True if the object exists. False also if the bucket does not exist. */
   async has(key: string): Promise<boolean> {
     return (await this.size(key)) !== null;
   }
 
-  /** Starts a multipart upload. Returns the store's id of it. */
+  /** Starts a multipart upload and returns its id in the store. */
   async beginUpload(key: string): Promise<string> {
     const { UploadId } = await this.#ask("written", key, (s3, object, options) =>
       s3.createMultipartUpload(object, options),
@@ -148,7 +148,7 @@ export class BucketClient {
     return { number, tag: present(ETag, "the store names what it has") };
   }
 
-  /** The object exists once this succeeds. */
+  /** Completes a multipart upload, after which the object exists. */
   async completeUpload(key: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void> {
     const Parts = parts.map(({ number, tag }) => ({ PartNumber: number, ETag: tag }));
     await this.#ask("written", key, (s3, object, options) =>
@@ -156,14 +156,14 @@ export class BucketClient {
     );
   }
 
-  /** Frees the storage of its parts. */
+  /** Cancels a multipart upload, which frees the storage of its parts. */
   async abandonUpload(key: string, uploadId: string): Promise<void> {
     await this.#ask("removed", key, (s3, object, options) =>
       s3.abortMultipartUpload({ ...object, UploadId: uploadId }, options),
     ).catch(returnIfMissing(null));
   }
 
-  /** A missing object is not an error. */
+  /** Removes an object. It is no error if the object does not exist. */
   async remove(key: string): Promise<void> {
     await this.#ask("removed", key, (s3, object, options) => s3.deleteObject(object, options)).catch(
       returnIfMissing(null),
@@ -171,8 +171,8 @@ export class BucketClient {
   }
 
   /**
-   * Lists the objects whose keys have the prefix `start`, up to `countMax`. Does not group by folders, which some
-   * stores do poorly.
+   * Lists the objects whose keys begin with `start`, up to `countMax`. Grouping by folders is not used, because some
+   * stores are slow at it.
    */
   async list(start: string, countMax = Infinity): Promise<readonly BucketEntry[]> {
     const found: BucketEntry[] = [];
@@ -190,7 +190,10 @@ export class BucketClient {
     return found;
   }
 
-  /** @throws ServiceError `unavailable`, also for more bytes than expected: a faulty store could fill the memory */
+  /**
+   * Reads an object. @throws ServiceError `unavailable`, also if the store sends more bytes than expected, because a
+   * faulty store could fill the memory
+   */
   async #get(
     key: string,
     { bytesMax, ...part }: { readonly bytesMax: number; readonly Range?: string },
@@ -241,7 +244,7 @@ async function bounded(body: Readable, bytesMax: number): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Handler for `catch` that returns `none` if the error means a missing object. */
+/** Returns a handler for `catch` that returns `none` if the error means a missing object, and rethrows other errors. */
 function returnIfMissing<None>(none: None): (error: unknown) => None {
   return (error) => {
     if (error instanceof ServiceError && isMissingObject(error.cause)) return none;
@@ -256,9 +259,10 @@ async function open({ endpoint, isPathStyle }: BucketPlace): Promise<S3> {
       ...(region === undefined ? {} : { region }),
       ...(endpoint === null ? {} : { endpoint }),
       forcePathStyle: isPathStyle,
-      // Retries happen here, and include reading the body.
+      // The library makes one attempt, because retries are made here and include reading the body.
       maxAttempts: 1,
-      // Stored data has its own hashes, and not every store supports the checksums that the client would add.
+      // Additional checksums of the library are disabled, because stored data has its own hashes and not every store
+      // supports these checksums.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
       requestHandler: {

@@ -1,12 +1,12 @@
-// Translates errors of an object store or the network into messages for an operator: the bucket, the key, and the
-// cure. Pure.
+// Translates errors of an object store or the network into messages for an operator: the bucket, the key, and what to
+// do. Pure.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 
-/** Suggested retry delay. */
+/** Retry delay in seconds that errors suggest. */
 const retryAfterSeconds = 5;
 
-/** Cures by the error name of the store or its client. */
+/** Instructions for operators, by the error name of the store or its client library. */
 const cures: Readonly<Record<string, string>> = {
   NoSuchBucket: "There is no such bucket: make it, or name another.",
   AccessDenied:
@@ -24,7 +24,7 @@ const cures: Readonly<Record<string, string>> = {
     "See that AWS_ENDPOINT_URL names the store, and that HONE_BLOBS ends with ?path-style=on where it has no host for each bucket.",
 };
 
-/** True if a retry may succeed without anyone's action. */
+/** True if a retry may succeed without a change by the operator. */
 export function isTransient(error: unknown): boolean {
   const status = statusOf(error);
   if (status !== null) return status >= 500 || status === 408 || status === 429;
@@ -37,7 +37,7 @@ export function isMissingObject(error: unknown): boolean {
 }
 
 /**
- * Returns the error for callers: operations that need the store wait for it, and lose nothing.
+ * Returns the error for callers. Jobs that meet it wait until the store is available and lose no data.
  *
  * @param what attempted operation, such as "read"
  */
@@ -61,7 +61,7 @@ export function bucketError(
 }
 
 function statusOf(error: unknown): number | null {
-  // The client's own field: the HTTP status, if there was an answer.
+  // HTTP status, from a field that the client library adds to errors; absent if there was no response.
   const metadata = (error as { readonly $metadata?: { readonly httpStatusCode?: unknown } } | null)
     ?.$metadata;
   return typeof metadata?.httpStatusCode === "number" ? metadata.httpStatusCode : null;

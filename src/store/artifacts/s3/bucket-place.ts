@@ -5,22 +5,25 @@ export interface BucketPlace {
   readonly bucket: string;
   /** Prefix of every key: empty, or ends with a slash. */
   readonly prefix: string;
-  /** URL of the store; null for AWS, or for the one in its configuration files. */
+  /** URL of the store; null for AWS, or for the store in the configuration files of AWS. */
   readonly endpoint: string | null;
-  /** True if requests name the bucket in their path (`host/bucket/key`), false if in their host (`bucket.host/key`). */
+  /**
+   * True if the bucket is in the path of requests (`host/bucket/key`), false if it is in the host name
+   * (`bucket.host/key`).
+   */
   readonly isPathStyle: boolean;
 }
 
 /** Bucket names that AWS and compatible stores allow. */
 const bucketName = /^[a-z\d][a-z\d.-]{1,61}[a-z\d]$/;
-/** Keeps the longest key below the 1024 bytes that stores allow. */
+/** Maximum length of the prefix. It keeps the longest key below the 1024 bytes that stores allow. */
 const prefixLengthMax = 256;
 
 export function isBucketUrl(text: string): boolean {
   return /^s3:\/\//i.test(text);
 }
 
-/** @param name setting that messages mention @throws ServiceError `invalid` for an invalid URL */
+/** Parses a bucket's URL. @param name setting that messages mention @throws ServiceError `invalid` for an invalid URL */
 export function readBucketUrl(
   url: string,
   name = "HONE_BLOBS",
@@ -40,7 +43,7 @@ export function readBucketUrl(
   );
 }
 
-/** Returns the URL, for people and as an identity. */
+/** Returns the URL, which is shown to people and identifies the bucket. */
 export function bucketUrl({ bucket, prefix, endpoint }: BucketPlace): string {
   const url = `s3://${bucket}/${prefix}`.replace(/\/$/, "");
   return endpoint === null ? url : `${url} at ${endpoint}`;

@@ -1,5 +1,5 @@
-// Upload of an object of any size, piece by piece: in one request if it is small, otherwise as a multipart upload,
-// which the store assembles at the end.
+// Upload of an object of any size. A small object is sent in one request, a larger one as a multipart upload, which
+// the store assembles at the end.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { BucketClient, UploadedPart } from "./bucket-client.ts";
 
@@ -13,24 +13,27 @@ export class BucketUpload {
   readonly #parts: UploadedPart[] = [];
   #pieces: Uint8Array[] = [];
   #byteCount = 0;
-  /** Null while everything fits into one part. */
+  /** Id of the multipart upload; null while all data fits into one part. */
   #uploadId: string | null = null;
 
-  /** @param partBytes size of each part but the last; stores require at least 5 MiB */
+  /** @param partBytes size of each part except the last; stores require at least 5 MiB */
   constructor(bucket: BucketClient, key: string, partBytes: number) {
     this.#bucket = bucket;
     this.#key = key;
     this.#partBytes = partBytes;
   }
 
-  /** @throws ServiceError `unavailable`, as all methods do; `too_large` if the object exceeds the store's limit */
+  /**
+   * Adds data to the object. @throws ServiceError `unavailable`, as all methods do; `too_large` if the object exceeds
+   * the store's limit
+   */
   async write(bytes: Uint8Array): Promise<void> {
     this.#pieces.push(bytes.slice());
     this.#byteCount += bytes.length;
     if (this.#byteCount >= this.#partBytes) await this.#sendPart();
   }
 
-  /** The object is stored completely when this resolves. */
+  /** Completes the upload. The object is stored completely when this resolves. */
   async close(): Promise<void> {
     if (this.#uploadId === null) return this.#bucket.write(this.#key, this.#take());
     if (this.#byteCount > 0) await this.#sendPart();

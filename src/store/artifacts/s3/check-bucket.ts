@@ -5,7 +5,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 import { BucketClient } from "./bucket-client.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 
-/** @throws ServiceError `unavailable` with the cure */
+/** Checks a bucket. @throws ServiceError `unavailable`, with the remedy */
 export async function checkBucket(place: BucketPlace): Promise<void> {
   const bucket = new BucketClient(place);
   const key = `check/${newUuid()}`;

@@ -3,7 +3,10 @@
 /** Maximum number of concurrent requests for one artifact. */
 const requestsMax = 4;
 
-/** Runs the work on each item, a few at a time. After an error it starts no more, and throws once all have ended. */
+/**
+ * Runs the work on each item, a few at a time. After an error, no more work is started, and the error is thrown once
+ * all running work has ended.
+ */
 export async function forEachConcurrently<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
   work: (item: Item) => Promise<void>,

@@ -1,5 +1,6 @@
-// Index of the artifacts in a bucket: `index/<key>.json` is the manifest of each. The suffix separates an artifact
-// from those below it, also in stores that keep objects as files.
+// Index of the artifacts in a bucket: `index/<key>.json` is the manifest of the artifact with this key. The suffix
+// distinguishes an artifact from the folder of artifacts below it, which is needed in stores that keep objects as
+// files.
 import type { BucketClient, HowToRead } from "./bucket-client.ts";
 import { type Manifest, manifestText, readManifest } from "./manifest.ts";
 
@@ -19,7 +20,7 @@ export class ManifestIndex {
     return text === null ? null : readManifest(text.toString("utf8"), object);
   }
 
-  /** Replaces an existing manifest. */
+  /** Stores a manifest, replacing an existing one. */
   async put(key: string, manifest: Manifest): Promise<void> {
     await this.#bucket.write(objectOf(key), Buffer.from(manifestText(manifest)));
   }
@@ -28,7 +29,7 @@ export class ManifestIndex {
     await this.#bucket.remove(objectOf(key));
   }
 
-  /** True if there is an artifact at or below the key. */
+  /** True if an artifact exists at or below the key. */
   async has(key: string): Promise<boolean> {
     if (await this.#bucket.has(objectOf(key))) return true;
     return (await this.#bucket.list(`${root}/${key}/`, 1)).length > 0;
@@ -45,7 +46,7 @@ export class ManifestIndex {
     return [key, ...below.map((entry) => withoutEnding(entry.key.slice(root.length + 1)))];
   }
 
-  /** Returns the names directly below a key, with the latest write time at and below each. */
+  /** Returns the names directly below a key. Each has the latest write time of the artifacts at and below it. */
   async latest(key: string): Promise<ReadonlyMap<string, Date>> {
     const start = `${root}/${key}/`;
     const latest = new Map<string, Date>();

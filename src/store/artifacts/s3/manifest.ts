@@ -1,5 +1,5 @@
 // Manifest of an artifact in a bucket: its files in pieces with their hashes. The manifest is a single object, so
-// writing it creates or replaces the artifact atomically. Pieces that no manifest names do not exist for readers.
+// writing it creates or replaces the artifact atomically. Readers never see pieces that no manifest contains.
 import { createHash } from "node:crypto";
 import { isUuid } from "../../../base/domain/random.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -7,7 +7,7 @@ import { ServiceError } from "../../../base/domain/service-error.ts";
 export interface Manifest {
   /** UUID of this content; its pieces are stored under it. */
   readonly content: string;
-  /** True for a folder of files, false for one file, whose name is then empty. */
+  /** True for a folder of files. False for a single file, whose name is then empty. */
   readonly isFolder: boolean;
   readonly files: readonly FileManifest[];
 }
@@ -19,7 +19,10 @@ export interface FileManifest {
   readonly pieces: readonly string[];
 }
 
-/** Piece size: small enough to hold several in memory, and to be sent within one attempt on a slow connection. */
+/**
+ * Size of a piece in bytes: small enough to hold several in memory, and to send one within a single attempt on a slow
+ * connection.
+ */
 export const pieceBytes = 1 << 24;
 
 export function hashOfPiece(bytes: Uint8Array): string {
@@ -33,7 +36,7 @@ export function manifestText(manifest: Manifest): string {
   return JSON.stringify({ format, version: formatVersion, ...manifest });
 }
 
-/** @throws ServiceError `conflict` if this program did not write the text */
+/** Parses a manifest. @throws ServiceError `conflict` if this program did not write the text */
 export function readManifest(text: string, key: string): Manifest {
   const manifest = parsed(text);
   if (manifest !== null) return manifest;

@@ -1,5 +1,5 @@
-// Transfers files to objects and back, in pieces: each is sent and retried separately, and verified against its hash
-// on arrival.
+// Transfers files to objects and back, in pieces. Each piece is sent and retried separately, and verified with its
+// hash when it is read.
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { flush } from "../flush.ts";
@@ -32,9 +32,9 @@ export async function storeFile(
 }
 
 /**
- * Writes the files completely and flushed to the path, or throws.
+ * Writes the files completely to the path and flushes them.
  *
- * @returns false if a piece is missing, which means that the artifact was replaced or removed
+ * @returns false if a piece is missing, because the artifact was replaced or removed
  * @throws ServiceError `conflict` if a piece is corrupt
  */
 export async function fetchFiles(

@@ -1,6 +1,6 @@
-// Notes of servers under `work/` in a bucket: the content that each is writing or removing, which survives only if a
-// manifest names it, and the keys that it holds. No request changes two objects atomically, so every operation that
-// could stop halfway is noted before it begins.
+// Notes of servers under `work/` in a bucket: content that a server is writing or removing, and keys that it holds.
+// Because no request changes two objects atomically, an operation that could be interrupted is noted before it begins.
+// Content with a note is kept only if a manifest refers to it.
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { forEachConcurrently } from "./for-each-concurrently.ts";
@@ -19,7 +19,7 @@ export interface NotedContent {
 
 interface Note {
   readonly key: string;
-  /** True if another server has taken the writer for dead and is removing the content. */
+  /** True if another server considers the writing server dead and is removing the content. */
   readonly isAbandoned?: boolean;
 }
 
@@ -32,7 +32,7 @@ export class ServerWork {
     this.#index = index;
   }
 
-  /** Call it before storing the first piece, and before removing the manifest. */
+  /** Stores a note. Call it before storing the first piece, and before removing the manifest. */
   async note({ server, key, content }: NotedContent): Promise<void> {
     await this.#write(noteOf(server, content), { key });
   }
@@ -52,7 +52,7 @@ export class ServerWork {
     });
   }
 
-  /** Removes the pieces, unless a manifest names them, and the note. */
+  /** Removes the content's pieces unless a manifest refers to them, and then the note. */
   async settle({ server, key, content }: NotedContent): Promise<void> {
     if ((await this.#index.find(key))?.content !== content)
       await forEachConcurrently(await this.#bucket.list(`${folderOfContent(key, content)}/`), (piece) =>
@@ -61,13 +61,13 @@ export class ServerWork {
     await this.#bucket.remove(noteOf(server, content));
   }
 
-  /** Settles all unfinished content that a server noted at and below a key, which it does not continue. */
+  /** Settles all unfinished content that a server noted at and below a key and that it will not complete. */
   async abandon(server: string, below: (key: string) => boolean): Promise<void> {
     const start = `${root}/${server}/${contentFolder}/`;
     await forEachConcurrently(await this.#bucket.list(start), async (entry) => {
       const note = await this.#read(entry.key);
       if (note === null || !below(note.key)) return;
-      // From here on the writer notices if it resumes.
+      // If the writing server is still alive, it sees this mark and stops.
       await this.#write(entry.key, { ...note, isAbandoned: true });
       await this.settle({ server, key: note.key, content: entry.key.slice(start.length) });
     });
@@ -112,7 +112,7 @@ function noteIn(object: string, text: Buffer | null): Note | null {
     const note = JSON.parse(text.toString("utf8")) as Note | null;
     if (typeof note?.key === "string") return note;
   } catch {
-    // The error below reports it.
+    // The error below reports text that is not JSON.
   }
   const message = `${JSON.stringify(object)} in the bucket is not a note of a server's work. Delete it once that server has ended.`;
   throw new ServiceError({ code: "conflict", message });
@@ -127,7 +127,7 @@ function noteOf(server: string, content: string): string {
   return `${root}/${server}/${contentFolder}/${content}`;
 }
 
-/** Hashed, since a key's slashes would be folders. */
+/** The key is hashed, because its slashes would create folders in some stores. */
 function holdOf(server: string, key: string): string {
   return `${root}/${server}/${heldFolder}/${createHash("sha256").update(key).digest("hex")}`;
 }

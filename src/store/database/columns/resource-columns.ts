@@ -1,4 +1,4 @@
-// Columns of a resource, derived from its field rows: names, types, and conversion of values.
+// Columns of a resource, derived from its fields: names, types, and conversion of values.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Field, Fields, FieldValues } from "../../../base/domain/resources/fields.ts";
 import { snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
@@ -7,7 +7,7 @@ type ColumnOf<Value> =
   | (null extends Value ? null : never)
   | (NonNullable<Value> extends number | boolean ? number : string);
 
-/** Columns of the fields, as a table type. */
+/** Table type with the columns of the fields. */
 export type ColumnsOf<Rows extends Fields> = {
   readonly [Name in keyof Rows & string as SnakeCase<Name>]: Rows[Name] extends Field<infer Value>
     ? ColumnOf<Value>
@@ -17,11 +17,11 @@ export type ColumnsOf<Rows extends Fields> = {
 /** Conversion between field values and column values. */
 export interface Columns<Rows extends Fields> {
   readonly names: readonly (keyof ColumnsOf<Rows>)[];
-  /** Names of the columns whose values may be long. */
+  /** Names of the columns whose values may be long texts. */
   readonly texts: readonly (keyof ColumnsOf<Rows>)[];
-  /** Returns a value for each column. */
+  /** Returns the column values of a resource. */
   write(this: void, values: FieldValues<Rows>): ColumnsOf<Rows>;
-  /** Returns values for the columns of the given fields. */
+  /** Returns the column values of the given fields only. */
   writeSome(this: void, values: Partial<FieldValues<Rows>>): Partial<ColumnsOf<Rows>>;
   read(this: void, row: ColumnsOf<Rows>): FieldValues<Rows>;
 }

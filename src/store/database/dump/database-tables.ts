@@ -1,4 +1,4 @@
-// A database as tables of rows: read as a consistent snapshot, or filled from a copy in one transaction.
+// A database as tables of rows: read as a consistent snapshot, or filled from a backup in one transaction.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Cell, DatabaseTables, TableFiller } from "../../../base/domain/backup/tables.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -17,10 +17,10 @@ import type { Schema } from "../schema.ts";
 import { charactersOf } from "./page-of-rows.ts";
 import { requireKnownVersion, requireTablesOf, tablesOfVersion } from "./tables-of-version.ts";
 
-/** Parameter limit of a statement. */
+/** Maximum number of parameters in a statement. */
 const parametersMax = 4000;
 
-/** Returns the tables of a database for copying; the first call opens it. */
+/** Returns the tables of a database for a backup or a restore. The first call opens the database. */
 export function databaseTables(connection: Connection): DatabaseTables {
   const { queries, name, kind } = connection;
   const version = async (): Promise<number | null> => (await readDatabaseVersion(queries))?.version ?? null;
@@ -51,7 +51,7 @@ export function databaseTables(connection: Connection): DatabaseTables {
   };
 }
 
-/** Returns the version of an empty database, which is that of the copy; null if there are no tables. */
+/** Returns the version of a database without rows, which must be that of the backup; null if there are no tables. */
 async function emptyVersion(
   { name }: Connection,
   queries: Kysely<Schema>,
@@ -86,7 +86,7 @@ function fillerOf({ isMissingParent }: Connection, transaction: Transaction<Sche
     rows: readonly (readonly Cell[])[],
   ): Promise<number> {
     try {
-      // Safe cast: an older version may have had other tables and columns than the schema; the database validates the
+      // Safe cast: an older version may have had other tables and columns than the schema, and the database checks the
       // names.
       return await insertRows(transaction, table as keyof Schema, columns as never[], rows);
     } catch (cause) {

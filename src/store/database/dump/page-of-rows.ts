@@ -1,4 +1,4 @@
-// A page of rows of about a megabyte, however long each row is.
+// A page of rows with about one megabyte, regardless of the length of each row.
 import type { Cell } from "../../../base/domain/backup/tables.ts";
 
 const charactersMax = 1 << 20;

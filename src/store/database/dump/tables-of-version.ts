@@ -1,6 +1,6 @@
-// Tables and columns of a copy, by the version of its database, read from the catalog of an empty SQLite database of
-// that version. A copy that lacks one would load without an error and lose rows. One with unknown names would fail
-// midway with the database's own message.
+// Tables and columns of a backup, by database version, read from the catalog of an empty SQLite database of that
+// version. A backup without one of them would load without an error and lose rows. A backup with unknown names would
+// fail midway with the database's own message.
 import { sql } from "kysely";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -9,7 +9,7 @@ import { baselineVersion } from "../migrations/baseline.ts";
 import { makeTables, newestDatabaseVersion } from "../migrations/migrations.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 
-/** Tables that copies leave out: state of running servers, and counts of the last minutes. */
+/** Tables that backups leave out: the state of running servers, and counts of the last minutes. */
 const notKept: ReadonlySet<string> = new Set([
   "database_version",
   "servers",
@@ -24,8 +24,8 @@ const notKept: ReadonlySet<string> = new Set([
 const namedMax = 10;
 
 /**
- * @throws ServiceError `unsupported` for a version that no copy has, `invalid` if tables or columns are missing or
- * unknown
+ * Checks the tables of a backup. @throws ServiceError `unsupported` for a version that no backup has, `invalid` if
+ * tables or columns are missing or unknown
  */
 export async function requireTablesOf(version: number, found: readonly TableColumns[]): Promise<void> {
   requireKnownVersion(version);
@@ -38,7 +38,7 @@ export async function requireTablesOf(version: number, found: readonly TableColu
   throw invalid(message);
 }
 
-/** @throws ServiceError `unsupported` for a version that no copy has */
+/** Checks the version of a backup. @throws ServiceError `unsupported` for a version that no backup has */
 export function requireKnownVersion(version: number): void {
   if (version >= baselineVersion && version <= newestDatabaseVersion) return;
   const message =
@@ -48,7 +48,7 @@ export function requireKnownVersion(version: number): void {
   throw new ServiceError({ code: "unsupported", message });
 }
 
-/** Returns the tables of a copy of a version, parents before their children. */
+/** Returns the tables in a backup of this version, parents before their children. */
 export async function tablesOfVersion(version: number): Promise<readonly TableColumns[]> {
   const connection = openSqlite({ file: ":memory:", isShared: true });
   const { queries, form } = connection;
@@ -60,7 +60,7 @@ export async function tablesOfVersion(version: number): Promise<readonly TableCo
   }
 }
 
-/** Returns the tables that a copy of a SQLite database includes, in creation order. */
+/** Returns the tables of a SQLite database that a backup includes, in creation order. */
 export async function keptTablesOf({
   queries,
 }: Pick<Connection, "queries">): Promise<readonly TableColumns[]> {

@@ -1,17 +1,21 @@
-// Decides whether statements only add to a database, so that older servers continue to read and write it.
+// Decides whether the statements of a step only add to a database, so that servers with older programs can continue to
+// read and write it.
 
 const createTable = /^create table (\w+) \(.*\)( without rowid)?$/;
 const createIndex = /^create (unique )?index \w+ on (\w+) /;
-/** Rows from an older server get null or the default. */
+/** Statement that adds a column. In rows from an older server, the column is null or has its default. */
 const addColumn =
   /^alter table \w+ add column \w+ \w+( not null default (-?\d+(\.\d+)?|'[^']*')| default (-?\d+(\.\d+)?|'[^']*'))?$/;
-/** An older server may delete a row that a newer table refers to. */
+/**
+ * A reference must name its action on deletion, because an older server may delete a row to which a newer table
+ * refers.
+ */
 const reference = /\breferences \w+( \([^)]*\))?(?<onDelete> on delete (cascade|set null)\b)?/g;
 
 /**
  * Returns the first statement of a step that does more than add a table, an index or an optional column; null if there
- * is none. Unique indexes are allowed only on the step's own tables, since elsewhere they may refuse a row of an older
- * server.
+ * is none. A unique index is allowed only on a table that the same step adds, because on another table it could refuse
+ * rows of an older server.
  */
 export function refusedAddition(statements: readonly string[]): string | null {
   const added = new Set<string>();

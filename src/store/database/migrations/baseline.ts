@@ -1,11 +1,11 @@
-// Tables of a new database at the baseline version. A new database takes every step of steps.ts on top of them. They
-// never change: `hone import` and `hone restore` load a copy into the tables that the copy's version had.
+// Tables of a new database at the baseline version, to which a new database then applies every step of steps.ts. They
+// never change, because `hone import` and `hone restore` load a backup into the tables of the backup's version.
 import type { SqlForm } from "../sql-form.ts";
 
 /** Version of the tables below, and the oldest version that this program reads. */
 export const baselineVersion = 35;
 
-/** Statements in execution order, run in one transaction. A table follows those that it refers to. */
+/** Statements in the order of execution, run in one transaction. A table comes after the tables to which it refers. */
 export const baselineTables = ({ clusteredTable }: SqlForm): readonly string[] => [
   "create table sequences (list text primary key, sequence integer not null)",
   "create table servers (id text primary key, lease_until text not null, artifacts text)",

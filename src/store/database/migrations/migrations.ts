@@ -1,6 +1,6 @@
-// Versions of a database, and its migration to the newest. A new database gets the baseline tables and takes every
-// step; an older one takes the steps after its version. A newer database stays unchanged, and this program works on it
-// if the newer steps only add, so a deployment can upgrade and roll back one server at a time.
+// Versions of a database, and its migration to the newest version. A new database gets the baseline tables and every
+// step; an older database gets the steps after its version. A newer database is not changed, and this program can use
+// it if the newer steps only add to it, so that a deployment can upgrade and roll back one server at a time.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { assert } from "../../../base/domain/assert.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,20 +13,20 @@ import { type Step, steps } from "./steps.ts";
 
 export const newestDatabaseVersion = newestOf(steps);
 
-/** Version that a database records. */
+/** Version information that is stored in a database. */
 export interface DatabaseVersion {
   readonly version: number;
-  /** Oldest version that a program must know to work on the database: that of the last breaking step. */
+  /** Oldest version that a program must know to use the database: the version of the last breaking step. */
   readonly servesFrom: number;
 }
 
 /**
- * Migrates the database to the newest version in one transaction. Concurrent migrations are safe; a newer database
- * stays unchanged.
+ * Migrates the database to the newest version in one transaction. Concurrent migrations are safe, and a newer database
+ * is not changed.
  *
- * @param known the steps of this program
+ * @param known the steps that this program knows
  * @throws ServiceError `unsupported` if the database is older than the baseline, or a newer program changed it so that
- * this one cannot work on it
+ * this program cannot use it
  */
 export async function migrate(
   { queries, form, lockForMigration }: Pick<Connection, "queries" | "form" | "lockForMigration">,
@@ -48,14 +48,14 @@ function newestOf(known: readonly Step[]): number {
   return baselineVersion + known.length;
 }
 
-/** Returns the oldest version that a program must know to work on a database at `version`. */
+/** Returns the oldest version that a program must know to use a database at `version`. */
 export function servesFrom(version: number, known: readonly Step[] = steps): number {
   const taken = known.slice(0, version - baselineVersion);
   return baselineVersion + taken.findLastIndex((step) => !("adds" in step)) + 1;
 }
 
 /**
- * Creates the tables of a version in a database that holds nothing of this program.
+ * Creates the tables of a version in a database without tables of this program.
  *
  * @param version from {@link baselineVersion} to the newest
  */
@@ -100,15 +100,15 @@ function statementsOf(step: Exclude<Step, (...of: never) => unknown>, form: SqlF
   return typeof step.adds === "function" ? step.adds(form) : step.adds;
 }
 
-/** Reads the version of a database without changing it; null if it holds nothing of this program. */
+/** Returns the version of a database without changing it; null if it has no tables of this program. */
 export async function readDatabaseVersion(queries: Kysely<Schema>): Promise<DatabaseVersion | null> {
   const tables = await queries.introspection.getTables();
   return tables.some(({ name }) => name === "database_version") ? readPresentVersion(queries) : null;
 }
 
-/** Reads the version of a database that has this program's tables. */
+/** Returns the version of a database that has tables of this program. */
 export async function readPresentVersion(queries: Kysely<Schema>): Promise<DatabaseVersion | null> {
-  // A database older than the baseline may lack the second column.
+  // A database older than the baseline may not have the second column.
   const { rows } = await sql<{
     readonly version: number;
     readonly serves_from?: number | null;
@@ -128,7 +128,7 @@ function schemaTooNewError({ version, servesFrom: oldest }: DatabaseVersion, new
   });
 }
 
-/** Error for a database older than the baseline, which cannot be migrated. */
+/** Returns the error for a database older than the baseline, which cannot be migrated. */
 export function schemaTooOldError(version: number): ServiceError {
   return new ServiceError({
     code: "unsupported",

@@ -1,17 +1,21 @@
-// Steps from each version of the database to the next, from the baseline on. A released step never changes: add a new one
-// below it. A step says whether older servers may keep running on the database.
+// Steps from each version of the database to the next, starting at the baseline. A released step must never be
+// changed: add a new step after it. Each step states whether servers with older programs may continue to use the
+// database.
 import type { Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
 
-/** Statements, or a function that changes the database. Older servers stop when a newer server applies it. */
+/**
+ * Step that older programs cannot work with, as statements or as a function. Servers with older programs stop when a
+ * newer server applies it.
+ */
 type BreakingStep = readonly string[] | ((transaction: Transaction<Schema>, form: SqlForm) => Promise<void>);
 
 /**
- * Tables, columns and indexes (`additions.ts`) that older servers do not notice, so that they keep running. Declaring
- * it claims more than the statements can show: rows that older servers write without the additions, and their changes
- * to rows of newer servers, must be right too. Otherwise, or if the step changes the layout of the artifacts, use a
- * breaking step.
+ * Step that only adds tables, columns and indexes (`additions.ts`), so that servers with older programs continue to
+ * run. Its author must also make sure that rows are correct which older programs write without the additions, and rows
+ * of newer programs which older ones change. If they are not, or if the step changes the layout of the artifacts, use
+ * a breaking step.
  */
 interface AddingStep {
   readonly adds: readonly string[] | ((form: SqlForm) => readonly string[]);
@@ -19,8 +23,8 @@ interface AddingStep {
 
 export type Step = BreakingStep | AddingStep;
 
-/** Steps to `baselineVersion` + 1, + 2 and so on. */
+/** Steps to the versions `baselineVersion` + 1, `baselineVersion` + 2 and so on. */
 export const steps: readonly Step[] = [
-  // Older servers create webhooks without a description, and change none.
+  // Older programs create webhooks without a description, and never change a description.
   { adds: ["alter table webhooks add column description text"] },
 ];

@@ -1,6 +1,6 @@
-// Announcements within one process, and stores that announce their changes after the commit. That suffices for a
-// single-server database: pollers find changes made by separate commands. With several servers, the database carries
-// announcements between them.
+// Announcements within one process, and stores that announce their changes after the commit. For a database with a
+// single server this is sufficient: changes by other commands are found by polling. With several servers, the database
+// sends announcements between the servers.
 import {
   type AnnouncedKind,
   announcedKinds,
@@ -15,16 +15,16 @@ export interface Announcer extends Announcements {
   announce(kind: AnnouncedKind, id: string): void;
 }
 
-/** Announces to listeners in this process. */
+/** Sends announcements to listeners in this process. */
 export class LocalAnnouncer implements Announcer {
   readonly #listeners = new Map<AnnouncedKind, Set<{ readonly hear: (id: string | null) => void }>>();
 
   announce(kind: AnnouncedKind, id: string): void {
-    // The caller continues before listeners run.
+    // Listeners run after the caller's current task.
     queueMicrotask(() => this.#tell(kind, id));
   }
 
-  /** Signals all listeners that they may have missed something. */
+  /** Notifies all listeners that they may have missed announcements. */
   announceGap(): void {
     for (const kind of announcedKinds) this.#tell(kind, null);
   }
