@@ -170,7 +170,7 @@ class Completion implements ChatCompletion {
   #reservation: TokenReservation | null = null;
   /** Ends the count of this request as waiting for the engine. */
   #stopWaiting: () => void = () => undefined;
-  /** Whether the answer is recorded; final at the end of the answer. */
+  /** True if the answer is recorded; final at the end of the answer. */
   #isRecorded = true;
 
   constructor(shared: Shared, asked: Asked) {

@@ -12,8 +12,8 @@ import type { ResolvedModel } from "../models/registry/model-directory.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 
 /**
- * True if the model's answer to the request is recorded. A base model's answers belong to no project and are never
- * recorded.
+ * Returns true if the model's answer to the request is to be recorded. A base model's answers belong to no project and
+ * are never recorded.
  */
 export function isRecorded(
   recorder: ChatRecorder | null,

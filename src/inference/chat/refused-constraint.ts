@@ -1,5 +1,6 @@
 // Locates an engine's refusal of a constraint in the chat request: at the request's own constraint, or at the tool
-// whose schema it contains. The engine knows no field names and refuses a constraint only after it has the request.
+// whose schema the constraint contains. The engine does not know the request's field names, and refuses a constraint
+// only after the request is submitted.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import {
@@ -14,9 +15,11 @@ import { callableTool, type ReplyPlan } from "./tools/reply-plan.ts";
 import { allows, toolsOf } from "./tools/tool-use.ts";
 
 /**
- * Translates the error of a generation; a refusal of the constraint names the field it comes from.
+ * Translates the error of a generation; for a refused constraint, the result names the field that the constraint comes
+ * from.
  *
- * @param reply with the constraint that the engine got: the request's own, or one made of it and its tools
+ * @param reply with the constraint that the engine received: the request's own, or one composed of it and the
+ * request's tools
  */
 export function locateRefusal(
   error: unknown,
@@ -74,7 +77,10 @@ function toolFault(message: string, request: ChatRequest, index: number): Fault 
   return chatFault("prompt.tools", { message, type: "unsupported", below });
 }
 
-/** Returns each value on the pointer's path. Assumes names without escapes, which holds for the pointers read here. */
+/**
+ * Returns each value on the pointer's path. Assumes that names contain no escapes, which is true for all pointers that
+ * this module reads.
+ */
 function valuesAt(tag: ExactJson, pointer: string): readonly ExactJson[] {
   const values: ExactJson[] = [tag];
   for (const name of pointer.split("/").slice(1)) {

@@ -1,5 +1,5 @@
-// Abilities of a model's answers besides text: thoughts and tool calls. Detected in its chat template, unless the
-// operator overrides them.
+// Abilities of a model's answers besides text: thoughts and tool calls. Detected from the model's chat template,
+// unless the operator overrides them.
 import type { BaseModel } from "../../base/domain/model.ts";
 import { invalid } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../chat-templates/chat-template.ts";
@@ -9,7 +9,7 @@ import type { ChatSettings } from "./settings.ts";
 import type { CallFormat } from "./tools/call-format.ts";
 import { callFormats, detectCallFormat } from "./tools/call-formats.ts";
 
-/** The abilities known without the model's tokenizer. */
+/** The abilities that are known without the model's tokenizer. */
 export type TemplateReplies = Omit<ReplyAbilities, "markIds">;
 
 export interface ReplyAbilities {
@@ -17,15 +17,18 @@ export interface ReplyAbilities {
   readonly callFormat: CallFormat | null;
   /** True if the model may think before it answers. */
   readonly thinks: boolean;
-  /** Special tokens that mark calls and thoughts; shown as text, since readers and constraints rely on them. */
+  /**
+   * Special tokens that mark calls and thoughts. They are kept in the text, because parsers and constraints rely on
+   * them.
+   */
   readonly markIds: ReadonlySet<number>;
-  /** Reasons for how calls and thoughts are read, for people. */
+  /** Reasons, for people, why this format of calls and of thoughts was chosen. */
   readonly reasons: { readonly calls: string; readonly thoughts: string };
 }
 
 /**
  * @param model the base model, with its defaults for omitted settings
- * @param described the call formats that the operator describes
+ * @param described call formats defined by the operator
  * @throws ServiceError `invalid` for a setting that names no format
  */
 export function readReplyAbilities(
@@ -94,7 +97,11 @@ function thinksOf(
   return { thinks, reason: `its chat template ${verb} ${thoughtMarks.end}` };
 }
 
-/** @throws ServiceError `invalid` for a setting of a model that is not in `names` */
+/**
+ * Refuses settings for unknown models.
+ *
+ * @throws ServiceError `invalid` for a setting of a model that is not in `names`
+ */
 export function refuseUnknownModels(
   names: readonly string[],
   { toolCalls, reasoning }: Pick<ChatSettings, "toolCalls" | "reasoning">,
@@ -114,7 +121,7 @@ function split(item: string): { readonly item: string; readonly model: string; r
   return { item, model: item.slice(0, Math.max(0, at)), value: item.slice(at + 1) };
 }
 
-/** Returns the value for a model in a list of `model=value`; null if it has none. */
+/** Returns the value for a model from a list of `model=value`; null if the list has none. */
 function settingOf(
   setting: string,
   items: readonly string[],

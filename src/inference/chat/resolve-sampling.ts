@@ -1,5 +1,5 @@
-// Resolves how an answer's tokens are sampled and what ends it, with the model's defaults for fields a request omits.
-// Refuses token ids that the model lacks; other modules refuse the rest.
+// Resolves how an answer's tokens are sampled and what ends the answer, with the model's defaults for fields that the
+// request omits. Refuses token ids that the model lacks; other modules check everything else.
 import { type ChatRequest, chatFault, type ChatField } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import { freshSeed } from "../../base/domain/random.ts";
@@ -8,8 +8,8 @@ import type { ServedBase } from "./served-base.ts";
 import { cut, ServiceError, type Fault } from "../../base/domain/service-error.ts";
 
 /**
- * Temperatures below this are greedy; from here up to `temperatureMin` they are raised, since dividing by less
- * overflows.
+ * Temperatures below this mean greedy sampling. Temperatures from here up to `temperatureMin` are raised to it, since
+ * dividing by smaller ones overflows.
  */
 const greedyBelow = 1e-5;
 const temperatureMin = 0.01;
@@ -35,12 +35,13 @@ export function resolveSampling(
     badWords: resolved.badWordIds.filter((ids) => ids.length > 0),
     seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
   };
-  // A search samples nothing, so the makers' sampling defaults do not apply.
+  // A beam search samples nothing, so the sampling defaults of the model's makers do not apply.
   if (output.choices.kind === "beam") {
     const { allowedTokenIds, badWords, seed } = given;
     return { ...plainSampling, allowedTokenIds, badWords, seed };
   }
-  // Greedy keeps the other fields, where they change nothing: they must be refused or passed on regardless.
+  // Greedy sampling keeps the remaining fields although they have no effect, because they must still be refused or
+  // passed on.
   if (given.temperature < greedyBelow) return { ...given, temperature: 0, topP: 1, topK: 0 };
   return {
     ...given,
@@ -49,12 +50,12 @@ export function resolveSampling(
   };
 }
 
-/** Returns the values without nulls. */
+/** Returns the values that are not null. */
 function givenOf<Values extends object>(
   values: Values,
 ): { [Name in keyof Values]?: NonNullable<Values[Name]> } {
   const entries = Object.entries(values).filter(([, value]) => value !== null);
-  // Safe cast: the remaining entries have these names.
+  // The cast is safe: the remaining entries have these names.
   return Object.fromEntries(entries) as { [Name in keyof Values]?: NonNullable<Values[Name]> };
 }
 
@@ -74,7 +75,7 @@ export function resolveStopping(
   const { minTokens } = stopping;
   // A request's minimum overrides the makers' maximum.
   const defaultMax = defaults.maxTokens === null ? room : Math.max(defaults.maxTokens, minTokens);
-  // An upper bound: an answer that fills the room ends with `length`.
+  // Upper bound; an answer that reaches it ends with `length`.
   const maxTokens = Math.min(stopping.maxTokens ?? defaultMax, room);
   const { endTokenIds } = defaults;
   const isEnded = !stopping.ignoreEndTokens;

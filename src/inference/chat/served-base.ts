@@ -16,27 +16,28 @@ export interface ServedBase {
   readonly engine: Engine;
   /**
    * Loads the engine and keeps it loaded until the returned function is called; absent if the engine is always loaded.
-   * Requests that one signal ends are admitted together.
+   * Requests with the same signal are admitted together.
    *
    * @throws ServiceError `unavailable` if it cannot be loaded, or no memory is free for it in time; `overloaded` if
    * too many wait; `cancelled` when the signal aborts
    */
   readonly hold?: (options: { readonly signal: AbortSignal }) => Promise<() => void>;
   readonly prompts: PromptWriter;
-  /** Only for answers: tokenizing may take long, so `prompts` does it. */
+  /** Used only for answers: tokenizing prompts may take long, so `prompts` does it in other threads. */
   readonly tokenizer: Tokenizer;
   readonly defaults: GenerationDefaults;
   readonly replies: ReplyAbilities;
   /** Precision in which the engine computes; absent for float32. */
   readonly precision?: string;
-  /** Maximum tokens in prompt and answer together for which the model was made; the engine may allow fewer. */
+  /** Maximum number of tokens in prompt and answer together that the model was made for; the engine may allow fewer. */
   readonly contextLength: number;
 }
 
-/** The base models; unused ones need not be in memory. */
+/** The base models that are served; unused ones need not be in memory. */
 export interface ServedBases {
   /**
-   * Returns a base's tokenizer and prompts, which stay in memory until the release. Its engine needs `hold` too.
+   * Returns a base with its tokenizer and prompts, which stay in memory until `release` is called. To use its engine,
+   * call `hold` too.
    *
    * @param name of a served base
    */
@@ -58,7 +59,10 @@ export function servedLimits({ engine, model, contextLength }: ServedBase): Engi
   throw new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds: 2 });
 }
 
-/** Returns the maximum tokens of prompt and answer together; the model's own limit while its engine is not up. */
+/**
+ * Returns the maximum number of tokens in prompt and answer together; while the engine is not up, the model's own
+ * limit.
+ */
 export function servedContextLength({
   engine,
   contextLength,
@@ -68,19 +72,19 @@ export function servedContextLength({
   return Math.min(contextLength, state.limits.contextLength, engine.roomFor({ kind: "sample", count: 1 }));
 }
 
-/** Defaults recommended by a model's makers; each is used if a request omits the field. */
+/** Defaults recommended by a model's makers; each applies if a request omits the field. */
 export interface GenerationDefaults {
   /** Tokens that each end an answer, besides the tokenizer's end-of-text token. */
   readonly endTokenIds: readonly number[];
   /** At least 0; null if the makers recommend none. */
   readonly temperature: number | null;
-  /** (0, 1] */
+  /** In (0, 1]; null if the makers recommend none. */
   readonly topP: number | null;
-  /** At least 1, or 0 for off. */
+  /** At least 1, or 0 for off; null if the makers recommend none. */
   readonly topK: number | null;
-  /** [0, 1] */
+  /** In [0, 1]; null if the makers recommend none. */
   readonly minP: number | null;
-  /** Above 0. */
+  /** Above 0; null if the makers recommend none. */
   readonly repetitionPenalty: number | null;
   /** At least 1; null if the makers recommend none. */
   readonly maxTokens: number | null;
@@ -95,7 +99,7 @@ const otherMembers: ReadonlySet<string> = new Set([
   "transformers_version",
 ]);
 
-/** A model folder's recommendations, and those among them that are not applied. */
+/** The recommendations in a model folder, and which of them are not applied. */
 export interface Recommendations {
   readonly defaults: GenerationDefaults;
   /** Members with their values, for people. */
@@ -148,7 +152,10 @@ export async function readGenerationDefaults(
   return { defaults, notApplied };
 }
 
-/** Values at which unread members have no effect, following transformers; an empty list means that no value does. */
+/**
+ * Values with which members that are not read have no effect, following transformers; an empty list means that no
+ * value is without effect.
+ */
 const plainValues: Readonly<Record<string, readonly unknown[]>> = {
   do_sample: [true],
   num_beams: [1],
@@ -169,7 +176,7 @@ const plainValues: Readonly<Record<string, readonly unknown[]>> = {
   renormalize_logits: [false],
 };
 
-/** Settings of how transformers computes, and of its extra outputs. */
+/** Settings that concern how transformers computes, and its extra outputs. */
 const ofTransformers: ReadonlySet<string> = new Set([
   "use_cache",
   "cache_implementation",

@@ -1,4 +1,4 @@
-// An answer collected as it arrives, up to a size.
+// Collects an answer as it arrives, up to a maximum size.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ToolCallDelta } from "../../../base/domain/chat.ts";
 import type {
@@ -48,7 +48,7 @@ export class GatheredAnswer {
     }));
   }
 
-  /** Size so far, estimated from {@link tokenBytes} and texts. */
+  /** Size of the collected answer, estimated from its texts and {@link tokenBytes}. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -61,12 +61,12 @@ export class GatheredAnswer {
     return this.#finishes;
   }
 
-  /** Beginning of the first choice: its text, or the first call that it makes. */
+  /** Beginning of the first choice: its text, or its first tool call. */
   get beginning(): string {
     return this.#beginning.slice(0, this.#lengthOfBeginning);
   }
 
-  /** The recorded choices; null if they exceeded the size limit. Call when every choice has its finish. */
+  /** The choices to record; null if they exceeded the size limit. Read once every choice has finished. */
   get choices(): readonly RecordedChoice[] | null {
     return this.#choices?.map(recordedChoice) ?? null;
   }
@@ -110,7 +110,7 @@ function recordedChoice({ toolCalls, tokenIds, logprobs, finish, ...texts }: Gat
     toolCalls: toolCalls.map(recordedCall),
     finish,
     tokenIds,
-    // Kept only if there is one log-probability for each token.
+    // Log-probabilities are kept only if there is one for each token.
     logprobs: logprobs.length === tokenIds.length && tokenIds.length > 0 ? logprobs : null,
   };
 }

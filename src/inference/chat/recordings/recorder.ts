@@ -1,5 +1,5 @@
-// Records the answers of trained models. An answer's end waits briefly until its recording is on disk. A failed
-// recording is logged and counted, and never fails the answer.
+// Records the answers of trained models. The last part of an answer waits briefly until its recording is on disk. A
+// failed recording is logged and counted, and never fails the answer.
 import { hash } from "node:crypto";
 import type { ChatPrompt, ChatUsage } from "../../../base/domain/chat.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -34,16 +34,16 @@ export interface RecorderDependencies {
   readonly logger: Logger;
 }
 
-/** Its stop writes the waiting recordings. */
+/** The recorder; `stop` writes the waiting recordings. */
 export type Recorder = ChatRecorder & Service;
 
-/** Length of texts in lists, in characters. */
+/** Maximum length of texts in lists, in characters. */
 const beginningLength = 160;
 
 /** Estimated bytes of a recording without its content. */
 const outlineBytes = 1000;
 
-/** Estimated bytes of a prompt's token. */
+/** Estimated bytes of one token of a prompt. */
 const promptTokenBytes = 4;
 
 export function createRecorder(dependencies: RecorderDependencies): Recorder {
@@ -108,7 +108,7 @@ class Recording implements ChatRecording {
     ).finally(() => written.abort(waitOver));
     const patience = clock.sleep(settings.waitMs, { signal: written.signal }).then(
       () => false,
-      // The write settled first.
+      // The sleep rejects when the write settles first.
       () => writing,
     );
     return await Promise.race([writing, patience]);
@@ -176,8 +176,8 @@ function hashOf(tokenIds: readonly number[]): string {
 }
 
 /**
- * Estimates the characters of a value's JSON without making it: a prompt may have megabytes, most of them one text.
- * Stops counting above the limit.
+ * Estimates the length of a value's JSON without creating it, because a prompt may have megabytes, most of them in one
+ * text. Stops counting above the limit.
  *
  * @param value parsed from JSON
  */

@@ -1,5 +1,6 @@
-// Writes recordings as they arrive, waiting ones together in one transaction. Retries failed writes for a while.
-// Recordings that still fail, or exceed the queue, are lost, counted and logged; answers continue without them.
+// Writes recordings as they arrive; those that wait are written together in one transaction. Retries failed writes for
+// a while. Recordings that still fail, or for which the queue has no room, are lost, counted and logged; answers
+// continue without them.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
 import type { RecordedCompletion } from "../../../base/domain/recordings/recorded-completion.ts";
@@ -64,7 +65,7 @@ export class RecordingWriter {
     return written;
   }
 
-  /** Writes the waiting recordings, without further retries. */
+  /** Writes the waiting recordings, without retries after a further failure. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("The recorder stops."));
     await this.#writing;

@@ -1,4 +1,4 @@
-// Settings of recordings: the operator's, and fixed values.
+// Settings of recordings: those of the operator, and fixed values.
 import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
@@ -15,15 +15,15 @@ const schema = {
 
 const fixed = {
   /**
-   * Largest recording in bytes, at four for each token of a prompt and about twenty for each of an answer. A larger
-   * one is stored without messages and tokens, but with its beginning.
+   * Maximum size of a recording in bytes, counting four for each token of a prompt and about twenty for each token of
+   * an answer. A larger recording is stored without messages and tokens, but with the beginning of its texts.
    */
   bytesMax: mebibyte,
-  /** How long an answer waits for its recording: long enough for a busy disk, short enough for its client. */
+  /** Maximum time that an answer waits for its recording: long enough for a busy disk, short enough for the client. */
   waitMs: 500,
   /** Maximum size of the queue, counted like `bytesMax`; further recordings are lost. */
   waitingBytesMax: 64 * mebibyte,
-  /** Maximum recordings in one transaction. */
+  /** Maximum number of recordings in one transaction. */
   batchMax: 100,
   batchBytesMax: 4 * mebibyte,
   /** Pauses between retries of a write; after the last one a batch is lost. */

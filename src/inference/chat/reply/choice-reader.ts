@@ -1,5 +1,5 @@
-// Reads one choice: takes tokens and returns text and log-probabilities until a stop string or the engine ends it.
-// Does not wait; the caller pulls tokens from the engine.
+// Reads one choice: takes tokens and returns text and log-probabilities until a stop string or the engine ends the
+// choice. Does not wait for tokens; the caller pulls them from the engine.
 import type { ChatLogprob, ChatOutput } from "../../../base/domain/chat.ts";
 import type { GeneratedToken } from "../../../base/domain/generation.ts";
 import { createDetokenizer } from "../../../lib/tokenizer/detokenizer.ts";
@@ -9,30 +9,30 @@ import { emptyPiece, joinedPieces, type ReplyPiece } from "./reply-pieces.ts";
 import { createReplyReader, type ReplyForm } from "./reply-reader.ts";
 
 /**
- * Output added by some tokens. Tokens and text may be out of step: incomplete characters and held-back text come
- * later.
+ * Output added by some tokens. The text may lag behind the tokens, because incomplete characters and held-back text
+ * are returned later.
  */
 export interface ChoicePiece {
   readonly text: string;
   readonly tokenIds: readonly number[];
   readonly logprobs: readonly ChatLogprob[];
-  /** The stop string that ended the choice; nothing comes after it. */
+  /** The stop string that ended the choice; no output follows it. */
   readonly matchedStop: string | null;
 }
 
 export interface ChoiceReader {
-  /** Takes tokens in order; those after a stop string are dropped, as if never generated. */
+  /** Takes tokens in order; tokens after a stop string are dropped, as if they had never been generated. */
   take(tokens: readonly GeneratedToken[]): ChoicePiece;
   /**
-   * Ends the choice for the engine's reason. `unfinished` is U+FFFD for a character that was never completed, and is
-   * in `text` too.
+   * Ends the choice for the engine's reason. `unfinished` is U+FFFD if the last character was never completed; `text`
+   * contains it too.
    */
   end(): { readonly text: string; readonly unfinished: string; readonly matchedStop: string | null };
 }
 
 export interface ChoiceReaderOptions {
   readonly stops: StopRule;
-  /** Stop strings completed within this number of first tokens do not end the choice. */
+  /** A stop string that is completed within this number of first tokens does not end the choice. */
   readonly minTokens: number;
   /** Tokens that end a choice; their text is shown if the stop rule shows stop strings. */
   readonly stopTokenIds: ReadonlySet<number>;
@@ -59,9 +59,9 @@ function createChoiceReader(
   const scan = (text: string): ReturnType<StopScanner["push"]> =>
     scanner.push(text, { mayEnd: tokenCount > options.minTokens });
 
-  /** A hidden token is named, but its bytes are empty: joined bytes are the text. */
+  /** A hidden token has a name, but no bytes, so that the joined bytes of all tokens equal the text. */
   const nameOf = (id: number, shown: string): string => (isHidden(id) ? tokenizer.tokenText(id) : shown);
-  /** Called before the token is taken, since alternatives are read at the same position. */
+  /** Must be called before the token itself is taken, because the alternatives are decoded at the same position. */
   const alternativesOf = (token: GeneratedToken): ChatLogprob["alternatives"] =>
     token.alternatives.map(({ id, logprob }) => {
       const shown = detokenizer.peek(id);
@@ -104,7 +104,10 @@ function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: nu
     (skipsSpecialTokens && tokenizer.isSpecial(id) && shownSpecialIds?.has(id) !== true);
 }
 
-/** Returns the entry with text added that became certain after its token, so that joined bytes stay the text. */
+/**
+ * Returns the log-probability entry of a token with text added that became certain only after the token, so that the
+ * joined bytes still equal the text.
+ */
 export function withAddedText(logprob: ChatLogprob, text: string): ChatLogprob {
   return { ...logprob, text: logprob.text + text, bytes: [...logprob.bytes, ...utf8(text)] };
 }
@@ -113,19 +116,19 @@ function utf8(text: string): readonly number[] {
   const bytes: number[] = [];
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
-    // Most token texts are ASCII, for which a buffer takes several times as long.
+    // The shortcut handles only ASCII, which most token texts are; a buffer takes several times as long.
     if (unit >= 128) return [...Buffer.from(text)];
     bytes.push(unit);
   }
   return bytes;
 }
 
-// Reads one choice completely: tokens in; text, thought, tool calls and log-probabilities out.
+// Reads one choice completely: from tokens to text, thought, tool calls and log-probabilities.
 
 export interface AnswerReader {
   /**
-   * Takes tokens in order, up to the answer's end. `isComplete` is true once a stop string, or the last call it may
-   * have, has ended it. Take nothing after that.
+   * Takes tokens in order, up to the answer's end. `isComplete` is true once a stop string, or the last permitted
+   * call, has ended the answer; take nothing after that.
    */
   take(tokens: readonly GeneratedToken[]): ChoicePiece & ReplyPiece & { readonly isComplete: boolean };
   /** Ends the answer for the engine's reason. */
@@ -159,7 +162,7 @@ export function createAnswerReader(
       const logprobs: ChatLogprob[] = [];
       let matchedStop: string | null = null;
       let isComplete = false;
-      // One at a time, since tokens after the end of an answer are not part of it.
+      // Tokens are taken one at a time, since tokens after the end of an answer are not part of it.
       for (const token of tokens) {
         const taken = reader.take([token]);
         tokenIds.push(...taken.tokenIds);

@@ -1,15 +1,16 @@
-// Splits the events of a generation into chunks, between which the event loop serves others. Detokenizing all gathered
-// events in one turn would block them.
+// Splits the events of a generation into chunks, between which the event loop handles other work. Detokenizing all
+// collected events in one turn would block it.
 import type { GenerationEvent } from "../../../base/domain/generation.ts";
 
-/** Limits of a chunk: events, and log-probabilities, each of which becomes a text. */
+/** Maximum number of events in a chunk, and of log-probabilities, each of which is converted to a text. */
 const eventsMax = 16;
 const logprobsMax = 512;
 
 /**
- * Splits a batch into chunks that are read in one turn; a finish stays with its choice's last tokens.
+ * Splits a batch into chunks, each of which is read in one turn; a choice's finish stays in one chunk with its last
+ * tokens.
  *
- * @param logprobCount log-probabilities of each token, including its alternatives
+ * @param logprobCount number of log-probabilities of each token, including its alternatives
  */
 export function* splitIntoChunks(
   batch: readonly GenerationEvent[],

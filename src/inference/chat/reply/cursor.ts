@@ -1,7 +1,7 @@
-// Cursor over the text received so far, for readers that pass once, look ahead and may return to a kept position. A
-// reader is a generator that yields when it needs more text, so its code reads as if all text were present.
+// Cursor over the text received so far, for parsers that read it once, look ahead, and may return to a saved position.
+// A parser is a generator that yields when it needs more text, so its code reads as if all text were present.
 
-/** Yields whenever it needs more text; returns its result. */
+/** A parser: yields whenever it needs more text, and returns its result. */
 export type Reading<Result = void> = Generator<void, Result, void>;
 
 export class Cursor {
@@ -10,7 +10,7 @@ export class Cursor {
   #keptAt: number | null = null;
   #isEnded = false;
 
-  /** Appends received text; drops text that was read and is not kept. */
+  /** Appends received text, and drops text that was read and that no saved position needs. */
   append(text: string): void {
     const start = this.#keptAt ?? this.#at;
     this.#text = this.#text.slice(start) + text;
@@ -36,14 +36,14 @@ export class Cursor {
     this.#at += count;
   }
 
-  /** Reads all text received so far. */
+  /** Reads and returns all text received so far. */
   takeRest(): string {
     const { rest } = this;
     this.advance(rest.length);
     return rest;
   }
 
-  /** Remembers the current position; holds only one. */
+  /** Saves the current position; only one can be saved at a time. */
   keep(): void {
     this.#keptAt = this.#at;
   }
@@ -52,7 +52,7 @@ export class Cursor {
     this.#keptAt = null;
   }
 
-  /** Returns to the kept position and forgets it. */
+  /** Returns to the saved position and forgets it. */
   goBack(): void {
     this.#at = this.#keptAt ?? this.#at;
     this.#keptAt = null;
@@ -71,7 +71,7 @@ export class Cursor {
     return isNext;
   }
 
-  /** True if the given text comes next; reads nothing. */
+  /** Returns true if the given text comes next, without reading it. */
   *sees(text: string): Reading<boolean> {
     for (;;) {
       const come = this.rest.slice(0, text.length);
@@ -95,7 +95,10 @@ export class Cursor {
 export const isBlank = (character: string): boolean => /\s/.test(character);
 export const isNewline = (character: string): boolean => character === "\n";
 
-/** Reads the given text if it comes next, optionally after blanks, else nothing. No other position may be kept. */
+/**
+ * Reads the given text if it comes next, optionally after blanks; otherwise reads nothing. Call only while no position
+ * is saved.
+ */
 export function* takesAfterBlanks(cursor: Cursor, text: string): Reading<boolean> {
   cursor.keep();
   yield* cursor.skip(isBlank);
@@ -109,7 +112,8 @@ export function* takesAfterBlanks(cursor: Cursor, text: string): Reading<boolean
  * Reads and emits text up to the first mark, or to the end. Holds back a possible prefix of a mark, and the padding
  * before it.
  *
- * @returns true if a mark comes next, after its padding; padding stays unread at the end of the text too
+ * @returns true if a mark comes next, after its padding. The padding stays unread even if no mark follows it at the
+ * end of the text
  */
 export function* readUntil(
   cursor: Cursor,

@@ -1,5 +1,5 @@
-// Turns a generation's events into chat deltas: tokens become text, log-probabilities and finishes. Does not submit,
-// abort or count requests.
+// Converts a generation's events into chat deltas: tokens become text, log-probabilities and finishes. Does not
+// submit, abort or count requests.
 import { assert, present, unreachable } from "../../../base/domain/assert.ts";
 import type {
   ChatDelta,
@@ -27,7 +27,7 @@ import type { ServedBase } from "../served-base.ts";
 type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
 
 /**
- * Reads the events of one generation. Stops a choice in the engine once a stop string, or the last call it may have,
+ * Reads the events of one generation. Stops a choice in the engine once a stop string, or its last permitted call,
  * ends it.
  */
 export class DeltaReader {
@@ -56,28 +56,32 @@ export class DeltaReader {
     return this.#usage;
   }
 
-  /** As in {@link ChatHeader}; known once {@link read} has returned deltas. */
+  /** Number of choices, as in {@link ChatHeader}; known once {@link read} has returned deltas. */
   get choiceCount(): number {
     return this.#choices.length;
   }
 
-  /** Known as {@link choiceCount} is. */
+  /** Log-probabilities of the prompt; known once {@link read} has returned deltas. */
   get promptLogprobs(): ChatHeader["promptLogprobs"] {
     return this.#plan.generation.outputs.promptLogprobCount === null ? null : this.#promptLogprobs;
   }
 
-  /** True if the engine holds the prompt for another server; known as {@link choiceCount} is. */
+  /** True if the engine holds the prompt for another server; known once {@link read} has returned deltas. */
   get isPromptHeld(): boolean {
     return this.#isPromptHeld;
   }
 
-  /** Parameters returned by servers behind the engine for those passed to them; known as {@link choiceCount} is. */
+  /**
+   * Parameters that servers behind the engine returned in response to those passed to them; known once {@link read}
+   * has returned deltas.
+   */
   get passedOn(): PassedParameters | null {
     return this.#passedOn;
   }
 
   /**
-   * How long the request waited in the engine; known as {@link choiceCount} is; null if the engine does not report it.
+   * Time that the request waited in the engine, or null if the engine does not report it; known once {@link read} has
+   * returned deltas.
    */
   get waitedMs(): number | null {
     return this.#waitedMs;
@@ -136,7 +140,8 @@ export class DeltaReader {
   #takeOfChoice(event: EventOf<"tokens" | "choice-finished">, deltas: ChatDelta[]): void {
     const { choice } = event;
     const state = present(this.#choices[choice], "the choice of an engine's event");
-    // The engine may generate a few more tokens before it learns that the choice was stopped.
+    // Tokens of a finished choice are ignored: the engine may generate a few more before it learns that the choice was
+    // stopped.
     if (state.isFinished) return;
     if (event.kind === "tokens") {
       const delta = takeTokens(event, state, { before: this.#usage, plan: this.#plan });
@@ -189,13 +194,13 @@ function startChoices(
   }));
 }
 
-/** Advances the state; `before` is the usage without these tokens. */
+/** Updates the state with these tokens; `before` is the usage without them. */
 function takeTokens(
   { choice, tokens }: EventOf<"tokens">,
   state: ChoiceState,
   { before, plan }: { readonly before: ChatUsage; readonly plan: GenerationPlan },
 ): ChatDelta {
-  // Field by field: spreading objects would add a tenth to the server's cost of each token.
+  // Copied field by field: spreading objects would add a tenth to the server's cost of each token.
   const { text, reasoning, toolCalls, tokenIds, logprobs, matchedStop, isComplete } =
     state.reader.take(tokens);
   state.tokenCount += tokenIds.length;
@@ -208,7 +213,7 @@ function takeTokens(
   return { choice, text, reasoning, toolCalls, tokenIds, logprobs, finish, usage, choiceTokens };
 }
 
-/** Returns the choice's last delta, `before`, with the end of its text and its finish. */
+/** Returns the choice's last delta: `before`, extended by the end of its text and its finish. */
 function finishChoice(
   event: EventOf<"choice-finished">,
   state: ChoiceState,
@@ -229,7 +234,7 @@ function finishChoice(
   return { ...before, ...joinedPieces(before, piece), logprobs, finish: finishOf(finish, state, plan) };
 }
 
-/** An untruncated answer that calls tools finishes for that reason. */
+/** Returns the finish reason; an answer with tool calls finishes for that reason unless it was truncated. */
 function finishOf(finish: ChatFinish, { reader }: ChoiceState, { reply }: GenerationPlan): ChatFinish {
   return finish.reason === "stop" && reader.callCount > 0
     ? { ...finish, reason: reply.finishOfCalls }
@@ -250,7 +255,7 @@ function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): ChatD
   };
 }
 
-/** Each text is the token's own; only answers join bytes across tokens. */
+/** Each text is decoded from its token alone; only in answers are bytes joined across tokens. */
 function withTexts(
   tokens: readonly (PromptLogprob | null)[],
   tokenizer: Tokenizer,

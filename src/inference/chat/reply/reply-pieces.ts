@@ -1,7 +1,8 @@
-// Collects the text, thought and tool calls of an answer piece by piece, for sending. Knows no format of answers.
+// Collects the text, thought and tool calls of an answer in pieces that are ready to send. Does not depend on any
+// format of answers.
 import type { ToolCallDelta } from "../../../base/domain/chat.ts";
 
-/** The content of a part of an answer. */
+/** Content of one part of an answer. */
 export interface ReplyPiece {
   readonly text: string;
   readonly reasoning: string;
@@ -39,15 +40,16 @@ export class ReplyPieces {
   readonly addArguments = (text: string): void => {
     const index = this.#callCount - 1;
     const last = this.#calls.at(-1);
-    // The opening of a call is sent separately.
+    // The opening of a call is sent in a separate delta, before any arguments.
     if (last?.index === index && last.name === undefined)
       this.#calls[this.#calls.length - 1] = { ...last, argumentsText: last.argumentsText + text };
     else if (text !== "") this.#calls.push({ index, argumentsText: text });
   };
 
   /**
-   * Returns the content collected since the last call of it, with one delta per tool call. Arguments that arrived with
-   * their call's opening wait for the next piece, since clients recognise a call by a first delta without arguments.
+   * Returns the content collected since the previous call of `take`, with one delta per tool call. Arguments that
+   * arrived with their call's opening wait for the next piece, since clients recognise a call by a first delta without
+   * arguments.
    */
   take(): ReplyPiece {
     const count = this.#calls.findIndex(
@@ -78,7 +80,7 @@ export function joinedPieces(one: ReplyPiece, other: ReplyPiece): ReplyPiece {
   };
 }
 
-/** One delta for each call: some clients take the second delta of a chunk for another call. */
+/** Joins the deltas of each call into one, because some clients mistake a second delta in a chunk for another call. */
 function joinedCalls(deltas: readonly ToolCallDelta[]): readonly ToolCallDelta[] {
   if (deltas.length < 2) return deltas;
   const calls = new Map<number, ToolCallDelta>();

@@ -1,5 +1,5 @@
 // Parses the text of an answer into thought, text and tool calls. The result does not depend on how the text is split.
-// Knows no tokens; one reader reads one choice.
+// Works on text instead of tokens; one reader reads one choice.
 import type { CallFormat, KnownTools } from "../tools/call-format.ts";
 import { Cursor, type Reading } from "./cursor.ts";
 import { ReplyPieces, type ReplyPiece } from "./reply-pieces.ts";
@@ -9,27 +9,27 @@ import { readThought, type ThoughtStart } from "./read-thought.ts";
 /** How an answer is parsed. */
 export interface ReplyForm {
   readonly thought: ThoughtStart;
-  /** Null if no calls are parsed. */
+  /** Parser of tool calls; null if no calls are parsed. */
   readonly calls: ReadCalls | null;
 }
 
 export interface ReadCalls extends KnownTools {
   readonly format: CallFormat;
-  /** Names of the tools that take a text. */
+  /** Names of the tools whose input is a plain text. */
   readonly texts: ReadonlySet<string>;
 }
 
 export interface ReplyReader {
   /** Takes text as it arrives; holds back text that may turn out to be a mark. */
   push(text: string): ReplyPiece;
-  /** Ends the text; returns what was held back. */
+  /** Ends the text; returns the content that was held back. */
   end(): ReplyPiece;
-  /** True once the answer has all the calls that it may have; text after them is not read. */
+  /** True once the answer has all its permitted calls; text after them is not read. */
   readonly isComplete: boolean;
   readonly callCount: number;
 }
 
-/** Returns null for an answer that is only text. */
+/** Returns a reader; null for an answer that can only be text. */
 export function createReplyReader({ thought, calls }: ReplyForm): ReplyReader | null {
   if (thought === "none" && calls === null) return null;
   const cursor = new Cursor();

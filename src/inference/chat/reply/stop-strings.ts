@@ -1,16 +1,17 @@
-// Ends a text at a stop string, and holds back any possible prefix of one. Knows no tokens; the result does not depend
-// on how the text is split.
+// Ends a text at a stop string, and holds back any possible prefix of one. Works on text instead of tokens; the result
+// does not depend on how the text is split.
 
 export interface StopScanner {
   /**
    * Takes new text; returns the text that may be shown, and the stop string that ended the text, if any. Must not be
-   * called after that. A stop string completed while `mayEnd` is false is ordinary text.
+   * called after a stop string has ended the text. A stop string completed while `mayEnd` is false counts as ordinary
+   * text.
    */
   push(
     text: string,
     options: { readonly mayEnd: boolean },
   ): { readonly text: string; readonly matched: string | null };
-  /** Returns the held-back text when the text ends for another reason. */
+  /** Returns the held-back text; call when the text ends for another reason. */
   flush(): string;
 }
 
@@ -72,8 +73,8 @@ function characterCount(text: string): number {
 }
 
 /**
- * Length of the first `characters` characters, in UTF-16 units. Never splits a surrogate pair, since its halves cannot
- * be sent separately.
+ * Returns the length of the first `characters` characters, in UTF-16 units. Never splits a surrogate pair, since its
+ * halves cannot be sent separately.
  */
 function lengthOf(text: string, characters: number): number {
   let length = 0;
@@ -91,18 +92,18 @@ function isLowSurrogate(text: string, at: number): boolean {
 
 /** State of the scan of one text. */
 interface StopState {
-  /** The stop string that ends here; if several, the one listed first. */
+  /** The stop string that is complete at this position; if several are, the one listed first. */
   readonly completed: string | null;
 }
 
-/** A prefix of stop strings: the longest that the text ends with. */
+/** State of the automaton: the longest prefix of any stop string with which the text ends. */
 class Prefix implements StopState {
   /** Range of the sorted list whose stop strings begin with this prefix; `end` is exclusive. */
   readonly first: number;
   readonly end: number;
   /** Length of the prefix in UTF-16 units. */
   readonly length: number;
-  /** The longest shorter prefix that this one ends with; null for the empty one. */
+  /** The longest shorter prefix with which this prefix ends; null for the empty prefix. */
   shorter: Prefix | null = null;
   readonly longer = new Map<number, Prefix>();
   /** Index of `completed` in the list as it was given. */
@@ -116,15 +117,15 @@ class Prefix implements StopState {
   }
 }
 
-/** Maximum number of cached prefixes, besides the ones that texts are at. */
+/** Maximum number of cached prefixes, not counting the current states of texts. */
 const keptCountMax = 1 << 16;
 
 export class StopAutomaton {
-  /** Sorted by units, and equal ones in the order of the list, so that common prefixes are adjacent. */
+  /** Stop strings sorted by UTF-16 units, so that common prefixes are adjacent; equal ones in the order of the list. */
   readonly #sorted: readonly { readonly text: string; readonly place: number }[];
   readonly #start: Prefix;
   readonly #keptCountMax: number;
-  /** Each prefix that leads to a longer one, once per longer one. */
+  /** Each cached prefix that leads to a longer one, listed once for each longer one. */
   #kept: Prefix[] = [];
 
   /** @param stops non-empty strings */
@@ -149,7 +150,7 @@ export class StopAutomaton {
    * @param state of this automaton
    */
   advance(state: StopState, unit: number): StopState {
-    // Safe cast: this automaton creates only prefixes as states.
+    // The cast is safe: this automaton creates only prefixes as states.
     let prefix: Prefix | null = state as Prefix;
     if (this.#kept.length >= this.#keptCountMax) this.#forget();
     for (; prefix !== null; prefix = prefix.shorter) {
@@ -159,7 +160,10 @@ export class StopAutomaton {
     return this.#start;
   }
 
-  /** Creates the prefix that is one unit longer, and those that it ends with; null if no stop string begins with it. */
+  /**
+   * Creates the prefix that is one unit longer, and the shorter prefixes with which it ends; null if no stop string
+   * begins with it.
+   */
   #grow(from: Prefix, unit: number): Prefix | null {
     const made: Prefix[] = [];
     let shorter: Prefix | null = null;
@@ -182,7 +186,7 @@ export class StopAutomaton {
     return shorter;
   }
 
-  /** Without the prefixes that it ends with. */
+  /** Creates the longer prefix, without the shorter prefixes with which it ends. */
   #longer(before: Prefix, unit: number): Prefix | null {
     const first = this.#firstFrom(before, unit);
     const end = this.#firstFrom(before, unit + 1);
@@ -193,14 +197,17 @@ export class StopAutomaton {
     return longer;
   }
 
-  /** A text keeps its state, which refers to its shorter prefixes; the states after it are built again. */
+  /**
+   * Clears the cache. A text keeps its current state, which refers to its shorter prefixes; later states are created
+   * again.
+   */
   #forget(): void {
     for (const { longer } of this.#kept) longer.clear();
     this.#kept = [];
   }
 
   #complete(prefix: Prefix, shorter: Prefix): void {
-    // The first of the range is the shortest, and among equal ones the first of the list.
+    // The first stop string of the range is the shortest and, among equal ones, the first of the list.
     const { text, place } = this.#sorted[prefix.first];
     const isWhole = text.length === prefix.length && place < shorter.place;
     prefix.place = isWhole ? place : shorter.place;

@@ -1,5 +1,5 @@
-// Calls of tools that take a text. Models write them as functions with one argument; clients get the text itself,
-// piece by piece as it arrives. Other arguments are passed through unchanged.
+// Calls of tools whose input is a plain text. Models write such calls as functions with one argument; clients get the
+// text itself, piece by piece as it arrives. Arguments of other forms are passed through unchanged.
 import { textArgument, type ToolCallDelta } from "../../../base/domain/chat.ts";
 import type { ReplyPiece } from "./reply-pieces.ts";
 
@@ -12,7 +12,7 @@ export class TextInputs {
     this.#names = names;
   }
 
-  /** @param isLast true if nothing follows */
+  /** @param isLast true if no piece follows */
   withTexts(piece: ReplyPiece, isLast: boolean): ReplyPiece {
     if (this.#names.size === 0) return piece;
     const toolCalls = piece.toolCalls.map((call) => this.#withText(call));
@@ -27,7 +27,7 @@ export class TextInputs {
       : { ...call, argumentsText: input.push(call.argumentsText), isText: true };
   }
 
-  /** Adds the held-back text of calls whose arguments turned out to be something else. */
+  /** Adds the held-back text of calls whose arguments turned out not to have the form of a text input. */
   #withRests(calls: readonly ToolCallDelta[]): readonly ToolCallDelta[] {
     const all = [...calls];
     for (const [index, input] of this.#open) {
@@ -42,7 +42,7 @@ export class TextInputs {
 }
 
 const head = new RegExp(`^\\s*\\{\\s*"${textArgument}"\\s*:\\s*"`);
-/** Maximum length before the text begins. */
+/** Maximum length of the arguments' JSON before the text itself begins. */
 const headLengthMax = 256;
 
 /** The text of one call. */
@@ -64,7 +64,7 @@ class InputText {
     return this.#unescaped();
   }
 
-  /** Returns the held-back rest of arguments without the expected form. */
+  /** Returns the held-back rest of arguments that do not have the expected form. */
   end(): string {
     const left = this.#state === "before" ? this.#held : "";
     this.#held = "";
@@ -78,7 +78,7 @@ class InputText {
     return held;
   }
 
-  /** Returns the decoded text received so far; an incomplete escape waits. */
+  /** Returns the decoded text received so far; an incomplete escape is held back. */
   #unescaped(): string {
     const [whole] =
       /^(?:[^"\\]|\\u[dD][89abAB][\da-fA-F]{2}(?:\\u[\da-fA-F]{4}|(?=[^\\]|\\[^u]))|\\u(?![dD][89abAB])[\da-fA-F]{4}|\\[^u])*/.exec(
