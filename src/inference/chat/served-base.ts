@@ -194,7 +194,7 @@ function asksForNothing(member: string, value: unknown): boolean {
   return Object.hasOwn(plainValues, member) && plainValues[member].includes(value);
 }
 
-// Dependencies for reaching the model that a request names, with its base in memory.
+// Dependencies of resolving the model that a request names, with its base in memory.
 
 interface ModelReach {
   readonly directory: Pick<ModelDirectory, "resolve">;
@@ -233,6 +233,6 @@ export async function acquireModel(
   refuse(base);
   const { kind } = base.engine.status().state;
   if (base.hold !== undefined) ends.push(await base.hold({ signal }));
-  // Its weights, and so its abilities, are certain only once it is loaded: checks again.
+  // Checks again after loading: the base's weights, and so its abilities, are certain only once it is loaded.
   return kind === "unloaded" || kind === "loading" ? acquireModel(reach, asked) : { model, base };
 }

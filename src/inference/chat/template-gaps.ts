@@ -20,7 +20,7 @@ const tool = {
 interface Probe {
   readonly what: string;
   readonly conversation: Pick<Conversation, "messages" | "tools">;
-  /** Text in the prompt if the template shows it. */
+  /** Text that the prompt contains if the template shows the feature. */
   readonly shown: string;
 }
 
@@ -41,11 +41,14 @@ const others: readonly Probe[] = [
 /** A feature of conversations that the template does not show, for people. */
 export interface TemplateGap {
   readonly what: string;
-  /** True if such a conversation is refused; else it is rendered silently without the feature. */
+  /** True if the template refuses such a conversation; false if it silently leaves the feature out. */
   readonly isRefused: boolean;
 }
 
-/** Returns the features that the template refuses or leaves out. If it refuses a user's message, only that is checked. */
+/**
+ * Returns the features that the template refuses or leaves out. If it refuses even a user's message, returns only that
+ * gap.
+ */
 export function findTemplateGaps(template: ChatTemplate): readonly TemplateGap[] {
   const first = faultOf(template, question);
   return first === null ? others.flatMap((probe) => faultOf(template, probe) ?? []) : [first];

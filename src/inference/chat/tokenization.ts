@@ -1,5 +1,5 @@
-// Tokenizes prompts as a chat would, and turns tokens back into text, without an answer. Runs in the prompt threads of
-// the base model and does not need its engine.
+// Tokenizes prompts as a chat would, and converts tokens back into text, without generating an answer. Runs in the
+// prompt threads of the base model and does not need its engine.
 import type { Caller } from "../../base/domain/access.ts";
 import type { DetokenizeRequest, Tokenized, TokenizeRequest } from "../../base/domain/chat.ts";
 import type { ModelDirectory } from "../models/registry/model-directory.ts";
@@ -18,7 +18,7 @@ export interface TokenizationService {
     options: { readonly signal: AbortSignal },
   ): Promise<Tokenized>;
   /**
-   * Returns the text of tokens, special ones too.
+   * Returns the text of tokens, including special tokens.
    *
    * @throws ServiceError as `tokenize`; `unsupported` for ids that the model lacks
    */
@@ -71,7 +71,10 @@ export function createTokenizationService({ directory, bases }: Dependencies): T
   };
 }
 
-/** Includes ids without a token: a model's logits may cover more ids than its tokenizer has. */
+/**
+ * Returns the number of ids, including ids without a token: a model's logits may cover more ids than its tokenizer
+ * has.
+ */
 function vocabularySizeOf({ engine, tokenizer }: ServedBase): number {
   const { state } = engine.status();
   return Math.max(tokenizer.vocabularySize, state.kind === "ready" ? state.limits.vocabularySize : 0);

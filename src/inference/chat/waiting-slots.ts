@@ -1,12 +1,13 @@
-// Shares the waiting slots for engines among entities: however many requests one sends, another's next request finds
-// a slot. Covers all engines of a server, since they may wait for the same memory.
+// Shares the slots for requests that wait for engines among entities: however many requests one entity sends, another
+// entity's next request finds a slot. Covers all engines of a server together, since they may wait for the same
+// memory.
 import { ServiceError } from "../../base/domain/service-error.ts";
 import { TenantShares } from "../../base/domain/sharing/tenant-shares.ts";
 
 export class WaitingSlots {
   readonly #shares: TenantShares;
 
-  /** @param countMax maximum waiting requests */
+  /** @param countMax maximum number of waiting requests */
   constructor(countMax: number) {
     this.#shares = new TenantShares(countMax);
   }
@@ -14,8 +15,8 @@ export class WaitingSlots {
   /**
    * Takes a slot.
    *
-   * @returns the function to call when the request waits no longer; idempotent
-   * @throws ServiceError `overloaded` if the entity has its share
+   * @returns a function to call when the request no longer waits; idempotent
+   * @throws ServiceError `overloaded` if the entity already uses its share
    */
   enter(entity: string): () => void {
     const leave = this.#shares.enter(entity);

@@ -255,7 +255,7 @@ function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): ChatD
   };
 }
 
-/** Each text is decoded from its token alone; only in answers are bytes joined across tokens. */
+/** Each text is decoded from only its own token; only in answers are bytes joined across tokens. */
 function withTexts(
   tokens: readonly (PromptLogprob | null)[],
   tokenizer: Tokenizer,
