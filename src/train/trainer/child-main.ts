@@ -77,7 +77,7 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
     void context.emit(event);
     await flushMessages();
   };
-  // For runs whose events the parent does not report: signals only that there is progress.
+  // For runs whose events the parent does not report: sends only a heartbeat.
   const unread = (): Promise<void> => report({ kind: "alive" });
   await context.model.requireAble();
   const { runs, comparedWith } = request;
@@ -139,7 +139,7 @@ async function load(
     onSign,
     mayPut,
   }: {
-    /** Called whenever a remote trainer shows a sign of life. */
+    /** Called at each heartbeat of a remote trainer. */
     readonly onSign: () => void;
     readonly mayPut: () => Promise<void>;
   },

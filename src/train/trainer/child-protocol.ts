@@ -7,7 +7,7 @@ import type { TrainerElsewhere } from "./tinker/trainer-address.ts";
 import type { TrainerProvider } from "./trainer.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** Fixed for the life of a process: its base model and its settings. */
+/** Properties that are fixed for the life of a process: its base model and its settings. */
 export interface TrainingLoad {
   readonly baseModel: {
     readonly name: string;
@@ -50,8 +50,8 @@ export interface RunRequest {
 }
 
 /**
- * Answer to a process that asks if it still owns its job. If another server owns the job, the parent ends the process
- * instead.
+ * Answer to a process that asked whether it still owns its job. If another server owns the job, the parent ends the
+ * process instead of answering.
  */
 export interface JobIsOwned {
   readonly kind: "job-is-owned";
@@ -59,7 +59,7 @@ export interface JobIsOwned {
 
 export type TrainingEvent =
   | AttemptEvent
-  /** Signals only that there is progress. */
+  /** Heartbeat: signals only that there is progress. */
   | { readonly kind: "alive" }
   | { readonly kind: "finished"; readonly outcome: JobOutcome }
   | { readonly kind: "failed"; readonly failure: Failure };

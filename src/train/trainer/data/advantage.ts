@@ -1,5 +1,5 @@
-// Turns rewards into advantages and weights: GRPO's group baseline, then one scale for the whole job. Of tokens it
-// knows only how many train.
+// Turns rewards into advantages and weights: GRPO's group baseline, then one scale for the whole job. Of a sequence's
+// tokens, only the number of trained ones matters.
 import { assert } from "../../../base/domain/assert.ts";
 import type { TrainingConfig } from "../../../base/domain/training-config.ts";
 import { clamped } from "../../../base/domain/summaries/outline-group.ts";
@@ -33,7 +33,7 @@ export interface WeightingInput {
   readonly trainableTokenCount: number;
   /** Trained tokens of the whole trajectory, over all its sequences. */
   readonly trajectoryTokenCount: number;
-  /** The advantage that `groupAdvantages` gave. */
+  /** Advantage that `groupAdvantages` returned. */
   readonly advantage: number;
 }
 

@@ -10,9 +10,9 @@ import { mean } from "../../trajectories/statistics.ts";
 export interface GroupAnswers {
   /** Token counts of the answers that have one. */
   readonly lengths: readonly number[];
-  /** Number of answers with a finish reason. */
+  /** Number of answers that have a finish reason. */
   readonly endedCount: number;
-  /** Number of these whose finish reason is `length`. */
+  /** Number of answers whose finish reason is `length`. */
   readonly cutCount: number;
   /** Hash of each trajectory's last answer, if it has one. */
   readonly last: readonly string[];
@@ -27,7 +27,7 @@ export interface AnswerSummary {
   readonly cutCount: number;
   /** Number of trajectories that end with an answer. */
   readonly lastCount: number;
-  /** Number of these that end with the most frequent answer. */
+  /** Number of trajectories that end with the most frequent last answer. */
   readonly sameCount: number;
 }
 

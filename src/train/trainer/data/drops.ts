@@ -1,9 +1,9 @@
-// Counts a job's dropped lines by reason, and keeps the first of each for the job's sender. For kinds of lines that
-// train as a whole or not at all; skips.ts counts the skipped parts of trajectories. Pure.
+// Counts a job's dropped lines by reason, and keeps the first line of each reason for the job's sender. For kinds of
+// lines that are either trained as a whole or dropped; skips.ts counts the skipped parts of trajectories. Pure.
 import { cut } from "../../../base/domain/service-error.ts";
 import type { SkipReason } from "./skips.ts";
 
-/** Reason why a line does not train. */
+/** Reason why a line is excluded from training. */
 export interface Drop {
   readonly reason: SkipReason;
   /** A sentence for people. */
@@ -12,7 +12,7 @@ export interface Drop {
 
 /** The first line dropped for a reason, and the number of such lines. */
 interface DropsOfReason extends Drop {
-  /** 0-based. */
+  /** 0-based index of the line. */
   readonly index: number;
   count: number;
 }

@@ -6,7 +6,7 @@ export interface BatchOrder {
   /** Examples per batch; at least 1. */
   readonly batchSize: number;
   readonly epochCount: number;
-  /** True if the seed decides each epoch's order; false for the given order. */
+  /** True if the seed shuffles each epoch; false to keep the given order. */
   readonly isShuffled: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface ExampleData {
   readonly examples: readonly Example[];
   /** Number of dropped conversations by reason. */
   readonly dropped: Readonly<Record<string, number>>;
-  /** A sentence for each reason. */
+  /** One sentence for each reason why conversations were dropped. */
   readonly warnings: readonly string[];
 }
 
@@ -30,7 +30,7 @@ interface ExampleModel {
   readonly assistantTurns: AssistantTurns;
 }
 
-/** Prepares the conversations. Each trains as a whole or not at all; none is cut. */
+/** Prepares the conversations. Each is either trained as a whole or dropped; none is truncated. */
 export async function prepareExamples(
   conversations: PreparedLines<ExampleConversation>,
   model: ExampleModel,

@@ -28,7 +28,7 @@ export interface PreferenceData {
   readonly preferenceCount: number;
   /** Number of dropped preferences by reason. */
   readonly dropped: Readonly<Record<string, number>>;
-  /** A sentence for each reason. */
+  /** One sentence for each reason why preferences were dropped. */
   readonly warnings: readonly string[];
 }
 
@@ -52,7 +52,7 @@ interface PreferenceNote {
   readonly prompt: string;
 }
 
-/** Prepares the lines. Each preference trains as a whole or not at all; none is cut. */
+/** Prepares the lines. Each preference is either trained as a whole or dropped; none is truncated. */
 export async function preparePreferences(
   lines: PreparedLines<PreferenceExample>,
   model: PreferenceModel,
@@ -87,7 +87,7 @@ export async function preparePreferences(
   };
 }
 
-/** Reads one line. If one answer of a pair cannot train, neither does. */
+/** Reads one line. If one answer of a pair cannot be trained on, the whole pair is dropped. */
 function readLine(line: PreferenceExample, model: PreferenceModel): PreparedLine<Note> {
   const { chosen, rejected } = line;
   const sides = model.loss === "kto" ? [{ chosen }, { rejected }] : [{ chosen, rejected }];

@@ -1,5 +1,5 @@
-// Counts the skipped parts of a job's trajectories by reason, and keeps the first place of each for the job's sender.
-// Pure.
+// Counts the skipped parts of a job's trajectories by reason, and keeps the first place of each reason for the job's
+// sender. Pure.
 import { cut } from "../../../base/domain/service-error.ts";
 import type { UntrainedReason } from "../../trajectories/history-turns.ts";
 
@@ -24,7 +24,7 @@ export interface Skip {
   readonly detail: string;
 }
 
-/** Reasons that ordinary rollouts have: counted, but without a warning. */
+/** Reasons that occur in ordinary rollouts: counted, but without a warning. */
 const usual: readonly SkipReason[] = ["zero_variance", "at_group_mean"];
 
 export class Skips {

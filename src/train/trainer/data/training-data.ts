@@ -25,12 +25,12 @@ import { type Skip, type SkipReason, Skips } from "./skips.ts";
 import type { PlannedSequence } from "./optimizer-batches.ts";
 
 export interface TrainingData {
-  /** In the order of the trajectories. */
+  /** The sequences, in the order of the trajectories. */
   readonly sequences: readonly PlannedSequence[];
   /** Origin of each sequence. */
   readonly origins: ReadonlyMap<PlannedSequence, SequenceOrigin>;
   readonly counts: JobCounts;
-  /** Rewards of all trajectories, including those that do not train. */
+  /** Rewards of all trajectories, including those that are excluded from training. */
   readonly rewards: readonly number[];
   /** The model's answers in all trajectories. */
   readonly answers: AnswerSummary;
@@ -43,7 +43,7 @@ export interface SequenceOrigin {
   readonly place: string;
   /** True if a prompt in it was rendered, since its record has no tokens. */
   readonly isRendered: boolean;
-  /** The oldest version that its trajectory was recorded with; null if not recorded. */
+  /** The oldest policy version that its trajectory was recorded with; null if the trajectory was not recorded. */
   readonly policyVersion: number | null;
 }
 

@@ -72,7 +72,7 @@ export interface EmbeddedTrainerOptions {
    * float32 base it is compared with.
    */
   readonly int8Base?: ModelWeights;
-  /** Shape of new adapters; existing ones keep their own. */
+  /** Shape of new adapters; existing adapters keep their own shape. */
   readonly lora: {
     readonly rank: number;
     readonly alpha: number;
@@ -82,7 +82,7 @@ export interface EmbeddedTrainerOptions {
   readonly baseModelName: string;
   /** Hex SHA-256 of the base model's weights, kept in the saved adapter. */
   readonly baseWeights?: string;
-  /** Store of the states. */
+  /** Store of the trainers' states. */
   readonly artifacts: ArtifactStore;
   readonly sequenceLengthMax: number;
   /** Tokens per microbatch if memory allows it; a longer sequence gets its own microbatch. */
@@ -91,7 +91,7 @@ export interface EmbeddedTrainerOptions {
   readonly memoryBytes?: number;
   /** True to compute shared prefixes once. */
   readonly sharesPrefixes: boolean;
-  /** Compute threads. */
+  /** Number of compute threads. */
   readonly threads: number;
 }
 
@@ -101,7 +101,7 @@ export class EmbeddedTrainers implements TrainerProvider {
   readonly sequenceLengthMax: number;
   readonly threads: ComputeThreads;
   readonly #options: EmbeddedTrainerOptions;
-  /** Fewer than in the options if the job's memory is short. */
+  /** Lower than in the options if the job would otherwise exceed the memory limit. */
   #microbatchTokens: number;
 
   constructor(options: EmbeddedTrainerOptions) {
@@ -126,7 +126,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     if (estimate !== null) requireMemoryWithin(memoryBytes, estimate);
   }
 
-  /** Returns null if there is nothing to compute. */
+  /** Returns the memory estimate; null if there is nothing to compute. */
   async #estimate(
     batches: Iterable<readonly TrainingSequence[]>,
     loss: Loss,
@@ -135,7 +135,8 @@ export class EmbeddedTrainers implements TrainerProvider {
     const needs = new MemoryNeeds();
     for (const batch of batches) {
       needs.add(batch, this.cut(batch, loss).map(layoutsOf));
-      // Estimating may take long: this shows progress to the parent and lets signals through.
+      // Estimating may take long, so the event loop must run in between: it reports progress to the parent and handles
+      // signals.
       await yieldToEventLoop();
     }
     const { rank, alpha, targets } = lora;
@@ -242,7 +243,7 @@ class EmbeddedTrainer implements Trainer {
   /** Changes with each optimizer step. */
   readonly #kept: KeptState;
   readonly #calls = new SerialCalls();
-  /** Accumulated since the last optimizer step; null if there is none. */
+  /** Gradients accumulated since the last optimizer step; null if there are none. */
   #gradients: Gradients | null = null;
 
   constructor(trainers: EmbeddedTrainers, options: EmbeddedTrainerOptions, start: KeptState) {
@@ -307,7 +308,7 @@ class EmbeddedTrainer implements Trainer {
       // Microbatches that share a preference each count its loss, so their sum would be too large.
       if (preferences !== null) sums.loss = batchLoss(inputsOf(data, logprobs), loss).loss;
       requireFinite(sums.loss, sums.entropy);
-      // Only now, so that an aborted or failed call adds nothing.
+      // Accumulates only now, so that an aborted or failed call adds no gradient.
       this.#gradients = accumulate(this.#gradients, present<Gradients>(gradients, "a microbatch's gradient"));
       return {
         loss: sums.loss,

@@ -1,5 +1,6 @@
-// The losses of ../losses as graph nodes over a microbatch's trained tokens. As coefficients from outside, they would
-// cost a forward pass before each gradient, a third of a step or more. The caller adds the gradients.
+// The losses of ../losses as graph nodes over a microbatch's trained tokens. If the loss were passed in as
+// coefficients, each gradient would need a forward pass before it, a third of a step or more. The caller adds the
+// gradients.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { GraphBuilder } from "../../../lib/graph/builder.ts";
 import type { Value } from "../../../lib/graph/graph.ts";
@@ -10,7 +11,7 @@ import { preferenceLoss } from "./preference-loss.ts";
 export interface LossNodes {
   /** Scalar to minimize. A preference shared between microbatches counts in each of them. */
   readonly loss: Value;
-  /** [N] before weights; null for a loss that is not per token. */
+  /** float32 [N]: loss per token before weights; null for a loss that is not per token. */
   readonly perToken_N: Value | null;
   /** float32 [N], the input `loss_weights`: weights divided by the number of trained tokens. */
   readonly weights_N: Value;
@@ -27,14 +28,14 @@ interface PolicyInputs {
   readonly isOldKnown_N: Value;
   /** float32 [N] */
   readonly advantages_N: Value;
-  /** Null unless the importance sampling level uses whole sequences. */
+  /** Sequences of the tokens; null unless the importance sampling level uses whole sequences. */
   readonly sequences: {
     /** int64 [N]: sequence of each token, in [0, S). */
     readonly indices_N: Value;
     /** float32 [S]: number of trained tokens per sequence. */
     readonly sizes_S: Value;
   } | null;
-  /** Null without a KL penalty. */
+  /** Inputs of the KL penalty; null without one. */
   readonly reference: {
     /** float32 [N]: log-probabilities under the base model. */
     readonly logprobs_N: Value;

@@ -24,7 +24,10 @@ const threadBytes = 60e6;
 /** Memory that the runtime keeps for each operation of a program. */
 const operationBytes = 8e3;
 
-/** The adapter, AdamW's two moments, its gradient, a microbatch's gradient, and the runtime's inputs. */
+/**
+ * Number of copies of the adapter's size: the adapter, AdamW's two moments, its gradient, a microbatch's gradient, and
+ * the runtime's inputs.
+ */
 const adapterCopies = 6;
 
 /**
@@ -35,7 +38,7 @@ const valueSlack = 1.5;
 
 /** The programs that compute a kind of round, and a job's rounds of that kind that may need the most memory. */
 export interface ProgramUse {
-  /** Each keeps its peak memory. */
+  /** Graphs of the programs; each program keeps its peak memory. */
   readonly graphs: readonly Graph[];
   /** Rounds with equally many microbatches. */
   readonly largest: readonly Round[];
@@ -158,7 +161,7 @@ const tokenBytes = 40;
 
 /** Collects the measures that decide a job's memory, batch by batch, so that only one batch is in memory. */
 export class MemoryNeeds {
-  /** By the rounds' layout and number of microbatches. */
+  /** The largest rounds, by layout and number of microbatches. */
   readonly #largest = new Map<string, readonly Round[]>();
   #sequenceCount = 0;
   #tokenCountMax = 0;

@@ -9,11 +9,14 @@ import { type PreferenceLossConfig, type TrainingSequence, hasReference } from "
 /** Terms of a whole batch's preferences. */
 export interface PreferenceTerms {
   readonly config: PreferenceLossConfig;
-  /** First sequence in the batch of each preference, by its index. */
+  /** The first sequence in the batch of each preference; keys are the preferences' indices. */
   readonly firsts: ReadonlyMap<number, TrainingSequence>;
   /** Factor of each sequence's tokens in its preference's margin. */
   readonly factors: ReadonlyMap<TrainingSequence, number>;
-  /** Contribution of each sequence to its margin, if its preference spans several microbatches; 0 if absent. */
+  /**
+   * Contribution of each sequence to its preference's margin. Has only sequences whose preference spans several
+   * microbatches; the others contribute 0.
+   */
   readonly margins: ReadonlyMap<TrainingSequence, number>;
 }
 
