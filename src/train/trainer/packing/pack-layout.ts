@@ -22,13 +22,13 @@ export interface PackLayout<Sequence extends PackedSequence> {
   readonly tokenIds_L: readonly number[];
   /** 0-based position of each token in its sequence. */
   readonly positions_L: readonly number[];
-  /** One per group; empty in a pack without prefixes. */
+  /** One prefix per group; empty in a pack without prefixes. */
   readonly prefixes_G: readonly Segment[];
   /** The tokens of each row after its prefix. */
   readonly rows_R: readonly Segment[];
   /** The prefix of each row; empty in a pack without prefixes. */
   readonly prefixOfRow_R: readonly RowPrefix[];
-  /** In the order of the rows. */
+  /** The sequences, in the order of the rows. */
   readonly sequences_S: readonly Sequence[];
   /** The trained tokens of all sequences, in order. */
   readonly trained_N: readonly TrainedToken[];

@@ -3,7 +3,7 @@ import { type PackedSequence, type PrefixGroup, type Row, prefixOf } from "./pre
 
 /** Size of a pack's attention rows. */
 export interface PackSize {
-  /** Without padding. */
+  /** Number of tokens, without padding. */
   readonly tokenCount: number;
   readonly prefixCount: number;
   readonly longestPrefix: number;

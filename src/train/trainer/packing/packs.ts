@@ -101,7 +101,10 @@ function isCheaperJoined(one: PackSize, together: PackSize, other: PackSize): bo
   return costOf(together) <= costOf(one) + costOf(other);
 }
 
-/** Fewer rows may be equally long by chance, and are not worth a program. */
+/**
+ * Minimum number of rows for a pack of kind `rows`. Fewer rows may have equal lengths by chance, and do not justify a
+ * separate program.
+ */
 const EVEN_ROWS_MIN = 4;
 
 function isEven(groups: readonly PrefixGroup<PackedSequence>[]): boolean {

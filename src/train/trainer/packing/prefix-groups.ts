@@ -12,14 +12,14 @@ export interface Row<Sequence extends PackedSequence> {
   readonly inputIds: Int32Array;
   /** Number of tokens that belong to the group's prefix, fewer than all; 0 in a row that shares nothing. */
   readonly prefixLength: number;
-  /** In the given order; each one's inputs are a prefix of the row. */
+  /** The sequences, in the given order; each sequence's inputs are a prefix of the row. */
   readonly sequences: readonly Sequence[];
 }
 
 /** At least two rows whose prefixes are prefixes of the longest; or one row without a prefix. */
 export type PrefixGroup<Sequence extends PackedSequence> = readonly Row<Sequence>[];
 
-/** Prefixes that save less are slower than separate rows. */
+/** Minimum share of tokens that a prefix has to save; below it, separate rows are faster. */
 const SAVED_SHARE_MIN = 0.1;
 
 /**

@@ -20,7 +20,10 @@ export interface TrainingPlan {
   readonly read: (batch: PlannedBatch) => OptimizerBatch;
   /** True if log-probabilities computed before the first step replace the recorded ones. */
   readonly precalculatesLogprobs: boolean;
-  /** If precalculated: maximum ratio of the two probabilities as a token's weight; 0 for no weighting. */
+  /**
+   * If precalculated: maximum of the ratio of the two probabilities, by which each token is weighted; 0 for no
+   * weighting.
+   */
   readonly importanceTruncation: number;
   readonly loss: Loss;
   /** For each batch, the rows also computed with the base model; all of them if the loss has a KL penalty. */
@@ -32,7 +35,7 @@ export interface TrainingPlan {
   readonly warnings: readonly string[];
   /** Sequences computed before the first step and after the last; at least one if there are steps. */
   readonly checked: PlannedBatch;
-  /** Comparisons of a preference loss; null for other losses. */
+  /** Plan of a preference loss's comparisons; null for other losses. */
   readonly preferences: PreferencePlan | null;
   readonly metrics: JobMetrics;
 }

@@ -1,5 +1,5 @@
-// The plan of a preference job: pairs, or for KTO judged answers, in the seed's order, a fixed number per step, with a
-// loss that compares them with a reference.
+// Plan of a preference job: preference pairs (for KTO: labelled answers), shuffled by the seed, a fixed number per
+// step. The loss compares policy and reference model.
 import type { PreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
 import type { PreferenceExample } from "../../../base/domain/preferences/preference.ts";
 import type { JobCounts } from "../../../base/domain/job.ts";
@@ -72,7 +72,7 @@ export async function planPreference(
   };
 }
 
-/** For KTO: one kind of answer with so many times the other's weight drowns it out. */
+/** Maximum ratio of the total weights of KTO's two kinds of answers. Above it, the heavier kind dominates training. */
 const imbalanceMax = 2;
 
 /**

@@ -1,5 +1,5 @@
-// The plan of a supervised job: conversations in the seed's order, a fixed number per step, and cross-entropy over the
-// tokens of the assistant's turns.
+// Plan of a supervised job: conversations, shuffled by the seed unless their order is kept, a fixed number per step.
+// The loss is cross-entropy over the tokens of the assistant's turns.
 import type { JobCounts } from "../../../base/domain/job.ts";
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
 import type { SupervisedConfig } from "../../../base/domain/supervised/supervised-config.ts";
