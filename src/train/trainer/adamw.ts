@@ -5,7 +5,7 @@ import { ServiceError } from "../../base/domain/service-error.ts";
 import type { OptimizerStep } from "./trainer.ts";
 
 export interface AdamWOptions extends OptimizerStep {
-  /** Selects the parameters that decay; all of them if absent. */
+  /** Selects the parameters with weight decay; all of them if absent. */
   readonly decays?: (name: string) => boolean;
 }
 

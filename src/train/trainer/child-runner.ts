@@ -262,7 +262,7 @@ class ProcessJobRunner implements ChildJobRunner {
     return baseHashes(folder, this.#options.folder.cacheOf(folder));
   }
 
-  /** Returns what the job's process loads. Refuses a base model other than the one the job began with. */
+  /** Returns what the job's process loads. Refuses a base model whose files have changed since the job began. */
   async #loadFor({ job, model, pins, from }: JobAssignment): Promise<TrainingLoad> {
     const { settings, artifacts, logger } = this.#options;
     const folder = this.#folderOf(model.baseModel);
@@ -348,7 +348,7 @@ async function withDiskFullTransient<Result>(work: () => Promise<Result>): Promi
   }
 }
 
-/** Characters per write. Writing each line separately would take longer than reading it. */
+/** Number of characters per write. Writing each line separately would take longer than reading it. */
 const writtenLength = 1 << 20;
 
 /** Writes one line per part and returns the number of lines. */

@@ -105,7 +105,8 @@ function textAfterPrompt(template: ChatTemplate, before: Conversation, whole: st
 }
 
 /**
- * Cuts after the end of the turn. The text that follows belongs to the next prompt, since serving stops a model there.
+ * Cuts the text after the end of the turn. Serving stops the model there, so the text that follows belongs to the next
+ * prompt.
  */
 function truncateAtEnd(
   ids: readonly number[],

@@ -1,6 +1,6 @@
 // Compares recorded log-probabilities with those that training computes for the same tokens. In a job's first step, on
-// data of its start version, they differ as serving and training do. A difference beyond rounding has a cause that the
-// job's sender should know.
+// data of its start version, the two should differ only by the rounding of serving and training. A larger difference
+// has a cause that the job's sender should know.
 import { trainedIndices } from "../trajectories/sequences.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardResult } from "./trainer.ts";

@@ -1,5 +1,5 @@
-// The story of one training job, from its trajectories to a published version. The caller decides who computes, where
-// files are stored and how progress becomes durable.
+// Runs one training job from its trajectories to a published version. The caller decides who computes, where files are
+// stored and how progress becomes durable.
 import { join } from "node:path";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
 import { unreachable } from "../../base/domain/assert.ts";
@@ -75,7 +75,7 @@ function preparedKey(
   { task: { kind, config }, seed }: TrainingRun,
 ): JsonObject {
   const sequenceLengthMax = sequenceLengthMaxOf(trainers, settings);
-  // The job's configuration also decides which of its lines train.
+  // The job's configuration also decides which of its lines are trained on.
   return { algorithm: trainerAlgorithm, kind, seed, config: JSON.stringify(config), sequenceLengthMax };
 }
 

@@ -63,7 +63,7 @@ export function throwIfAborted(signal: AbortSignal): void {
   });
 }
 
-/** Acts after an idle time, for example to release what only work needs. */
+/** Runs an action after an idle time, for example to release resources that only work needs. */
 export class WhenIdle {
   readonly #clock: Clock;
   readonly #durationMs: number;

@@ -1,5 +1,5 @@
-// Settings of training: the operator's, those equal on every server, and those that a job is pinned to.
-// base/domain/training-config.ts has what a job may set.
+// Settings of training: those of the operator, those that are equal on every server, and those that a job is pinned
+// to. The settings that a job may choose are in base/domain/training-config.ts.
 import type { BasePrecision } from "../../base/domain/trainer/base-precision.ts";
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../../base/domain/model.ts";
 import type { JsonObject } from "../../base/domain/text/json.ts";
@@ -64,9 +64,9 @@ const fixed = {
   snapshotShare: 0.1,
   /** Share of a job's tokens that the base model also computes, for the metric of the distance to it. */
   baseComparisonShare: 0.15,
-  /** Number of threads; the engine uses as many. */
+  /** Number of compute threads; the inference engine has the same number. */
   threads: 1,
-  /** A job silent for longer is started again. Ten times the longest possible step. */
+  /** Maximum time without progress before a job is started again; ten times the longest possible step. */
   stallDeadlineMs: 900_000,
   /**
    * How long an idle process keeps its model loaded for the next job: roughly the time an agent needs for its next

@@ -59,7 +59,7 @@ export function policyLossOf(config: TrainingConfig): Loss & { readonly kind: "p
   return { kind: "policy", config: Object.fromEntries(fields) as PolicyLossConfig }; // Safe cast: exactly its fields.
 }
 
-/** Returns the loss of a preference job's configuration, likewise without other fields. */
+/** Returns the loss of a preference job's configuration. It has no other fields, since a program is made per loss. */
 export function preferenceLossOf(config: PreferenceConfig): Loss & { readonly kind: "preference" } {
   const fields = preferenceLossFields.map((field) => [field, config[field]]);
   return { kind: "preference", config: Object.fromEntries(fields) as PreferenceLossConfig }; // Safe cast: exactly its fields.
@@ -76,7 +76,7 @@ export interface TrainingSequence extends TokenSequence {
    * elsewhere. Only for losses that use a reference ({@link hasReference}).
    */
   readonly referenceLogprobs?: Float32Array;
-  /** Only for a preference loss. */
+  /** The preference that the sequence belongs to; only for a preference loss. */
   readonly preference?: PreferenceSide;
   /** Index of the sequence's trajectory group. Sequences of one group tend to share a prefix. */
   readonly group: number;
@@ -123,13 +123,13 @@ export interface ForwardResult {
 
 export interface ForwardBackwardResult extends ForwardResult {
   readonly loss: number;
-  /** Finite values. Optional: `entropy`, the model's at trained tokens in nats, weighted as the loss is. */
+  /** Finite values. Optional: `entropy`, the model's entropy at trained tokens in nats, weighted as the loss is. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 /** Settings of one AdamW step (Loshchilov and Hutter, 2019), with decoupled weight decay and bias correction. */
 export interface OptimizerStep {
-  /** Above 0. */
+  /** Learning rate; above 0. */
   readonly learningRate: number;
   /** Decay of the mean of gradients, in [0, 1). */
   readonly beta1: number;
@@ -137,14 +137,14 @@ export interface OptimizerStep {
   readonly beta2: number;
   /** Added to the root of the second moment; above 0. */
   readonly epsilon: number;
-  /** At least 0; multiplied by the learning rate. */
+  /** Weight decay, at least 0; multiplied by the learning rate. */
   readonly weightDecay: number;
   /** Global norm that the accumulated gradient is scaled down to; 0 never scales. */
   readonly gradientNormMax: number;
 }
 
 export interface OptimizerStepResult {
-  /** Finite values. Optional: `gradient_norm`, over all gradients before clipping. */
+  /** Finite values. Optional: `gradient_norm`, the global norm of all gradients before clipping. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -189,11 +189,11 @@ export interface Trainer {
    * @param folder an existing, empty folder
    */
   exportAdapter(folder: string, call: TrainerCall): Promise<void>;
-  /** Frees what the trainer holds; idempotent. Saved states stay. */
+  /** Frees the trainer's resources; idempotent. Saved states stay. */
   close(): Promise<void>;
 }
 
-/** The start of a trainer. */
+/** The state that a trainer starts from. */
 export type TrainerStart =
   /** The base model with an adapter that changes nothing yet; the seed decides its values. */
   | { readonly kind: "new"; readonly seed: string }

@@ -17,7 +17,7 @@ export class TrainingProcess {
   #loaded: TrainingLoad | null = null;
   /** Receives the running job's events. */
   #onEvent: (event: TrainingEvent) => void = () => undefined;
-  /** Resident memory as last reported; null before. */
+  /** Last reported resident memory; null before the first report. */
   #heldBytes: number | null = null;
   /** Aborts the wait for the end of the idle time. */
   #idling = new AbortController();
@@ -33,14 +33,14 @@ export class TrainingProcess {
   }
 
   /**
-   * True if it can be given a job. A process that was asked to end still exists for a moment, and a job would be lost
-   * with it.
+   * True if the process can be given a job. A process that was asked to end still exists for a moment, and a job given
+   * to it would be lost.
    */
   get isAvailable(): boolean {
     return this.id !== null && !this.#isEnding;
   }
 
-  /** The load it was started with; null before. */
+  /** The load that the process was started with; null before the start. */
   get loaded(): TrainingLoad | null {
     return this.#loaded;
   }

@@ -16,7 +16,7 @@ export interface TrainingRun extends RunPlaces {
   readonly fromHash: string | null;
   /** Number of that version. */
   readonly startStep: number;
-  /** Kind of the job that made that version; null if no job did. */
+  /** Kind of the job that made that version; null if no job made it. */
   readonly fromKind: JobKind | null;
   /** Number of steps, from the first, that earlier attempts have durably reported. */
   readonly reportedStepCount: number;
@@ -33,9 +33,9 @@ export interface RunPlaces {
 
 /** A version that training continues from. */
 export interface StartVersion {
-  /** Key of its PEFT folder. */
+  /** Key of the adapter's PEFT folder. */
   readonly adapterFolder: string;
-  /** Its state as stored, prefixed with the name of the trainer that keeps it. */
+  /** The trainer's state as stored, prefixed with the name of the trainer that keeps it. */
   readonly trainerState: string | null;
 }
 

@@ -12,7 +12,7 @@ export interface PublishTarget {
 export interface Published {
   /** Hex SHA-256 of the adapter's files. */
   readonly adapterHash: string;
-  /** The trainer's name for its state. */
+  /** Name that the trainer gave its state. */
   readonly state: string;
 }
 

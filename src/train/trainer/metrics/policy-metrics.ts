@@ -24,7 +24,7 @@ export interface PolicyStep {
   readonly config: PolicyLossConfig;
 }
 
-/** Returns all metrics of a step, without those of nothing recorded or compared. */
+/** Returns all metrics of a step. Metrics without recorded or compared log-probabilities are left out. */
 export function policyMetrics(step: PolicyStep): PolicyMetrics {
   const { recorded, batch, gradient, comparison, config } = step;
   const compared = comparison.rows.map((row) => gradient.logprobs[row]);
@@ -104,7 +104,7 @@ function k1(difference: number): number {
   return -cut(difference);
 }
 
-/** Returns k3, likewise. */
+/** Returns k3 of KL[q, p] at a sample of q, from log p - log q. */
 function k3(difference: number): number {
   return Math.expm1(cut(difference)) - cut(difference);
 }

@@ -1,5 +1,5 @@
-// Judges how far a job moved its policy: warnings with the numbers and the cure, and the refusal of a job above its
-// limit. Pure.
+// Measures how far a job moved its policy. Produces warnings with the numbers and the remedy, and refuses a job above
+// its limit. Pure.
 import { mean } from "../../trajectories/statistics.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { JobResult } from "../plans/plan.ts";
@@ -33,7 +33,7 @@ const shiftMax = 1;
 /** Share of the entropy left when a policy has stopped exploring, and the minimum entropy before. */
 const [entropyLeft, entropyMin] = [0.1, 0.1];
 
-/** Means over fewer steps are unreliable. */
+/** Minimum number of steps for a mean; means over fewer are unreliable. */
 const entropySteps = 8;
 
 export function judgeShift(

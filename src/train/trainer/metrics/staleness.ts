@@ -13,9 +13,10 @@ export function oldestVersionOf({
 }
 
 /**
- * Returns the number of versions trained since, over a step's sequences; empty if no version is recorded.
+ * Returns the mean and maximum number of versions between the policies of a step's sequences and the job's start
+ * version; empty if no version is recorded.
  *
- * @param oldestVersions of each sequence; null if not recorded
+ * @param oldestVersions oldest version of each sequence; null if not recorded
  * @param startStep the version that the job starts from
  */
 export function stalenessMetrics(

@@ -2,7 +2,7 @@
 // are little-endian, as on all machines that run Hone. Pure.
 import { trainedIndices, type TokenSequence } from "../../trajectories/sequences.ts";
 
-/** Counts of tokens, trained tokens and log-probabilities, 32 bits each. */
+/** Size of the header: the numbers of tokens, trained tokens and log-probabilities, 32 bits each. */
 const headBytes = 12;
 
 /** Encodes a sequence: header, ids, log-probabilities of trained tokens, and the mask as one bit per token. */

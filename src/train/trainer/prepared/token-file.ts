@@ -24,7 +24,7 @@ export interface StoredSequence {
 
 /** A prepared line as stored. */
 export interface StoredRecord {
-  /** As appended, after a round trip through JSON. */
+  /** The note as appended, after a round trip through JSON. */
   readonly note: unknown;
   readonly sequences: readonly StoredSequence[];
 }
@@ -32,7 +32,7 @@ export interface StoredRecord {
 /** Length and CRC-32 of the record's body, 32 bits each. A partial write by a process that died does not match them. */
 const headBytes = 8;
 
-/** Buffered bytes that trigger a write. */
+/** Number of buffered bytes that triggers a write. */
 const writtenBytes = 1 << 20;
 
 export class TokenFile {
@@ -180,7 +180,7 @@ export interface WorkLines<Item> {
 
 /** The prepared form of a line. */
 export interface PreparedLine<Note> {
-  /** Facts about the line besides its sequences; survives JSON. */
+  /** Facts about the line besides its sequences. Must survive a round trip through JSON. */
   readonly note: Note;
   readonly sequences: readonly TokenSequence[];
 }
@@ -193,13 +193,16 @@ export interface PreparedLinesOptions {
   readonly report: PreparedReport;
 }
 
-/** Reports are this frequent, plus one at the end and, for this many lines or more, at each tenth. */
+/**
+ * Interval between progress reports. There is also one at the end and, with at least `tenthsMin` lines, one at each
+ * tenth.
+ */
 const reportMs = 1000;
 const tenthsMin = 1000;
 
 /**
- * Prepares lines in order and reports progress. Lines of an earlier attempt are read from the file, others are made
- * and written.
+ * Prepares lines in order and reports progress. Lines that an earlier attempt prepared are read from the file; the
+ * others are prepared and written.
  */
 export class PreparedLines<Item> {
   readonly #file: TokenFile;

@@ -48,7 +48,7 @@ export interface SnapshotOptions {
   /** Everything the steps depend on; a snapshot with another key is not used. */
   readonly key: Readonly<Record<string, string | number>>;
   readonly clock: Clock;
-  /** Logs what could not be written or read. */
+  /** Logs why a snapshot or value could not be stored or used. */
   readonly note: (message: string) => Promise<void>;
 }
 
@@ -61,7 +61,7 @@ interface SnapshotRecord extends PastSteps {
 
 export class JobSnapshots {
   readonly #options: SnapshotOptions;
-  /** Time when the last snapshot ended. A lost process would lose the work since then. */
+  /** Time when the last snapshot ended. If the process is lost, the work since then is lost. */
   #sinceMs: number;
   /** Duration of the last snapshot; 0 before the first, which measures it. */
   #costMs = 0;
@@ -87,7 +87,7 @@ export class JobSnapshots {
     return null;
   }
 
-  /** Removes all snapshots because none can be continued from. */
+  /** Removes all snapshots because training cannot continue from any of them. */
   async discard(reason: string): Promise<void> {
     await this.#options.note(reason);
     for (const step of await this.#snapshotSteps()) await this.#remove(step);

@@ -22,7 +22,8 @@ export function requiredReference({ preferences }: Pick<TrainingPlan, "preferenc
 
 /**
  * Computes the reference values.
- * @param trainer at the version that the job starts from, unless the needed values were kept
+ * @param trainer a trainer at the version that the job starts from, unless the needed values were stored by an earlier
+ * attempt
  */
 export async function preferenceReference(
   trainer: Trainer,

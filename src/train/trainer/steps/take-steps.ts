@@ -1,5 +1,5 @@
-// Takes the steps of a job: for each batch a gradient and an AdamW step, reported and kept, with an estimate of the
-// time left. Does not repeat steps that an earlier attempt kept.
+// Takes the steps of a job: computes a gradient and an AdamW step for each batch, reports it with an estimate of the
+// time left, and stores snapshots. Does not repeat steps that an earlier attempt stored.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { BasePrecision } from "../../../base/domain/trainer/base-precision.ts";
 import type { JobReport } from "../../../base/domain/job.ts";
@@ -103,7 +103,7 @@ export async function takeSteps(
       secondsLeft: timeLeft.after(index, nowMs - beganMs),
     });
     beganMs = nowMs;
-    // The last step is followed by the version itself.
+    // After the last step, the version itself is saved, so no snapshot is needed.
     const isLast = index === batches.length - 1;
     if (!isLast && (await snapshots.offer(trainer, steps(), signal)))
       await report({ kind: "saved", stepCount: index + 1 });
@@ -177,7 +177,7 @@ export class TimeLeft {
   readonly #measured: { readonly ms: number; readonly tokenCount: number }[] = [];
   #isFirst = true;
 
-  /** @param tokenCounts of each step of the job; time grows with them */
+  /** @param tokenCounts number of tokens of each step of the job; a step's time grows with it */
   constructor(tokenCounts: readonly number[]) {
     this.#tokenCounts = tokenCounts;
   }
