@@ -23,7 +23,7 @@ export interface RowRequest {
   readonly selection: RowSelection;
   /** Position of the last row read; null for the first page. */
   readonly after: RowPosition | null;
-  /** Client for turns; see `RowReader.run`. */
+  /** Client whose turn each read waits for; see `RowReader.run`. */
   readonly client: string;
   readonly bounds: RowBounds;
   /** Share of the read budget that the request holds. */

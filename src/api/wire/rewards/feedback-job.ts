@@ -150,7 +150,10 @@ export const feedbackJobAnswer = answerOf<FeedbackOutcome & CreatedJob>()("Feedb
       feedback: Type.Integer({ minimum: 0, description: "Records that the rule may read." }),
       groups: Type.Integer({ minimum: 0, description: "Prompts with answers that train." }),
       answers: Type.Integer({ minimum: 0, description: "Answers that train." }),
-      compared: count,
+      compared: Type.Integer({
+        minimum: 0,
+        description: "Answers that were trained earlier and count only in the comparison.",
+      }),
       people: Type.Integer({ minimum: 0, description: "People whose feedback counts, over all answers." }),
       tokens: Type.Integer({ minimum: 0, description: "Tokens of the prompts and answers that train." }),
       left_out: Type.Object(

@@ -25,7 +25,7 @@ export function addAnnotateCommand(program: Command): void {
   addConnectionFlags(
     program
       .command("annotate <queue>")
-      .description("Judge the items of an annotation queue (project/name), one key per answer."),
+      .description("Judge the items of an annotation queue (project/name), with one keystroke per answer."),
   )
     .option("--as <name>", "name of the annotator (default: the owner of the key)")
     .option("--json", "print a summary and annotator agreement as JSON at the end")

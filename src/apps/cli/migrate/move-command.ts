@@ -52,7 +52,7 @@ export function addMoveCommand(models: Command): void {
     .option("--to-key <key>", "API key of the target server (HONE_TO_API_KEY)")
     .option("--as <name>", "project/name of the new model (default with --to: the same name)")
     .option("--go-on", "resume an interrupted move to an existing model")
-    .option("--merged <folder>", "new folder for the base's weights merged with the version")
+    .option("--merged <folder>", "copy the weights: new folder for the base model merged with the version")
     .option("--dry-run", "only show what would be done")
     .option("--json", "print JSON")
     .addHelpText("after", about)

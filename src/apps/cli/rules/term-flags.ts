@@ -24,7 +24,7 @@ export function addTermFlags(command: Command): Command {
     )
     .option(
       "--annotation <name:range|table>",
-      "value of an annotation, or answer to a queue's question: right (true or false, 1 or 0), style:1..5, tone:kind=1,rude=0",
+      "reward from an annotation or a queue's answer: right (true is 1, false is 0), style:1..5 (range mapped to 0 to 1), tone:kind=1,rude=0 (reward of each value)",
     )
     .option("--preferences", "preferences between two answers (better_than)");
 }

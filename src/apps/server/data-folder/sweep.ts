@@ -28,7 +28,7 @@ export interface SweepDependencies {
   >;
   readonly jobs: Pick<JobStore, "find" | "list">;
   readonly servers: Pick<ServerStore, "has">;
-  /** Its trainer may keep states elsewhere. */
+  /** Deletes work of ended jobs, and states that the trainer keeps outside the data folder. */
   readonly runner: Pick<JobRunner, "discardWork" | "discardState">;
   /** Number of a model's newest versions that keep their optimizer state. */
   readonly optimizerStatesKept: number;

@@ -51,7 +51,7 @@ export interface ListedModel {
 /**
  * Adds the model that `text` names: the GGUF file or folder at that path, otherwise a model of the hub.
  *
- * @returns the model, and whether a start serves it by default, with only the environment and the data folder
+ * @returns the model, and true if a server started without flags would serve it
  * @throws ServiceError as `addFromFiles` and `addFromHub`
  */
 export async function addModel(

@@ -184,7 +184,7 @@ export class EventOutbox {
   }
 
   /**
-   * Adds outputs, and sends everything once the interval has passed, so that slow steps are sent individually. If a
+   * Adds outputs, and sends everything once the interval has passed. The outputs of a step that is slower than the interval are therefore sent immediately. If a
    * request's answer begins or ends, its outputs are sent immediately.
    */
   put(outputs: readonly CallOutput[]): void {

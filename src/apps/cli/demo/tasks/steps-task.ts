@@ -7,7 +7,7 @@ import type { DemoTask, Lesson, Question } from "./task.ts";
 interface Wording {
   readonly names: readonly string[];
   readonly things: readonly string[];
-  /** Each names `{groups}`, `{each}` and `{more}` in this order. */
+  /** Templates; each contains the placeholders `{groups}`, `{each}` and `{more}` in this order. */
   readonly stories: readonly string[];
 }
 

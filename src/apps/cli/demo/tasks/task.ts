@@ -42,7 +42,7 @@ export interface DemoTask {
   };
   readonly training: {
     readonly learningRate: number;
-    /** Answers per optimizer step; null takes a step for each. */
+    /** Answers per optimizer step; null for one optimizer step per answer. */
     readonly batchSize: number | null;
     /** Maximum number of jobs, including the lessons. */
     readonly jobCountMax: number;

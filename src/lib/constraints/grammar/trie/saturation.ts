@@ -12,7 +12,10 @@ export class Saturation {
   readonly #automaton: Automaton;
   readonly #length: number;
   readonly #saturated: (LexerState | undefined)[] = [];
-  /** By state, true if an end is near from it and from all its successors; false if these are too many. */
+  /**
+   * By state: true if an end is within {@link nearBytes} of the state and of all states reachable from it; false if
+   * there are too many of these to check.
+   */
   readonly #isNear: (boolean | undefined)[] = [];
 
   /** @param length of the longest token, in bytes */
