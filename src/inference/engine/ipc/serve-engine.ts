@@ -184,8 +184,8 @@ export class EventOutbox {
   }
 
   /**
-   * Adds outputs, and sends everything once the interval has passed. The outputs of a step that is slower than the interval are therefore sent immediately. If a
-   * request's answer begins or ends, its outputs are sent immediately.
+   * Adds outputs, and sends everything once the interval has passed. The outputs of a step that is slower than the
+   * interval are therefore sent immediately, and so are the outputs of a request whose answer begins or ends.
    */
   put(outputs: readonly CallOutput[]): void {
     this.#kept.push(...outputs);
