@@ -11,7 +11,7 @@ export const transferRequestSchema = Type.Object(
     entity: Type.String({
       minLength: 1,
       maxLength: 256,
-      description: "Id of the request that computed the prompt.",
+      description: "Entity that owns the prompt: that of the request which computed it.",
     }),
   },
   { title: "TransferRequest" },

@@ -60,9 +60,9 @@ export function addKeysCommand(program: Command): void {
   withLimits(
     withChoices(
       keys.command("change <id>").description("Change the limits of a key, starting with its next request."),
-      "; none removes it",
+      "; `none` removes the limit",
     ),
-    "; none removes it",
+    "; `none` removes the limit",
   ).action(change);
   withLimits(
     withData(
@@ -70,7 +70,7 @@ export function addKeysCommand(program: Command): void {
         .command("limit <entity>")
         .description("Change the limits shared by all keys of an entity; without flags, show them."),
     ),
-    "; none removes it",
+    "; `none` removes the limit",
   ).action(limit);
   withData(keys.command("rotate <id>").description("Rotate a key's secret; the new one is shown only once."))
     .option("--grace <length>", "how long the old secret stays valid, such as 12h or 0", "1d")

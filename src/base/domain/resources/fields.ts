@@ -26,7 +26,7 @@ interface FieldWords {
   /** Description in responses, if different. */
   readonly aboutShown?: string;
   readonly example?: Json;
-  /** Description of the default, for a field without a default value. */
+  /** Description of the behaviour if the field is omitted and has no fixed default. */
   readonly usually?: string;
 }
 

@@ -20,7 +20,7 @@ import {
 
 /** Maximum number of records that count as few; reading and sorting that many takes about fifty milliseconds each. */
 export const fewRecords = 10_000;
-/** Factor by which the number that counts as few increases if the alternative is to read all records. */
+/** Factor by which the limit for a small range is raised if the alternative is to read all records. */
 const fewBesideOthers = 8;
 
 /** Dependencies of a search. */

@@ -47,7 +47,7 @@ export function messagesOf(prompt: RecordedPrompt): readonly MessageRecord[] {
   return prompt.kind === "text" ? [{ role: "user", content: prompt.text }] : [];
 }
 
-/** Omits the assistant's messages, which would be trained on in a trajectory without a choice. */
+/** Omits the assistant's messages: in a trajectory without a choice, training would include all of them. */
 function asked(messages: readonly MessageRecord[]): readonly MessageRecord[] {
   return messages.filter(({ role }) => role !== "assistant");
 }
