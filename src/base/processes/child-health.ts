@@ -37,7 +37,7 @@ export class SilenceWatch {
     this.#options = options;
   }
 
-  /** Reports a sign of life, which restarts the deadline. */
+  /** Records a heartbeat, which restarts the deadline. */
   hear(): void {
     this.#heardAtMs = this.#options.clock.monotonicMs();
   }

@@ -44,7 +44,7 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
     emitMeasured({ ...event, heldBytes: process.memoryUsage.rss() });
   const ownership = new Ownership(() => emit({ kind: "asks-for-job" }));
   const model = await load(options, {
-    onSign: () => void emit({ kind: "alive" }),
+    onHeartbeat: () => void emit({ kind: "alive" }),
     mayPut: () => ownership.require(),
   });
   // Programs never shrink. Freeing them makes the next job build them again.
@@ -136,11 +136,11 @@ class Ownership {
 async function load(
   options: TrainingLoad,
   {
-    onSign,
+    onHeartbeat,
     mayPut,
   }: {
     /** Called at each heartbeat of a remote trainer. */
-    readonly onSign: () => void;
+    readonly onHeartbeat: () => void;
     readonly mayPut: () => Promise<void>;
   },
 ): Promise<LoadedModel> {
@@ -158,7 +158,7 @@ async function load(
   const trainers =
     elsewhere === null
       ? await (await import("./embedded/load-trainers.ts")).loadTrainers(options, { config, artifacts })
-      : (await import("./tinker/load-trainers.ts")).loadTrainers(options, { config, elsewhere, onSign });
+      : (await import("./tinker/load-trainers.ts")).loadTrainers(options, { config, elsewhere, onHeartbeat });
   return {
     artifacts,
     ...trainers,

@@ -5,14 +5,14 @@ import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
 import { TinkerTrainers } from "./tinker-trainers.ts";
 import type { TrainerElsewhere } from "./trainer-address.ts";
 
-/** @param options.onSign called at each sign of life of the server */
+/** @param options.onHeartbeat called at each response of the server */
 export function loadTrainers(
   { baseModel, settings }: TrainingLoad,
   {
     config,
     elsewhere,
-    onSign,
-  }: { readonly config: ModelConfig; readonly elsewhere: TrainerElsewhere; readonly onSign: () => void },
+    onHeartbeat,
+  }: { readonly config: ModelConfig; readonly elsewhere: TrainerElsewhere; readonly onHeartbeat: () => void },
 ): LoadedTrainers {
   const trainers = new TinkerTrainers({
     ...elsewhere,
@@ -22,7 +22,7 @@ export function loadTrainers(
     rank: settings.loraRank,
     sequenceLengthMax: Math.min(config.contextLength, settings.sequenceLengthMax),
     clock: systemClock,
-    onSign,
+    onHeartbeat,
   });
   return { trainers, requireAble: async () => undefined, free: async () => undefined };
 }

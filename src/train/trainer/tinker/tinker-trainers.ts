@@ -31,8 +31,8 @@ export interface TinkerTrainersOptions {
   readonly rank: number;
   readonly sequenceLengthMax: number;
   readonly clock: Clock;
-  /** Called at each sign of life of the server. */
-  readonly onSign?: () => void;
+  /** Called at each response of the server. */
+  readonly onHeartbeat?: () => void;
   readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly futureLimits?: Partial<FutureLimits>;
 }
@@ -46,7 +46,7 @@ export class TinkerTrainers implements TrainerProvider {
   readonly #runs = new Map<string, Trainer>();
 
   constructor(options: TinkerTrainersOptions) {
-    const { address, apiKey, clock, onSign } = options;
+    const { address, apiKey, clock, onHeartbeat } = options;
     this.#options = options;
     this.profile = tinkerProfile(address);
     this.sequenceLengthMax = options.sequenceLengthMax;
@@ -60,7 +60,7 @@ export class TinkerTrainers implements TrainerProvider {
     const futures = new Futures(connection, {
       clock,
       limits: options.futureLimits ?? {},
-      ...(onSign === undefined ? {} : { onSign }),
+      ...(onHeartbeat === undefined ? {} : { onHeartbeat }),
     });
     this.#service = { connection, futures, encoding: new NegotiatedEncoding(kind), kind, clock };
   }

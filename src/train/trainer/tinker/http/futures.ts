@@ -40,21 +40,21 @@ export class Futures {
   readonly #connection: TinkerConnection;
   readonly #clock: Clock;
   readonly #limits: FutureLimits;
-  /** Called with each answer, as a sign of life. */
-  readonly #onSign: () => void;
+  /** Called with each response, which counts as a heartbeat. */
+  readonly #onHeartbeat: () => void;
 
   constructor(
     connection: TinkerConnection,
     {
       clock,
       limits = {},
-      onSign = () => undefined,
-    }: { readonly clock: Clock; readonly limits?: Partial<FutureLimits>; readonly onSign?: () => void },
+      onHeartbeat = () => undefined,
+    }: { readonly clock: Clock; readonly limits?: Partial<FutureLimits>; readonly onHeartbeat?: () => void },
   ) {
     this.#connection = connection;
     this.#clock = clock;
     this.#limits = { ...futureLimits, ...limits };
-    this.#onSign = onSign;
+    this.#onHeartbeat = onHeartbeat;
   }
 
   /**
@@ -79,7 +79,7 @@ export class Futures {
           throw lost(`The trainer at ${this.#connection.url} has not answered for ${silenceMs / 1000} s.`);
       } else {
         heardMs = nowMs;
-        this.#onSign();
+        this.#onHeartbeat();
         const result = resultOf(reply, what);
         if (result !== null) return result;
       }
