@@ -85,7 +85,11 @@ function isBundled() {
 /** The index comes before the search files, so a build that was interrupted has no entry of the search. */
 function hasGuide() {
   const entry = join(guideFolder, "pagefind", "pagefind-entry.json.br");
-  return existsSync(entry) && statSync(entry).mtimeMs >= newestIn([join(root, "docs")], /\.(?:md|png)$/);
+  return (
+    existsSync(entry) &&
+    statSync(entry).mtimeMs >=
+      newestIn([join(root, "docs"), join(root, "scripts", "guide")], /\.(?:md|png|css|js)$/)
+  );
 }
 
 /** Says on standard error what is being done, so that standard output stays the command's own. */

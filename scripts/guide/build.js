@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { close, createIndex } from "pagefind";
 import { writeCompressed } from "../compressed.js";
 import { guideFolder, root } from "../setup.js";
-import { layOut, pagePath } from "./layout.js";
+import { layOut } from "./layout.js";
 import { adaptMarkdown } from "./markdown.js";
-import { htmlPath } from "./pages.js";
+import { htmlPath, pagePath } from "./pages.js";
 
 process.chdir(root);
 rmSync(guideFolder, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 // The frame of a page: head, side bar, search field, and the page before and after it.
-import { posix } from "node:path";
 import { htmlPath, sections } from "./pages.js";
 
+const contents = sections();
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
 /**
@@ -11,7 +11,6 @@ const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").
  * @param content its HTML
  */
 export function layOut(path, content) {
-  const contents = sections();
   const ordered = contents.flatMap(({ pages }) => pages);
   const index = ordered.findIndex((entry) => entry.path === path);
   const up = "../".repeat(path.split("/").length - 1) || "./";
@@ -47,9 +46,4 @@ ${content}
 </body>
 </html>
 `;
-}
-
-/** Returns the path below docs/ of a page that Eleventy names by its input path. */
-export function pagePath(inputPath) {
-  return posix.normalize(inputPath).replace(/^docs\//, "");
 }

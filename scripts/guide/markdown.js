@@ -1,5 +1,5 @@
 // Adapts markdown-it to the guide: ids for headings, links between pages, and tables that scroll.
-import { anchorOf, linkTarget } from "./pages.js";
+import { anchorOf, linkTarget, pagePath } from "./pages.js";
 
 /** @param markdown the instance of markdown-it that Eleventy renders pages with */
 export function adaptMarkdown(markdown) {
@@ -26,12 +26,12 @@ function addHeadingIds({ tokens }) {
 }
 
 function linkPages({ tokens, env }) {
-  const pagePath = env.page.inputPath.replace(/^(?:\.\/)?docs\//, "");
+  const page = pagePath(env.page.inputPath);
   for (const { children } of tokens) {
     let isDropped = false;
     for (const child of children ?? []) {
       if (child.type === "link_open") {
-        const target = linkTarget(child.attrGet("href"), pagePath);
+        const target = linkTarget(child.attrGet("href"), page);
         isDropped = target === null;
         if (!isDropped) child.attrSet("href", target);
       }

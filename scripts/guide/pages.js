@@ -4,6 +4,11 @@ import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { root } from "../setup.js";
 
+/** Returns the path below docs/ of a page that Eleventy names by its input path. */
+export function pagePath(inputPath) {
+  return posix.normalize(inputPath).replace(/^docs\//, "");
+}
+
 /** Returns the path of a page's HTML in the guide, such as `guides/keys.html`, for its path below docs/. */
 export function htmlPath(markdownPath) {
   return markdownPath.replace(/\.md$/, ".html").replace(/(^|\/)README\.html$/, "$1index.html");
@@ -31,14 +36,11 @@ export function sections() {
 }
 
 /** Returns the target of a link on a page of the guide, or null if the guide does not have it, as files of the source. */
-export function linkTarget(href, pagePath) {
+export function linkTarget(href, page) {
   if (/^(?:[a-z]+:|#)/i.test(href)) return href;
   const [path, anchor] = href.split("#");
-  const target = posix.join(posix.dirname(pagePath), path);
+  const target = posix.join(posix.dirname(page), path);
   if (target.startsWith("..") || target.startsWith("decisions/") || !/\.(?:md|png|svg)$/.test(target))
     return null;
-  return (
-    path.replace(/\.md$/, ".html").replace(/README\.html$/, "index.html") +
-    (anchor === undefined ? "" : `#${anchor}`)
-  );
+  return htmlPath(path) + (anchor === undefined ? "" : `#${anchor}`);
 }
