@@ -7,7 +7,7 @@ import type { JobStore } from "../../base/domain/job.ts";
 import type { KeyLimits } from "../../base/domain/keys/limits.ts";
 import type { UsageStore } from "../../base/domain/keys/usage.ts";
 import type { ModelStore } from "../../base/domain/model.ts";
-import type { GuideFiles, PageFiles } from "../../base/domain/page-files.ts";
+import type { SiteFiles } from "../../base/domain/site-files.ts";
 import type { Announcements } from "../../base/domain/servers/pubsub.ts";
 import type { CompletionStore } from "../../base/domain/recordings/completion-store.ts";
 import type { KeptKind, RetentionStore } from "../../base/domain/retention/retention-store.ts";
@@ -62,10 +62,10 @@ export interface EngineHealth {
 }
 
 export interface HttpDependencies {
-  /** Files of the dashboard; null if it was not built. */
-  readonly page: () => PageFiles | null;
+  /** Files of the page at `/`. */
+  readonly page: () => Promise<SiteFiles>;
   /** Files of the guide at `/guide`. */
-  readonly guide: GuideFiles;
+  readonly guide: () => Promise<SiteFiles>;
   readonly chat: ChatPort;
   readonly tokenization: TokenizationService;
   readonly embeddings: Pick<EmbeddingService, "embed">;

@@ -1,4 +1,5 @@
 // The composition root: builds every part in the order in which they need each other, and starts and stops them here.
+import { join } from "node:path";
 import { systemClock } from "../../base/domain/clock.ts";
 import { serviceOf, serviceOfParts, type Service } from "../../base/domain/lifecycle.ts";
 import type { ServiceError } from "../../base/domain/service-error.ts";
@@ -18,8 +19,8 @@ import type { FirstKey } from "./first-key.ts";
 import { exposeGauges } from "./gauges/gauges.ts";
 import { exposeVllmGauges } from "./gauges/vllm-gauges.ts";
 import { connectionsThatFit, openFilesMax } from "./open-files.ts";
-import { guideFiles } from "./page/guide-files.ts";
-import { pageReader } from "./page/page-files.ts";
+import { packageFolder } from "./package.ts";
+import { siteReader } from "./sites/site-files.ts";
 import { buildAccess } from "./parts/access.ts";
 import { buildContext, type Start } from "./parts/context.ts";
 import { buildModels } from "./parts/models.ts";
@@ -109,8 +110,8 @@ async function composeServer(
     announcements,
     trajectories,
     completions,
-    page: isServing ? pageReader() : () => null,
-    guide: guideFiles(),
+    page: isServing ? siteReader(join(packageFolder(), "dist", "dashboard")) : async () => new Map(),
+    guide: siteReader(join(packageFolder(), "dist", "guide")),
     engineHealth: () => (isServing ? engineHealth : idleHealth)(bases, failed, progress),
     databaseFault: () => database.fault(),
     databaseNote: context.databaseNote,

@@ -241,8 +241,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
     exchange: null,
-    page: () => null,
-    guide: { isBuilt: () => false, read: async () => null },
+    page: async () => new Map(),
+    guide: async () => new Map(),
     tokenization: {
       tokenize: async ({ wantsTexts }) => ({
         tokenIds: [7, 9],

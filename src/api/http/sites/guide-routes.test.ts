@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fastify, type FastifyInstance } from "fastify";
-import type { PageFile } from "../../../base/domain/page-files.ts";
+import type { SiteFile, SiteFiles } from "../../../base/domain/site-files.ts";
 import { guideRoutes } from "./guide-routes.ts";
 
-const html = (text: string): PageFile => ({
+const html = (text: string): SiteFile => ({
   contentType: "text/html; charset=utf-8",
   bytes: { identity: Buffer.from(text), br: Buffer.from(`br ${text}`) },
 });
@@ -14,11 +14,9 @@ const guide = new Map([
   ["guides/keys.html", html("keys")],
 ]);
 
-function serverWith(files: ReadonlyMap<string, PageFile>): FastifyInstance {
+function serverWith(files: SiteFiles): FastifyInstance {
   const app = fastify();
-  guideRoutes(app, {
-    guide: { isBuilt: () => files.size > 0, read: async (path) => files.get(path) ?? null },
-  });
+  guideRoutes(app, { guide: async () => files });
   return app;
 }
 

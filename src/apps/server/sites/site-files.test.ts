@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { guideFiles } from "./guide-files.ts";
+import { siteReader } from "./site-files.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "hone-guide-"));
 const folder = join(parent, "guide");
@@ -15,8 +15,8 @@ writeFileSync(join(folder, "guides", "keys.html.br"), "br keys");
 after(() => rmSync(parent, { recursive: true }));
 
 test("reads files of the folder with their content type and the encodings that were built", async () => {
-  const guide = guideFiles(folder);
-  const file = await guide.read("guides/keys.html");
+  const site = await siteReader(folder)();
+  const file = site.get("guides/keys.html");
   assert.equal(file?.contentType, "text/html; charset=utf-8");
   assert.deepEqual(
     Object.entries(file.bytes).map(([name, bytes]) => [name, String(bytes)]),
@@ -25,13 +25,23 @@ test("reads files of the folder with their content type and the encodings that w
       ["br", "br keys"],
     ],
   );
-  assert.equal(guide.isBuilt(), true);
+  assert.deepEqual([...site.keys()].toSorted(), ["guides/keys.html", "index.html"]);
 });
 
-test("knows no folders, no files outside its folder, and nothing if the guide was not built", async () => {
-  const guide = guideFiles(folder);
+test("knows no folders, no files outside its folder, and nothing if the site was not built", async () => {
+  const site = await siteReader(folder)();
   for (const path of ["guides", "guides/", "../secret.html", "guides/../index.html", "/index.html", ""])
-    assert.equal(await guide.read(path), null, path);
-  const unbuilt = guideFiles(join(folder, "none"));
-  assert.deepEqual([unbuilt.isBuilt(), await unbuilt.read("index.html")], [false, null]);
+    assert.equal(site.get(path), undefined, path);
+  assert.equal((await siteReader(join(folder, "none"))()).size, 0);
+});
+
+test("finds a site that is built after the first request, and then keeps it as it was", async () => {
+  const later = join(parent, "later");
+  const read = siteReader(later);
+  assert.equal((await read()).size, 0);
+  mkdirSync(later);
+  writeFileSync(join(later, "index.html"), "first");
+  assert.equal(String((await read()).get("index.html")?.bytes.identity), "first");
+  writeFileSync(join(later, "index.html"), "second");
+  assert.equal(String((await read()).get("index.html")?.bytes.identity), "first");
 });

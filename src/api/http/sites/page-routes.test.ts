@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fastify } from "fastify";
-import type { PageFile, PageFiles } from "../../../base/domain/page-files.ts";
+import type { SiteFile, SiteFiles } from "../../../base/domain/site-files.ts";
 import { pageRoutes } from "./page-routes.ts";
 
-const fileOf = (contentType: string, text: string): PageFile => ({
+const fileOf = (contentType: string, text: string): SiteFile => ({
   contentType,
   bytes: { identity: Buffer.from(text), gzip: Buffer.from(`gzip ${text}`), br: Buffer.from(`br ${text}`) },
 });
 
-const page: PageFiles = {
-  index: fileOf("text/html", "<p>"),
-  assets: new Map([["hone-1.js", fileOf("text/javascript", "1")]]),
-};
+const page: SiteFiles = new Map([
+  ["index.html", fileOf("text/html", "<p>")],
+  ["assets/hone-1.js", fileOf("text/javascript", "1")],
+]);
 
-const serverWith = (files: PageFiles | null) => {
+const serverWith = (files: SiteFiles) => {
   const app = fastify();
-  pageRoutes(app, { page: () => files });
+  pageRoutes(app, { page: async () => files });
   return app;
 };
 
@@ -43,6 +43,6 @@ test("revalidates the page, and lets browsers cache its files forever", async ()
 test("says what is missing: a file, or a page that was not built", async () => {
   const missing = await serverWith(page).inject("/assets/hone-2.js");
   assert.match(missing.json<{ message: string }>().message, /no such file/);
-  const unbuilt = await serverWith(null).inject("/");
+  const unbuilt = await serverWith(new Map()).inject("/");
   assert.match(unbuilt.json<{ message: string }>().message, /was not built.*npm run build/);
 });

@@ -1,0 +1,33 @@
+// Serves the dashboard at `/`. The page has no special rights: it calls the API with the key of the person who signs
+// in.
+import type { FastifyInstance } from "fastify";
+import { ServiceError } from "../../../base/domain/service-error.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { sendIfChanged, sendSiteFile, sitePolicy } from "./send-site-file.ts";
+
+const policy = sitePolicy();
+
+const yearSeconds = 31_536_000;
+
+export function pageRoutes(app: FastifyInstance, { page }: Pick<HttpDependencies, "page">): void {
+  app.get("/", { schema: { hide: true } }, async (request, reply) => {
+    const index = (await page()).get("index.html");
+    if (index === undefined) {
+      const message =
+        "The dashboard was not built; run `npm run build`. The API is at /v1, its documentation at /docs.";
+      throw new ServiceError({ code: "not_found", message });
+    }
+    return await sendIfChanged(index, policy, request, reply);
+  });
+  app.get<{ Params: { name: string } }>(
+    "/assets/:name",
+    { schema: { hide: true } },
+    async (request, reply) => {
+      const asset = (await page()).get(`assets/${request.params.name}`);
+      if (asset === undefined)
+        throw new ServiceError({ code: "not_found", message: "The page has no such file." });
+      reply.header("cache-control", `public, max-age=${yearSeconds}, immutable`);
+      return await sendSiteFile(asset, request, reply);
+    },
+  );
+}

@@ -1,0 +1,61 @@
+// Sends files of the built sites, compressed if the browser accepts that, under a policy that allows only own files.
+import { createHash } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { siteEncodings, type SiteEncoding, type SiteFile } from "../../../base/domain/site-files.ts";
+
+/**
+ * Returns a content security policy that allows only files of the site.
+ *
+ * @param scripts sources of scripts and workers besides the site's own files
+ */
+export function sitePolicy(...scripts: readonly string[]): string {
+  return [
+    "default-src 'none'",
+    ["script-src 'self'", ...scripts].join(" "),
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+}
+
+/** Sends a file that browsers ask for again each time, and its bytes only if they changed. */
+export function sendIfChanged(
+  file: SiteFile,
+  contentSecurityPolicy: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const tag = `"${createHash("sha256").update(file.bytes.identity).digest("base64url").slice(0, 22)}"`;
+  reply.headers({
+    "cache-control": "no-cache",
+    etag: tag,
+    "content-security-policy": contentSecurityPolicy,
+  });
+  if (request.headers["if-none-match"] === tag) return reply.code(304).send();
+  return sendSiteFile(file, request, reply);
+}
+
+export function sendSiteFile(
+  { contentType, bytes }: SiteFile,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const encoding = encodingFor(bytes, request.headers["accept-encoding"]);
+  if (encoding !== "identity") reply.header("content-encoding", encoding);
+  return reply.headers({ "content-type": contentType, vary: "accept-encoding" }).send(bytes[encoding]);
+}
+
+/** Returns the smallest encoding that the file has and the browser accepts. */
+function encodingFor(bytes: SiteFile["bytes"], accepted: string | readonly string[] = ""): SiteEncoding {
+  const offers = String(accepted)
+    .split(",")
+    .map((offer) => offer.trim().toLowerCase())
+    .filter((offer) => !/;\s*q=0(\.0*)?$/.test(offer))
+    .map((offer) => offer.split(";", 1)[0]);
+  return (
+    siteEncodings.find((encoding) => bytes[encoding] !== undefined && offers.includes(encoding)) ?? "identity"
+  );
+}
