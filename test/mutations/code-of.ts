@@ -54,18 +54,21 @@ function lineEnd(source: string, from: number): number {
   return end === -1 ? source.length : end;
 }
 
-/** Returns the position of the unescaped closing mark. */
+/**
+ * Returns the position of the unescaped closing mark, or of the line's end: an apostrophe in the text of JSX opens no
+ * string.
+ */
 function closing(source: string, from: number, mark: string): number {
   let at = from;
-  while (at < source.length && source[at] !== mark) at += source[at] === "\\" ? 2 : 1;
+  while (at < source.length && source[at] !== mark && source[at] !== "\n") at += source[at] === "\\" ? 2 : 1;
   return at;
 }
 
-/** A slash within brackets does not end a regular expression. */
+/** Returns the position of the closing slash, or of the line's end. A slash within brackets does not close. */
 function expressionEnd(source: string, from: number): number {
   let at = from;
   let isClass = false;
-  while (at < source.length && (isClass || source[at] !== "/")) {
+  while (at < source.length && source[at] !== "\n" && (isClass || source[at] !== "/")) {
     if (source[at] === "[") isClass = true;
     if (source[at] === "]") isClass = false;
     at += source[at] === "\\" ? 2 : 1;

@@ -1,5 +1,5 @@
-// Finds the comments of a TypeScript or JavaScript source without parsing it. Strings, templates and regular
-// expressions are skipped, so `"//"` is not a comment.
+// Finds the comments of a TypeScript or JavaScript source.
+import { codeOf } from "../mutations/code-of.ts";
 
 export interface Comment {
   /** Offset of the first character; for line comments, of the first `//`. */
@@ -15,53 +15,19 @@ export interface Comment {
 
 type Mark = Omit<Comment, "line" | "lines">;
 
-const regexBefore =
-  /(?:^|[([{,;=:!&|?+\-*%<>~^]|\b(?:return|typeof|case|in|of|do|else|void|yield|await|throw|new|delete))$/;
-const token =
-  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`|\$\{|[{}]|\/|\s+|\w+|[^\s\w]/y;
-const regex = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/\w*/y;
-const templateText = /(?:\\[\s\S]|\$(?!\{)|[^`\\$])*/y;
-
-function scan(text: string): readonly Mark[] {
+function marksIn(text: string): readonly Mark[] {
+  // Comments are blank in the code; the contents of strings, templates and regular expressions are not.
+  const code = codeOf(text);
   const marks: Mark[] = [];
-  /** One entry per open brace; true for the brace of a template's `${`. */
-  const braces: boolean[] = [];
-  let before = "";
-  let at = 0;
-  const match = (pattern: RegExp): string => {
-    pattern.lastIndex = at;
-    return pattern.exec(text)?.[0] ?? "";
-  };
-  /** Skips a template's text up to its end or its next `${`. */
-  const skipTemplate = (): void => {
-    at += match(templateText).length;
-    if (text.startsWith("${", at)) {
-      braces.push(true);
-      at += 2;
-      before = "{";
-    } else {
-      at += 1;
-      before = "`";
-    }
-  };
-  while (at < text.length) {
-    const part = match(token);
-    const start = at;
-    at += part.length;
-    if (part.startsWith("//") || part.startsWith("/*")) {
-      marks.push({ start, end: at, kind: part.startsWith("//") ? "line" : "block" });
-    } else if (part === "/" && regexBefore.test(before)) {
-      at = start;
-      at += match(regex).length || 1;
-      before = "/";
-    } else if (part === "`") {
-      skipTemplate();
-    } else if (part === "}" && braces.pop() === true) {
-      skipTemplate();
-    } else if (part.trim() !== "") {
-      if (part === "{") braces.push(false);
-      before = part;
-    }
+  const opening = /\/\/|\/\*/g;
+  for (let match = opening.exec(text); match !== null; match = opening.exec(text)) {
+    const start = match.index;
+    const kind = match[0] === "//" ? "line" : "block";
+    const found = kind === "line" ? text.indexOf("\n", start) : text.indexOf("*/", start) + 2;
+    const end = found === -1 ? text.length : found;
+    const isComment = code.startsWith("  ", start);
+    if (isComment) marks.push({ start, end, kind });
+    opening.lastIndex = isComment ? end : start + 1;
   }
   return marks;
 }
@@ -82,7 +48,7 @@ function continues(text: string, first: Mark, second: Mark): boolean {
 /** Returns the comments of a source in order; adjacent line comments are one comment. */
 export function commentsOf(text: string): readonly Comment[] {
   const joined: { first: Mark; last: Mark }[] = [];
-  for (const mark of scan(text)) {
+  for (const mark of marksIn(text)) {
     const open = joined.at(-1);
     if (open !== undefined && continues(text, open.last, mark)) open.last = mark;
     else joined.push({ first: mark, last: mark });

@@ -25,6 +25,14 @@ test("finds comments, and none in strings, templates and regular expressions", (
   );
 });
 
+test("finds comments after text of JSX with an apostrophe and closing tags", () => {
+  const source = "const a = <p>it's <b>9</b></p>;\n// yes\nconst b = 'c'; // yes 2";
+  assert.deepEqual(
+    commentsOf(source).map(({ line }) => line),
+    [2, 3],
+  );
+});
+
 test("cuts Markdown into headings, paragraphs, items and cells, without code", () => {
   const pieces = markdownPieces(
     "# Title\n\nOne\ntwo `code`.\n\n```sh\nWhat is left out\n```\n* item\n| a | b |\n|---|---|\n| c | d |\n",
