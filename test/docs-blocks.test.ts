@@ -1,9 +1,8 @@
 // Every code block of the handwritten pages runs as a reader would run it, or is declared here with a reason.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { anchorsIn, linksIn, pages, readBlocks, savedAs } from "./docs/page-blocks.ts";
+import { pages, readBlocks, savedAs } from "./docs/page-blocks.ts";
 import { PageRunner } from "./docs/page-runner.ts";
 
 const runner = new PageRunner();
@@ -204,16 +203,6 @@ test("no block has something left to fill in", () => {
           /=<|<[a-z ]+>(?=\s|$)|hone_\.\.\.|…|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-/m,
           `${page}:${line}`,
         );
-});
-
-test("each link of these pages leads to a file and a heading that exist", () => {
-  for (const page of pages)
-    for (const target of linksIn(page)) {
-      const [path = "", anchor] = target.split("#");
-      const file = path === "" ? page : join(dirname(page), path);
-      assert.ok(existsSync(file), `${page}: ${target}`);
-      if (anchor !== undefined) assert.ok(anchorsIn(file).has(anchor), `${page}: ${target}`);
-    }
 });
 
 test("no page is longer than 250 lines", () => {

@@ -1,9 +1,10 @@
 // Searches the source for violations of docs/concepts/invariants.md: text that belongs to few files, forbidden names,
 // merge conflict marks.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { join, posix } from "node:path";
+import { readFileSync } from "node:fs";
+import { posix } from "node:path";
 import { test } from "node:test";
+import { markdownFiles } from "./docs/page-blocks.ts";
 import { type Source, sources, isProduct, importsOf, packageOf } from "./house-sources.ts";
 
 const forbiddenNames = ["utils", "helpers", "common", "misc", "shared", "types", "constants"];
@@ -19,10 +20,7 @@ test("no file or folder has a meaningless name", () => {
 });
 
 test("no page has merge conflict marks", () => {
-  const pages = [
-    ...readdirSync("."),
-    ...readdirSync("docs", { recursive: true, encoding: "utf8" }).map((name) => join("docs", name)),
-  ].filter((name) => name.endsWith(".md"));
+  const pages = markdownFiles();
   assert.ok(pages.includes("CHANGELOG.md") && pages.includes("docs/concepts/training.md"));
   assert.deepEqual(
     pages.filter((page) => /^(<{7}|>{7}) /m.test(readFileSync(page, "utf8"))),

@@ -1,6 +1,6 @@
-// Code blocks and links of the handwritten pages: README.md, CONTRIBUTING.md, SECURITY.md and docs/ except generated pages.
+// Markdown of the repository: which pages there are, and their code blocks, headings and links.
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 
 export interface Block {
   readonly line: number;
@@ -8,9 +8,10 @@ export interface Block {
   readonly code: string;
 }
 
-/** The handwritten pages, by path. */
+/** Handwritten pages for users and contributors: the top level, and docs/ except generated pages. */
 export const pages: readonly string[] = [
   "README.md",
+  "docs/README.md",
   ...pagesIn("docs/tutorials"),
   ...pagesIn("docs/guides"),
   ...pagesIn("docs/concepts"),
@@ -25,6 +26,17 @@ function pagesIn(folder: string): readonly string[] {
     .filter((name) => name.endsWith(".md"))
     .sort()
     .map((name) => join(folder, name));
+}
+
+/** Returns every Markdown file of the repository, except fixtures. */
+export function markdownFiles(): readonly string[] {
+  const folders = ["docs", "src", "test", "tools", "examples", "models", "deploy"];
+  const below = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => posix.join(folder, name)),
+  );
+  return [...readdirSync("."), ...below].filter(
+    (path) => path.endsWith(".md") && !/(?:^|\/)(?:node_modules|fixtures)\//.test(path),
+  );
 }
 
 /** Returns the fenced blocks of a page in order, without the indentation of their fences. */

@@ -4,19 +4,11 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-
+import { markdownFiles } from "../docs/page-blocks.ts";
 import { markdownPieces, sourceComments, testNames, type Piece } from "./pieces.ts";
 import { commentSentencesMax, faultsOf, sentencesOf } from "./rules.ts";
 
 const skipped = /(?:^|\/)(?:node_modules|fixtures)(?:\/|$)|^src\/apps\/client\/api\.ts$/;
-
-function filesIn(folders: readonly string[], extension: RegExp): readonly string[] {
-  return folders.flatMap((folder) =>
-    readdirSync(folder, { recursive: true, encoding: "utf8" })
-      .map((name) => join(folder, name))
-      .filter((path) => extension.test(path) && !skipped.test(path)),
-  );
-}
 
 const report = (path: string, pieces: readonly Piece[]): readonly string[] =>
   pieces.flatMap(({ line, text }) =>
@@ -24,10 +16,14 @@ const report = (path: string, pieces: readonly Piece[]): readonly string[] =>
   );
 
 const sources = (): readonly string[] =>
-  filesIn(["src", "test", "tools", "examples", "scripts", "bin"], /\.(?:tsx?|m?js)$/);
+  ["src", "test", "tools", "examples", "scripts", "bin"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .map((name) => join(folder, name))
+      .filter((path) => /\.(?:tsx?|m?js)$/.test(path) && !skipped.test(path)),
+  );
 
 /** Returns the faults of the comments and the names of tests in one source. */
-export function sourceFaults(path: string, text: string): readonly string[] {
+function sourceFaults(path: string, text: string): readonly string[] {
   return sourceComments(text)
     .flatMap((pieces) => [
       ...report(path, pieces),
@@ -46,10 +42,7 @@ test("comments and names of tests are plain English", () => {
 });
 
 test("docs, help texts and settings are plain English", () => {
-  const pages = [
-    ...readdirSync(".").filter((name) => name.endsWith(".md")),
-    ...filesIn(["docs", "src", "test", "tools", "examples", "models", "deploy"], /\.md$/),
-  ];
+  const pages = markdownFiles();
   assert.ok(pages.length > 30);
   assert.deepEqual(
     pages.flatMap((path) => report(path, markdownPieces(readFileSync(path, "utf8")))),
