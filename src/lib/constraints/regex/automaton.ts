@@ -1,6 +1,6 @@
-// The deterministic automaton (DFA) of a constraint's expressions, built lazily where it is walked. A state is an
-// expression that can still match some text; all other expressions are the dead state, so each live path can reach an
-// end.
+// The deterministic automaton (DFA) for a constraint's expressions, built lazily as it is traversed. Each state stands
+// for an expression that can still match some text. All other expressions map to the dead state, so every live path
+// can reach an accepting state.
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { emptyText, nothing } from "./expressions.ts";
@@ -13,20 +13,23 @@ export const deadState: LexerState = 0;
 
 const unknown = -1;
 
-/** Transition rows are stored in pages, which never move when more are added and which automata can share. */
+/** Transition rows are stored in fixed-size pages. Adding states never moves a page, and automata can share pages. */
 const [statesPerPage, statesPerPageLog2] = [16, 4];
 
-/** Measured: a state's expression and its index entry. */
+/** Measured memory of a state: its expression and its index entry. */
 const bytesPerState = 60;
 const bytesPerPage = statesPerPage * 256 * Int32Array.BYTES_PER_ELEMENT;
 
-/** An expression, and the number of bytes that led to it. */
+/** A search node: an expression, and the number of bytes that led to it. */
 interface Way {
   readonly at: Expression;
   readonly length: number;
 }
 
-/** Priority queue of expressions by the approximate length of a text through each; ties are taken last in, first out. */
+/**
+ * Priority queue of search nodes, ordered by estimated total text length; nodes with equal estimates are taken last
+ * in, first out.
+ */
 class ShortestFirst {
   readonly #byLength: Way[][] = [];
   #shortest = 0;
@@ -46,7 +49,7 @@ class ShortestFirst {
   }
 }
 
-/** Longer texts count as equally long. */
+/** Longer estimates share the last queue. */
 const lengthMax = 4_095;
 
 export class Automaton {
@@ -55,16 +58,16 @@ export class Automaton {
   readonly #budget: StepBudget;
   /** Next state, or -1 if not computed yet, at [state % 16 * 256 + byte] of the state's page. */
   readonly #pages: Int32Array[];
-  /** By state, true if its text may end here. */
+  /** By state: true if a matching text may end in that state. */
   readonly isAccepting: boolean[];
   readonly #expressionOf: Expression[];
   readonly #stateOf: LayeredMap<Expression, LexerState>;
-  /** True if an expression that is not plain can match at all. */
+  /** Whether a non-plain expression matches any text, cached by expression. */
   readonly #canMatch: LayeredMap<Expression, boolean>;
-  /** Number of states taken over from the base automaton. */
+  /** Number of states shared with the base automaton; 0 without one. */
   readonly baseCount: number;
 
-  /** @param base shares all its states, which are closed under transitions; see {@link complete} */
+  /** @param base automaton whose states this one shares; must be {@link complete}, so that no transition leaves them */
   constructor(expressions: Expressions, limits: GrammarLimits, budget: StepBudget, base?: Automaton) {
     this.expressions = expressions;
     this.#limits = limits;
@@ -80,16 +83,16 @@ export class Automaton {
     if (base === undefined) this.#stateOf.set(nothing, this.#addState(nothing));
   }
 
-  /** Approximate memory in bytes, including the expressions but not the base automaton. */
+  /** Approximate memory in bytes, including the expressions but excluding the base automaton. */
   get byteLength(): number {
     const states = this.#expressionOf.length * bytesPerState;
     const ownPages = this.#pages.length - this.baseCount / statesPerPage;
     return this.expressions.byteLength + states + ownPages * bytesPerPage;
   }
 
-  /** Computes all reachable states and adds no more, so that other automata can build on this one. */
+  /** Computes all reachable states. After that the automaton adds no more, so other automata can build on it. */
   complete(): void {
-    // Also visits the states added on the way.
+    // The bound is read again each time, so states added meanwhile are visited too.
     for (let state = 0; state < this.#expressionOf.length; state++)
       for (let byte = 0; byte < 256; byte++) this.next(state, byte);
     while (this.#expressionOf.length % statesPerPage !== 0) this.#addState(nothing);
@@ -99,7 +102,7 @@ export class Automaton {
     return this.#expressionOf[state];
   }
 
-  /** Returns the state at the start of the expression's texts; dead if there are none. */
+  /** Returns the state for a text that the whole expression must match; the dead state if it matches no text. */
   start(expression: Expression): LexerState {
     const known = this.#stateOf.get(expression);
     if (known !== undefined) return known;
@@ -116,7 +119,8 @@ export class Automaton {
   #newNext(state: LexerState, byte: number): LexerState {
     const expression = this.#expressionOf[state];
     const next = this.start(this.expressions.derivative(expression, byte));
-    // Bytes of one class lead to the same state. Most states have few classes, and are asked for each byte.
+    // Fill in the whole class, because its bytes share the next state. Most states have few classes, and computing a
+    // mask asks for every byte.
     const { first } = this.expressions.classes(expression);
     const page = this.#pages[state >>> statesPerPageLog2];
     for (let other = 0; other < 256; other++)
@@ -124,29 +128,29 @@ export class Automaton {
     return next;
   }
 
-  /** True if the state's text must end here. */
+  /** True if no byte may follow: the text must end in this state. */
   isFinished(state: LexerState): boolean {
     const expression = this.#expressionOf[state];
     if (expression === emptyText || this.expressions.isPlain(expression)) return expression === emptyText;
     return this.expressions.classes(expression).firsts.every((byte) => this.next(state, byte) === deadState);
   }
 
-  /** True if the whole text matches. */
+  /** True if the expression matches the whole text. */
   matches(expression: Expression, text: Uint8Array): boolean {
     const { expressions } = this;
     const rest = text.reduce((left, byte) => expressions.derivative(left, byte), expression);
     return expressions.isNullable(rest);
   }
 
-  /** True if at least `count` texts lead from the state to an end. */
+  /** True if the state accepts at least `count` different continuations. */
   hasTexts(state: LexerState, count: number): boolean {
     return this.#countTexts(state, count, new Set()) >= count;
   }
 
-  /** Returns the number of texts from the state, up to a maximum; each state except the dead one has at least one. */
+  /** Returns the number of continuations that the state accepts, capped at `most`. Each live state has at least one. */
   #countTexts(state: LexerState, most: number, path: Set<LexerState>): number {
     if (state === deadState || most <= 1) return state === deadState ? 0 : most;
-    // A cycle can be repeated any number of times.
+    // A cycle can be repeated without bound, so it reaches any cap.
     if (path.has(state)) return most;
     path.add(state);
     const { firsts, first } = this.expressions.classes(this.#expressionOf[state]);
@@ -180,14 +184,16 @@ export class Automaton {
 
   #findMatch(expression: Expression): boolean {
     const known = this.#canMatch.get(expression);
-    // Most have a text without escapes, which spell each character in several ways.
+    // First search without escapes, since each escaped character has several spellings. Most expressions match some
+    // unescaped text.
     return known ?? (this.#search(expression, isUnescaped) || this.#search(expression, () => true));
   }
 
   /**
-   * Searches the derivatives by these bytes, best first as in A*, for one that surely matches something. Caches the
-   * result for each expression on the way. Any match suffices, so a conjunction's estimate is the sum of its parts'
-   * lengths, which favours progress on all parts over the shortest match.
+   * Searches the expression's derivatives, best first as in A*, for one that certainly matches some text; considers
+   * only bytes that pass `isTried`. Caches the result for each expression on the path. Any match suffices, so the
+   * estimate for a conjunction sums the lengths of its parts: that favours progress on all parts over the shortest
+   * match.
    */
   #search(expression: Expression, isTried: (byte: number) => boolean): boolean {
     const { expressions } = this;
@@ -220,7 +226,10 @@ export class Automaton {
     return this.expressions.isPlain(expression) || this.#matchesCompletion(expression);
   }
 
-  /** True if the next multiple of the digits read matches; a search would try most remainders first. */
+  /**
+   * True if the shortest completion of the digits to a multiple also matches the rest of the conjunction. Without this
+   * check the search would visit most remainders first.
+   */
   #matchesCompletion(expression: Expression): boolean {
     const { expressions } = this;
     const node = expressions.node(expression);

@@ -1,28 +1,28 @@
-// Partitions of all bytes into classes that an expression does not distinguish, so that a derivative is computed once
-// per class (Owens, Reppy, Turon, 2009, section 4.2). Equal partitions are the same object.
+// Partitions of the 256 byte values into classes that an expression does not distinguish, so that a derivative is
+// computed once per class (Owens, Reppy, Turon, 2009, section 4.2). Equal partitions are the same object.
 import { hasByte } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 import { LayeredMap } from "./layered-map.ts";
 
 export interface BytePartition {
-  /** 0-based number of the partition, in the order made. */
+  /** 0-based serial number of the partition, in order of creation. */
   readonly index: number;
-  /** Smallest byte of each byte's class. */
+  /** For each byte, the smallest byte of its class. */
   readonly first: Uint8Array;
   /** Smallest byte of each class. */
   readonly firsts: readonly number[];
 }
 
-/** Measured: a partition and its cache entries. */
+/** Measured memory of a partition and its cache entries. */
 const bytesPerPartition = 1000;
 
 export class BytePartitions {
-  /** The partition with a single class. */
+  /** The partition that has a single class. */
   readonly whole: BytePartition;
   readonly #known: LayeredMap<string, BytePartition>;
   readonly #refined: LayeredMap<number, BytePartition>;
 
-  /** @param base shares its partitions, which must be complete */
+  /** @param base set of partitions to share, which must be complete */
   constructor(base?: BytePartitions) {
     const before = <Part>(read: (one: BytePartitions) => Part): Part | undefined =>
       base === undefined ? undefined : read(base);
@@ -31,12 +31,12 @@ export class BytePartitions {
     this.whole = this.#intern(new Uint8Array(256));
   }
 
-  /** Approximate memory in bytes, without the base partitions. */
+  /** Approximate memory in bytes, excluding the base's partitions. */
   get byteLength(): number {
     return this.#known.ownSize * bytesPerPartition;
   }
 
-  /** Returns two classes: the bytes in the set, and all others. */
+  /** Returns the partition with two classes: the bytes in the set, and all others. */
   of(set: ByteSet): BytePartition {
     const isIn = hasByte(set, 0);
     let other = 0;
@@ -46,7 +46,7 @@ export class BytePartitions {
     return this.#intern(first);
   }
 
-  /** Returns one class per byte in the set, and one for all others. */
+  /** Returns the partition with one class per byte in the set, and one class for all other bytes. */
   apart(set: ByteSet): BytePartition {
     let other = 0;
     while (other < 255 && hasByte(set, other)) other += 1;
@@ -79,7 +79,7 @@ export class BytePartitions {
   }
 }
 
-/** Smallest common byte of two classes, while a partition is made; else -1. */
+/** Scratch table for `refined`: the smallest byte that two classes have in common; -1 if not seen yet. */
 const both = new Int16Array(256 * 256).fill(-1);
 
 function firstsOfBoth(one: Uint8Array, other: Uint8Array): Uint8Array {

@@ -1,4 +1,4 @@
-// Sets of bytes as 256 bits.
+// Sets of bytes, stored as 256 bits.
 
 export type ByteSet = Uint32Array;
 

@@ -1,6 +1,7 @@
-// Compiles a pattern to an expression over bytes. Assertions are resolved from the right: each part knows what the
-// rest of the text must match, so `$` requires an empty rest and a look-ahead intersects it. Look-behinds are resolved
-// by cases, splitting the texts of a part by their last character.
+// Compiles a pattern to an expression over bytes. Assertions are resolved from right to left, since each subpattern
+// then knows what the rest of the text must match: `$` requires an empty rest, and a look-ahead is intersected with
+// the rest. For look-behinds, each subpattern's matches are divided into classes by their last character, and each
+// class is compiled separately.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { Spelling } from "./characters/spelling.ts";
 import { allCharacters, intersectPoints, complementPoints } from "./characters/code-points.ts";
@@ -15,16 +16,16 @@ import type { Pattern } from "./pattern.ts";
 export interface PatternContext {
   readonly expressions: Expressions;
   readonly spelling: Spelling;
-  /** Place of the pattern, for refusals. */
+  /** Location of the pattern in the constraint, named in refusals. */
   readonly place: string;
 }
 
-/** Returns the texts that match the pattern from start to end. */
+/** Returns the expression that matches a text if the pattern matches all of it. */
 export function wholeMatch(wording: PatternContext, pattern: Pattern): Expression {
   return new PatternCompiler(wording, pattern).from(atStart, emptyText);
 }
 
-/** Returns the texts in which the pattern matches somewhere, as in JSON Schema's `pattern`. */
+/** Returns the expression that matches a text if the pattern matches anywhere in it, like JSON Schema's `pattern`. */
 export function matchAnywhere(wording: PatternContext, pattern: Pattern): Expression {
   const { expressions, spelling } = wording;
   const any = expressions.repeat(spelling.character, 0);
@@ -36,23 +37,26 @@ export function matchAnywhere(wording: PatternContext, pattern: Pattern): Expres
   return expressions.or(speller.from(atStart, any), ...later);
 }
 
-/** The text before a position: nothing, or a last character from a set that the pattern does not distinguish further. */
+/**
+ * What precedes a position: the class that contains the previous character, or null at the start. No look-behind of
+ * the pattern distinguishes characters of one class.
+ */
 type Before = CodePoints | null;
 const atStart: Before = null;
 
-/** The requirement on the text from a position on. */
+/** What the text after a position must match. */
 interface Rest {
   readonly after: (before: Before) => Expression;
-  /** True if it depends on the text before the position. */
+  /** True if the expression depends on the text before the position. */
   readonly looksBehind: boolean;
 }
 
 class PatternCompiler {
-  /** All characters, divided into classes that the pattern's look-behinds do not distinguish. */
+  /** Partition of all characters into classes whose members no look-behind of the pattern distinguishes. */
   readonly kinds: readonly CodePoints[];
   readonly #wording: PatternContext;
   readonly #pattern: Pattern;
-  /** Expressions of assertion-free parts. */
+  /** Compiled expressions of assertion-free subpatterns. */
   readonly #known = new Map<Pattern, Expression>();
 
   constructor(wording: PatternContext, pattern: Pattern) {
@@ -61,7 +65,7 @@ class PatternCompiler {
     this.kinds = dividedBy(setsBehind(pattern));
   }
 
-  /** Returns the pattern between a text before it and the rest. */
+  /** Returns the expression that matches the pattern followed by the rest, after the given preceding text. */
   from(before: Before, rest: Expression): Expression {
     return this.#spelled(this.#pattern, before, { after: () => rest, looksBehind: false });
   }
@@ -82,7 +86,8 @@ class PatternCompiler {
       case "end":
         return expressions.isNullable(rest.after(before)) ? emptyText : nothing;
       case "look": {
-        // Any text may follow, as long as the rest accepts it; bytes that are no characters cannot occur there.
+        // A look-ahead may be followed by any bytes. Invalid UTF-8 cannot occur there, because the result is
+        // intersected with the rest.
         const any = { after: () => expressions.anything, looksBehind: false };
         const seen = this.#spelled(pattern.part, before, any);
         return expressions.and(pattern.isNegative ? expressions.not(seen) : seen, rest.after(before));
@@ -99,7 +104,7 @@ class PatternCompiler {
   #sequence(parts: readonly Pattern[], before: Before, rest: Rest): Expression {
     return gathered(parts)
       .reduceRight<Rest>((behind, part) => {
-        // The continuation is the same in all cases that lead to it.
+        // Caches the continuation: without look-behinds it is the same for every preceding class.
         const known = new Map<Before, Expression>();
         const looksBehind = behind.looksBehind || setsBehind(part).length > 0;
         const after = (place: Before): Expression => {
@@ -125,7 +130,7 @@ class PatternCompiler {
     return expressions.or(...cases, expressions.isNullable(text) ? rest.after(before) : nothing);
   }
 
-  /** Returns the texts of an assertion-free pattern whose last character is in the set. */
+  /** Returns the expression for those matches of an assertion-free pattern whose last character is in the set. */
   #endingWith(pattern: Pattern, kind: CodePoints): Expression {
     const { expressions, spelling } = this.#wording;
     switch (pattern.kind) {
@@ -177,7 +182,7 @@ class PatternCompiler {
   }
 }
 
-/** Joins adjacent assertion-free parts of a sequence. */
+/** Joins adjacent assertion-free elements of a sequence into one. */
 function gathered(parts: readonly Pattern[]): readonly Pattern[] {
   const all: Pattern[] = [];
   let texts: Pattern[] = [];
@@ -207,7 +212,7 @@ function holds(
   { set, orStart }: { readonly set: CodePoints; readonly orStart: boolean },
   before: Before,
 ): boolean {
-  // The set contains either all of a class or nothing of it.
+  // The set contains either all characters of a class or none, so one common character is enough.
   return before === null ? orStart : intersectPoints(before, set).length > 0;
 }
 

@@ -25,7 +25,7 @@ function fresh(limits = defaultGrammarLimits) {
   return { expressions, automaton, read };
 }
 
-test("intersection and complement hold for each text", () => {
+test("intersections and complements match exactly the texts they should", () => {
   const { expressions, automaton, read } = fresh();
   const patterns = ["a*b?", "(ab)*", "[ab]{2,3}", "a.*b", "", ".*aa.*"];
   fc.assert(
@@ -43,7 +43,7 @@ test("intersection and complement hold for each text", () => {
   );
 });
 
-test("a list of texts equals their union, also in unions and complements", () => {
+test("a list of texts equals the union of its texts, also inside unions and complements", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", "é", "😀"), maxLength: 5 });
   const lists = fc.uniqueArray(text, { minLength: 32, maxLength: 60 });
   fc.assert(
@@ -67,7 +67,7 @@ test("a list of texts equals their union, also in unions and complements", () =>
   );
 });
 
-test("finds that an intersection is empty", () => {
+test("recognizes an empty intersection", () => {
   const { expressions, automaton, read } = fresh();
   const both = (one: string, other: string) => expressions.and(read(one), read(other));
   assert.ok(automaton.isEmpty(both("(aa)*a", "(aa)*")));
@@ -76,7 +76,7 @@ test("finds that an intersection is empty", () => {
   assert.equal(automaton.start(both("(aa)*a", "(aa)*")), 0);
 });
 
-test("finds a text that needs escapes, or one outside ASCII", () => {
+test("finds a match that needs an escape or a character outside ASCII", () => {
   const { expressions, automaton, read } = fresh();
   const any = expressions.repeat(read("[^]"), 0);
   for (const pattern of ["\\\\a", "é+", "(?:x\\\\|ü)*yé"]) {
@@ -86,7 +86,7 @@ test("finds a text that needs escapes, or one outside ASCII", () => {
   }
 });
 
-test("finds a long text in an intersection in a few steps per character", () => {
+test("finds a long match of an intersection in a few steps per character", () => {
   const { expressions, automaton, read } = fresh({ ...defaultGrammarLimits, compileSteps: 5_000 });
   const all = expressions.and(
     ...["[^]{300,}", "(?:[a-z][0-9])*", "[^]*(?:[uv]|7){6}", "(?:b2[^]{3,5}){4}[^]*", "[^]*x[0-3][^]*"].map(
@@ -96,7 +96,7 @@ test("finds a long text in an intersection in a few steps per character", () => 
   assert.ok(!automaton.isEmpty(all));
 });
 
-test("distinguishes only the bytes that an expression does", () => {
+test("puts bytes into different classes only if the expression distinguishes them", () => {
   const { expressions, read } = fresh();
   const firsts = (pattern: string) =>
     expressions.classes(read(pattern)).firsts.map((byte) => String.fromCharCode(byte));
@@ -106,7 +106,7 @@ test("distinguishes only the bytes that an expression does", () => {
   assert.deepEqual(firsts(""), ["\0"]);
 });
 
-test("sees without a search that an intersection is empty", () => {
+test("recognizes an empty intersection without a search", () => {
   const { expressions, read } = fresh();
   const [one, other] = [read("a.*b"), read("(ab)*")];
   const ruledOut = expressions.not(expressions.and(one, other));
@@ -114,7 +114,7 @@ test("sees without a search that an intersection is empty", () => {
   assert.equal(expressions.and(one, ruledOut), expressions.and(one, expressions.not(other)));
 });
 
-test("multiples of several numbers become multiples of one", () => {
+test("an intersection of multiples of several numbers becomes multiples of one number", () => {
   const { expressions } = fresh();
   const of = (divisor: number, remainder = 0, scale = 0) =>
     expressions.multiple({ ...multipleOf(divisor, scale), remainder });
@@ -122,7 +122,7 @@ test("multiples of several numbers become multiples of one", () => {
   assert.equal(expressions.and(of(4, 3), of(6, 5)), of(12, 11));
   assert.equal(expressions.and(of(10), expressions.not(of(5))), nothing);
   assert.equal(expressions.and(of(10, 7), expressions.not(of(5, 2))), nothing);
-  // The digits read so far do not restrict the following ones.
+  // Remainders that the digits read so far rule out must not restrict the digits that follow.
   assert.notEqual(expressions.and(of(10, 7), expressions.not(of(5, 3))), nothing);
   assert.notEqual(expressions.and(of(5), expressions.not(of(10))), nothing);
   assert.notEqual(expressions.and(of(5), of(5, 0, 1)), of(5));
@@ -131,7 +131,7 @@ test("multiples of several numbers become multiples of one", () => {
   assert.equal(expressions.and(short(3), short(7)), nothing, "no digit makes a multiple of 21");
 });
 
-test("the common multiple of two states equals the one found by trial", () => {
+test("the common multiple of two states equals the result of trying all numbers", () => {
   const divisors = fc.integer({ min: 1, max: 400 });
   fc.assert(
     fc.property(divisors, divisors, fc.nat(), fc.nat(), (one, other, first, second) => {
@@ -151,7 +151,7 @@ test("the common multiple of two states equals the one found by trial", () => {
   );
 });
 
-test("equal expressions are one number", () => {
+test("equal expressions have the same number", () => {
   const { expressions, read } = fresh();
   assert.equal(read("a|b|c"), read("[a-c]"));
   assert.equal(read("(?:a|b)|c"), read("c|(?:b|a)"));
@@ -159,7 +159,7 @@ test("equal expressions are one number", () => {
   assert.equal(expressions.and(read("a"), read("b")), nothing);
 });
 
-test("encodes a class of characters as UTF-8", () => {
+test("encodes a character class as UTF-8", () => {
   const { expressions, automaton } = fresh();
   const spelling = plainSpelling(expressions);
   const set = [0x61, 0x7f, 0x80, 0x7ff, 0xffe0, 0x10010];
@@ -182,7 +182,7 @@ test("encodes a class of characters as UTF-8", () => {
   );
 });
 
-test("encodes a character of a JSON string with all escapes", () => {
+test("encodes a JSON string's character with all its escapes", () => {
   const { expressions, automaton } = fresh();
   const spelling = jsonSpelling(expressions);
   const holds = (set: readonly number[], text: string) =>
@@ -194,7 +194,7 @@ test("encodes a character of a JSON string with all escapes", () => {
   for (const text of ["\\n", "\\u000a"]) assert.ok(!holds(complementPoints(pointsOf("\n")), text), text);
 });
 
-test("remainders follow the digits", () => {
+test("tracks the remainder of the digits read", () => {
   const { expressions, automaton } = fresh();
   fc.assert(
     fc.property(
@@ -215,7 +215,7 @@ test("remainders follow the digits", () => {
   );
 });
 
-test("rejects a multiple immediately when too few digits are left", () => {
+test("rejects a multiple as soon as too few digits are left to complete it", () => {
   const { expressions, automaton } = fresh();
   const seconds = expressions.multiple(multipleOf(86_400, 0));
   const after = (text: string) =>

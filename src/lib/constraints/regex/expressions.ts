@@ -48,11 +48,11 @@ export type ExpressionNode =
       readonly min: number;
       readonly max: number;
     }
-  /** The digits of a multiple of a number. */
+  /** The remaining digits of a number that must be a multiple of another. */
   | { readonly kind: "multiple"; readonly multiple: Multiple }
-  /** Any of a list of texts. */
+  /** Any text in a list. */
   | { readonly kind: "texts"; readonly list: number; readonly range: TextRange }
-  /** The rest of a JSON string's body, except where it would complete one of the listed texts. */
+  /** The rest of a JSON string's body, excluding continuations that would complete a listed text. */
   | {
       readonly kind: "unlisted";
       readonly body: Expression;
@@ -61,33 +61,33 @@ export type ExpressionNode =
     };
 
 interface Facts {
-  /** True if it matches the empty text. */
+  /** True if the expression matches the empty text. */
   readonly isNullable: boolean;
-  /** True without intersections and complements: then it matches some text unless it is `nothing`, without a search. */
-  readonly isPlain: boolean;
-  /** Recursion depth of taking its derivative. */
-  readonly depth: number;
-  /** Largest repetition count in it. */
-  readonly countMax: number;
-  /** Superset of the bytes that a matching text may begin with; avoids most derivatives. */
-  readonly firsts: ByteSet;
   /**
-   * Approximate minimum length of a matching text in bytes. It is an overestimate where parts of a conjunction share
-   * bytes.
+   * True if the expression contains no intersection or complement. A plain expression other than `nothing` matches
+   * some text, so no search is needed.
    */
+  readonly isPlain: boolean;
+  /** Recursion depth when computing its derivative. */
+  readonly depth: number;
+  /** Largest repetition count in the expression. */
+  readonly countMax: number;
+  /** Superset of the bytes that a match can begin with. Most derivatives are skipped by this check. */
+  readonly firsts: ByteSet;
+  /** Approximate minimum length of a match in bytes. It is too large if the parts of a conjunction can share bytes. */
   readonly lengthAhead: number;
-  /** Upper bound on the length of the shortest text; infinite if unknown. */
+  /** Upper bound on the length of the shortest match in bytes; infinite if unknown. */
   readonly nearestEnd: number;
-  /** Upper bound on the bytes needed to end a text after any prefix; infinite if unknown. */
+  /** Upper bound on the number of bytes that complete a match after any valid prefix; infinite if unknown. */
   readonly farthestEnd: number;
 }
 
-/** Texts of a plain expression with at most, and possibly at least, a number of characters. */
+/** An intersection that only restricts the number of characters in the matches of a plain expression. */
 interface Bounded {
   readonly of: Expression;
   /**
-   * The character count: repetitions of one character that all texts of `of` consist of. Within a character, its rest
-   * comes first.
+   * Repetitions of one character, where all matches of `of` consist of such characters. In the middle of a character,
+   * the counter begins with the rest of that character.
    */
   readonly counter: Expression;
 }
@@ -97,21 +97,27 @@ const farAway = { nearestEnd: Number.POSITIVE_INFINITY, farthestEnd: Number.POSI
 const noBytes = byteRange(1, 0);
 const allBytes = byteRange(0, 255);
 
-/** Deeper derivatives could overflow the stack; the limit on patterns is far lower. */
+/**
+ * Maximum recursion depth of a derivative, since deeper recursion could overflow the stack. The nesting limit on
+ * patterns is far lower.
+ */
 const depthMax = 1_500;
 
-/** Shorter lists become a union of sequences, which share equal endings. */
+/**
+ * Minimum length of a list that is stored as a list. Shorter lists become a union of sequences, which shares common
+ * endings.
+ */
 const manyTexts = 32;
 /** Sorting texts costs one step per sixteen bytes. */
 const sortedBytesPerStepLog2 = 4;
 
-/** Measured: a node with its facts and key, and an entry of the derivatives. */
+/** Measured memory of a node (with its facts and key) and of an entry in the derivative cache. */
 const [bytesPerNode, bytesPerDerivative] = [500, 60];
 
-/** Exceeds the number of expressions under any limit, so that two of them combine into one key. */
+/** Greater than the number of expressions under any limit, so two expressions combine into one numeric key. */
 const pairFactor = 2 ** 26;
 
-/** All expressions of one constraint, possibly on top of a base that many constraints share. */
+/** The expressions of one constraint, optionally built on a base that many constraints share. */
 export class Expressions {
   /** Matches any text. */
   readonly anything: Expression;
@@ -120,26 +126,26 @@ export class Expressions {
   readonly #base: Expressions | undefined;
   /** Number of expressions in the base. */
   readonly #baseCount: number;
-  /** Own expressions, numbered after the base's. */
+  /** Expressions added to the base's, numbered from `baseCount`. */
   readonly #nodes: ExpressionNode[] = [];
   readonly #facts: Facts[] = [];
   readonly #partitions: BytePartitions;
-  /** Cached by expression; most are never needed. */
+  /** Classes of each expression, computed on first use; most are never needed. */
   readonly #classes: (BytePartition | undefined)[] = [];
   readonly #known: LayeredMap<string, Expression>;
   readonly #named: LayeredMap<string, Expression>;
-  /** By head and tail. */
+  /** Sequences by head and tail. */
   readonly #sequences: LayeredMap<number, Expression>;
   readonly #ranges: LayeredMap<number, Expression>;
   readonly #derivatives: LayeredMap<number, Expression>;
-  /** Numbers of lists of texts. */
+  /** Serial number of each list of texts. */
   readonly #lists: LayeredMap<string, number>;
-  /** Intersections that only bound the length of one of their parts. */
+  /** Intersections that only bound the length of one of their members. */
   readonly #bounded: LayeredMap<Expression, Bounded>;
-  /** Complements, in both directions. */
+  /** Complement of each expression, stored in both directions. */
   readonly #opposites: LayeredMap<Expression, Expression>;
 
-  /** @param base shares its expressions under the same numbers; must be {@link complete} */
+  /** @param base expressions to share under the same numbers; must be {@link complete} */
   constructor(limits: GrammarLimits, budget: StepBudget, base?: Expressions) {
     this.#limits = limits;
     this.#budget = budget;
@@ -181,18 +187,18 @@ export class Expressions {
     return this.#baseCount + this.#nodes.length;
   }
 
-  /** Approximate memory in bytes, without the base. */
+  /** Approximate memory in bytes, excluding the base. */
   get byteLength(): number {
     const nodes = this.#nodes.length * bytesPerNode;
     return nodes + this.#derivatives.ownSize * bytesPerDerivative + this.#partitions.byteLength;
   }
 
-  /** Computes all lazily derived facts, so that expressions built on these never modify them. */
+  /** Computes all lazily computed facts, so that expressions built on this base never modify it. */
   complete(): void {
     for (let expression = 0; expression < this.count; expression++) this.classes(expression);
   }
 
-  /** Returns the expression cached under a name, made by `make` at first use. */
+  /** Returns the expression cached under a name; calls `make` on first use. */
   named(name: string, make: () => Expression): Expression {
     const known = this.#named.get(name);
     if (known !== undefined) return known;
@@ -203,7 +209,7 @@ export class Expressions {
 
   node(expression: Expression): ExpressionNode {
     const own = expression - this.#baseCount;
-    // Lower numbers belong to the base.
+    // Numbers below `baseCount` belong to the base.
     return own < 0 && this.#base !== undefined ? this.#base.node(expression) : this.#nodes[own];
   }
 
@@ -220,19 +226,19 @@ export class Expressions {
     return this.#factsOf(expression).isPlain;
   }
 
-  /** Returns the classes of bytes with the same derivative of the expression. */
+  /** Returns the partition of bytes into classes that have the same derivative. */
   classes(expression: Expression): BytePartition {
     const own = expression - this.#baseCount;
     if (own < 0 && this.#base !== undefined) return this.#base.classes(expression);
     return (this.#classes[own] ??= this.#newClasses(this.#nodes[own]));
   }
 
-  /** False only if no matching text begins with the byte. */
+  /** False only if no match begins with the byte. */
   mayBegin(expression: Expression, byte: number): boolean {
     return hasByte(this.#factsOf(expression).firsts, byte);
   }
 
-  /** Approximate number of bytes left to write, summed over the parts of a conjunction. */
+  /** Approximate number of bytes that a match still needs, summed over the parts of a conjunction. */
   lengthAhead(expression: Expression): number {
     return this.#factsOf(expression).lengthAhead;
   }
@@ -281,7 +287,10 @@ export class Expressions {
     return this.listedText(texts);
   }
 
-  /** Same as `anyText`, for at least one text. Texts become expressions only as they are followed. */
+  /**
+   * Like `anyText`, but requires at least one text and always stores a list. Creates further expressions only as
+   * derivatives are taken.
+   */
   listedText(texts: readonly string[]): Expression {
     this.#budget.spend(texts.reduce((sum, text) => sum + text.length, 0) >>> sortedBytesPerStepLog2);
     const range = textRange(texts);
@@ -289,7 +298,7 @@ export class Expressions {
   }
 
   #listOf({ texts }: TextRange): number {
-    // U+0100 is no byte, so no text contains it.
+    // U+0100 cannot occur in a text, because each character of the listed texts stands for one byte.
     const name = texts.join("\u{100}");
     const list = this.#lists.get(name) ?? this.#lists.size;
     this.#lists.set(name, list);
@@ -297,9 +306,9 @@ export class Expressions {
   }
 
   /**
-   * Matches the bodies of JSON strings that denote none of the texts, however they are escaped.
+   * Matches the bodies of JSON strings that denote none of the texts, no matter which escapes they use.
    *
-   * @param body the body of any string
+   * @param body expression that matches the body of any string
    */
   unlisted(body: Expression, texts: readonly string[]): Expression {
     this.#budget.spend(texts.reduce((sum, text) => sum + text.length, 0) >>> sortedBytesPerStepLog2);
@@ -315,7 +324,7 @@ export class Expressions {
     if (known !== undefined) return known;
     const facts = this.#factsOf(body);
     const isLeftOut = facts.isNullable && denotesText(match);
-    // A longer text than all of them is none of them.
+    // A text that is longer than every listed text cannot equal any of them.
     const longer = maxLengthBound(match);
     return this.#add(
       key,
@@ -390,7 +399,7 @@ export class Expressions {
     for (const part of members) {
       const node = this.node(part);
       if (node.kind === "not" && members.has(node.part)) return this.anything;
-      // In a union of A and (A and B), the latter is redundant.
+      // In a union of A and (A and B), the latter adds nothing.
       if (node.kind === "and" && node.parts.some((inner) => members.has(inner))) members.delete(part);
     }
     return this.#list("or", members, nothing);
@@ -413,9 +422,9 @@ export class Expressions {
   }
 
   /**
-   * Restricts an expression to the lengths, in characters, that the counter allows.
+   * Restricts an expression's matches to the numbers of characters that the counter allows.
    *
-   * @param counter repetitions of one character that all texts of the expression consist of
+   * @param counter repetitions of one character that all matches of the expression consist of
    */
   bounded(expression: Expression, counter: Expression): Expression {
     const both = this.and(expression, counter);
@@ -424,12 +433,12 @@ export class Expressions {
   }
 
   #bound(expression: Expression, bounded: Bounded): void {
-    // The end of an expression that is not plain is unknown, and following it separately would be expensive.
+    // The length of a match is known only for plain expressions; tracking it for others would be expensive.
     if (this.isPlain(bounded.of) && this.node(expression).kind === "and")
       this.#bounded.set(expression, bounded);
   }
 
-  /** Simplifies a member of an intersection by the others: next to A, (B or not A) becomes B. */
+  /** Simplifies one member of an intersection using the other members: given A, the member (B or not A) becomes B. */
   #leftBeside(members: ReadonlySet<Expression>, part: Expression): Expression {
     const node = this.node(part);
     if (node.kind === "not") return this.#implies(members, node.part) ? nothing : part;
@@ -448,7 +457,9 @@ export class Expressions {
     return this.and(...node.parts.filter((inner) => !members.has(inner)));
   }
 
-  /** True if all texts of the other members are visibly excluded by this one. */
+  /**
+   * True if the expression visibly has no match in common with the members. Compares structure only, without a search.
+   */
   #isRuledOut(members: ReadonlySet<Expression>, part: Expression): boolean {
     const opposite = this.#opposites.get(part);
     if (opposite !== undefined && members.has(opposite)) return true;
@@ -466,7 +477,7 @@ export class Expressions {
     return opposite;
   }
 
-  /** Pushes complements into intersections, and into unions that contain such (De Morgan), to reduce nesting. */
+  /** Moves complements inwards (De Morgan) to reduce nesting: into intersections, and into unions that are not plain. */
   #opposite(part: Expression, node: ExpressionNode): Expression {
     if (node.kind === "and") return this.or(...node.parts.map((inner) => this.not(inner)));
     if (node.kind === "or" && !this.isPlain(part)) {
@@ -543,9 +554,9 @@ export class Expressions {
   }
 
   /**
-   * Returns an expression that texts of at most `length` bytes cannot distinguish from this one: after each such text,
-   * both can continue or neither can. Makes counts equal that such a text cannot reach. Leaves complements, and
-   * intersections that do not only bound a length, unchanged.
+   * Returns a simpler expression that texts of at most `length` bytes cannot distinguish from this one: after any such
+   * text, either both can continue or neither can. Merges repetition counts that such a text cannot reach. Leaves
+   * complements unchanged, and intersections unless they only bound a length.
    */
   saturated(expression: Expression, length: number): Expression {
     if (this.#factsOf(expression).countMax <= length + 1) return expression;
@@ -569,13 +580,16 @@ export class Expressions {
     }
   }
 
-  /** True if after any text of this length the bounds still allow an end and require nothing more. */
+  /** True if, after any text of this length, the match can still end within the maximum and no minimum remains. */
   #isFarFromBounds({ of, counter }: Bounded, length: number): boolean {
     const { countMax } = this.#factsOf(counter);
     return this.#leastCount(counter) === 0 && countMax > length + this.#factsOf(of).farthestEnd;
   }
 
-  /** Returns the number of characters that a counter still requires; after the rest of a character it repeats another. */
+  /**
+   * Returns the number of characters that a counter still requires. In the middle of a character, the rest of that
+   * character is not counted.
+   */
   #leastCount(counter: Expression): number {
     const node = this.node(counter);
     switch (node.kind) {
@@ -591,8 +605,8 @@ export class Expressions {
   }
 
   /**
-   * Removes repetition bounds above a number. Texts of at most that many bytes match both or neither. Leaves
-   * complements unchanged.
+   * Returns the expression without repetition maxima above a number. Texts of at most that many bytes match either
+   * both or neither. Leaves complements unchanged.
    */
   unbounded(expression: Expression, above: number): Expression {
     if (this.#factsOf(expression).countMax <= above) return expression;
@@ -603,7 +617,7 @@ export class Expressions {
       case "or":
         return this.or(...node.parts.map((part) => this.unbounded(part, above)));
       case "and": {
-        // For these, the distance to the bounds is known.
+        // Unchanged: for an intersection that only bounds a length, the distance to the maximum is known exactly.
         if (this.#bounded.get(expression) !== undefined) return expression;
         return this.and(...node.parts.map((part) => this.unbounded(part, above)));
       }
@@ -618,7 +632,7 @@ export class Expressions {
     }
   }
 
-  /** Returns Brzozowski's derivative: the texts that may follow the byte for the whole to match. */
+  /** Returns Brzozowski's derivative: the expression that the rest of a text must match after this byte. */
   derivative(expression: Expression, byte: number): Expression {
     if (!hasByte(this.#factsOf(expression).firsts, byte)) return nothing;
     const first = this.classes(expression).first[byte];
@@ -713,7 +727,7 @@ export class Expressions {
     }
   }
 
-  /** Returns the members of nested lists of the same kind as one set. */
+  /** Returns the members of a union or intersection as one set, including the members of nested ones of the same kind. */
   #flat(kind: "or" | "and", parts: readonly Expression[]): Set<Expression> {
     const members = new Set<Expression>();
     for (const part of parts) {
@@ -724,7 +738,7 @@ export class Expressions {
     return members;
   }
 
-  /** Merges the sets of bytes in a list into one. */
+  /** Merges all members that are byte sets into one. */
   #mergeBytes(members: Set<Expression>, merged: (one: ByteSet, other: ByteSet) => ByteSet): void {
     let all: ByteSet | null = null;
     let count = 0;
@@ -739,7 +753,7 @@ export class Expressions {
     members.add(this.bytes(all));
   }
 
-  /** Merges the multiples in an intersection into one. */
+  /** Merges all members of an intersection that are multiples into one. */
   #mergeMultiples(members: Set<Expression>): void {
     let last: Expression | null = null;
     for (const part of members) {
@@ -750,14 +764,17 @@ export class Expressions {
       if (last !== null && both !== null) {
         members.delete(last);
         members.delete(part);
-        // Visited again after the others, and merged with the rest.
+        // Added at the end of the set, so the loop visits it again and merges it with the remaining multiples.
         members.add(completionOf(both) === null ? nothing : this.multiple(both));
         last = null;
       } else last = part;
     }
   }
 
-  /** True if all texts of the members visibly match this one. */
+  /**
+   * True if every text that matches all members visibly matches this expression. Compares structure only, without a
+   * search.
+   */
   #implies(members: ReadonlySet<Expression>, other: Expression): boolean {
     if (members.has(other)) return true;
     const wanted = this.node(other);

@@ -1,4 +1,4 @@
-// A map layered on another one, which it leaves unmodified, so that common entries are stored once.
+// A map layered on top of another map, which it never modifies. Common entries are thus stored only once.
 
 export class LayeredMap<Key, Value> {
   readonly #before: LayeredMap<Key, Value> | undefined;
@@ -21,7 +21,7 @@ export class LayeredMap<Key, Value> {
     return this.#own.get(key) ?? this.#before?.get(key);
   }
 
-  /** Adds or replaces an entry of this layer. */
+  /** Adds or replaces an entry in this layer. */
   set(key: Key, value: Value): void {
     this.#own.set(key, value);
   }

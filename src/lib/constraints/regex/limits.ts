@@ -1,24 +1,24 @@
-// Cost limits of compiling a constraint and computing its masks. They count steps rather than time, so that a
-// constraint is always served or always refused. Also defines the error for refused constraints.
+// Cost limits for compiling a constraint and computing its masks, and the error for refused constraints. Limits count
+// steps instead of time, so a given constraint is either always served or always refused.
 import type { Refusal, RefusalKind } from "../../../base/domain/constraint.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 export interface GrammarLimits {
-  /** Size in bytes of the schema, pattern, choices or grammar. */
+  /** Maximum size in bytes of the schema, pattern, choices or grammar. */
   readonly sourceBytes: number;
-  /** Nesting depth of a pattern, schema or grammar. */
+  /** Maximum nesting depth of a pattern, schema or grammar. */
   readonly nesting: number;
-  /** Steps of compiling; one takes about a microsecond. */
+  /** Maximum steps for compiling a constraint; a step takes about a microsecond. */
   readonly compileSteps: number;
-  /** Steps of computing one mask, or of accepting one token. */
+  /** Maximum steps for computing one mask, or for accepting one token. */
   readonly maskSteps: number;
-  /** Number of distinct expressions, of lexer states and of parser states, each. */
+  /** Maximum number of distinct expressions, of lexer states and of parser states, counted separately. */
   readonly states: number;
-  /** Number of alternatives that combinations at one place of a schema may produce. */
+  /** Maximum number of alternatives that the combination keywords at one location of a schema may produce. */
   readonly alternatives: number;
-  /** Bytes of cached masks per constraint. */
+  /** Maximum size of the cached masks of one constraint, in bytes. */
   readonly cachedMaskBytes: number;
-  /** True to refuse unknown formats instead of ignoring them. */
+  /** True to refuse unknown formats, false to ignore them. */
   readonly strictFormats: boolean;
 }
 
@@ -33,7 +33,7 @@ export const defaultGrammarLimits: GrammarLimits = {
   strictFormats: false,
 };
 
-/** Limits for constraints that no request supplies. */
+/** Limits for constraints that do not come from a request. */
 export const unlimitedGrammar: GrammarLimits = {
   sourceBytes: Number.POSITIVE_INFINITY,
   nesting: defaultGrammarLimits.nesting,
@@ -45,7 +45,7 @@ export const unlimitedGrammar: GrammarLimits = {
   strictFormats: false,
 };
 
-/** A refused constraint. The message names the reason, the place, and an alternative. */
+/** A refused constraint. The message names the reason, the location in the constraint, and an alternative. */
 export class ConstraintRefusal extends ServiceError implements Refusal {
   readonly kind: RefusalKind;
   readonly subject: string;
@@ -68,7 +68,7 @@ type CountedLimit = Exclude<keyof GrammarLimits, "strictFormats">;
 /**
  * Returns the refusal of a constraint that exceeds a limit.
  *
- * @param keyword being read at the place
+ * @param keyword keyword that was being read at that location
  */
 export function limitExceeded(
   limit: CountedLimit,
@@ -85,7 +85,7 @@ export function limitExceeded(
   });
 }
 
-/** Reads a part of a constraint. Adds the innermost place to refusals for an exceeded limit. */
+/** Reads a part of a constraint. If a limit is exceeded while reading, adds the innermost location to the refusal. */
 export function readAt<T>(
   limits: GrammarLimits,
   { place, keyword }: { readonly place: string; readonly keyword?: string },
@@ -95,13 +95,13 @@ export function readAt<T>(
     return read();
   } catch (error) {
     if (!(error instanceof ConstraintRefusal) || error.kind !== "limit" || error.place !== "") throw error;
-    // Safe cast: the subject of such a refusal is the limit's name.
+    // Safe cast: for such a refusal, the subject is the limit's name.
     const limit = error.subject as CountedLimit;
     throw limitExceeded(limit, limits[limit], place, keyword);
   }
 }
 
-/** Runs recursive code, and turns a stack overflow into a refusal. */
+/** Runs recursive code, and reports a stack overflow as a refusal. */
 export function withinStack<T>(limits: GrammarLimits, run: () => T): T {
   try {
     return run();
@@ -110,7 +110,7 @@ export function withinStack<T>(limits: GrammarLimits, run: () => T): T {
   }
 }
 
-/** Counts the steps of one compilation or one mask, and refuses when the limit is exceeded. */
+/** Counts the steps of one compilation or one mask. Throws a refusal when the limit is exceeded. */
 export class StepBudget {
   #left: number;
   #limit: "compileSteps" | "maskSteps";
@@ -122,7 +122,7 @@ export class StepBudget {
     this.#left = limits.compileSteps;
   }
 
-  /** Starts the count for another piece of work, with `times` the limit's steps. */
+  /** Starts counting anew, with an allowance of `times` the limit. */
   restart(limit: "compileSteps" | "maskSteps", times = 1): void {
     this.#limit = limit;
     this.#left = this.#limits[limit] * times;

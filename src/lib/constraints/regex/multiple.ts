@@ -1,44 +1,44 @@
-// An automaton for the decimal digits of a multiple of a number: its state is the remainder of the digits read. Signs
-// and JSON's number syntax are handled elsewhere.
+// An automaton for decimal digits that must form a multiple of a number. Its state is the remainder of the digits
+// read. Signs and JSON's number syntax are handled elsewhere.
 
-/** A multiple of divisor / 10^scale, after some digits. */
+/** State of reading a multiple of divisor / 10^scale. */
 export interface Multiple {
   readonly divisor: number;
-  /** Number of decimal places by which the divisor was shifted to become an integer. */
+  /** Number of decimal places by which the divisor was shifted to make it an integer. */
   readonly scale: number;
-  /** Remainder of the digits read, as an integer. */
+  /** Remainder of the digits read so far, taken as an integer. */
   readonly remainder: number;
-  /** Number of digits read after the decimal point; -1 before it. */
+  /** Number of digits read after the decimal point; -1 before the point. */
   readonly fractionDigits: number;
-  /** Number of digits that may follow. */
+  /** Number of digits that may still follow. */
   readonly digitsLeft: number;
 }
 
 export const pointByte = ".".charCodeAt(0);
 const zeroByte = "0".charCodeAt(0);
 
-/** Up to this divisor, ten times a remainder is an exact integer in a double. */
+/** Largest divisor for which ten times a remainder is still an exact integer in a double. */
 export const divisorMax = 2 ** 48;
 
-/** Number of digits that each double holds exactly. */
+/** Number of decimal digits that a double always holds exactly. */
 export const multipleDigitsMax = 15;
 
-/** Returns the state before any digit. */
+/** Returns the state before the first digit. */
 export function multipleOf(divisor: number, scale: number): Multiple {
   return { divisor, scale, remainder: 0, fractionDigits: -1, digitsLeft: multipleDigitsMax };
 }
 
-/** Largest divisor of a common multiple, for which the products in computing its remainder are exact in a double. */
+/** Largest divisor of a common multiple: up to it, the products that compute the remainder are exact in a double. */
 const commonDivisorMax = 1e6;
 
-/** Returns the state of numbers that are multiples of both, with the same digits; null if no single state has them. */
+/** Returns the state that accepts the continuations which both states accept; null if no single state does. */
 export function commonMultiple(one: Multiple, other: Multiple): Multiple | null {
   const { divisor: common, factor } = bezout(one.divisor, other.divisor);
   const divisor = (one.divisor / common) * other.divisor;
   if (!isInStep(one, other) || divisor > commonDivisorMax) return null;
   const apart = (other.remainder - one.remainder) / common;
   if (!Number.isInteger(apart)) return null;
-  // The Chinese remainder theorem: this many steps of the one reach a number that the other allows too.
+  // Chinese remainder theorem: adding `one.divisor` this many times reaches a number that satisfies `other` too.
   const stepCount = modulo(
     modulo(apart, other.divisor) * modulo(factor, other.divisor),
     other.divisor / common,
@@ -46,7 +46,7 @@ export function commonMultiple(one: Multiple, other: Multiple): Multiple | null 
   return { ...one, divisor, remainder: modulo(one.remainder + one.divisor * stepCount, divisor) };
 }
 
-/** True if each continuation that makes `one` a multiple makes `other` one too. */
+/** True if each continuation that completes a multiple for `one` also completes a multiple for `other`. */
 export function isAlwaysMultiple(one: Multiple, other: Multiple): boolean {
   if (!isInStep(one, other) || one.divisor % other.divisor !== 0) return false;
   return one.remainder % other.divisor === other.remainder;
@@ -57,7 +57,7 @@ function isInStep(one: Multiple, other: Multiple): boolean {
   return scale === other.scale && fractionDigits === other.fractionDigits && digitsLeft === other.digitsLeft;
 }
 
-/** Returns the greatest common divisor and its Bézout factor for `one`, modulo `other`. */
+/** Returns the greatest common divisor, and the Bézout coefficient of `one` modulo `other`. */
 export function bezout(one: number, other: number): { readonly divisor: number; readonly factor: number } {
   let [divisor, rest] = [one, other];
   let [factor, next] = [1, 0];
@@ -71,12 +71,12 @@ export function bezout(one: number, other: number): { readonly divisor: number; 
 
 const modulo = (value: number, divisor: number): number => ((value % divisor) + divisor) % divisor;
 
-/** True if the number read so far is a multiple. */
+/** True if the number read so far is already a multiple. */
 export function isMultiple({ divisor, scale, remainder, fractionDigits }: Multiple): boolean {
   return remainder % withoutTens(divisor, scale - Math.max(0, fractionDigits)) === 0;
 }
 
-/** Returns the state after one more byte; null if no multiple continues with it. */
+/** Returns the state after one more byte; null if the text can no longer become a multiple. */
 export function digitOf(multiple: Multiple, byte: number): Multiple | null {
   const { divisor, scale, remainder, fractionDigits, digitsLeft } = multiple;
   const next = (): Multiple | null => {
@@ -96,8 +96,8 @@ export function digitOf(multiple: Multiple, byte: number): Multiple | null {
 }
 
 /**
- * Returns the fewest digits that complete a multiple; null if none can. Before the decimal point these are integer
- * digits, since a fraction would take as many.
+ * Returns the fewest digits that complete a multiple; null if no digits can. Before the decimal point it returns
+ * integer digits, since fraction digits would not be fewer.
  */
 export function completionOf(multiple: Multiple): string | null {
   const { divisor, scale, remainder, fractionDigits, digitsLeft } = multiple;
@@ -114,7 +114,9 @@ export function completionOf(multiple: Multiple): string | null {
   return null;
 }
 
-/** Removes from the divisor the factors it shares with a power of ten, which trailing zeros provide. */
+/**
+ * Returns the divisor without the factors it shares with the power of ten, since trailing zeros provide those factors.
+ */
 function withoutTens(divisor: number, power: number): number {
   let left = divisor;
   for (let place = 0; place < power; place++) {

@@ -1,6 +1,6 @@
-// Parses regular expressions in ECMA-262's dialect, which JSON Schema uses. From other dialects it accepts what
-// ECMA-262 refuses and all of them agree on: leading flags, \A and \z. Refuses unknown syntax, and syntax without an
-// exact derivative, with its position; skips nothing.
+// Parses regular expressions in ECMA-262's dialect, which JSON Schema uses. Also accepts leading flags, `\A` and `\z`,
+// which ECMA-262 refuses and which mean the same in all other dialects. Refuses unknown or inexpressible syntax with
+// its position, and ignores nothing.
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { readCharacterClass, readClassEscape } from "./characters/character-class.ts";
@@ -18,27 +18,27 @@ import { textStart } from "./pattern.ts";
 import type { Pattern } from "./pattern.ts";
 import { Reader } from "./reader.ts";
 
-/** Limit on repetition counts. */
+/** Maximum repetition count. */
 const repetitionsMax = 10_000;
 
 /** Parsing costs one step per four characters. */
 const charactersPerStepLog2 = 2;
 
-/** Limits and budget of parsing. */
+/** Limits and step budget for parsing. */
 export interface PatternEffort {
   readonly limits: GrammarLimits;
   readonly budget: StepBudget;
 }
 
-/** Options that depend on the place of the pattern. */
+/** Options that depend on the kind of constraint that contains the pattern. */
 export interface PatternStyle {
-  /** Characters that `.` excludes; ignored with the flag s. */
+  /** Characters that `.` does not match; ignored with the flag s. */
   readonly lineEnds: CodePoints;
   readonly isDotAll: boolean;
   readonly ignoresCase: boolean;
-  /** True if `^` and `$` match at line ends rather than at the ends of the text. */
+  /** True if `^` and `$` match at line ends, false if only at the ends of the text. */
   readonly isMultiline: boolean;
-  /** True if lazy quantifiers are allowed. Laziness does not affect a match of the whole text. */
+  /** True to accept lazy quantifiers. They do not affect a match of the whole text. */
   readonly mayBeLazy: boolean;
 }
 
@@ -52,8 +52,9 @@ const ecmaScript: PatternStyle = {
 
 /**
  * Parses a pattern.
- * @param place name of the pattern's place in refusals
- * @throws ConstraintRefusal if it is malformed or not exactly expressible
+ *
+ * @param place location of the pattern, named in refusals
+ * @throws ConstraintRefusal if the pattern is malformed or cannot be expressed exactly
  */
 export function parsePattern(
   text: string,
@@ -75,11 +76,11 @@ interface Source {
   readonly limits: GrammarLimits;
   readonly budget: StepBudget;
   readonly style: PatternStyle;
-  /** Sets with both cases, by the original set. */
+  /** Character sets with both cases added, by the original set. */
   readonly folded: Map<string, CodePoints>;
 }
 
-/** Parses flags for the whole pattern, as `(?i)`; `u` is always on. */
+/** Parses flags for the whole pattern, such as `(?i)`. The flag `u` is always on. */
 function styleAtStart(reader: Reader, style: PatternStyle): PatternStyle {
   const flags = reader.match(/\(\?([imsu]+)\)/y)?.[1];
   return flags === undefined ? style : withFlags(style, flags, "");
@@ -146,7 +147,7 @@ function readGroup(source: Source, depth: number): Pattern {
   return behind;
 }
 
-/** Returns a look-behind at one character; null if it needs more. */
+/** Returns a look-behind that examines one character; null if the subpattern needs more than one. */
 function characterBehind(part: Pattern, isNegative: boolean): Pattern | null {
   if (part.kind === "choice") {
     const parts = part.parts.map((option) => characterBehind(option, isNegative));
@@ -158,7 +159,7 @@ function characterBehind(part: Pattern, isNegative: boolean): Pattern | null {
   return part.kind === "character" ? behind(part.set, isNegative) : null;
 }
 
-/** Parses `?:`, `?i:`, `?s-i:` and the like; null if there is none. */
+/** Parses modifiers such as `?:`, `?i:` or `?s-i:`; returns null if there are none. */
 function readModifiers({ reader, style }: Source): PatternStyle | null {
   const match = reader.match(/\?([ims]*)(?:-([ims]+))?:/y);
   if (match === null) return null;
@@ -184,7 +185,7 @@ const lineEnd = (style: PatternStyle): Pattern => ({
   isNegative: false,
 });
 
-/** Skips the name of a named group, as `(?<name>` or Python's `(?P<name>`. */
+/** Skips the name of a named group, written `(?<name>` or, as in Python, `(?P<name>`. */
 function readGroupName(reader: Reader, start: number): void {
   if (!reader.skip("P<") && !reader.skip("<")) throw reader.notExact("a group with flags", start);
   while (!reader.skip(">")) reader.take();
@@ -195,7 +196,7 @@ function readEscape(classes: ClassSource): Pattern {
   const start = reader.position - 1;
   if (reader.skip("b")) return wordBoundary(fold(wordCharacters));
   if (reader.skip("B")) return noWordBoundary(fold(wordCharacters));
-  // Start and end of the text in Python, Perl and others; ECMA-262 refuses these letters.
+  // `\A` and `\z`: start and end of the text in Python, Perl and others. ECMA-262 refuses these letters.
   if (reader.skip("A")) return textStart;
   if (reader.skip("z") || reader.skip("Z")) return { kind: "end" };
   if (/[1-9]/.test(reader.peek()) || reader.sees("k<")) throw reader.notExact("a back reference", start);
@@ -222,7 +223,10 @@ function noWordBoundary(word: CodePoints): Pattern {
   };
 }
 
-/** The character before the position is in the set; if negative, it is not, or there is none. */
+/**
+ * Matches if the previous character is in the set. If negative, matches if it is not in the set or there is no
+ * previous character.
+ */
 function behind(set: CodePoints, isNegative: boolean): Pattern {
   const place = { kind: "behind", set, orStart: false } as const;
   return isNegative ? otherBehind(place) : place;
@@ -247,7 +251,7 @@ function readQuantified({ reader, style }: Source, part: Pattern): Pattern {
   if (part.kind === "behind" || part.kind === "end" || part.kind === "look")
     throw reader.notExact("a repeated assertion", start);
   if (reader.sees("?") && !style.mayBeLazy) throw reader.notExact("a lazy quantifier", reader.position);
-  // Greedy or lazy matching changes only captures.
+  // Whether matching is greedy or lazy affects only captures, so a lazy quantifier needs no special treatment.
   if (!reader.skip("?") && reader.sees("+"))
     throw reader.notExact("a possessive quantifier", reader.position);
   if (reader.sees("*")) throw reader.malformed("nothing to repeat");
@@ -263,7 +267,7 @@ function readBounds(reader: Reader): readonly [number, number] | null {
   if (reader.skip("*")) return [0, Number.POSITIVE_INFINITY];
   if (reader.skip("+")) return [1, Number.POSITIVE_INFINITY];
   if (reader.skip("?")) return [0, 1];
-  // A brace that starts no quantifier is literal, as in browsers.
+  // As in browsers, a brace that does not start a quantifier is literal.
   const braces = reader.match(/\{(\d+)(?:(,)(\d*))?\}/y);
   if (braces === null) return null;
   const [, least, comma, most] = braces;

@@ -1,4 +1,4 @@
-// The syntax tree of a regular expression over sets of characters, before it is encoded in bytes.
+// The syntax tree of a regular expression over sets of characters, before characters are encoded as bytes.
 import type { CodePoints } from "./characters/code-points.ts";
 
 export type Pattern =
@@ -7,7 +7,7 @@ export type Pattern =
   | { readonly kind: "repeat"; readonly part: Pattern; readonly min: number; readonly max: number }
   /** The end of the whole text. */
   | { readonly kind: "end" }
-  /** A look-ahead: the following text must, or must not, match. */
+  /** A look-ahead: the following text must match `part`, or must not match it if negative. */
   | { readonly kind: "look"; readonly part: Pattern; readonly isNegative: boolean }
   /** The previous character must be in the set; with `orStart`, the start of the text also matches. */
   | { readonly kind: "behind"; readonly set: CodePoints; readonly orStart: boolean };

@@ -1,4 +1,4 @@
-// A cursor over the text of a pattern or grammar, and refusals that name its position.
+// A cursor over the text of a pattern or grammar. It also creates refusals that name the position.
 import { quoted } from "../../../base/domain/service-error.ts";
 import { ConstraintRefusal } from "./limits.ts";
 
@@ -9,8 +9,8 @@ export class Reader {
   readonly #noun: string;
 
   /**
-   * @param place of the text itself, such as a pointer into a schema; may be empty
-   * @param noun for the text in refusals
+   * @param place location of the text, such as a JSON pointer into a schema; may be empty
+   * @param noun name for the text in refusals
    */
   constructor(text: string, place: string, noun = "pattern") {
     this.#text = text;
@@ -22,7 +22,7 @@ export class Reader {
     return this.position >= this.#text.length;
   }
 
-  /** The text as messages quote it. */
+  /** The text as quoted in error messages. */
   get described(): string {
     return `the ${this.#noun} ${quoted(this.#text)}${this.place === "" ? "" : ` at ${this.place}`}`;
   }
@@ -31,20 +31,20 @@ export class Reader {
     return this.#text.startsWith(text, this.position);
   }
 
-  /** Skips the text if it is next. */
+  /** Skips the text and returns true if it comes next. */
   skip(text: string): boolean {
     if (!this.sees(text)) return false;
     this.position += text.length;
     return true;
   }
 
-  /** Returns the next character; empty at the end. */
+  /** Returns the next character without skipping it; empty at the end. */
   peek(): string {
     const point = this.#text.codePointAt(this.position);
     return point === undefined ? "" : String.fromCodePoint(point);
   }
 
-  /** Skips one character. */
+  /** Returns the next character and skips it. */
   take(): string {
     const character = this.peek();
     if (character === "") throw this.malformed("an unexpected end");
@@ -52,7 +52,7 @@ export class Reader {
     return character;
   }
 
-  /** Skips the match of a sticky expression here. */
+  /** Matches a sticky expression at the position and skips the match; returns null if it does not match. */
   match(expression: RegExp): RegExpExecArray | null {
     expression.lastIndex = this.position;
     const match = expression.exec(this.#text);
@@ -73,7 +73,7 @@ export class Reader {
     });
   }
 
-  /** @param cure a sentence without its full stop */
+  /** @param cure sentence that suggests an alternative, without its full stop */
   notExact(what: string, position = this.position, cure = ""): ConstraintRefusal {
     return new ConstraintRefusal({
       kind: "not-exact",

@@ -16,7 +16,7 @@ import { searchCount, searching } from "../../../base/domain/testing/search.ts";
 
 const limits = defaultGrammarLimits;
 
-/** Null for a pattern that no text matches; undefined for one over the limits. */
+/** Returns null for a pattern that no text matches, and undefined for a pattern that exceeds the limits. */
 function readOrRefuse(constraint: Constraint): Language | null | undefined {
   try {
     return readLanguage(constraint, limits);
@@ -60,7 +60,7 @@ const pieces =
     .concat(" (?=a) (?!-) (?:\\b|a) (?=.\\b) (?:^|-) (?:b$)? \\n")
     .split(" ");
 
-test("resolves assertions before and after a position as JavaScript does", () => {
+test("resolves assertions before and after a position as JavaScript's engine does", () => {
   const patterns = fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 6 });
   const texts = fc.array(fc.string({ unit: fc.constantFrom("a", "b", "-", "\n"), maxLength: 5 }), {
     minLength: 6,
@@ -70,7 +70,7 @@ test("resolves assertions before and after a position as JavaScript does", () =>
     fc.property(patterns, fc.constantFrom("", "m", "s", "i"), texts, (parts, flags, all) => {
       const pattern = parts.join("");
       const whole = new RegExp(`^(?:${pattern})$(?![^])`, `u${flags.replace("m", "")}`);
-      // With the flag m, the ends of the whole text need another spelling.
+      // With the flag m, `^` and `$` match at line ends, so the ends of the whole text need other assertions.
       const expected = flags === "m" ? new RegExp(`(?<![^])(?:${pattern})(?![^])`, "um") : whole;
       const flagged = flags === "" ? pattern : `(?${flags})${pattern}`;
       const language = readOrRefuse(regex(flagged));
@@ -118,7 +118,7 @@ test("resolves anchors and look-aheads", () => {
   );
 });
 
-test("reads dashes, braces and escaped signs as browsers do", () => {
+test("reads dashes, braces and escaped punctuation as browsers do", () => {
   for (const [pattern, text] of [
     ["[\\w-.]", "-"],
     ["a{,2}", "a{,2}"],
@@ -140,7 +140,7 @@ test("reads dashes, braces and escaped signs as browsers do", () => {
   assert.ok(!matches("(?s:a(?-s:.)).", "a\nc"));
 });
 
-test("refuses inexpressible syntax, with its position", () => {
+test("refuses syntax that it cannot express, with its position", () => {
   for (const [pattern, kind, subject, place] of [
     ["(a)\\1", "not-exact", "a back reference", "position 3"],
     ["a(?<=ab)", "not-exact", "a look-behind of more than one character", "position 1"],
@@ -166,7 +166,7 @@ test("refuses inexpressible syntax, with its position", () => {
     checkRefusal(() => readLanguage(regex(pattern), limits), [kind, subject, place], pattern);
 });
 
-test("hostile patterns hit a limit", () => {
+test("refuses hostile patterns because they exceed a limit", () => {
   const few = { ...limits, compileSteps: 10_000 };
   const text = "a".repeat(400);
   for (const [pattern, limit] of [
@@ -182,7 +182,7 @@ const properties = "L Lu Cn Co Nd Any ASCII Alphabetic ID_Continue Emoji Ideogra
   .concat(" Default_Ignorable_Code_Point Noncharacter_Code_Point Assigned sc=Han scx=Latin sc=Zzzz")
   .split(" ");
 
-test("knows the properties of each character", () => {
+test("finds all characters that have a property", () => {
   const budget = new StepBudget({ ...limits, compileSteps: 1_000_000 });
   for (const name of properties) {
     const expected = new RegExp(`^\\p{${name}}$`, "u");
@@ -200,7 +200,7 @@ test("knows the properties of each character", () => {
   }
 });
 
-test("serves a property at the same cost after any earlier requests", () => {
+test("spends the same steps on a property, no matter what earlier requests used", () => {
   const names = "Arab Armn Beng Bopo Cyrl Deva Ethi Geor Grek Gujr Guru Hang"
     .concat(" Hani Hebr Hira Kana Khmr Knda Laoo Latn Mlym Mong Mymr Orya")
     .split(" ")
@@ -211,20 +211,21 @@ test("serves a property at the same cost after any earlier requests", () => {
     assert.throws(() => readLanguage(regex(many), limits), /compileSteps/, "the price counts, found or not");
 });
 
-test("counts the text of a pattern before parsing it", () => {
+test("spends the steps for a pattern's length before it parses the pattern", () => {
   const few = { ...limits, compileSteps: 5_000 };
   for (const pattern of ["a".repeat(30_000), `[${"ab".repeat(15_000)}]`, "(".repeat(30_000)])
     assert.throws(() => readLanguage(regex(pattern), few), /compileSteps/);
 });
 
-test("knows the letters that differ only in case", () => {
+test("finds the letters that differ only in case", () => {
   const cased = Array.from({ length: 0x1e944 }, (_, point) => point)
     .filter((point) => point < 0xd800 || point > 0xdfff)
     .map((point) => String.fromCodePoint(point))
     .filter((letter) => letter.toLowerCase() !== letter || letter.toUpperCase() !== letter);
   const text = cased.join("");
   const budget = new StepBudget({ ...limits, compileSteps: 1_000_000 });
-  // A sample of the letters, since each costs a search through all, and all letters of the first blocks.
+  // Each letter costs a search through all of them, so this checks all letters of the first blocks and a sample of the
+  // rest.
   for (const letter of cased.filter((one, index) => index % 7 === 0 || one < "\u0250")) {
     const expected = text.match(new RegExp(letter, "giu"))?.join("") ?? letter;
     const found = inEitherCase(pointsOf(letter), budget);

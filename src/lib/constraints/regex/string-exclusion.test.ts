@@ -18,7 +18,7 @@ function fresh() {
   return { expressions, automaton, body: expressions.repeat(jsonSpelling(expressions).character, 0) };
 }
 
-/** Returns a random way to write one JSON string. */
+/** Returns a random JSON spelling of the string. */
 function written(of: string, draws: readonly number[]): string {
   const unit = (one: string, isUpper: boolean): string => {
     const digits = one.charCodeAt(0).toString(16).padStart(4, "0");
@@ -34,7 +34,7 @@ function written(of: string, draws: readonly number[]): string {
   }).join("");
 }
 
-test("accepts the bodies of strings that JSON.parse does not read as one of the texts", () => {
+test("accepts a string's body only if JSON.parse reads none of the excluded texts from it", () => {
   const draws = fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 3 });
   const names = fc.uniqueArray(text, { minLength: 1, maxLength: 6 });
   fc.assert(
@@ -63,12 +63,12 @@ test("equals the intersection with the complement of all spellings, in each stat
   const listed = ["", "a", "ab", "a/", "é", "😀5", "\n"];
   const unlisted = expressions.unlisted(body, listed);
   const others = expressions.and(body, expressions.not(expressions.or(...listed.map(spelled))));
-  // Both directions: no text is in only one of them.
+  // Checks both directions: neither language contains a text that the other lacks.
   assert.ok(automaton.isEmpty(expressions.and(unlisted, expressions.not(others))));
   assert.ok(automaton.isEmpty(expressions.and(others, expressions.not(unlisted))));
 });
 
-test("half of a surrogate pair is no text of a string", () => {
+test("a lone surrogate in the list excludes no string", () => {
   const { expressions, body } = fresh();
   assert.equal(expressions.unlisted(body, ["\ud83d"]), body);
 });

@@ -1,18 +1,21 @@
-// Tracks which of a list of texts the body of a JSON string may still denote, written literally or with any escape
-// (RFC 8259, section 7). Detects a difference from all of them at the first differing byte.
+// Tracks which texts of a list the body of a JSON string may still denote, whether written literally or with any
+// escape (RFC 8259, section 7). Tracking ends at the first byte that differs from all of them.
 import { bytesOf, membersOf } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 import { endsHere, nextBytes, textRange, textsAfter } from "./text-list.ts";
 import type { TextRange } from "./text-list.ts";
 
-/** The texts still possible, and the part of an escape written for their next character. */
+/** The listed texts that are still possible, and the part of an escape already written for their next character. */
 export interface StringMatch {
   readonly range: TextRange;
-  /** Lowercase; empty between characters, and within a literal character. */
+  /** Lowercase; empty between two characters and inside a literal character. */
   readonly escape: string;
 }
 
-/** Returns the state before the first byte; null if no text can be written, such as half of a surrogate pair. */
+/**
+ * Returns the state before the first byte; null if none of the texts can occur in a JSON string, as with a lone
+ * surrogate.
+ */
 export function startMatch(texts: readonly string[]): StringMatch | null {
   const written = texts.filter((text) => !/\p{Surrogate}/u.test(text));
   return written.length === 0 ? null : { range: textRange(written), escape: "" };
@@ -21,11 +24,14 @@ export function startMatch(texts: readonly string[]): StringMatch | null {
 /** True if the string denotes one of the texts when it ends here. */
 export const denotesText = ({ range, escape }: StringMatch): boolean => escape === "" && endsHere(range);
 
-/** Returns a number of bytes that exceeds the rest of each text, written literally. */
+/** Returns a number of bytes that exceeds the remaining length of each text, written literally. */
 export const maxLengthBound = ({ range: { texts, from, to, depth } }: StringMatch): number =>
   texts.slice(from, to).reduce((most, { length }) => Math.max(most, length), 0) - depth + 1;
 
-/** Returns the state after a byte that is valid there; null if no text is possible any more. */
+/**
+ * Returns the state after a byte that is valid at this position; null if the string can no longer denote any of the
+ * texts.
+ */
 export function advanceMatch({ range, escape }: StringMatch, byte: number): StringMatch | null {
   if (escape === "" && byte !== backslash) {
     const rest = textsAfter(range, byte);
@@ -38,7 +44,7 @@ export function advanceMatch({ range, escape }: StringMatch, byte: number): Stri
   return whole === undefined ? { range, escape: written } : { range: whole[1], escape: "" };
 }
 
-/** Returns the bytes that distinguish the texts. */
+/** Returns the bytes for which `advanceMatch` can have different results. */
 export function distinguishingBytes({ range, escape }: StringMatch): ByteSet {
   if (escape === "") return nextBytes(range);
   const letters = escapesOf(range)
@@ -60,7 +66,7 @@ const shortEscapes = new Map([
   ["\t", "\\t"],
 ]);
 
-/** Returns the escapes of each text's next character, with the texts that continue after it. */
+/** Returns each escape for the texts' next character, with the texts that can follow it. */
 function escapesOf(range: TextRange): readonly (readonly [spelling: string, rest: TextRange])[] {
   return membersOf(nextBytes(range)).flatMap((lead) =>
     behindCharacter(range, lead).flatMap((rest) => {
@@ -76,7 +82,10 @@ function escapesOf(range: TextRange): readonly (readonly [spelling: string, rest
   );
 }
 
-/** Returns the texts after each character that begins with the byte. */
+/**
+ * For each character whose encoding begins with the byte, returns the range of texts that continue after that
+ * character.
+ */
 function behindCharacter(range: TextRange, lead: number): readonly TextRange[] {
   const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   let ranges = rangesAfter(range, [lead]);

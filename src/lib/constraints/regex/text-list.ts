@@ -1,27 +1,27 @@
-// Many texts as one sorted list. The texts with a common prefix are a range, found by binary search. Ten thousand
-// texts thus cost little, and only followed prefixes become states.
+// Many texts as one sorted list. Texts with a common prefix form a range, which a binary search finds. Even ten
+// thousand texts are cheap, because only the prefixes that are actually read become states.
 import { bytesOf } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 
-/** The suffixes of texts `from` to `to` (exclusive) after their first `depth` bytes, which they share. */
+/** The suffixes of texts `from` to `to` (exclusive) that follow their common prefix of `depth` bytes. */
 export interface TextRange {
-  /** Sorted and unique, with one character per byte. */
+  /** Sorted and unique; each character stands for one byte. */
   readonly texts: readonly string[];
   readonly from: number;
   readonly to: number;
   readonly depth: number;
 }
 
-/** With more texts, the shortest is not searched for. */
+/** Maximum number of texts for which `leastLength` looks for the shortest. */
 const fewTexts = 16;
 
-/** Returns the range of all texts; requires at least one. */
+/** Returns the range of all texts, of which there must be at least one. */
 export function textRange(texts: readonly string[]): TextRange {
   const sorted = [...new Set(texts.map((text) => Buffer.from(text, "utf8").toString("latin1")))].sort();
   return { texts: sorted, from: 0, to: sorted.length, depth: 0 };
 }
 
-/** True if one of the texts ends here. */
+/** True if one of the texts ends at this depth. */
 export const endsHere = ({ texts, from, depth }: TextRange): boolean => texts[from].length === depth;
 
 /** Returns a lower bound on the length of the remaining suffixes. */
@@ -35,7 +35,7 @@ export function leastLength(range: TextRange): number {
   );
 }
 
-/** Returns the texts that continue with the byte; null if there are none. */
+/** Returns the texts that continue with the byte; null if no text does. */
 export function textsAfter(range: TextRange, byte: number): TextRange | null {
   const { texts, depth } = range;
   const from = firstFrom(range, byte);
@@ -43,7 +43,7 @@ export function textsAfter(range: TextRange, byte: number): TextRange | null {
   return from === to ? null : { texts, from, to, depth: depth + 1 };
 }
 
-/** Returns the bytes that the texts continue with. */
+/** Returns the bytes with which the texts continue. */
 export function nextBytes(range: TextRange): ByteSet {
   const bytes: number[] = [];
   const { texts, to, depth } = range;
@@ -55,12 +55,12 @@ export function nextBytes(range: TextRange): ByteSet {
   return bytesOf(bytes);
 }
 
-/** Returns the first index in the range whose text continues with the byte or a greater one. */
+/** Returns the index of the first text in the range that continues with this byte or a greater one. */
 function firstFrom({ texts, from, to, depth }: TextRange, byte: number): number {
   let [low, high] = [from, to];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    // NaN after the end of the text that may end here, which is less than any byte.
+    // A text that ends here yields NaN, which compares as less than any byte.
     if (texts[middle].charCodeAt(depth) >= byte) high = middle;
     else low = middle + 1;
   }

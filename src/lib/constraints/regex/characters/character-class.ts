@@ -1,4 +1,4 @@
-// Reads classes of characters as patterns write them: in brackets, or as an escape.
+// Reads character classes of regular expressions: bracketed classes, and escapes that stand for a class.
 import {
   allCharacters,
   intersectPoints,
@@ -28,14 +28,17 @@ const controlEscapes: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f
 export interface ClassSource {
   readonly reader: Reader;
   readonly budget: StepBudget;
-  /** Adds the other case of each character if case is ignored. */
+  /** Adds the other-case variants of each character if the pattern ignores case; otherwise returns the set unchanged. */
   readonly fold: (set: CodePoints) => CodePoints;
 }
 
-/** In other dialects a class within a class; in ECMA-262 a few letters, which is never intended. */
+/**
+ * Other dialects read this as a POSIX class within a bracket. ECMA-262 reads it as a few letters, which nobody
+ * intends, so it is refused.
+ */
 const posixClass = /\[(?::\^?[a-z]+:|\.[^\].]+\.|=[^\]=]+=)\]/y;
 
-/** Reads a class from behind its opening bracket to its closing one. */
+/** Reads a bracketed class after its opening bracket, including the closing bracket. */
 export function readCharacterClass(source: ClassSource): CodePoints {
   const { reader, fold } = source;
   const start = reader.position - 1;
@@ -54,7 +57,7 @@ export function readCharacterClass(source: ClassSource): CodePoints {
     }
     reader.take();
     const high = readMember(source);
-    // A dash next to a class such as \w is literal, as in browsers.
+    // A dash next to a class such as `\w` is literal, as in browsers.
     if (!isSingle(low) || !isSingle(high)) members.push(low, [0x2d, 0x2d], high);
     else if (low[0] > high[0]) throw reader.malformed("a range whose ends are out of order", dash);
     else members.push([low[0], high[0]]);
@@ -75,14 +78,14 @@ function readMember(source: ClassSource): CodePoints {
 }
 
 /**
- * Reads an escape that stands for characters, after its backslash.
+ * Reads an escape that stands for one or more characters, after its backslash.
  *
- * @param start the position of the backslash
+ * @param start position of the backslash
  */
 export function readClassEscape(source: ClassSource, start: number): CodePoints {
   const { reader, fold } = source;
   const letter = reader.take();
-  // A character whose other case is a word character counts as a word character itself.
+  // With case ignored, a character whose other case is a word character also counts as a word character.
   if (letter === "W") return intersectPoints(complementPoints(fold(wordCharacters)), allCharacters);
   const named = namedClasses[letter];
   if (named !== undefined) return intersectPoints(named, allCharacters);
@@ -93,7 +96,8 @@ export function readClassEscape(source: ClassSource, start: number): CodePoints 
   if (letter === "x") return single(hexadecimal(reader, /([0-9A-Fa-f]{2})/y, start));
   if (letter === "u") return single(readUnicodeEscape(reader, start));
   if (letter === "c") return single(readControlLetter(reader, start));
-  // Other letters and digits have other meanings; any other character is literal.
+  // Letters and digits can have a special meaning in other dialects, so they are refused. Any other escaped character
+  // is literal.
   if (/[A-Za-z0-9]/.test(letter)) throw reader.notExact(`the escape \\${letter}`, start);
   return single(letter.codePointAt(0) ?? 0);
 }

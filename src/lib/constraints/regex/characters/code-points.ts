@@ -35,7 +35,7 @@ export function intersectPoints(one: CodePoints, other: CodePoints): CodePoints 
     const low = Math.max(one[at], other[otherAt]);
     const high = Math.min(one[at + 1], other[otherAt + 1]);
     if (low <= high) common.push(low, high);
-    // The range that ends first overlaps nothing further.
+    // Advance past the range that ends first, since it overlaps nothing further.
     if (one[at + 1] < other[otherAt + 1]) at += 2;
     else otherAt += 2;
   }
@@ -54,7 +54,7 @@ function codePoint(character: string): number {
   return character.codePointAt(0) ?? 0;
 }
 
-/** ECMA-262's digits, word characters, white space and line terminators. */
+/** Digits, word characters, white space and line terminators as ECMA-262 defines them. */
 export const digits: CodePoints = [0x30, 0x39];
 export const wordCharacters: CodePoints = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a];
 export const lineEnds: CodePoints = [0x0a, 0x0a, 0x0d, 0x0d, 0x2028, 0x2029];

@@ -1,28 +1,28 @@
-// Characters that differ only in case, according to the JavaScript engine (ECMA-262, Canonicalize with the flag u:
-// Unicode simple case folding). The table is built once, from all characters with case.
+// Finds characters that differ only in case, as the JavaScript engine decides (ECMA-262, Canonicalize with the flag u:
+// Unicode simple case folding). The table is built once and covers all characters that have case.
 import { pointsOf, rangesOf, unionPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
 import type { StepBudget } from "../limits.ts";
 
-/** The last character with case: the last letter of the Adlam script. */
+/** The last character that has case: the last letter of the Adlam script. */
 const lastCasedPoint = 0x1e943;
 
-/** Number of cased characters, or ranges, examined per step. */
+/** Number of cased characters or ranges examined per step of the budget, as a power of two. */
 const lookedAtPerStepLog2 = 5;
 
 interface CaseTable {
-  /** The characters with case, sorted. */
+  /** Characters that have case, sorted. */
   readonly points: Int32Array;
-  /** For each of them, its case class, including itself. */
+  /** Case class of each character in `points`, including the character itself. */
   readonly classes: readonly CodePoints[];
-  /** First and last character of each class. */
+  /** First and last character of each case class. */
   readonly lows: Int32Array;
   readonly highs: Int32Array;
 }
 
 let known: CaseTable | null = null;
 
-/** Adds to the set all characters that differ from a member only in case. */
+/** Returns the set with all characters added that differ from a member only in case. */
 export function inEitherCase(set: CodePoints, budget: StepBudget): CodePoints {
   known ??= caseTable();
   const { points, classes, lows, highs } = known;
@@ -39,7 +39,7 @@ export function inEitherCase(set: CodePoints, budget: StepBudget): CodePoints {
   return met.size === 0 ? set : unionPoints(set, [...met].flat());
 }
 
-/** Returns the index of the first number at or above the bound. */
+/** Returns the index of the first number that is greater than or equal to the bound. */
 function placeOf(sorted: Int32Array, bound: number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -51,7 +51,7 @@ function placeOf(sorted: Int32Array, bound: number): number {
 }
 
 const isOne = (text: string): boolean => Array.from(text).length === 1;
-/** Matches two characters that differ only in case. */
+/** True for two characters that differ only in case. */
 const sameLetter = /^(.)\1$/isu;
 
 function caseTable(): CaseTable {
@@ -60,7 +60,7 @@ function caseTable(): CaseTable {
     const character = String.fromCodePoint(point);
     const [lower, upper] = [character.toLowerCase(), character.toUpperCase()];
     if (lower === character && upper === character) continue;
-    // These relate all letters of a case class, possibly in several steps.
+    // These five forms connect all letters of a case class, possibly through several characters.
     const near = [character, lower, upper, lower.toUpperCase(), upper.toLowerCase()].filter(isOne);
     const united = new Set(near.flatMap((letter) => [...(related.get(letter) ?? [letter])]));
     for (const member of united) related.set(member, united);

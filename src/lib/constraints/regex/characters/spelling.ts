@@ -1,5 +1,5 @@
-// Byte encodings of characters: UTF-8, or the contents of a JSON string with all escapes that JSON allows (RFC 8259,
-// section 7). Lone surrogates have no encoding.
+// Byte encodings of characters: plain UTF-8, or the content of a JSON string with all escapes that JSON allows (RFC
+// 8259, section 7). Lone surrogates have no encoding.
 import {
   intersectPoints,
   lastCodePoint,
@@ -12,11 +12,11 @@ import { allCharacters } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
 import type { Expression, Expressions } from "../expressions.ts";
 
-/** Encodes sets of characters in one context. */
+/** Encodes sets of characters for one context, such as the inside of a JSON string. */
 export interface Spelling {
-  /** Returns the expression of one character of the set. */
+  /** Returns the expression that matches exactly one character of the set. */
   spell(set: CodePoints): Expression;
-  /** Any single character. */
+  /** Matches any single character. */
   readonly character: Expression;
 }
 
@@ -25,10 +25,13 @@ type Spell = (expressions: Expressions, set: CodePoints) => Expression;
 /** Plain UTF-8. */
 export const plainSpelling = (expressions: Expressions): Spelling => named("utf8", expressions, utf8);
 
-/** Text between the quotation marks of a JSON string. */
+/** Text between the quotation marks of a JSON string, with any escapes. */
 export const jsonSpelling = (expressions: Expressions): Spelling => named("json", expressions, jsonCharacter);
 
-/** Text in a JSON string with each character as `JSON.stringify` writes it, so each string has one encoding. */
+/**
+ * Text between the quotation marks of a JSON string, with each character written as `JSON.stringify` writes it. Each
+ * string thus has exactly one encoding.
+ */
 export const shortestSpelling = (expressions: Expressions): Spelling =>
   named("shortest", expressions, shortestCharacter);
 
@@ -65,7 +68,7 @@ function utf8(expressions: Expressions, set: CodePoints): Expression {
   return expressions.or(...parts);
 }
 
-/** Characters that JSON strings must escape. */
+/** Characters that must be escaped in a JSON string. */
 const escapedPoints = unionPoints([0, 0x1f], pointsOf('"\\'));
 const shortEscapes: readonly (readonly [letter: string, character: string])[] = [
   ['"', '"'],
@@ -102,7 +105,7 @@ function shortestCharacter(expressions: Expressions, set: CodePoints): Expressio
   return expressions.or(utf8(expressions, intersectPoints(set, complementPoints(escapedPoints))), ...escapes);
 }
 
-/** Four hexadecimal digits, or a surrogate pair: the part after `\u`. */
+/** Matches what follows `\u`: four hexadecimal digits, or a surrogate pair. */
 function hexadecimal(expressions: Expressions, set: CodePoints): Expression {
   const parts: Expression[] = [];
   for (const [from, to] of rangesOf(intersectPoints(set, allCharacters))) {
@@ -146,8 +149,9 @@ function byteOf(expressions: Expressions, character: string): Expression {
 type DigitRange = readonly [low: number, high: number];
 
 /**
- * Returns the numbers from `low` to `high` as sequences of digit ranges, most significant first. For example 318 … 420
- * in base ten: 318–319, 32–39 0–9, 400–419 as 4 0–1 0–9, and 420.
+ * Returns sequences of digit ranges, most significant digit first, that together cover the numbers from `low` to
+ * `high`. For example, 318 to 420 in base ten is covered by 318–319, 32–39 followed by 0–9, 40–41 followed by 0–9, and
+ * 420.
  */
 function digitRanges(
   low: number,

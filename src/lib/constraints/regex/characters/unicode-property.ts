@@ -1,21 +1,21 @@
-// The characters of a Unicode property, taken from the JavaScript engine's tables. Recently used properties are
-// cached, but each use costs the same steps, so no client affects another's budget. Properties of strings (flag v) are
-// unsupported.
+// Finds the characters that have a Unicode property, from the JavaScript engine's tables. Recently used properties are
+// cached, but each use spends the same steps, so one client's requests never change another's budget. Properties of
+// strings (flag v) are not supported.
 import { allCharacters, intersectPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
 import type { StepBudget } from "../limits.ts";
 
-/** Measured: finding a property's characters takes 1 to 3 ms. */
+/** Steps for finding a property's characters, which was measured to take 1 to 3 ms. */
 const stepsPerProperty = 1_000;
 
-/** Cache by name, most recently used last. */
+/** Cache by property name, most recently used last. */
 const kept = new Map<string, CodePoints>();
 const keptBytesMax = 512 * 1024;
 let keptBytes = 0;
 const byteLengthOf = (name: string, set: CodePoints): number => 100 + name.length * 2 + set.length * 8;
 
 /**
- * Returns the characters of `\p{name}`; null if there is no such property.
+ * Returns the characters that `\p{name}` matches; null if there is no such property.
  *
  * @throws ConstraintRefusal if the budget is exhausted
  */
@@ -60,10 +60,10 @@ function propertyExpression(name: string): RegExp | null {
   }
 }
 
-/** One character per run of characters with equal properties, in one text. */
+/** A text with one character for each run of characters with equal properties. */
 interface CharactersAlike {
   readonly text: string;
-  /** For each unit of the text, its character and the last one of its run. */
+  /** For each UTF-16 unit of the text: the character it belongs to, and the last character of that character's run. */
   readonly points: Int32Array;
   readonly ends: Int32Array;
 }
@@ -71,8 +71,8 @@ interface CharactersAlike {
 let alike: CharactersAlike | null = null;
 
 /**
- * Runs that cover nine tenths of all code points: blocks of ideographs and syllables, private use, and code points
- * unassigned in all Unicode versions. One character represents each run.
+ * Runs of code points with equal properties; one character represents each run. They cover nine tenths of all code
+ * points: blocks of ideographs and syllables, private use, and code points that no Unicode version assigns.
  */
 const runs: readonly (readonly [first: number, last: number])[] = [
   [0x3400, 0x4dbf],

@@ -1,9 +1,9 @@
-// Checks the refusal of a constraint.
+// Checks that a constraint is refused as expected.
 import assert from "node:assert/strict";
 import type { RefusalKind } from "../../../../base/domain/constraint.ts";
 import { ConstraintRefusal } from "../limits.ts";
 
-/** Runs code that must refuse `source` with this kind, subject and place. */
+/** Runs code that must refuse a constraint with this kind, subject and location. */
 export function checkRefusal(
   run: () => unknown,
   [kind, subject, place]: readonly [kind: RefusalKind, subject: string, place: string],

@@ -1,21 +1,21 @@
-// Random patterns in the subset that JavaScript and this engine share. Each comes with texts made to match it, texts
-// one character away from these, and unrelated texts.
+// Generates random patterns in the subset that JavaScript and this engine share. Each pattern comes with texts made to
+// match it, texts that differ from these in one character, and unrelated texts.
 import * as fc from "fast-check";
 
 export interface PatternWithTexts {
   readonly pattern: string;
-  /** ECMA-262 flags `i` and `s`, in addition to `u`. */
+  /** The ECMA-262 flags `i` and `s`, in addition to `u`, which is always set. */
   readonly flags: string;
   readonly texts: readonly string[];
 }
 
-/** A pattern, and a generator of texts that should match it. */
+/** A pattern, and a generator of texts that should match the pattern. */
 interface Part {
   readonly pattern: string;
   readonly text: (draw: Draw) => string;
 }
 
-/** Draws an integer from 0 to below the bound. */
+/** Draws an integer that is at least 0 and less than the bound. */
 type Draw = (bound: number) => number;
 
 const one = (pattern: string, ...texts: readonly string[]): Part => ({
@@ -55,7 +55,7 @@ const characters: readonly Part[] = [
   one("[\\u{1F600}-\\u{1F64F}]", "😁", "🙏"),
 ];
 
-/** Large sets, which are the most expensive. */
+/** Properties with large character sets, which are the most expensive. */
 const properties: readonly Part[] = [
   one("\\p{Lu}", "A", "É", "Σ"),
   one("\\P{L}", "1", " "),
@@ -131,7 +131,10 @@ const whole = fc
   });
 
 const strangers = "ab0_ \n.é😀KkſßẞΣς-";
-/** JavaScript's engine backtracks, and hardly terminates on long patterns. */
+/**
+ * Maximum lengths of the generated patterns and texts. JavaScript's engine backtracks, so longer patterns could take
+ * practically forever.
+ */
 const patternLengthMax = 40;
 const textLengthMax = 10;
 
@@ -159,7 +162,7 @@ export const patternsWithTexts: fc.Arbitrary<PatternWithTexts> = fc
     };
   });
 
-/** Inserts, removes or changes one character. */
+/** Returns the text with one character inserted, removed or changed. */
 function nearly(text: string, draw: Draw): string {
   const points = Array.from(text);
   const place = draw(points.length + 1);
