@@ -1,4 +1,4 @@
-// Tests of the artifact storage that flags and environment select.
+// Tests of selecting the artifact storage from flags and environment variables.
 import assert from "node:assert/strict";
 import { statfsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -6,14 +6,14 @@ import { test } from "node:test";
 import { artifactPlaceOf } from "./artifact-place.ts";
 import { readConfig } from "./config.ts";
 
-test("stores artifacts in the data folder, in another folder, or in a bucket of the environment's store", () => {
+test("stores artifacts in the data folder, in another folder, or in a bucket at the endpoint that the environment names", () => {
   const placeOf = (flags: Readonly<Record<string, string>>, environment: NodeJS.ProcessEnv = {}) =>
     artifactPlaceOf(readConfig({ data: "data", ...flags }, environment), environment);
   const data = resolve("data");
   assert.deepEqual(placeOf({}), { kind: "folder", root: data });
   assert.deepEqual(placeOf({ blobs: "/mnt/hone" }), { kind: "folder", root: resolve("/mnt/hone") });
   const { bsize, blocks } = statfsSync(".");
-  // A fifth of the disk, at most 20 GB.
+  // Expected cache size: a fifth of the disk, at most 20 GB.
   const cachedBytes = Math.min(20e9, Math.floor((blocks * bsize) / 5));
   const cache = { folder: join(data, "cache", "blobs"), bytesMax: cachedBytes };
   const bucket = { bucket: "models", prefix: "a/b/", endpoint: null, isPathStyle: false };

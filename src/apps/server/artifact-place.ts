@@ -19,8 +19,8 @@ export function artifactPlaceOf(
 }
 
 /**
- * Returns the size of the local cache of a bucket: a fifth of the disk, at most enough for some dozens of large
- * models.
+ * Returns the maximum size of the local cache of a bucket: a fifth of the disk, at most 20 GB. That is enough for some
+ * dozens of large models.
  */
 function cacheBytes(folder: string): number {
   let existing = folder;
@@ -29,10 +29,15 @@ function cacheBytes(folder: string): number {
   return Math.min(20e9, Math.floor((blocks * bsize) / 5));
 }
 
-/** @param url `s3://…` @param name name of the place in messages */
+/**
+ * Returns the location of the bucket that a URL names, at the endpoint that the environment configures.
+ *
+ * @param url `s3://…`
+ * @param name how error messages call the URL, such as the name of its setting
+ */
 export function bucketPlaceOf(url: string, name: string, environment?: NodeJS.ProcessEnv): BucketPlace {
   const endpoint = readStoreEndpoint(environment);
   const { isPathStyle, ...place } = readBucketUrl(url, name);
-  // AWS has a host per bucket; few other stores do.
+  // AWS has a separate host name per bucket; most other stores take the bucket in the path.
   return { ...place, endpoint, isPathStyle: isPathStyle ?? endpoint !== null };
 }

@@ -1,5 +1,5 @@
-// The audit log's file, and stores of keys and limits that record changes in it. Used by the server and by `hone
-// keys`.
+// The location of the audit log, and wrappers of the key and limit stores that record each change in it. Used by the
+// server and by `hone keys`.
 import { join } from "node:path";
 import type { AccessKey, KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
@@ -7,10 +7,10 @@ import type { LimitStore } from "../../base/domain/keys/limits.ts";
 import type { AuditEntry, AuditFile } from "../../base/telemetry/audit-log.ts";
 import type { HoneConfig } from "./config.ts";
 
-/** Limits the log to 80 MiB of disk, even under many refused requests. */
+/** Rotation of the log: at most 80 MiB of disk, even under many refused requests. */
 const rotation = { bytesMax: 16 * 1024 ** 2, keptCount: 4 };
 
-/** Returns the audit log of a data folder. */
+/** Returns the location and rotation of a data folder's audit log. */
 export function auditFile({ server: { data } }: Pick<HoneConfig, "server">): AuditFile {
   return { path: join(data, "audit.jsonl"), ...rotation };
 }
@@ -18,8 +18,9 @@ export function auditFile({ server: { data } }: Pick<HoneConfig, "server">): Aud
 type RecordEntry = (entry: AuditEntry) => Promise<void>;
 
 /**
- * Returns the store with every creation, change and revocation recorded: `begun` before it, `done` or `failed` after
- * it. If the log cannot be written, nothing is changed, so no change goes unrecorded.
+ * Returns the key store, wrapped so that the log records each creation, change, rotation and revocation: `begun`
+ * before it, and `done` or `failed` after it. If `begun` cannot be written, the change is refused, so no change goes
+ * unrecorded.
  *
  * @param record rejects if the log cannot be written
  */
@@ -47,7 +48,7 @@ export function auditedKeys(keys: KeyStore, record: RecordEntry, clock: Clock): 
   };
 }
 
-/** Returns the store with every change of an entity's limits recorded the same way. */
+/** Returns the limit store, wrapped so that the log records each change of an entity's limits with the same outcomes. */
 export function auditedLimits(limits: LimitStore, record: RecordEntry, clock: Clock): LimitStore {
   return {
     ...limits,
@@ -70,7 +71,8 @@ async function recorded<T>(
     await write("begun");
     result = await change();
   } catch (error) {
-    // A delayed line `begun` may still be written, and must not suggest that the change was made.
+    // Even if writing `begun` was reported as failed, the line may still reach the file. `failed` then says that the
+    // change was not made.
     await write("failed").catch(isBegunAnyway);
     throw error;
   }
@@ -78,7 +80,10 @@ async function recorded<T>(
   return result;
 }
 
-/** The log has a line about the change, and the owner must receive the new key. */
+/**
+ * Ignores that the outcome could not be written. The log already has the line `begun`, and the caller must still
+ * receive the new key.
+ */
 function isBegunAnyway(): void {}
 
 async function liveKey(keys: KeyStore, id: string): Promise<AccessKey | null> {

@@ -26,7 +26,7 @@ function withDataFolder(file: unknown, use: (folder: string) => void): void {
   }
 }
 
-test("prefers flags over the environment, over the file, over the defaults", () => {
+test("prefers flags over the environment, the environment over the file, and the file over the defaults", () => {
   withDataFolder({ server: { port: 1, host: "127.0.0.2", entity: "file" } }, (data) => {
     const config = readConfig({ port: "3" }, { HONE_DATA: data, HONE_PORT: "2", HONE_HOST: "127.0.0.3" });
     assert.equal(config.server.port, 3);
@@ -52,7 +52,7 @@ test("treats an empty variable as unset, except for a list", () => {
   });
 });
 
-test("names a part's settings after it", () => {
+test("prefixes a section's settings with its name", () => {
   const threads = allSettings().find(({ section, name }) => section === "engine" && name === "threads");
   assert.equal(threads?.flag, "--engine-threads");
   assert.equal(threads?.variable, "HONE_ENGINE_THREADS");
@@ -74,7 +74,7 @@ test("gives every setting one flag, one variable and a sentence", () => {
   for (const { flag, setting } of all) assert.match(setting.about, /\.$/, flag);
 });
 
-test("computes machine-dependent defaults unless they are set", () => {
+test("computes unset defaults from the machine's cores and memory", () => {
   withDataFolder(undefined, (data) => {
     const machine = { coreCount: 6, memoryBytes: 8e9 };
     const { engine, training } = readConfig({ data, "engine-kv-cache-bytes-max": "3" }, {}, machine);
@@ -99,7 +99,7 @@ test("refuses a removed setting in every spelling, and names its replacement", (
   });
 });
 
-test("refuses unknown settings and values out of range by name", () => {
+test("refuses unknown settings and values out of range, and names the setting", () => {
   withDataFolder({ server: { prot: 1 } }, (data) =>
     assert.throws(() => readConfig({ data }, {}), /no setting server\.prot/),
   );
@@ -129,7 +129,7 @@ test("refuses unknown settings and values out of range by name", () => {
   });
 });
 
-test("resolves the folder of adapters and files to a full path", () => {
+test("resolves the folder of adapters and files to an absolute path", () => {
   withDataFolder(undefined, (data) => {
     assert.equal(readConfig({ data }, {}).server.blobs, null);
     assert.equal(readConfig({ data }, { HONE_BLOBS: "shared" }).server.blobs, join(process.cwd(), "shared"));
@@ -150,7 +150,7 @@ test("resolves the folder of adapters and files to a full path", () => {
   });
 });
 
-test("accepts one role or both, and a single one only on a database for several servers", () => {
+test("accepts one role or both, but a single one only with a database for several servers", () => {
   withDataFolder(undefined, (data) => {
     assert.deepEqual(readConfig({ data }, {}).server.roles, ["serve", "train"]);
     const many = { data, "database-url": "postgres://h/d" };
@@ -162,7 +162,7 @@ test("accepts one role or both, and a single one only on a database for several 
   });
 });
 
-test("allows no authentication only on a loopback address", () => {
+test("allows disabled authentication only on a loopback address", () => {
   withDataFolder(undefined, (data) => {
     assert.equal(readConfig({ data, auth: "off" }, {}).server.auth, "off");
     assert.throws(() => readConfig({ data, auth: "off", host: "0.0.0.0" }, {}), /only on a loopback address/);
@@ -186,7 +186,7 @@ test("hides secrets from child processes", () => {
   assert.deepEqual(environment, { HONE_PORT: "1", PATH: "/bin" });
 });
 
-test("finds the hub and its token like the hub's own programs", () => {
+test("reads the model hub's address and token from the same variables as the hub's own programs", () => {
   assert.deepEqual(readHubSettings({}), { endpoint: "https://huggingface.co", token: null });
   assert.deepEqual(readHubSettings({ HF_ENDPOINT: "https://mirror/hub//", HF_TOKEN: " hf_a\n" }), {
     endpoint: "https://mirror/hub",

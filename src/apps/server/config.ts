@@ -1,5 +1,6 @@
-// The configuration: flags over environment over `hone.json` in the data folder over defaults; read once, frozen,
-// passed down. Only this module reads the environment. Each folder defines its own settings.
+// The configuration, which is read once, frozen, and passed down. Flags override environment variables, which override
+// `hone.json` in the data folder, which overrides the defaults. Only this module reads the environment; each folder
+// defines its own settings.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isBucketUrl, readBucketUrl } from "../../store/artifacts/s3/bucket-place.ts";
@@ -18,26 +19,29 @@ import { sections, settingGroups, thisMachine, type OperatorSettings, type Secti
 import { remoteTrainer } from "./remote-trainer.ts";
 
 export type HoneConfig = OperatorSettings & {
-  /** From the variables of OpenTelemetry's specification; null if nothing is exported. */
+  /**
+   * Settings of the export of traces, metrics and logs, from OpenTelemetry's standard variables; null if nothing is
+   * exported.
+   */
   readonly openTelemetry: OpenTelemetrySettings | null;
 };
 
-/** A setting with all its spellings. */
+/** A setting with its flag and its environment variable. */
 export interface SettingSpelling {
-  /** Title of its group. */
+  /** Title of the setting's group in the documentation and the help. */
   readonly group: string;
   readonly section: SectionName;
   readonly name: string;
-  /** `--engine-threads` */
+  /** Flag, such as `--engine-threads`. */
   readonly flag: string;
-  /** `HONE_ENGINE_THREADS` */
+  /** Environment variable, such as `HONE_ENGINE_THREADS`. */
   readonly variable: string;
   readonly setting: Setting;
 }
 
 /**
- * Returns all settings in the order of the groups. Those of `server` have no section name in their flags and
- * variables.
+ * Returns all settings in the order of their groups. The flags and variables of the section `server` have no section
+ * name.
  */
 export function allSettings(): readonly SettingSpelling[] {
   return Object.entries(settingGroups).flatMap(([group, keys]) =>
@@ -55,11 +59,11 @@ export function removedFlags(): readonly string[] {
   return [...removedSettings.keys()].map((key) => `--${spelledKey(key)}`);
 }
 
-/** Values by flag name without the dashes (`engine-threads`), as a command line gives them. */
+/** Values from a command line, by flag name without the dashes (`engine-threads`). */
 export type FlagValues = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the configuration, including machine-dependent defaults.
+ * Reads the configuration and computes machine-dependent defaults.
  *
  * @param environment empty variables count as unset, except for lists
  * @throws ServiceError `invalid` that names the setting, its value and its range; unknown keys of `hone.json` and
@@ -87,7 +91,7 @@ export function readConfig(
     const { section, name, flag, variable, setting } = spelling;
     const given: readonly (readonly [string, unknown])[] = [
       [flag, flags[flag.slice(2)]],
-      // An empty list is a value.
+      // For a list, an empty variable is a valid value: the empty list.
       [variable, setting.kind === "list" ? environment[variable] : filled(environment, variable)],
       [`hone.json: ${section}.${name}`, file[section]?.[name]],
     ];
@@ -96,7 +100,7 @@ export function readConfig(
     const value = readSetting(first[0], setting, first[1]);
     values[section][name] = setting.isSecret && typeof value === "string" ? secretIn(first[0], value) : value;
   }
-  // Safe cast: validated as an integer of at least 0.
+  // Safe cast: validated as an integer ≥ 0.
   const modelBytes = (values.models["memoryBytes"] as number) || Infinity;
   for (const { section, name, setting } of spellings) {
     if ("byMachine" in setting && values[section][name] === 0)
@@ -112,7 +116,7 @@ export function readConfig(
   return Object.freeze(config);
 }
 
-/** @throws ServiceError `invalid` for anything but a folder or a bucket */
+/** Returns the absolute path of a folder, or the URL of a bucket. @throws ServiceError `invalid` for any other value */
 function blobsPlace(given: string): string {
   if (isBucketUrl(given)) {
     readBucketUrl(given);
@@ -124,7 +128,10 @@ function blobsPlace(given: string): string {
   );
 }
 
-/** Returns a variable's value; an empty one counts as unset, since Compose files pass on unset variables as empty. */
+/**
+ * Returns a variable's value; undefined if it is unset or empty. Empty counts as unset because Compose files pass on
+ * unset variables as empty ones.
+ */
 function filled(environment: NodeJS.ProcessEnv, name: string): string | undefined {
   return environment[name] === "" ? undefined : environment[name];
 }
@@ -143,7 +150,7 @@ function variableOf(words: string): string {
   return `HONE_${words.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** Returns the flag's name for `section.name`. */
+/** Returns the flag's name without the dashes for a key `section.name`. */
 function spelledKey(key: string): string {
   const [section = "", name = ""] = key.split(".");
   return spelled(section, name);
@@ -233,8 +240,8 @@ function refuseUnsafe(config: HoneConfig): void {
 }
 
 /**
- * Returns a secret, or the content of its file. @throws ServiceError `invalid` for an unreadable file; names only the
- * file
+ * Returns a secret: the given text, or for `file:<path>` the content of that file. @throws ServiceError `invalid` if
+ * the file cannot be read; the message shows only the path
  */
 function secretIn(name: string, given: string): string {
   if (!given.startsWith("file:")) return given;
@@ -250,7 +257,7 @@ function secretIn(name: string, given: string): string {
   throw invalid(`${name} names ${path}, which has no secret: ${reason}.`);
 }
 
-/** Returns the configuration for people, without secrets. */
+/** Returns the configuration for display, without secrets. */
 export function redactedConfig(config: HoneConfig): object {
   const shown = (section: SectionName): object => {
     const schema: SettingsSchema = sections[section].schema;
@@ -271,11 +278,11 @@ export function redactedConfig(config: HoneConfig): object {
   };
 }
 
-/** Reads the environment for commands that call a server. */
+/** Reads the settings of commands that call a server from the environment. */
 export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): {
   readonly url: string;
   readonly apiKey: string | null;
-  /** Key of the other server, for a command that calls two. */
+  /** Key of the target server, for a command that calls two servers. */
   readonly toApiKey: string | null;
   readonly data: string;
 } {
@@ -291,7 +298,7 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
   };
 }
 
-/** Reads the model hub's address and token from the environment, like the hub's own programs. */
+/** Reads the model hub's address and token from the same environment variables as the hub's own programs. */
 export function readHubSettings(environment: NodeJS.ProcessEnv = process.env): {
   readonly endpoint: string;
   readonly token: string | null;
@@ -304,15 +311,15 @@ export function readHubSettings(environment: NodeJS.ProcessEnv = process.env): {
 }
 
 /**
- * Reads the bucket store's address from the environment, like the store's own programs; null for AWS, or as their
- * files say.
+ * Reads the object store's endpoint from AWS's environment variables; null to use the default, which is AWS or an
+ * endpoint in the AWS configuration files.
  */
 export function readStoreEndpoint(environment: NodeJS.ProcessEnv = process.env): string | null {
   const given = environment["AWS_ENDPOINT_URL_S3"]?.trim() || environment["AWS_ENDPOINT_URL"]?.trim();
   return given?.replace(/\/+$/, "") ?? null;
 }
 
-/** Adds variables to the environment of child processes; existing ones are kept. */
+/** Adds variables to the environment of child processes; existing variables keep their values. */
 export function addToChildEnvironment(
   variables: Readonly<Record<string, string>>,
   environment: NodeJS.ProcessEnv = process.env,
@@ -320,7 +327,10 @@ export function addToChildEnvironment(
   for (const [name, value] of Object.entries(variables)) environment[name] ??= value;
 }
 
-/** Hides variables that child processes do not need. The configuration was read before. */
+/**
+ * Removes secrets from the environment of child processes, which do not need them. Call after the configuration was
+ * read.
+ */
 export function hideSecretsFromChildren(environment: NodeJS.ProcessEnv = process.env): void {
   const secrets = allSettings().flatMap(({ setting, variable }) => (setting.isSecret ? [variable] : []));
   secrets.push("HONE_DATABASE_URL", "HF_TOKEN");

@@ -1,4 +1,5 @@
-// Tests of backups of real data folders: between the kinds of databases, next to a writing server, and refusals.
+// Tests of backups of real data folders: moving between kinds of databases, copying while a server writes, and refused
+// operations.
 import assert from "node:assert/strict";
 import {
   cpSync,
@@ -52,7 +53,7 @@ import {
 import { clearStaging } from "./staging.ts";
 
 const watching = { report: () => undefined, signal: new AbortController().signal };
-/** Rows and adapters that a server recorded at the baseline version of the database. */
+/** Fixture: rows and adapters that a server wrote at the baseline version of the database. */
 const recorded = "test/fixtures/data-folder";
 
 function newFolder(t: TestContext): string {
@@ -67,7 +68,7 @@ async function emptyPostgres(t: TestContext): Promise<string> {
   return url;
 }
 
-/** Returns a data folder with the recorded data. */
+/** Returns a new data folder with the rows and adapters of the fixture. */
 async function recordedFolder(t: TestContext): Promise<string> {
   const data = join(newFolder(t), "data");
   mkdirSync(data);
@@ -127,7 +128,7 @@ test("restores a backup with adapters and every row into another folder", async 
   assert.deepEqual(await contentOf({ data: restored }), await contentOf({ data }));
   assert.deepEqual(await faultsOf(archive, {}), []);
   assert.deepEqual(await faultsOf(null, { data: restored }), []);
-  // Not readable by other users.
+  // Other users of the machine must not be able to read the archive.
   if (process.platform !== "win32") assert.equal(statSync(join(archive, "manifest.json")).mode & 0o077, 0);
   await assert.rejects(restore(archive, { data: restored }, watching), {
     code: "conflict",
@@ -139,7 +140,7 @@ test("restores a backup with adapters and every row into another folder", async 
   });
 });
 
-test("restores shared adapters to their separate folder", async (t) => {
+test("restores adapters to the separate folder that --blobs names", async (t) => {
   const data = await recordedFolder(t);
   const [blobs, other] = [join(newFolder(t), "blobs"), join(newFolder(t), "other")];
   mkdirSync(blobs);
@@ -198,7 +199,7 @@ test(
       code: "invalid",
       message: /^The bucket is/,
     });
-    // The next backup removes the remains of an interrupted one.
+    // The next backup to the same target removes the remains of an interrupted one.
     const third = newUrl();
     store.pass(({ path }) =>
       path.includes("SHA256SUMS") ? { status: 403, code: "AccessDenied" } : "through",
@@ -216,7 +217,7 @@ test(
   },
 );
 
-/** Archives by the version of their database, each written by the program of that version. */
+/** Archives of earlier database versions, each written by the program of that version. */
 const archives = "test/fixtures/archives";
 
 for (const name of readdirSync(archives))
@@ -232,7 +233,7 @@ for (const name of readdirSync(archives))
   });
 
 describe("PostgreSQL", { skip: withoutPostgres }, () => {
-  test("restores a backup of SQLite into PostgreSQL and back", async (t) => {
+  test("restores a backup of SQLite into PostgreSQL, and one of PostgreSQL into SQLite", async (t) => {
     const data = await recordedFolder(t);
     const archives = newFolder(t);
     await backup(join(archives, "one"), { data }, watching);
@@ -283,7 +284,7 @@ describe("PostgreSQL", { skip: withoutPostgres }, () => {
     assert.deepEqual((await usage.list(ofKey, firstPage)).rows, [used]);
   });
 
-  test("moves a database to the other kind and back, next to the same data folder", async (t) => {
+  test("moves a database to the other kind and back, and keeps the data folder", async (t) => {
     const data = await recordedFolder(t);
     const before = await contentOf({ data });
     const archives = newFolder(t);
@@ -300,7 +301,7 @@ describe("PostgreSQL", { skip: withoutPostgres }, () => {
   });
 });
 
-/** Publishes models with adapters and removes others, as a server does, until it is stopped. */
+/** Publishes models with adapters, and deletes all but the newest three, until it is stopped. */
 async function write(
   stores: Stores,
   data: string,
@@ -317,7 +318,7 @@ async function write(
     });
     const version = sampleVersion(id, 1, { adapterFolder: key, adapterHash, trainerState: null });
     await stores.models.create(sampleModel(id), sampleVersion(id, 0), version);
-    // Three of them exist at a time.
+    // Keeps the newest three models.
     const gone = `${name} ${count - 3}`;
     if (await stores.models.delete(gone)) await artifacts.remove(adaptersOf(gone));
   }
@@ -346,7 +347,7 @@ for (const [kind, skip] of [
         assert.deepEqual(await faultsOf(null, restored), []);
         assert.deepEqual(await faultsOf(null, flags), []);
         const { models = [], model_versions: versions = [] } = await contentOf(restored);
-        // A model and its versions are written in one transaction.
+        // Each model was written with its two versions in one transaction.
         assert.equal(versions.length, 2 * models.length);
       }
     } finally {
@@ -357,7 +358,7 @@ for (const [kind, skip] of [
     }
   });
 
-test("compares a changed manifest with a valid hash against the tables of its version", async (t) => {
+test("refuses a manifest whose tables differ from those of its database version, although its hash is valid", async (t) => {
   const data = await recordedFolder(t);
   const copies = newFolder(t);
   const [whole, exported] = [join(copies, "backup"), join(copies, "export")];
@@ -409,7 +410,7 @@ test("compares a changed manifest with a valid hash against the tables of its ve
     for await (const fault of verify(folder, {}, watching)) assert.fail(fault.message);
 });
 
-test("refuses a restore while a server runs, and a backup during another one", async (t) => {
+test("refuses a restore while a server runs, and a second backup while one is in progress", async (t) => {
   const data = await recordedFolder(t);
   const archive = join(newFolder(t), "archive");
   await backup(archive, { data }, watching);
@@ -431,7 +432,7 @@ test("refuses a restore while a server runs, and a backup during another one", a
   assert.equal(existsSync(join(second, "manifest.json")), false);
 });
 
-test("removes the remains of a dead backup at the next start, but not a backup in progress", async (t) => {
+test("removes the remains of a dead backup at the next start, but not the files of a backup in progress", async (t) => {
   const data = await recordedFolder(t);
   assert.deepEqual(await clearStaging(data), []);
   mkdirSync(join(data, "backup", "staged", "0"), { recursive: true });
@@ -444,7 +445,7 @@ test("removes the remains of a dead backup at the next start, but not a backup i
   assert.equal(existsSync(join(data, "backup", "staged")), false);
 });
 
-test("migrates a database without a start, and reports its version", async (t) => {
+test("migrates a database without starting a server, and reports the old and the new version", async (t) => {
   const data = newFolder(t);
   await assert.rejects(migrateDatabase({ data }, false), { code: "not_found" });
   await assert.rejects(backup(join(data, "../none"), { data }, watching), { code: "not_found" });

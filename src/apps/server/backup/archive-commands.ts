@@ -1,5 +1,5 @@
-// Implements `hone backup`, `restore`, `verify`, `export` and `import` for the data folder and database of a
-// configuration, as `hone serve` reads it.
+// Implements `hone backup`, `restore`, `verify`, `export` and `import`. The data folder and the database are those
+// that `hone serve` would use with the same configuration.
 import { relative, resolve, sep } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import { openArtifacts } from "../../../store/artifacts/open-artifacts.ts";
@@ -32,7 +32,7 @@ import { withStaging } from "./staging.ts";
 
 export type { Fault, Manifest, Progress };
 
-/** Settings of the server, as flags. */
+/** Flags that select the data folder, the database and the artifact storage. */
 export interface PlaceFlags {
   readonly data?: string;
   readonly "database-url"?: string;
@@ -41,7 +41,7 @@ export interface PlaceFlags {
 
 export interface Watching {
   readonly report: Report;
-  /** Interrupts the operation. */
+  /** Aborts the operation. */
   readonly signal: AbortSignal;
 }
 
@@ -80,7 +80,7 @@ export async function exportDatabase(
   );
 }
 
-/** Restores a backup. @throws ServiceError as `restoreArchive`; `conflict` if a server runs */
+/** Restores a backup. @throws ServiceError as `restoreArchive`; `conflict` while a server runs */
 export async function restore(source: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
   const archive = await openArchive(archivePlaceOf(source));
   const { config, place } = await newPlace(flags);
@@ -98,9 +98,9 @@ export async function restore(source: string, flags: PlaceFlags, watching: Watch
 }
 
 /**
- * Imports into an empty database; does not touch the data folder.
+ * Imports an exported database into an empty one; does not touch the data folder.
  *
- * @throws ServiceError as `loadTables`; `conflict` if a server runs
+ * @throws ServiceError as `loadTables`; `conflict` while a server runs
  */
 export async function importDatabase(
   source: string,
@@ -119,7 +119,7 @@ export async function importDatabase(
 }
 
 /**
- * Verifies an archive or, without a place, a server, and yields its faults.
+ * Yields the faults of an archive, or those of the configured server's data if `source` is null.
  *
  * @throws ServiceError as `verifyArchive` and `verifyServer`
  */
@@ -141,17 +141,18 @@ export async function* verify(
   }
 }
 
-/** Old and new version of a migration. */
+/** Database versions before and after a migration. */
 export interface Migration {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Migrates a database to the newest version without a start.
+ * Migrates a database to the newest version without starting a server.
  *
- * @param isChecked only reports what would be done
- * @throws ServiceError `conflict` if a server runs, `unsupported` if this program does not support its version
+ * @param isChecked true to report the versions without migrating
+ * @throws ServiceError `conflict` while a server runs, `unsupported` if this program cannot migrate the database's
+ * version
  */
 export async function migrateDatabase(flags: PlaceFlags, isChecked: boolean): Promise<Migration> {
   const { place } = existingPlace(flags);
@@ -202,7 +203,7 @@ async function withTables<Result>(
   }
 }
 
-/** Returns the folders of adapters and files, which servers may share; empty for a bucket. */
+/** Returns the folder of adapters and files, which several servers may share; an empty list if they are in a bucket. */
 function blobsFolders(config: HoneConfig): readonly string[] {
   const place = artifactPlaceOf(config);
   return place.kind === "folder" ? [place.root] : [];
@@ -214,14 +215,17 @@ function artifactsOf(config: HoneConfig, server = "reader"): ArtifactStore {
   return openArtifacts(place, { server: () => server });
 }
 
-/** Returns a folder, or the bucket that `s3://…` names. */
+/** Returns the location of an archive: a folder, or a bucket for `s3://…`. */
 function archivePlaceOf(text: string): ArchivePlace {
   if (!isBucketUrl(text)) return folderPlace(resolve(text));
   addToChildEnvironment(storeEnvironment);
   return bucketArchivePlace(bucketPlaceOf(text, "The bucket"));
 }
 
-/** @throws ServiceError `invalid` for a place inside the copied folders, or around them */
+/**
+ * @throws ServiceError `invalid` if the target is inside the folders to be copied, or overlaps the artifacts' bucket
+ * prefix
+ */
 function refuseOwn(target: string, config: HoneConfig): void {
   const own = artifactPlaceOf(config);
   if (!isBucketUrl(target)) {
@@ -235,7 +239,10 @@ function refuseOwn(target: string, config: HoneConfig): void {
   throw invalid(message);
 }
 
-/** A copy inside the data folder would be lost with it, and could be mistaken for the server's own data. */
+/**
+ * Refuses a copy inside the data folder: it would be lost together with the folder, and could be mistaken for the
+ * server's own data.
+ */
 function refuseWithin(target: string, dataFolder: string): void {
   const below = relative(dataFolder, target);
   const isWithin =

@@ -1,5 +1,5 @@
-// Staging folder of a backup, on the data folder's disk, where hard links take no space. Only one backup of a data
-// folder runs at a time. The next backup or start removes the remains of a dead one.
+// Staging folder of a backup. It is in the data folder, so that hard links to its files take no space. Only one backup
+// of a data folder runs at a time, and the next backup or server start removes the remains of a dead one.
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { takeFileLock } from "../database-place.ts";
 
 const stagedName = "staged";
 
-/** Runs `work` with an empty folder. @throws ServiceError `conflict` during another backup */
+/** Runs `work` with an empty staging folder. @throws ServiceError `conflict` during another backup */
 export async function withStaging<Result>(
   dataFolder: string,
   work: (folder: string) => Promise<Result>,

@@ -1,4 +1,4 @@
-// Tests of when a base's texts are opened and closed, with a real tokenizer and a fake clock.
+// Tests of when a base model's text components are opened and closed, with a real tokenizer and a fake clock.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -39,7 +39,7 @@ const isClosed = ({ prompts }: Texts): Promise<boolean> =>
     () => true,
   );
 
-test("opens texts once for all users, and closes them a minute after the last", async (t) => {
+test("opens the texts once for all users, and closes them a minute after the last user has released them", async (t) => {
   const { clock, opened, texts } = create();
   t.after(() => texts.stop());
   const [one, other] = await Promise.all([texts.use(), texts.use()]);
@@ -60,7 +60,7 @@ test("opens texts once for all users, and closes them a minute after the last", 
   assert.equal(await isClosed(again.texts), false);
 });
 
-test("keeps texts while the engine is loaded, and closes them a minute after its eviction", async (t) => {
+test("keeps the texts open while the engine is loaded, and closes them a minute after its eviction", async (t) => {
   const { clock, opened, state, texts } = create();
   t.after(() => texts.stop());
   state.isLoaded = true;
@@ -73,7 +73,7 @@ test("keeps texts while the engine is loaded, and closes them a minute after its
   assert.equal(await isClosed(opened[0]), true);
 });
 
-test("refuses texts that failed to open, with the reason, and retries after ten seconds", async (t) => {
+test("refuses requests with the reason after the texts failed to open, and retries after ten seconds", async (t) => {
   const { clock, texts } = create({ failureCount: 1 });
   t.after(() => texts.stop());
   assert.equal(texts.fault, null);
@@ -89,7 +89,7 @@ test("refuses texts that failed to open, with the reason, and retries after ten 
   release();
 });
 
-test("fails the start if texts that it opens cannot be opened", async (t) => {
+test("fails the start if texts that are opened at the start cannot be opened", async (t) => {
   const { opened, texts } = create({ isOpenAtStart: true });
   t.after(() => texts.stop());
   await texts.start();
@@ -97,7 +97,7 @@ test("fails the start if texts that it opens cannot be opened", async (t) => {
   await assert.rejects(create({ isOpenAtStart: true, failureCount: 1 }).texts.start(), /broken/);
 });
 
-test("closes texts at a stop despite users, and opens none afterwards", async () => {
+test("closes the texts at a stop despite users, and does not open them again", async () => {
   const { clock, texts } = create();
   const { texts: opened, release } = await texts.use();
   await texts.stop();

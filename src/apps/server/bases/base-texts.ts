@@ -1,5 +1,5 @@
-// The text side of a base model: its tokenizer, its answer parsers, and its prompt threads. Opened at the first use;
-// closed after a while without use, unless the base's engine is loaded.
+// The text components ("texts") of a base model: its tokenizer, its answer parsers, and its prompt threads. They are
+// opened at the first use, and closed after a minute without use, unless the base's engine is loaded.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -12,44 +12,47 @@ import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 export interface Texts {
   readonly tokenizer: Tokenizer;
   readonly replies: ReplyAbilities;
-  /** Text of its tokens. */
+  /** Text of each token. */
   readonly vocabulary: TokenVocabulary;
   readonly prompts: PromptThreads;
 }
 
 export interface BaseTextsOptions {
   readonly open: () => Promise<Texts>;
-  /** Creates the error for users from the cause of a failed opening. */
+  /** Creates the error for users from the error of opening. */
   readonly refusal: (error: unknown) => ServiceError;
-  /** True if the start opens them; otherwise their first use does. */
+  /** True to open the texts at the server's start, false to open them at the first use. */
   readonly isOpenAtStart: boolean;
-  /** True while the base's engine is loaded, which keeps the texts open. */
+  /** Returns true while the base's engine is loaded, which keeps the texts open. */
   readonly isLoaded: () => boolean;
   readonly clock: Clock;
 }
 
-/** Time before a failed opening is retried. */
+/** Time before opening is retried after a failure. */
 const retryMs = 10_000;
 
-/** Idle time before closing; clients that count tokens of an unloaded model call more often. */
+/**
+ * Idle time before closing. Clients that count the tokens of an unloaded model usually call more often, so the texts
+ * stay open for them.
+ */
 const idleMs = 60_000;
 
 export interface BaseTexts extends Service {
   /**
-   * Opens the texts if necessary; they stay open until the release.
+   * Opens the texts if necessary, and keeps them open until `release` is called.
    *
    * @throws ServiceError made by `refusal`, if the tokenizer's files cannot be read
    */
   use(): Promise<{ readonly texts: Texts; readonly release: () => void }>;
-  /** Call when the base's engine was evicted. */
+  /** Call after the base's engine was evicted: closes the texts once they have been idle. */
   letGo(): void;
-  /** Reason of the last failure to open, for people; null if the last attempt succeeded. */
+  /** Message of the last error of opening; null if the last attempt succeeded. */
   readonly fault: string | null;
   /** Number of prompts waiting to be rendered. */
   readonly waitingCount: number;
 }
 
-/** Creates texts that are not open yet. */
+/** Creates the text components without opening them. */
 export function createBaseTexts({
   open,
   refusal,

@@ -1,32 +1,33 @@
-// Base models that cannot be served: their entries in lists, their errors, and the check that one base is left.
+// Base models that cannot be served: their entries in lists, the error for their requests, and the check that at least
+// one base can be served.
 import { basename, dirname, resolve, sep } from "node:path";
 import type { BaseModel } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { loadFault } from "../../../inference/models/registry/named-base.ts";
 
-/** A base model with missing, broken or unsupported files. The next start tries again. */
+/** A base model with missing, broken or unsupported files. It is tried again only at the next start. */
 export interface FailedBase {
   readonly name: string;
-  /** A sentence for people. */
+  /** The reason as a sentence. */
   readonly reason: string;
 }
 
-/** Parts of a base that know why it cannot answer. */
+/** Components of a base that report why it cannot answer. */
 interface LoadableBase {
   readonly engine: { readonly loadFault: string | null };
   readonly texts: { readonly fault: string | null };
 }
 
-/** @param error error of reading its files */
+/** @param error error of reading the base's files */
 export function failedBase({ name, folder }: Pick<BaseModel, "name" | "folder">, error: unknown): FailedBase {
   const reason = withoutFolders(loadFault(error).message, folder);
   return { name, reason: `The model ${name} could not be loaded: ${reason}` };
 }
 
-/** Time before a client should retry: an operator has to act first. */
+/** Value of the Retry-After header. It is long because an operator has to act first. */
 const retryAfterSeconds = 30;
 
-/** Returns the error for requests to the base. */
+/** Returns the error for requests to a base that cannot be served. */
 export function failedBaseError(reason: string): ServiceError {
   return new ServiceError({
     code: "unavailable",
@@ -36,17 +37,17 @@ export function failedBaseError(reason: string): ServiceError {
   });
 }
 
-/** Returns the reasons of bases that cannot answer, in the order of the bases, broken ones last. */
+/** Returns the reasons why bases cannot answer: first those of `bases` in their order, then those of `failed`. */
 export function loadFaults(bases: readonly LoadableBase[], failed: readonly FailedBase[]): readonly string[] {
   return [...bases.flatMap((base) => loadFaultOf(base) ?? []), ...failed.map(({ reason }) => reason)];
 }
 
-/** Returns the reason why a base cannot answer; null if it can, or will once it is loaded. */
+/** Returns the reason why a base cannot answer; null if it can answer, now or after it is loaded. */
 export function loadFaultOf({ engine, texts }: LoadableBase): string | null {
   return texts.fault ?? engine.loadFault;
 }
 
-/** @throws ServiceError `unavailable` with all reasons if no base can answer */
+/** Requires that at least one base can answer. @throws ServiceError `unavailable` with all reasons */
 export function requireOne(bases: readonly LoadableBase[], failed: readonly FailedBase[]): void {
   const faults = loadFaults(bases, failed);
   if (faults.length < bases.length + failed.length) return;
@@ -54,7 +55,7 @@ export function requireOne(bases: readonly LoadableBase[], failed: readonly Fail
   throw new ServiceError({ code: "unavailable", message });
 }
 
-/** Removes folders from the reason: clients need not know the operator's paths, and the log has them. */
+/** Removes the model's parent folders from a reason. Clients need not know the operator's paths, and the log has them. */
 function withoutFolders(text: string, folder: string): string {
   const whole = resolve(folder);
   return text.replaceAll(`${dirname(whole)}${sep}`, "").replaceAll(whole, basename(whole));

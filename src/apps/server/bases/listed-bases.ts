@@ -1,4 +1,4 @@
-// Describes base models in lists of models and in health checks.
+// Describes base models for lists of models and for health checks.
 import { unreachable } from "../../../base/domain/assert.ts";
 import type { EngineState } from "../../../base/domain/generation.ts";
 import { servedContextLength } from "../../../inference/chat/served-base.ts";
@@ -8,7 +8,7 @@ import { listedReplies } from "./log-base.ts";
 import { loadFaultOf, loadFaults, type FailedBase } from "./failed-bases.ts";
 import type { EngineBase } from "./served-bases.ts";
 
-/** Returns list entries for the bases, in the order of the names. */
+/** Returns the list entries of the named bases, in the order of `names`. */
 export function listedBases(
   names: readonly string[],
   { bases, failed }: { readonly bases: readonly EngineBase[]; readonly failed: readonly FailedBase[] },
@@ -47,14 +47,14 @@ function listedBase(base: EngineBase): ListedBase {
   };
 }
 
-/** Returns the engine's state, or failed if the tokenizer cannot be read. */
+/** Returns the engine's state, or a failed state if the tokenizer cannot be read. */
 function stateOf({ engine, texts }: Pick<EngineBase, "engine" | "texts">): EngineState {
   return texts.fault === null ? engine.status().state : { kind: "failed", reason: texts.fault };
 }
 
 /**
- * Returns the health of all engines: the worst state among those that could be loaded. A base that could not be loaded
- * is named in the reason, and makes the server unhealthy only if no other is left.
+ * Returns the health of all engines: the worst state among the bases that could be loaded. The reason names the bases
+ * that could not be loaded. They make the server unhealthy only if no base could be loaded.
  *
  * @param isUp true once the start has finished
  */
@@ -86,7 +86,7 @@ function shownPresence({ status, reason }: ListedBase["presence"]): string {
   return reason === "" ? status : `${status}: ${reason}`;
 }
 
-/** Returns the health of a server that only trains, whose engines are not started. */
+/** Returns the health of a server that only trains and therefore starts no engine. */
 export function idleHealth(
   bases: readonly Pick<EngineBase, "model">[],
   failed: readonly FailedBase[],

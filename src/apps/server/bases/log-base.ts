@@ -1,11 +1,12 @@
-// Describes how a base model answers, from the files in its folder: for the log at the start, and for lists.
+// Describes how a base model answers, as derived from the files in its folder. The log shows it at the start, and
+// lists of models show it too.
 import type { TemplateReplies } from "../../../inference/chat/reply-abilities.ts";
 import type { TemplateGap } from "../../../inference/chat/template-gaps.ts";
 import type { BaseModel, ComputingPlace } from "../../../base/domain/model.ts";
 import type { ListedBase } from "../../../api/wire/models/served-model.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 
-/** Logs the settings in a base's folder and their effects. */
+/** Logs the settings that a base's folder contains, and their effects. */
 export function logBase(
   { name, engine }: Pick<BaseModel, "name" | "engine">,
   {
@@ -44,7 +45,10 @@ export function logBase(
   logUnshown(unshown, name, logger);
 }
 
-/** Logs tools that a template refuses as warnings; many templates support none, which is not logged. */
+/**
+ * Logs what a template cannot render as a warning, and what it merely does not show to the model at level `info`: many
+ * templates support no tools.
+ */
 function logUnshown(unshown: readonly TemplateGap[], model: string, logger: Logger): void {
   if (unshown.length === 0) return;
   const level = unshown.some(({ isRefused }) => isRefused) ? "warn" : "info";
@@ -52,7 +56,7 @@ function logUnshown(unshown: readonly TemplateGap[], model: string, logger: Logg
   logger[level]({ model }, `${model}: chat template: ${text}`);
 }
 
-/** Describes how a model's answers are parsed, and why, for people. */
+/** Describes, for lists, how a model's answers are parsed, and why. */
 export function listedReplies({
   callFormat,
   thinks,

@@ -5,7 +5,7 @@ import type { Metrics } from "../../../base/telemetry/metrics.ts";
 
 const secondsBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** Registers the metrics; once per registry. */
+/** Registers the metrics, so it may be called only once per metrics registry. */
 export function memoryObserver(metrics: Metrics, logger: Logger, bases: readonly string[]): MemoryObserver {
   const loads = metrics.counter({
     name: "hone_model_loads_total",

@@ -1,6 +1,6 @@
-// Starts the engines' processes before the server is loaded: both take about the same time, on separate cores. Loads
-// little code, so that the processes start early. Each process opens its model ahead if that writes nothing, since the
-// data folder may belong to another server.
+// Starts the engines' processes before the server's code is loaded: both take about the same time, on separate cores.
+// This module imports little, so that the processes start early. A process opens its model early only if that writes
+// nothing, since the data folder may still belong to another server.
 import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
 import { startEngineAhead } from "../../../inference/engine/embedded-engine.ts";
 import { openingOf, type ModelOpening } from "../../../inference/engine/opening/model-opening.ts";
@@ -18,29 +18,29 @@ interface EngineLimits {
   readonly engine?: Partial<EngineSettings>;
 }
 
-/** Sets the environment of child processes. */
+/** Sets the environment variables that child processes inherit. */
 export function settleChildEnvironment(): void {
   addToChildEnvironment(computeEnvironment);
   hideSecretsFromChildren();
 }
 
 /**
- * Starts a process for each engine that the coming server is certain to load.
+ * Starts a process for each engine that the server will certainly load.
  *
  * @throws ServiceError `unsupported` on a platform without native code
  */
 export function prestartEngines(config: HoneConfig, limits: EngineLimits): void {
-  // A child process inherits the mode of new files, and writes to the data folder's cache.
+  // Child processes inherit the umask, and write to the cache in the data folder.
   keepNewFilesPrivate();
   requireServed();
   settleChildEnvironment();
   const openings = openingsOf(config, limits);
-  // Only the default model is certain to fit at this point.
+  // With a memory limit, only the default model is certain to fit.
   const count = config.models.memoryBytes > 0 ? 1 : openings.length;
   for (const opening of openings.slice(0, count)) startEngineAhead(opening);
 }
 
-/** Returns the opening of each model, default first; null for a model that needs writing before it can be opened. */
+/** Returns the options for opening each model, default first; null for a model that cannot be opened without writing. */
 function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): readonly (ModelOpening | null)[] {
   const { data, model: named, defaultModel, quantize: quantization } = server;
   const folder = new ServerFolder({ root: data, server: () => "" });
@@ -58,13 +58,13 @@ function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): reado
     return models.flatMap(({ folder: modelFolder, engine, fault }) => {
       if (engine.kind !== "embedded") return [];
       if (fault !== undefined) return fault.cause === untaken ? [null] : [];
-      // The server checks later whether another device works.
+      // The process opens nothing yet: only the server checks whether the other device works.
       if (server.device !== "cpu") return [null];
       const cacheFolder = folder.cacheOf(modelFolder);
       return [openingOf({ modelFolder, cacheFolder, quantization: engine.quantization, settings })];
     });
   } catch {
-    // The server reports the error.
+    // The server reports this error later. The processes start without opening a model.
     const count = (named.length || added.length) + (builtIn === null ? 0 : 1);
     return Array.from({ length: count }, () => null);
   }

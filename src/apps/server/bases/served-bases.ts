@@ -1,5 +1,5 @@
-// The served base models: facts from each folder's small files, and the parts that are loaded on use: the engine, if
-// it fits in memory (inference/engine/model-swapping), and the texts (base-texts).
+// The served base models. Facts about each base come from the small files in its folder. Its engine is loaded on use
+// if it fits in memory (inference/engine/model-swapping), and its text components are opened on use (base-texts).
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../base/domain/assert.ts";
@@ -62,7 +62,7 @@ import { logBase } from "./log-base.ts";
 import { createBaseTexts, type BaseTexts } from "./base-texts.ts";
 import { failedBase, failedBaseError, type FailedBase } from "./failed-bases.ts";
 
-/** A base with everything that is known without loading it. */
+/** A base model, with everything that is known before its engine and tokenizer are loaded. */
 export interface EngineBase {
   readonly model: BaseModel;
   readonly engine: OnDemandEngine;
@@ -70,18 +70,18 @@ export interface EngineBase {
   readonly defaults: GenerationDefaults;
   readonly replies: TemplateReplies;
   readonly contextLength: number;
-  /** Token ids are smaller. */
+  /** Size of the vocabulary: each token id is less than this. */
   readonly vocabularySize: number;
-  /** Maximum size of the engine's KV cache. */
+  /** Maximum size of the engine's KV cache in bytes. */
   readonly keyValueBytes: number;
   readonly files: NonNullable<ListedBase["files"]>;
-  /** Precision of the engine; absent for float32 on the CPU. */
+  /** Precision that the engine computes with; absent for float32 on the CPU. */
   readonly precision?: string;
   readonly device: ComputingPlace;
 }
 
 interface Options {
-  /** Returns the cache folder of a model's folder. */
+  /** Returns the cache folder that belongs to a model's folder. */
   readonly cacheOf: (folder: string) => string;
   readonly settings: {
     readonly chat: ChatSettings;
@@ -90,7 +90,7 @@ interface Options {
     readonly models: ModelSettings;
     readonly remote: RemoteSettings;
   };
-  /** Device for float32 models. */
+  /** Device for models computed in float32. */
   readonly device: DeviceChoice;
   readonly observer: MemoryObserver;
   readonly clock: Clock;
@@ -102,7 +102,7 @@ interface MeasuredOptions extends Options {
   readonly kernels: IntegerKernels;
 }
 
-/** All bases, with the memory that they share. */
+/** All bases, and the accounting of the memory that they share. */
 export interface EngineBases {
   readonly bases: readonly EngineBase[];
   /** Bases that cannot be served. */
@@ -111,10 +111,10 @@ export interface EngineBases {
 }
 
 /**
- * Checks every model folder and creates its engine without starting it. A base with broken files is logged and listed
- * as failed.
+ * Checks each model folder and creates the base's engine without starting it. A base with broken files is logged and
+ * listed as failed.
  *
- * @param models the default first
+ * @param models default first
  * @throws ServiceError if settings name models that are not served
  */
 export async function createServedBases(
@@ -133,7 +133,7 @@ export async function createServedBases(
     options.logger.error({ err: error, model: model.name }, failure.reason);
     failed.push(failure);
   };
-  /** Calls `read` for each model; a model for which it throws has failed. */
+  /** Calls `read` for each model that has not failed yet. A model for which it throws is marked as failed. */
   const readEach = <Made>(read: (model: NamedBase) => Made): readonly Made[] =>
     models.flatMap((model) => {
       if (failed.some(({ name }) => name === model.name)) return [];
@@ -192,7 +192,7 @@ async function kernelsFor(
   return kernels;
 }
 
-/** A base as a member of the shared memory. */
+/** Share of a base in the common memory, and how the base is treated there. */
 interface Share extends EngineMemory {
   readonly isReadyAtStart: boolean;
   readonly isDefault: boolean;
@@ -209,7 +209,8 @@ function baseMaker(
     const contextLength = Math.min(served.contextLength, kindOf(model).contextLengthMax(options));
     const [{ defaults, notApplied }, template] = await Promise.all([
       readGenerationDefaults(model.folder, endOfTextIds),
-      // The prompt threads render templates; this load finds a broken one at the start.
+      // Only the prompt threads render templates. The template is loaded here too, so that a broken one is found at
+      // the start.
       loadChatTemplate(model.folder, { clock }),
       requireTokenizer(model.folder),
     ]);
@@ -217,7 +218,7 @@ function baseMaker(
     const toolsAsText = replies.callFormat?.isTaught === true;
     const shown = toolsAsText ? withToolsAsText(template, clock) : template;
     const { weights, device } = kindOf(model).computing(model, options);
-    // Like a precision, another device gives different numbers.
+    // Reported in place of the precision, because another device gives different numbers, as another precision does.
     const precision = device.device === "cpu" ? weights : device.device;
     const unshown = findTemplateGaps(shown);
     logBase(model, { contextLength, precision, device, replies, notApplied, unshown }, logger);
@@ -240,7 +241,7 @@ function baseMaker(
       make: () => kindOf(model).make(model, texts, { ...options, vocabularySize }),
       memory,
       isReadyAtStart,
-      // A model in another machine's memory takes none of this one's.
+      // Models computed by other servers take no memory on this machine, so evicting them would gain nothing.
       isKept: model.engine.kind !== "embedded" || isDefault,
       onUnloaded: () => texts.letGo(),
       logger,
@@ -260,7 +261,10 @@ function baseMaker(
   };
 }
 
-/** Devices other than the CPU compute only float32. */
+/**
+ * Returns the device that computes a model: the wanted one for float32 weights, otherwise the CPU, because other
+ * devices compute only float32.
+ */
 function deviceOf(precision: string | undefined, wanted: DeviceChoice): DeviceChoice {
   if (wanted.device === "cpu" || precision === undefined) return wanted;
   return { device: "cpu", reason: `only the processor computes weights in ${precision}` };
@@ -275,14 +279,14 @@ function filesOf({ folder, license }: BaseModel): EngineBase["files"] {
   };
 }
 
-/** Checks that a tokenizer exists, for a base that reads it later. */
+/** Checks early that a tokenizer exists: the base reads it only at its first use. */
 async function requireTokenizer(folder: string): Promise<void> {
   if (existsSync(join(folder, "tokenizer.json"))) return;
   const message = `The model folder ${folder} has no tokenizer.json.`;
   throw new ServiceError({ code: "unsupported", message });
 }
 
-/** Returns the bases as requests use them: failed ones refuse with the reason. */
+/** Returns the bases as requests access them: a failed base refuses with its reason. */
 export function servedBases({ bases, failed }: Pick<EngineBases, "bases" | "failed">): ServedBases {
   return {
     use: async (name) => {
@@ -294,7 +298,7 @@ export function servedBases({ bases, failed }: Pick<EngineBases, "bases" | "fail
   };
 }
 
-/** @throws ServiceError `unavailable` for a failed one */
+/** Returns the base with this name. @throws ServiceError `unavailable` for a failed base */
 export function findBase({ bases, failed }: Pick<EngineBases, "bases" | "failed">, name: string): EngineBase {
   const failure = failed.find((one) => one.name === name);
   if (failure !== undefined) throw failedBaseError(failure.reason);
@@ -304,7 +308,7 @@ export function findBase({ bases, failed }: Pick<EngineBases, "bases" | "failed"
   );
 }
 
-/** Creates the shared memory with the operator's limit; 0 is unlimited. */
+/** Creates the accounting of the shared memory with the operator's limit; 0 means unlimited. */
 function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
   const { memoryBytes, keepAliveSeconds, roomWaitMs, turnMs, pauseMs } = settings.models;
   const limits = {
@@ -322,18 +326,20 @@ function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
   });
 }
 
-/** Rules that depend on the kind of a base's engine. */
+/** Operations that depend on the kind of a base's engine. */
 interface EngineKind<Kind extends BaseEngine["kind"]> {
-  /** Returns its memory need on this machine. */
+  /** Returns the memory that the engine needs on this machine. */
   readonly memoryNeed: (base: BaseOf<Kind>, options: MeasuredOptions) => EngineMemory;
-  /** Returns the maximum tokens in prompt and answer, independent of the model's own limit. */
+  /**
+   * Returns the configured maximum number of tokens in prompt and answer; the model's own limit is applied separately.
+   */
   readonly contextLengthMax: (options: Options) => number;
-  /** Describes the device and the weight precision; undefined for float32. */
+  /** Returns the device, and the precision of the weights (undefined for float32). */
   readonly computing: (
     base: BaseOf<Kind>,
     options: MeasuredOptions,
   ) => { readonly weights?: string | undefined; readonly device: ComputingPlace };
-  /** Creates the engine without starting it; its memory need has already shown that it can be computed. */
+  /** Creates the engine without starting it. Call `memoryNeed` first: it throws for a model that cannot be computed. */
   readonly make: (base: BaseOf<Kind>, texts: BaseTexts, options: MakeOptions) => Engine;
 }
 
@@ -385,7 +391,7 @@ const engineKinds: { readonly [Kind in BaseEngine["kind"]]: EngineKind<Kind> } =
   },
 };
 
-/** Safe cast: the rules belong to the base's own kind, which the type cannot express. */
+/** Safe cast: the operations match the kind of the base's engine, which the type cannot express. */
 function kindOf(model: BaseModel): EngineKind<BaseEngine["kind"]> {
   return engineKinds[model.engine.kind] as EngineKind<BaseEngine["kind"]>;
 }

@@ -1,4 +1,4 @@
-// Tests that missing and truncated adapters are found, and named by their model's id.
+// Tests that missing and truncated adapters are found and reported with the model's id.
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { storesInMemory } from "../../../store/database/testing/stores-in-memory
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { createAdapterCheck } from "./adapter-check.ts";
 
-test("names missing and truncated adapters until they are repaired", async (t) => {
+test("reports missing and truncated adapters until they are repaired", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-adapters-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { artifacts } = dataFolderAt(dataFolder);

@@ -1,4 +1,5 @@
-// Checks that the adapters in use exist and are complete, by sizes and headers. Reads no weights.
+// Checks that the adapters of the models' newest versions exist and are complete, by file sizes and headers. Reads no
+// weights.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -10,7 +11,7 @@ import { readSafetensorsHeader } from "../../../lib/model-files/safetensors.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 import { cacheResult } from "./cache-result.ts";
 
-/** Lifetime of a result in milliseconds: each check reads a file per model. */
+/** Lifetime of a result in milliseconds. It limits the cost, because each check reads a file per model. */
 const holdsMs = 10_000;
 /** Maximum number of versions named in the error. */
 const namedMax = 5;
@@ -23,8 +24,8 @@ export interface AdapterCheckDependencies {
 }
 
 /**
- * Returns a check that rejects with the ids of models whose newest version cannot be read. It gives ids because names
- * belong to entities.
+ * Returns a check that rejects with the newest versions whose adapter cannot be read. It identifies them by model id,
+ * not by name, because names are visible only to their entity.
  */
 export function createAdapterCheck(dependencies: AdapterCheckDependencies): () => Promise<void> {
   return cacheResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
@@ -37,10 +38,10 @@ async function checkAll({ models, artifacts, logger }: AdapterCheckDependencies)
     const version = await models.newestVersion(id);
     if (version === null || version.adapterFolder === null) continue;
     const folder = await artifacts.localPath(version.adapterFolder);
-    // An adapter that is not on this machine is checked when it is fetched.
+    // An adapter that is not on this machine yet is checked when it is fetched.
     if (folder === null) continue;
     const fault = faultOf(folder);
-    // Another server may have deleted the version or its model meanwhile.
+    // Not a fault if another server has meanwhile deleted the version or its model.
     if (fault === null || (await models.newestVersion(id))?.step !== version.step) continue;
     broken.push(`${id}:step${version.step}`);
     logger.error({ err: fault, modelId: id, step: version.step }, "a version's adapter cannot be read");

@@ -1,4 +1,4 @@
-// Checks that base models still have the weights that their versions were trained on.
+// Checks that each base model still has the weights that its versions were trained on.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { ModelStore } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,14 +13,17 @@ export interface BaseCheckDependencies {
   readonly models: Pick<ModelStore, "versionsOverOthers">;
   /** Names of the base models. */
   readonly bases: readonly string[];
-  /** Returns the hex SHA-256 of a base's weights; null before its engine was loaded. */
+  /**
+   * Returns the hex SHA-256 of a base's weights; null if unknown, such as before the engine is loaded for the first
+   * time.
+   */
   readonly weightsOf: (base: string) => string | null;
   readonly clock: Clock;
 }
 
 /**
- * Returns a check that rejects with the ids of versions trained on other weights. It gives ids because names belong to
- * entities.
+ * Returns a check that rejects with the versions trained on other weights. It identifies them by model id, not by
+ * name, because names are visible only to their entity.
  */
 export function createBaseCheck(dependencies: BaseCheckDependencies): () => Promise<void> {
   return cacheResult(() => checkAll(dependencies), holdsMs, dependencies.clock);

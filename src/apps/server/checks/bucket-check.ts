@@ -1,10 +1,13 @@
-// Checks that the shared bucket works.
+// Checks that the artifacts' bucket can be written and read.
 import type { BucketPlace } from "../../../store/artifacts/s3/bucket-place.ts";
 import { checkBucket } from "../../../store/artifacts/s3/check-bucket.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { cacheResult } from "./cache-result.ts";
 
-/** Lifetime of a result in milliseconds: a check sends four requests to another machine. */
+/**
+ * Lifetime of a result in milliseconds. It limits the cost, because each check sends four requests to the object
+ * store.
+ */
 const holdsMs = 10_000;
 
 /** Returns a check that rejects with the reason why artifacts cannot be written or read, and the remedy. */

@@ -1,8 +1,11 @@
-// The system check of the database: it answers, and no statement has met damage since the start.
+// System check of the database: it answers a query, and no statement since the start has found it damaged.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Stores } from "../../../store/database/stores.ts";
 
-/** @throws errors of reading; ServiceError `internal` for damage, without the file's path, since anyone may see it */
+/**
+ * @throws the error of a failed query; ServiceError `internal` for damage, without the file's path, because any client
+ * may see the message
+ */
 export async function checkDatabase(database: Pick<Stores, "keys" | "damage">): Promise<void> {
   const cause = database.damage();
   if (cause !== null) {

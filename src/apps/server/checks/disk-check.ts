@@ -1,4 +1,4 @@
-// Checks that the server's folders are writable and have space, by writing and removing a little data.
+// Checks that the server's folders are writable and have free space, by writing and removing a small file.
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -6,12 +6,12 @@ import { newUuid } from "../../../base/domain/random.ts";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
 import { cacheResult } from "./cache-result.ts";
 
-/** Size of the test file: as much as a small job needs. */
+/** Size of the test file in bytes: the space that a small job needs. */
 const probeBytes = 1 << 20;
 /** Lifetime of a result in milliseconds. */
 const holdsMs = 1000;
 
-/** Returns a check that rejects with the reason why the folders cannot be written. */
+/** Returns a check that rejects with the reason why a folder cannot be written. */
 export function createDiskCheck(folders: readonly string[], clock: Clock): () => Promise<void> {
   return cacheResult(() => probeAll(new Set(folders)), holdsMs, clock);
 }
@@ -26,7 +26,7 @@ async function probe(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true });
     const handle = await open(file, "w");
     try {
-      // Unlinked before it is written, so that a crash leaves nothing.
+      // The file is unlinked before it is written, so that a crash leaves no file behind.
       await rm(file, { force: true });
       await handle.writeFile(new Uint8Array(probeBytes));
     } finally {

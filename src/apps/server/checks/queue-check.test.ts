@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FakeClock } from "../../../base/domain/testing/fake-clock.ts";
 import { createQueueCheck } from "./queue-check.ts";
 
-test("reports the reason of waiting jobs, and why none can be claimed, until it is resolved", async () => {
+test("reports why jobs wait and why none can be claimed, until the cause is resolved", async () => {
   const clock = new FakeClock();
   let claimFault: string | null = null;
   let waiting = [

@@ -1,5 +1,4 @@
-// Checks that training jobs make progress: reports the reasons for which jobs wait on this machine, and why none can
-// be claimed.
+// Checks that training jobs make progress. Reports why jobs wait, and why this server cannot claim jobs.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -15,7 +14,10 @@ export interface QueueCheckDependencies {
   readonly clock: Clock;
 }
 
-/** Returns a check that rejects with the reasons why jobs wait, other than their turn; it does not name their owners. */
+/**
+ * Returns a check that rejects with the reasons why jobs wait, except for waiting their turn. It does not name the
+ * jobs' owners.
+ */
 export function createQueueCheck(dependencies: QueueCheckDependencies): () => Promise<void> {
   return cacheResult(() => check(dependencies), holdsMs, dependencies.clock);
 }

@@ -1,4 +1,5 @@
-// Tests that a program older than its database reports it once and exits if necessary, and otherwise keeps watching.
+// Tests that a program reports a newer database version once, exits if it does not support that version, and otherwise
+// keeps watching.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
@@ -12,7 +13,7 @@ import { createVersionWatch } from "./version-watch.ts";
 
 const known: DatabaseVersion = { version: newestDatabaseVersion, servesFrom: newestDatabaseVersion };
 
-/** A logger that collects messages. */
+/** Returns a logger, and the warnings that it has received. */
 function listeningLogger(): { readonly said: string[]; readonly logger: typeof silentLogger } {
   const said: string[] = [];
   const warn = (_fields: object, message: string): void => void said.push(message);
@@ -53,7 +54,7 @@ test("notices a newer database version within a second and reports it once, desp
   await watch.stop();
 });
 
-test("reports a newer version that only adds, and exits at one that changes more", async () => {
+test("continues after a newer version that only adds, and exits at a version that changes more", async () => {
   const clock = new FakeClock();
   const { said, logger } = listeningLogger();
   const reasons: ServiceError[] = [];
@@ -79,7 +80,7 @@ test("reports a newer version that only adds, and exits at one that changes more
   await watch.stop();
 });
 
-test("reads the version of a single server's database once", async () => {
+test("reads the database version of a single server only once", async () => {
   const clock = new FakeClock();
   const { said, logger } = listeningLogger();
   const watch = createVersionWatch({
@@ -95,7 +96,7 @@ test("reads the version of a single server's database once", async () => {
   await watch.stop();
 });
 
-test("reads nothing after its stop", async () => {
+test("does not read the database after its stop", async () => {
   const clock = new FakeClock();
   let lookCount = 0;
   const watch = createVersionWatch({

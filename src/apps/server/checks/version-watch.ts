@@ -1,6 +1,6 @@
-// Watches whether the database is still supported by this program. A newer program that starts on it migrates it while
-// others run. If the migration only adds, older programs continue; otherwise their writes could be wrong, so they must
-// stop.
+// Watches whether this program still supports the database. A newer program that starts on the same database migrates
+// it while older programs run. If the migration only adds, older programs continue; otherwise they must stop, because
+// their writes could be wrong.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -10,22 +10,25 @@ import {
 } from "../../../store/database/migrations/migrations.ts";
 import type { Logger } from "../../../base/telemetry/logger.ts";
 
-/** Interval of reads of one row, in milliseconds. */
+/** Interval between reads of the database version (one row), in milliseconds. */
 const lookMs = 1000;
 
 export interface VersionWatchDependencies {
   readonly readVersion: () => Promise<DatabaseVersion | null>;
-  /** True if other programs may use the database; otherwise its version cannot change. */
+  /** True if several servers may use the database; false if its version cannot change while this server runs. */
   readonly isForMany: boolean;
-  /** Called once, with `unsupported`; the watch then ends. */
+  /** Called once, with an error `unsupported`, when this program no longer supports the database; the watch then ends. */
   readonly onOutdated: (reason: ServiceError) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Watches from its start to its stop. */
+/** Watches the database version between its start and its stop. */
 export interface VersionWatch extends Service {
-  /** Note for people that the database belongs to a newer program that this one works with; null otherwise. */
+  /**
+   * Returns a warning that a newer program has migrated the database, in a way that this program supports; null if
+   * none has.
+   */
   note(): string | null;
 }
 
@@ -57,7 +60,7 @@ async function watch(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    // Another check reports an unreachable database.
+    // An unreachable database is reported by a separate check.
     const found = await readVersion().catch(() => null);
     if (found !== null && found.servesFrom > newestDatabaseVersion) {
       const reason = outdated(found);
@@ -66,7 +69,7 @@ async function watch(
     }
     if (found !== null && found.version > newestDatabaseVersion) onNewer(found);
     if (found !== null && !isForMany) return;
-    // Only the stop interrupts it.
+    // Rejects only if the stop interrupts the sleep.
     await clock.sleep(lookMs, { signal }).catch(() => undefined);
   }
 }
