@@ -1,4 +1,5 @@
-// Compiles a constraint to a parser of its texts, from which masks for any tokenizer can be computed. Knows no tokens.
+// Compiles a constraint to a parser for its texts, from which masks for any tokenizer can be computed. This module
+// knows nothing about tokens.
 import type {
   Constraint,
   ConstraintOptions,
@@ -36,25 +37,26 @@ const charactersPerStepLog2 = 2;
 export interface Language {
   readonly limits: GrammarLimits;
   readonly budget: StepBudget;
-  /** Symbol of a whole text under the rules. */
+  /** Grammar symbol that matches a whole text. */
   readonly symbol: GrammarSymbol;
   readonly rules: Rules;
   readonly machine: Machine;
-  /** State before the first byte. */
+  /** Parser state before the first byte. */
   readonly start: ParserState;
   /**
-   * For JSON constraints: serializes a value as the language writes it, with its properties in the schema's order.
-   * Null for other constraints.
+   * Serializes a value in the form that the language accepts, with properties in the schema's order. Null unless the
+   * constraint is for JSON.
    */
   readonly textOf: ((value: ExactJson) => string) | null;
-  /** Notices for the caller, one sentence each. */
+  /** Notices for the caller, each a full sentence. */
   readonly notices: readonly string[];
 }
 
 /**
  * Compiles a constraint.
  *
- * @throws ConstraintRefusal if it is malformed, cannot be expressed exactly, allows no text or exceeds a limit
+ * @throws ConstraintRefusal if the constraint is malformed, cannot be expressed exactly, allows no text or exceeds a
+ * limit
  */
 export function readLanguage(constraint: Constraint, limits: GrammarLimits): Language {
   return withinStack(limits, () => compileLanguage(constraint, limits));
@@ -85,7 +87,7 @@ function compileLanguage(constraint: Constraint, limits: GrammarLimits): Languag
   return { limits, budget, symbol, rules, machine, start, textOf, notices: notices.sentences };
 }
 
-/** Grants a text the steps of a compilation per 64 bytes, which is less than generating it may take. */
+/** Grants the steps of one compilation for each 64 bytes of a text; generating the same text may use more. */
 export function grantStepsFor(budget: StepBudget, length: number): void {
   budget.restart("compileSteps", Math.ceil(length / 64));
 }
@@ -130,7 +132,7 @@ function readSchema(schema: string, options: ConstraintOptions, compilation: Com
   return readJsonSchema(parseExactJson(schema), options, compilation);
 }
 
-/** Compiles the content of a tag like a whole constraint, with separate rules. */
+/** Compiles the constraint inside a tag like a whole constraint, but with separate rule names. */
 function readTag(tag: string, options: ConstraintOptions, compilation: Compilation): Reading {
   checkLength(tag.length, compilation.limits);
   const readContent = (rule: ConstraintRule): GrammarSymbol => {

@@ -44,7 +44,7 @@ function allowed(constraint: CompiledConstraint, text: string): readonly string[
   return idsOf(mask).map((id) => new TextDecoder().decode(vocabulary.bytesOf[id] ?? undefined));
 }
 
-test("a choice allows the tokens that begin one of its texts, including duplicates", () => {
+test("a choice allows the tokens that begin one of its texts, also if two tokens have the same bytes", () => {
   const constraint = compiled(choice("abc", "abcabcabc", "b1"));
   assert.deepEqual(allowed(constraint, ""), ["a", "b", "ab", "abc", "a", "b1", "abcabcabc", "ab"]);
   assert.deepEqual(allowed(constraint, "abc"), ["a", "ab", "abc", "a", "ab"]);
@@ -58,7 +58,7 @@ const constraints: readonly Constraint[] = [
   regex("[^a]*a.{2}"),
   regex("(?!abc)[abc]{0,9}"),
   choice("abc", "ab", "é", "éa", "😀"),
-  // Counts far beyond a token's length, and near it.
+  // Repetition counts near the length of a token, and far above it.
   regex("(?:a|b1){14,30}"),
   jsonSchema({ type: "string", minLength: 12, maxLength: 40 }),
   jsonSchema({ type: "array", items: { type: "string", maxLength: 11, pattern: "^[^1]*$" } }),
@@ -68,7 +68,7 @@ const constraints: readonly Constraint[] = [
   }),
 ];
 
-test("masks equal those from trying each token, after any earlier requests", () => {
+test("masks equal those found by trying each token, no matter which requests came before", () => {
   const shared = constraints.map(compiled);
   fc.assert(
     fc.property(
@@ -85,34 +85,34 @@ test("masks equal those from trying each token, after any earlier requests", () 
   );
 });
 
-/** Compares the masks at each byte of a text. */
+/** Compares the masks before each byte of a text. */
 function checkAlong(constraint: Constraint, tokens: readonly string[], text: string): void {
   const language = () => readLanguage(constraint, defaultGrammarLimits);
   const shared = new CompiledConstraint(language(), vocabularyOf(tokens));
-  // In this vocabulary, token n + 1 is byte n.
+  // In this vocabulary, token n + 1 is the single byte n.
   const byteTokens = Array.from(new TextEncoder().encode(text), (byte) => byte + 1);
   checkMasksAlong(shared, byteTokens, { fresh: language, name: text });
 }
 
-test("distinguishes counts that a token can reach", () => {
+test("distinguishes repetition counts that a token can reach", () => {
   const runs = ["aaaa", "aaaaaaaa", 'aaa"', "aéa"];
   checkAlong(jsonSchema({ type: "string", minLength: 14, maxLength: 24 }), runs, `"${"a".repeat(24)}"`);
   checkAlong(regex("(?:aa){12}b?"), [...runs, "ab"], `${"a".repeat(24)}b`);
   checkAlong(regex("(?:ca{0,40}){0,4}"), ["cc", "cccccccc"], "caac");
 });
 
-test("the same lexeme in another place has another mask", () => {
+test("the same lexeme has different masks at different nesting depths", () => {
   const schema: Json = { anyOf: [{ type: "string" }, { type: "array", items: { $ref: "#" } }] };
   checkAlong(jsonSchema(schema), ['"]', '"]]', '","', 'x"]', "]]", '"],'], '[["x"],"y",["",["z"]]]');
 });
 
-test("a lexeme that accepts everything may end everywhere", () => {
+test("a lexeme that accepts everything may end at any position", () => {
   checkAlong(regex("[^]*"), ["ab", "a1", "11"], "ab1");
   const text = 'root ::= [^1]* rest\nrest ::= "1" rest "2" | ""';
   checkAlong(grammar(text), ["ab", "a1", "a11", "112", "2"], "ab1122");
 });
 
-test("masks of real tokenizers equal those from trying each token", () => {
+test("masks of real tokenizers equal those found by trying each token", () => {
   const properties = { name: { type: "string" }, age: { type: "integer", maximum: 150 } };
   const schema = { type: "object", properties, required: ["name"] };
   for (const path of ["models/hone-tiny", "test/fixtures/goldens/models/qwen3"]) {
@@ -134,7 +134,7 @@ test("masks of real tokenizers equal those from trying each token", () => {
   }
 });
 
-test("forks are independent, and a rollback restores the earlier state", () => {
+test("forks are independent, and a rollback restores the earlier position", () => {
   const matcher = compiled(regex("a(b1|bb)c?")).matcher();
   assert.ok(matcher.accept(98));
   const fork = matcher.fork();
@@ -146,12 +146,12 @@ test("forks are independent, and a rollback restores the earlier state", () => {
   assert.ok(!matcher.mayEnd && matcher.accept(99) && matcher.accept(100) && matcher.mustEnd);
 });
 
-test("never accepts control tokens and ids beyond the vocabulary", () => {
+test("never accepts control tokens or ids outside the vocabulary", () => {
   const matcher = compiled(regex("[^]*")).matcher();
   assert.ok(!matcher.accept(0) && !matcher.accept(9_999));
 });
 
-test("refuses a mask over the limit, naming the limit", () => {
+test("refuses a mask that exceeds a limit, and names the limit", () => {
   const language = readLanguage(regex("[ab]*a[ab]{30}"), { ...defaultGrammarLimits, maskSteps: 3 });
   const constraint = new CompiledConstraint(language, vocabulary);
   assert.throws(() => constraint.matcher().mask(new Uint32Array(constraint.maskWords)), /maskSteps/);

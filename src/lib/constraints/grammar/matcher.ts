@@ -1,5 +1,5 @@
-// A position in a constrained text: computes the mask of the next token, and if the text may end. Forking and rolling
-// back are cheap, since positions are numbers of shared states.
+// A position in a constrained text. Computes the mask for the next token, and whether the text may end. Forking and
+// rolling back are cheap, because a position is only the number of a shared parser state.
 import { assert } from "../../../base/domain/assert.ts";
 import type { Language } from "./language.ts";
 import { withinStack } from "../regex/limits.ts";
@@ -8,7 +8,7 @@ import type { ParserState } from "./parser/machine.ts";
 import { MaskSource } from "./trie/mask-source.ts";
 import type { TokenTrie } from "./trie/token-trie.ts";
 
-/** A constraint compiled for one tokenizer. Serves any number of requests, one call at a time. */
+/** A constraint compiled for one tokenizer. It serves any number of requests, but only one call at a time. */
 export class CompiledConstraint {
   readonly language: Language;
   readonly trie: TokenTrie;
@@ -25,12 +25,12 @@ export class CompiledConstraint {
     return Math.ceil(this.trie.tokenCount / 32);
   }
 
-  /** Approximate current memory in bytes, without the vocabulary. Grows as texts are followed. */
+  /** Approximate memory in bytes, excluding the vocabulary. It grows as texts reach new states. */
   get byteLength(): number {
     return this.language.machine.byteLength + this.masks.byteLength;
   }
 
-  /** Returns a matcher before the first token. */
+  /** Returns a matcher positioned before the first token. */
   matcher(): Matcher {
     return new Matcher(this, [this.language.start]);
   }
@@ -38,7 +38,7 @@ export class CompiledConstraint {
 
 export class Matcher {
   readonly #constraint: CompiledConstraint;
-  /** The state before each accepted token, followed by the current one. */
+  /** The parser state before each accepted token, followed by the current state. */
   readonly #states: ParserState[];
 
   constructor(constraint: CompiledConstraint, states: readonly ParserState[]) {
@@ -46,22 +46,22 @@ export class Matcher {
     this.#states = [...states];
   }
 
-  /** True if the text may end here. The caller then allows its end tokens, which no mask contains. */
+  /** True if the text may end here. If so, the caller also allows its end tokens, which no mask contains. */
   get mayEnd(): boolean {
     return this.#threads().mayEnd;
   }
 
-  /** True if the text must end here. */
+  /** True if no token may follow: the text must end here. */
   get mustEnd(): boolean {
     return this.#threads().lexers.length === 0;
   }
 
   /**
-   * Writes the mask of the next token.
+   * Writes the mask for the next token.
    *
-   * @param into at least `maskWords` words; further ones become 0. Bit `id % 32` of word `id / 32` is set for an
-   * allowed token
-   * @throws ConstraintRefusal if a limit on steps or states is reached
+   * @param into at least `maskWords` words; words beyond these are set to 0. Bit `id % 32` of word `id / 32` is set if
+   * the token is allowed
+   * @throws ConstraintRefusal if a limit on steps or states is exceeded
    */
   mask(into: Uint32Array): void {
     const { language, masks } = this.#constraint;
@@ -69,7 +69,7 @@ export class Matcher {
     withinStack(language.limits, () => masks.write(this.#state, into));
   }
 
-  /** Accepts a token if it is allowed, and returns true if so. */
+  /** Accepts the token if it is allowed; returns true if so. */
   accept(token: number): boolean {
     const bytes = this.#constraint.trie.bytesOf[token] ?? null;
     if (bytes === null) return false;
@@ -83,7 +83,7 @@ export class Matcher {
     return true;
   }
 
-  /** Removes the last accepted tokens. */
+  /** Removes the most recently accepted tokens. */
   rollback(tokenCount: number): void {
     assert(tokenCount < this.#states.length, "no more tokens are rolled back than were accepted");
     this.#states.length -= tokenCount;

@@ -1,14 +1,14 @@
-// Notices about a constraint that is served: keywords without effect, unknown formats, and keywords next to references
-// in drafts that ignore them. Refusals are not notices.
+// Notices about a constraint that Hone serves: keywords without effect, unknown formats, and keywords next to a
+// reference in schema drafts that ignore them. Reasons for refusing a constraint are not notices.
 import { cut } from "../../../base/domain/service-error.ts";
 
-/** Number of notices spelled out, since they travel in a header; more are only counted. */
+/** Maximum number of notices of each kind, because notices are sent in a header. Further ones are only counted. */
 const namedMax = 8;
-/** Limits on the length of names and places; longer ones are truncated. */
+/** Maximum length of quoted names and of quoted locations; longer ones are truncated. */
 const [nameLengthMax, placeLengthMax] = [40, 120];
 
 export class Notices {
-  /** First place of each format. */
+  /** First location of each unknown format. */
   readonly #unknownFormats = new Map<string, string>();
   readonly #besideReferences: { readonly keyword: string; readonly place: string }[] = [];
 
@@ -20,7 +20,7 @@ export class Notices {
     this.#besideReferences.push({ keyword, place });
   }
 
-  /** One sentence per kind of notice. */
+  /** All notices, one sentence each. */
   get sentences(): readonly string[] {
     return [...this.#ofFormats, ...this.#ofKeywords];
   }

@@ -11,13 +11,13 @@ import type { Tokens } from "./testing/vocabularies.ts";
 import { buildTokenTrie } from "./trie/token-trie.ts";
 import { searchCount, searchSeed } from "../../../base/domain/testing/search.ts";
 
-/** Packed and unpacked, as the engine receives the vocabulary. */
+/** Packs and unpacks the vocabulary, because the engine receives it in packed form. */
 const trieOf = (tokens: Tokens) => buildTokenTrie({ bytes: unpackVocabulary(packVocabulary(tokens)) });
 const small = trieOf(byteLevelTokens(1_024));
 const large = trieOf(byteLevelTokens(49_152));
 const fallback = trieOf(byteFallbackTokens(1_024));
 
-test("masks of random constraints allow what Earley's recognizer accepts", () => {
+test("masks of random constraints allow exactly the tokens that Earley's recognizer accepts", () => {
   const random = seededRandom(searchSeed, "masks");
   let triedCount = 0;
   checkServed(randomConstraints, { seed: searchSeed, count: searchCount(120) }, (constraint) => {
@@ -30,14 +30,14 @@ test("masks of random constraints allow what Earley's recognizer accepts", () =>
   assert.equal(triedCount, searchCount(43_200));
 });
 
-test("masks of the large vocabulary allow what Earley's recognizer accepts, token by token", () => {
+test("masks for a large vocabulary allow exactly the tokens that Earley's recognizer accepts", () => {
   const random = seededRandom(searchSeed, "a large vocabulary");
   checkServed(randomConstraints, { seed: searchSeed + 1, count: searchCount(3) }, (constraint) => {
     checkMasks(constraint, [large], { random, placeCount: 1, triedTokenCount: large.tokenCount });
   });
 });
 
-test("random texts under random schemas reach no dead end, and are valid at the end", () => {
+test("random texts under random schemas reach no dead end and are valid when finished", () => {
   const random = seededRandom(searchSeed, "walks");
   let judgedCount = 0;
   checkServed(randomSchemas, { seed: searchSeed, count: searchCount(60) }, (schema) => {
@@ -47,7 +47,7 @@ test("random texts under random schemas reach no dead end, and are valid at the 
   assert.ok(judgedCount > searchCount(180), `${judgedCount} texts came to an end`);
 });
 
-test("matchers after forks and rollbacks equal fresh ones", () => {
+test("matchers that were forked and rolled back equal fresh ones", () => {
   const random = seededRandom(searchSeed, "moves");
   checkServed(randomConstraints, { seed: searchSeed + 2, count: searchCount(30) }, (constraint) => {
     checkMoves(constraint, small, { random, moveCount: 20 });

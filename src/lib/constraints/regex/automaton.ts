@@ -62,7 +62,7 @@ export class Automaton {
   readonly isAccepting: boolean[];
   readonly #expressionOf: Expression[];
   readonly #stateOf: LayeredMap<Expression, LexerState>;
-  /** Whether a non-plain expression matches any text, cached by expression. */
+  /** Cached by non-plain expression: true if it matches some text. */
   readonly #canMatch: LayeredMap<Expression, boolean>;
   /** Number of states shared with the base automaton; 0 without one. */
   readonly baseCount: number;

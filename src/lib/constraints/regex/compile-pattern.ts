@@ -38,13 +38,13 @@ export function matchAnywhere(wording: PatternContext, pattern: Pattern): Expres
 }
 
 /**
- * What precedes a position: the class that contains the previous character, or null at the start. No look-behind of
- * the pattern distinguishes characters of one class.
+ * The text before a position: the class that contains its last character, or null at the start. No look-behind of the
+ * pattern distinguishes characters of one class.
  */
 type Before = CodePoints | null;
 const atStart: Before = null;
 
-/** What the text after a position must match. */
+/** The expression that the text after a position must match. */
 interface Rest {
   readonly after: (before: Before) => Expression;
   /** True if the expression depends on the text before the position. */

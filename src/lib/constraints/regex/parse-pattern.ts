@@ -251,7 +251,7 @@ function readQuantified({ reader, style }: Source, part: Pattern): Pattern {
   if (part.kind === "behind" || part.kind === "end" || part.kind === "look")
     throw reader.notExact("a repeated assertion", start);
   if (reader.sees("?") && !style.mayBeLazy) throw reader.notExact("a lazy quantifier", reader.position);
-  // Whether matching is greedy or lazy affects only captures, so a lazy quantifier needs no special treatment.
+  // A lazy quantifier needs no special treatment, since laziness affects only captures.
   if (!reader.skip("?") && reader.sees("+"))
     throw reader.notExact("a possessive quantifier", reader.position);
   if (reader.sees("*")) throw reader.malformed("nothing to repeat");

@@ -1,7 +1,11 @@
-// Equality of sets of stacks in cycles: finds equal members, and a canonical name of a cycle as seen from one member.
+// Equality of sets of stacks that form a cycle. Finds equal members of a cycle, and computes a canonical name for a
+// cycle, starting from a given member.
 import type { StackTops } from "./stacks.ts";
 
-/** A member of a cycle. Each entry below is a known set, or a member: the first as -1, the second as -2, and so on. */
+/**
+ * A set of stacks that belongs to a cycle. Each entry of `below` is the number of a known set, or refers to a member
+ * of the cycle: -1 is the first member, -2 the second, and so on.
+ */
 export type Member = StackTops;
 
 export const isMember = (below: number): boolean => below < 0;
@@ -9,8 +13,8 @@ export const memberAt = (index: number): number => -index - 1;
 export const memberIndex = (below: number): number => -below - 1;
 
 /**
- * Returns each member's class; members with the same stacks share a class. Classes are numbered in order of
- * appearance.
+ * Returns the equivalence class of each member. Members that contain the same stacks share a class. Classes are
+ * numbered in order of first appearance.
  */
 export function equivalenceClasses(
   members: readonly Member[],
@@ -32,7 +36,10 @@ export function equivalenceClasses(
   }
 }
 
-/** Returns the members in the order in which the first reaches them, and the canonical name of the cycle from there. */
+/**
+ * Returns the members in the order in which a traversal from the first one reaches them, and the cycle's canonical
+ * name for that order.
+ */
 export function canonicalCycle(
   members: readonly Member[],
   first: number,

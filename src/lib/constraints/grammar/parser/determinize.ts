@@ -1,13 +1,13 @@
-// Determinizes a graph of stacks by the subset construction, so that each symbol leads to one successor. Known sets in
-// the graph are kept as units.
+// Determinizes a graph of stacks by the subset construction, so that each symbol leads to exactly one successor. Known
+// sets in the graph are treated as single nodes.
 import type { GrammarSymbol } from "./rules.ts";
 import { isKnown } from "./stack-graph.ts";
 import type { GraphNode, StackGraph } from "./stack-graph.ts";
 import type { Stacks, StackTops } from "./stacks.ts";
 
-/** A set of stacks without a number yet. */
+/** A set of stacks that has no number yet. */
 export interface Draft {
-  /** Nodes at which its stacks may begin. */
+  /** Nodes at which the set's stacks may begin. */
   readonly nodes: readonly GraphNode[];
   readonly mayEnd: boolean;
   readonly symbols: readonly GrammarSymbol[];
@@ -20,16 +20,19 @@ interface OpenDraft extends Draft {
   readonly below: (Draft | Stacks)[];
 }
 
-/** Access to the known sets. */
+/** Access to the sets that already have numbers. */
 export interface KnownStacks {
   topsOf(stacks: Stacks): StackTops;
-  /** Merges sets whose union is known, to as few as possible. */
+  /** Replaces sets by their union where that is known, to return as few sets as possible. */
   united(all: readonly Stacks[]): readonly Stacks[];
-  /** Counts the work. */
+  /** Charges steps to the budget. */
   spend(steps: number): void;
 }
 
-/** Returns the set of stacks that begin at any of the nodes: a known set, or a draft that leads to all others. */
+/**
+ * Returns the set of all stacks that begin at one of the nodes. The result is a known set, or a draft from which all
+ * other drafts can be reached.
+ */
 export function determinize(
   graph: StackGraph,
   starts: readonly GraphNode[],
@@ -59,7 +62,7 @@ export function determinize(
   return first;
 }
 
-/** Returns the epsilon closure of the nodes, with as few known sets as possible; sorted. */
+/** Returns the epsilon closure of the nodes, sorted, with its known sets united where possible. */
 function reached(graph: StackGraph, from: readonly GraphNode[], known: KnownStacks): readonly GraphNode[] {
   const nodes = new Set(from);
   for (const node of nodes) {

@@ -1,5 +1,6 @@
-// First sets of symbols: the lexemes that a symbol may begin with, each with all that may follow it within the symbol.
-// Left-recursive rules, directly or through nullable symbols, form cycles, which a set of stacks can contain.
+// First sets of grammar symbols: the lexemes that a symbol may begin with, each with the stacks that may follow it
+// within the symbol. Rules that are left-recursive, directly or through nullable symbols, form cycles, which a set of
+// stacks can represent.
 import type { StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
@@ -14,11 +15,11 @@ import type { Stacks } from "./stacks.ts";
 
 export interface Start {
   readonly lexer: LexerState;
-  /** Continuations of the lexeme within the symbol. */
+  /** Stacks that may follow the lexeme within the symbol. */
   readonly rest: Stacks;
 }
 
-/** A symbol that a production may begin with, and the rest of the production. */
+/** A symbol that a production may begin with, and the rest of that production. */
 interface Corner {
   readonly symbol: GrammarSymbol;
   readonly behind: Production;
@@ -29,7 +30,7 @@ export class FirstSets {
   readonly #rules: Rules;
   readonly #stacks: StackTable;
   readonly #budget: StepBudget;
-  /** Cached nullability of rules. */
+  /** Nullability of each rule, cached. */
   readonly #mayBeEmpty = new Map<GrammarSymbol, boolean>();
   readonly #cycles = new Map<GrammarSymbol, ReadonlySet<GrammarSymbol>>();
   readonly #cornersOf = new Map<GrammarSymbol, readonly Corner[]>();
@@ -87,8 +88,8 @@ export class FirstSets {
   }
 
   /**
-   * Builds the graph of a left-recursive cycle: from each rule, all that may follow it within a rule that begins with
-   * it.
+   * Builds the graph for a left-recursive cycle. The paths from a rule's node are the continuations after that rule,
+   * up to the end of `whole`.
    */
   #outward(
     cycle: ReadonlySet<GrammarSymbol>,
@@ -106,7 +107,10 @@ export class FirstSets {
     return { graph, nodes };
   }
 
-  /** Returns the rules that both begin with the rule and are begun by it, including itself. */
+  /**
+   * Returns the rule and all rules in the same left-recursive cycle: those that it can begin with and that can begin
+   * with it.
+   */
   #cycleOf(rule: GrammarSymbol): ReadonlySet<GrammarSymbol> {
     const known = this.#cycles.get(rule);
     if (known !== undefined) return known;
@@ -136,7 +140,7 @@ export class FirstSets {
     return corners;
   }
 
-  /** Computes if a rule, and all rules that this depends on, can be empty. */
+  /** Computes whether the rule can be empty, and the same for all rules that the answer depends on. */
   #findEmpty(rule: GrammarSymbol): void {
     const open = new Set([rule]);
     const empty = new Set<GrammarSymbol>();
@@ -150,11 +154,11 @@ export class FirstSets {
       this.#budget.spend(1 + (productions.length >>> 2));
       if (productions.some((production) => production.every(isEmpty))) empty.add(one);
     };
-    // The loop also visits symbols added on the way.
+    // The loop also visits symbols that are added meanwhile.
     for (const one of open) look(one);
     for (let before = -1; before < open.size + empty.size;) {
       before = open.size + empty.size;
-      // Later symbols first, since earlier ones depend on them.
+      // Later symbols come first, because earlier ones depend on them.
       for (const one of [...open].reverse()) if (!empty.has(one)) look(one);
     }
     for (const one of open) this.#mayBeEmpty.set(one, empty.has(one));

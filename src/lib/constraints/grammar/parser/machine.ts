@@ -1,6 +1,6 @@
-// The parser: a lazily built pushdown automaton, whose state is a set of active lexemes, each with its possible
-// continuations. A lexeme may end wherever its expression accepts, not only at the longest match, so the texts are
-// exactly those of the grammar. Rules may be ambiguous, empty or left-recursive.
+// The parser: a lazily built pushdown automaton. Its state is a set of active lexemes, each with the stacks that may
+// follow. A lexeme may end wherever its expression accepts, not only at the longest match, so the parser accepts
+// exactly the grammar's texts, even if rules are ambiguous, empty or left-recursive.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
@@ -13,12 +13,12 @@ import { endStack, noStacks } from "./stacks.ts";
 import type { Stacks } from "./stacks.ts";
 
 export type ParserState = number;
-/** The state without any continuation. */
+/** The state from which no text can be completed. */
 export const deadParser: ParserState = 0;
 
 const unknown = -1;
 
-/** A set of active lexemes, each with its continuations. */
+/** The active lexemes of a state (`lexers`), each with the stacks that may follow it (`follows`). */
 export interface Threads {
   readonly lexers: readonly LexerState[];
   readonly follows: readonly Stacks[];
@@ -26,7 +26,7 @@ export interface Threads {
   readonly mayEnd: boolean;
 }
 
-/** Measured: a state's threads with their key, and its row of transitions. */
+/** Measured memory of a state (its threads and their key), and of its row of transitions. */
 const [bytesPerState, bytesPerRow] = [500, 1200];
 
 export class Machine {
@@ -41,7 +41,7 @@ export class Machine {
   #rowCount = 0;
   readonly #known = new Map<string, ParserState>();
   readonly #opened = new Map<Stacks, ParserState>();
-  /** By stacks, true if a top symbol depends on the text of the preceding lexeme. */
+  /** By set of stacks: true if a top symbol depends on the text of the lexeme before it. */
   readonly #isRecalling: (boolean | undefined)[] = [];
 
   constructor(
@@ -62,7 +62,7 @@ export class Machine {
     this.#intern(new Map(), false);
   }
 
-  /** Returns the state before a text of the production. */
+  /** Returns the state before the first byte of a text that the production must match. */
   start(production: Production): ParserState {
     return this.open(this.#stacks.push(production, endStack));
   }
@@ -83,7 +83,7 @@ export class Machine {
     return row[byte];
   }
 
-  /** Returns the state in which a text of one of the stacks begins. */
+  /** Returns the state before the first byte of a text that one of the stacks must match. */
   open(stacks: Stacks): ParserState {
     const known = this.#opened.get(stacks);
     if (known !== undefined) return known;
@@ -94,21 +94,21 @@ export class Machine {
     return state;
   }
 
-  /** True if the continuation of a lexeme depends on its text. */
+  /** True if the symbols after a lexeme depend on the lexeme's text. */
   isRecalling(stacks: Stacks): boolean {
     const { recalls } = this;
     return (this.#isRecalling[stacks] ??= this.#stacks.tops(stacks).symbols.some((top) => recalls.has(top)));
   }
 
-  /** Returns the continuation of a lexeme whose text is unknown; see {@link Recall}. */
+  /** Returns the stacks that follow a lexeme of unknown text; see {@link Recall}. */
   withoutText(stacks: Stacks): Stacks {
     if (!this.isRecalling(stacks)) return stacks;
     return this.#withTops(stacks, (top) => this.recalls.withoutText(top));
   }
 
   /**
-   * Returns the text of the lexeme so far, once for each symbol that depends on it, if it has at most `lengthMax`
-   * bytes.
+   * Returns the text of the lexeme so far, once for each top symbol that depends on it. Omits texts of more than
+   * `lengthMax` bytes.
    */
   recalledTexts(stacks: Stacks, lengthMax: number): readonly Uint8Array[] {
     const { recalls } = this;
@@ -119,7 +119,7 @@ export class Machine {
       .map((top) => recalls.textOf(top));
   }
 
-  /** True if a recorded lexeme has begun and can only have one text. */
+  /** True if a recorded lexeme has begun and at most one text can complete it. */
   isScarce(state: ParserState): boolean {
     const { recalls } = this;
     const { lexers, follows } = this.#states[state];
@@ -130,7 +130,7 @@ export class Machine {
     );
   }
 
-  /** Returns the stacks after one more byte of the lexeme. */
+  /** Returns the stacks after recording one more byte of the lexeme. */
   #recalled(stacks: Stacks, byte: number): Stacks {
     return this.#withTops(stacks, (top) => this.recalls.after(top, byte));
   }
@@ -172,7 +172,7 @@ export class Machine {
     threads.set(lexer, known === undefined ? follow : this.#stacks.union(known, follow));
   }
 
-  /** Adds the lexemes that the stacks may begin with; returns true if the text may end instead. */
+  /** Adds the lexemes that the stacks may begin with. Returns true if the text may also end here. */
   #openInto(threads: Map<LexerState, Stacks>, stacks: Stacks, seen: Set<Stacks>): boolean {
     if (seen.has(stacks)) return false;
     seen.add(stacks);

@@ -14,13 +14,13 @@ import { searchCount, searching } from "../../../../base/domain/testing/search.t
 
 const read = (text: string): Language => readLanguage(grammar(text), defaultGrammarLimits);
 
-/** Returns all texts with this many characters. */
+/** Returns all texts over `a` and `b` with this many characters. */
 const textsOf = (length: number): readonly string[] =>
   Array.from({ length: 2 ** length }, (_, number) =>
     number.toString(2).padStart(length, "0").replaceAll("0", "a").replaceAll("1", "b"),
   );
 
-/** Returns, for each position of a text, if it may end there and if the prefix is valid. */
+/** Returns for each position of the text whether the text may end there, and whether it is a valid prefix up to there. */
 function placesOf({ machine, start }: Language, text: string): readonly (readonly [boolean, boolean])[] {
   const states = [start];
   for (const byte of new TextEncoder().encode(text)) states.push(machine.next(states.at(-1) ?? start, byte));
@@ -37,7 +37,7 @@ function withinLimits<T>(compute: () => T): T | null {
   }
 }
 
-test("random grammars accept, also as prefixes, the texts found by trying each rule at each position", () => {
+test("accepts the same texts and prefixes of random grammars as a search that tries each rule at each position", () => {
   let [served, ended, costly] = [0, 0, 0];
   for (const random of fc.sample(plainGrammars, searching(100))) {
     const plain = matchable(random);
@@ -66,7 +66,7 @@ test("random grammars accept, also as prefixes, the texts found by trying each r
     }
   }
   assert.ok(served > searchCount(45) && ended > searchCount(3_000), `${served} served, ${ended} texts ended`);
-  // Few are ambiguous enough to exceed a limit.
+  // Few random grammars are so ambiguous that they exceed a limit.
   assert.ok(costly <= searchCount(1), `${costly} too costly`);
 });
 
@@ -87,7 +87,7 @@ const endless = [
   ],
 ] as const;
 
-test("texts of any length under ambiguous grammars return to known states", () => {
+test("reuses known states for texts of any length under ambiguous grammars", () => {
   for (const [rules, repeated, last] of endless) {
     const language = read(`root ::= e\n${rules}`);
     const compiled = new CompiledConstraint(language, vocabularyOf(["aa", "+b", "xx", ")+"]));
@@ -106,7 +106,7 @@ test("texts of any length under ambiguous grammars return to known states", () =
   }
 });
 
-test("tracks nesting to its exact depth", () => {
+test("enforces the nesting depth exactly", () => {
   const deep = 1_500;
   for (const [rules, text, isWhole] of [
     ['e ::= e "+" e | "(" e ")" | "a"', `${"(".repeat(deep)}a${"+a)".repeat(deep)}`, true],

@@ -1,4 +1,4 @@
-// Values that must not repeat, under tokens that contain several of them.
+// Tests constraints whose values must not repeat, with tokens that contain several values.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../../../base/domain/random.ts";
@@ -60,7 +60,7 @@ const closed = (properties: Record<string, Json>): Json => ({
   additionalProperties: false,
 });
 
-/** Items compared as values. */
+/** Schemas whose items are objects or arrays, which are compared by value. */
 const compound: readonly Json[] = [
   unique(closed({ a: letters, b: { type: "boolean" } })),
   unique(closed({ b: { type: "boolean" }, a: { enum: ["a", "b"] } }), { minItems: 2 }),
@@ -143,7 +143,7 @@ const pieces = [
 ];
 const vocabulary = vocabularyOf(pieces);
 
-test("refuses tokens that repeat a value, and allows all others", () => {
+test("refuses tokens that repeat a value and allows all others", () => {
   const random = seededRandom(searchSeed, "recalls");
   let triedCount = 0;
   for (const schema of [...schemas, ...compound]) {
@@ -157,7 +157,7 @@ test("refuses tokens that repeat a value, and allows all others", () => {
   assert.ok(triedCount > searchCount(30_000), `${triedCount} tokens were tried`);
 });
 
-test("texts from tokens with several values are valid and reach no dead end", () => {
+test("random texts of tokens with several values are valid and reach no dead end", () => {
   const random = seededRandom(searchSeed, "walks over recalls");
   for (const schema of [...schemas, ...compound]) {
     const { judged } = checkWalks(schema, vocabulary, { random, walkCount: searchCount(20) });

@@ -1,19 +1,20 @@
-// Recall symbols: right after a terminal, such a symbol stands for the productions that may follow the terminal's
-// actual text. The text is recorded next to the lexeme, one symbol per byte, so that the lexeme has few lexer states.
+// Recall symbols: placed directly after a terminal, such a symbol stands for productions that depend on the terminal's
+// actual text. The text is recorded outside the lexeme, as one symbol per byte read, so the lexeme itself needs few
+// lexer states.
 import { present } from "../../../../base/domain/assert.ts";
 import type { GrammarSymbol, Productions, Rules } from "./rules.ts";
 
 export interface Recall {
-  /** Productions after this text. */
+  /** Returns the productions that may follow this text. */
   readonly behind: (text: string) => Productions;
   /**
-   * Productions after an unknown text: those of `behind` for the earlier texts, without excluding this one. They allow
-   * too much only if this text is repeated, in full or as the only possibility left.
+   * Returns the productions that may follow an unknown text: they exclude the earlier texts as `behind` does, but not
+   * this one. They allow too much only if this text is repeated, in full or as the only possibility left.
    */
   readonly afterUnknown: () => Productions;
 }
 
-/** A partially read text. */
+/** A terminal's text, read up to some byte. */
 interface Recalled {
   readonly recall: Recall;
   readonly length: number;
@@ -24,7 +25,7 @@ interface Recalled {
 export class Recalls {
   readonly #rules: Rules;
   readonly #recalled = new Map<GrammarSymbol, Recalled>();
-  /** Symbol after one more byte, by symbol and byte. */
+  /** The symbol after one more byte, by the symbol before it and the byte. */
   readonly #after = new Map<number, GrammarSymbol>();
   readonly #afterUnknown = new Map<Recall, GrammarSymbol>();
 
@@ -32,7 +33,7 @@ export class Recalls {
     this.#rules = rules;
   }
 
-  /** Adds a symbol, to be placed right after a terminal. */
+  /** Adds a symbol that the caller places directly after a terminal. */
   add(recall: Recall): GrammarSymbol {
     return this.#add({ recall, length: 0, before: null, lastByte: 0 });
   }
@@ -41,7 +42,10 @@ export class Recalls {
     return this.#recalled.has(symbol);
   }
 
-  /** Returns the symbol after one more byte of the terminal's text; returns other symbols unchanged. */
+  /**
+   * Returns the symbol after one more byte of the terminal's text. Symbols that are not recall symbols are returned
+   * unchanged.
+   */
   after(symbol: GrammarSymbol, byte: number): GrammarSymbol {
     const recalled = this.#recalled.get(symbol);
     if (recalled === undefined) return symbol;
@@ -54,7 +58,7 @@ export class Recalls {
     return after;
   }
 
-  /** Returns the symbol for an unknown text; returns other symbols unchanged. */
+  /** Returns the symbol to use if the text is unknown. Symbols that are not recall symbols are returned unchanged. */
   withoutText(symbol: GrammarSymbol): GrammarSymbol {
     const recall = this.#recalled.get(symbol)?.recall;
     if (recall === undefined) return symbol;
@@ -63,12 +67,12 @@ export class Recalls {
     return known;
   }
 
-  /** Number of recorded bytes of the text. */
+  /** Number of bytes recorded for the symbol; 0 if it is not a recall symbol. */
   lengthOf(symbol: GrammarSymbol): number {
     return this.#recalled.get(symbol)?.length ?? 0;
   }
 
-  /** Returns the text so far. */
+  /** Returns the text recorded so far. */
   textOf(symbol: GrammarSymbol): Uint8Array {
     const text = new Uint8Array(this.lengthOf(symbol));
     let at = symbol;

@@ -1,10 +1,10 @@
-// A context-free grammar whose terminals are expressions. Rules are made on demand, since their names may contain
-// counters and sets that would otherwise multiply out in advance.
+// A context-free grammar whose terminals are expressions. Rules are created on demand, because their names may contain
+// counters and sets whose combinations would be too many to create in advance.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
 import type { Expression } from "../../regex/expressions.ts";
 
-/** A terminal (twice its expression) or a rule (twice its number, plus one). */
+/** A terminal (twice the number of its expression) or a rule (twice its number, plus one). */
 export type GrammarSymbol = number;
 /** A sequence of symbols. */
 export type Production = readonly GrammarSymbol[];
@@ -13,7 +13,7 @@ export type Productions = readonly Production[];
 
 export const terminal = (expression: Expression): GrammarSymbol => expression * 2;
 export const isTerminal = (symbol: GrammarSymbol): boolean => symbol % 2 === 0;
-/** Returns the expression or the number of the rule. */
+/** Returns the number of the symbol's expression or rule. */
 export const symbolIndex = (symbol: GrammarSymbol): number => Math.floor(symbol / 2);
 
 export class Rules {
@@ -22,19 +22,22 @@ export class Rules {
   readonly #made: (Productions | undefined)[];
   readonly #named = new Map<string, GrammarSymbol>();
 
-  /** @param beside rules of the same parser */
+  /** @param beside rules of the same parser, whose symbol numbers this object continues */
   constructor(limits: GrammarLimits, beside?: Rules) {
     this.#limits = limits;
     this.#makers = beside === undefined ? [] : beside.#makers;
     this.#made = beside === undefined ? [] : beside.#made;
   }
 
-  /** Returns rules of the same parser with a separate namespace, for a grammar within a grammar. */
+  /**
+   * Returns an object that adds rules to the same parser but has separate rule names, for a grammar embedded in
+   * another.
+   */
   apart(): Rules {
     return new Rules(this.#limits, this);
   }
 
-  /** Returns the rule with this name. `make` is called at most once, and may request this rule again. */
+  /** Returns the rule with this name. Calls `make` at most once; `make` may itself request the rule. */
   rule(name: string, make: () => Productions): GrammarSymbol {
     const known = this.#named.get(name);
     if (known !== undefined) return known;

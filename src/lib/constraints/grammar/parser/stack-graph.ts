@@ -1,12 +1,12 @@
-// A set of stacks under construction, as a nondeterministic graph whose edges are symbols or empty. Each path to a
-// known set, followed by a stack of that set, is a stack of the whole.
+// A set of stacks under construction: a nondeterministic graph whose edges carry a symbol or are empty. A stack of the
+// set is the symbols on a path to a known set, followed by a stack of that known set.
 import type { GrammarSymbol } from "./rules.ts";
 import type { Stacks } from "./stacks.ts";
 
-/** A known set of stacks (its number), or a node of the graph (a negative number). */
+/** The number of a known set of stacks, or a node of the graph (a negative number). */
 export type GraphNode = number;
 
-/** An edge to another node, with a symbol or null for an empty one. */
+/** An edge to another node; its symbol is null for an empty edge. */
 export interface Way {
   readonly symbol: GrammarSymbol | null;
   readonly to: GraphNode;
@@ -23,7 +23,7 @@ export class StackGraph {
     return -this.#ways.length;
   }
 
-  /** Adds a path with these symbols, the first one topmost. */
+  /** Adds a path that carries these symbols, the topmost first. */
   add(from: GraphNode, symbols: readonly GrammarSymbol[], to: GraphNode): void {
     let at = from;
     for (const [index, symbol] of symbols.entries()) {

@@ -1,6 +1,6 @@
-// All sets of stacks that a parser has reached. A set, read from the top, is a regular language, and its number a
-// state of one minimal automaton of all sets. Equal sets thus have the same number, common lower parts are shared, and
-// left recursion gives a cycle instead of growing sets.
+// Numbers all sets of stacks that a parser has reached. Read from the top, a set is a regular language, and the set's
+// number is a state of one minimal automaton for all sets. Equal sets thus have the same number, common lower parts
+// are stored once, and left recursion becomes a cycle instead of an ever-growing set.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import { stronglyConnectedComponents } from "./strong-components.ts";
@@ -20,10 +20,10 @@ interface GraphSource {
   readonly united: KnownStacks["united"];
 }
 
-/** Measured: a set's tops with their key, and a cached pair. */
+/** Measured memory of a set (its tops and their key), and of a cached union or concatenation. */
 const [bytesPerStacks, bytesPerPair] = [350, 60];
 
-/** Exceeds the number of sets under any limit, so that two of them combine into one key. */
+/** Greater than the number of sets under any limit, so two sets combine into one numeric key. */
 const pairFactor = 2 ** 26;
 
 export class StackTable {
@@ -31,11 +31,11 @@ export class StackTable {
   readonly #budget: StepBudget;
   readonly #tops: StackTops[] = [];
   readonly #known = new Map<string, Stacks>();
-  /** True if a set leads to a cycle, and so contains stacks of unbounded height. */
+  /** True if a cycle can be reached from the set, which then contains stacks of unbounded height. */
   readonly #isCyclic: boolean[] = [];
-  /** The cycle that contains each set. */
+  /** Members of the cycle that contains the set. */
   readonly #cycles = new Map<Stacks, readonly Stacks[]>();
-  /** Cycles by their canonical name from each member, in the order seen from it. */
+  /** Members of each cycle, by the cycle's canonical name from each member, in the order that belongs to the name. */
   readonly #seen = new Map<string, readonly Stacks[]>();
   readonly #unions = new Map<number, Stacks>();
   readonly #chains = new Map<number, Stacks>();
@@ -57,7 +57,7 @@ export class StackTable {
     return this.#tops[stacks];
   }
 
-  /** Returns the stacks with the symbols pushed onto each, the first one topmost. */
+  /** Returns the set with the symbols pushed onto each stack; the first symbol becomes the top. */
   push(symbols: readonly GrammarSymbol[], stacks: Stacks): Stacks {
     if (stacks === noStacks) return noStacks;
     return symbols.reduceRight(
@@ -66,7 +66,7 @@ export class StackTable {
     );
   }
 
-  /** Returns the union. */
+  /** Returns the union of the sets. */
   union(one: Stacks, other: Stacks): Stacks {
     if (one === other || other === noStacks) return one;
     if (one === noStacks) return other;
@@ -81,7 +81,7 @@ export class StackTable {
     return all;
   }
 
-  /** Returns each upper stack on top of each lower stack. */
+  /** Returns all stacks that consist of an upper stack on top of a lower stack. */
   concat(upper: Stacks, lower: Stacks): Stacks {
     if (upper === endStack || lower === noStacks) return lower;
     if (lower === endStack || upper === noStacks) return upper;
@@ -96,7 +96,7 @@ export class StackTable {
     return all;
   }
 
-  /** Returns the stacks of a graph that begin at any of the nodes. */
+  /** Returns the set of the graph's stacks that begin at one of the nodes. */
   ofGraph(graph: StackGraph, starts: readonly GraphNode[]): Stacks {
     const union = (all: readonly Stacks[]): Stacks =>
       all.reduce((one, other) => this.union(one, other), noStacks);
@@ -118,7 +118,10 @@ export class StackTable {
     return numbers.get(first) ?? noStacks;
   }
 
-  /** Unites two sets that both lead to cycles, by the product construction; a pair may recur within the same union. */
+  /**
+   * Unites two sets that both lead to cycles, by the product construction, since the same pair may recur in its own
+   * union.
+   */
   #unionCyclic(one: Stacks, other: Stacks): Stacks {
     const united = (pair: readonly Stacks[]): readonly Stacks[] => {
       if (pair.length < 2) return pair;
@@ -164,7 +167,10 @@ export class StackTable {
     return this.ofGraph(graph, [nodes.get(upper) ?? noStacks]);
   }
 
-  /** Numbers the drafts of a component, whose outside successors are already numbered. */
+  /**
+   * Assigns numbers to the drafts of a strongly connected component. All drafts that it leads to outside the component
+   * must have numbers.
+   */
   #number(cycle: readonly Draft[], numbers: Map<Draft, Stacks>): void {
     const places = new Map(cycle.map((draft, index) => [draft, memberAt(index)]));
     const numberOf = (to: Draft | Stacks): number =>
@@ -175,9 +181,10 @@ export class StackTable {
     for (const [index, draft] of cycle.entries()) numbers.set(draft, found[index]);
   }
 
-  /** Numbers the members of a cycle, some of which may be equal. */
+  /** Returns the numbers of a cycle's members, some of which may be equal. */
   #numberCycle(members: readonly Member[]): readonly Stacks[] {
-    // A cycle that leads to another may be just a longer way into it.
+    // The cycle may be a longer way into a cycle that it leads to, so it is compared with the members of that cycle
+    // too.
     const led = new Set(members.flatMap(({ below }) => below));
     const beside = [...new Set([...led].flatMap((stacks) => this.#cycles.get(stacks) ?? []))];
     const places = new Map(beside.map((stacks, index) => [stacks, memberAt(members.length + index)]));
@@ -203,7 +210,7 @@ export class StackTable {
     return members.map((_, index) => known.get(classes[index]) ?? noStacks);
   }
 
-  /** Numbers the members of a cycle, which all differ. */
+  /** Returns the numbers of a cycle's members, all of which must differ. */
   #internCycle(members: readonly Member[]): readonly Stacks[] {
     const { name, order } = canonicalCycle(members, 0);
     const known = this.#seen.get(name);
@@ -242,7 +249,7 @@ export class StackTable {
   }
 }
 
-/** Returns the same key for both orders. */
+/** Returns a key that does not depend on the order of the two sets. */
 const keyOf = (one: Stacks, other: Stacks): number =>
   Math.min(one, other) * pairFactor + Math.max(one, other);
 

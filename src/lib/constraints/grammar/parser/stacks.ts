@@ -1,19 +1,19 @@
-// Sets of stacks of grammar symbols, which represent the text still to come after a lexeme. They are small integers
-// from stack-table.ts.
+// Sets of stacks of grammar symbols. A stack lists the symbols that must still be matched after a lexeme, next symbol
+// on top. Each set is a small integer assigned by stack-table.ts.
 import type { GrammarSymbol } from "./rules.ts";
 
 export type Stacks = number;
 
-/** The empty set. */
+/** The empty set: no text can continue. */
 export const noStacks: Stacks = 0;
-/** Only the empty stack: nothing must follow. */
+/** The set that contains only the empty stack: the text must end. */
 export const endStack: Stacks = 1;
 
-/** The stacks grouped by their top symbol. */
+/** The stacks of a set, grouped by their top symbol. */
 export interface StackTops {
   readonly mayEnd: boolean;
-  /** Sorted and unique. */
+  /** Top symbols, sorted and unique. */
   readonly symbols: readonly GrammarSymbol[];
-  /** For each symbol, the stacks below it. */
+  /** For each top symbol, the set of stacks below it. */
   readonly below: readonly Stacks[];
 }

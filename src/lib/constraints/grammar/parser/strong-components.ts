@@ -1,9 +1,10 @@
-// Strongly connected components of a graph (Tarjan's algorithm). Independent of the kind of nodes.
+// Finds the strongly connected components of a graph (Tarjan's algorithm) with nodes of any type.
 
 /**
- * Returns the strongly connected components reachable from the starts, each after those that it leads to.
+ * Returns the strongly connected components reachable from the starts. Each component comes after the components that
+ * it leads to.
  *
- * @param onward the successors of a node
+ * @param onward returns the successors of a node
  */
 export function stronglyConnectedComponents<Node>(
   starts: readonly Node[],

@@ -1,9 +1,9 @@
-// Tests if a text is in a language, byte by byte and without tokens.
+// Checks whether a text belongs to a language, byte by byte and without tokens.
 import { type Language, grantStepsFor } from "../language.ts";
 import { deadParser } from "../parser/machine.ts";
 
 /**
- * True if the whole text is in the language.
+ * True if the whole text belongs to the language.
  *
  * @throws ConstraintRefusal if a limit on states or steps is exceeded
  */

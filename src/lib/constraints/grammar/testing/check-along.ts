@@ -1,13 +1,14 @@
-// Compares the masks along a text with naively computed ones.
+// Compares the masks at each position of a text with naively computed masks.
 import assert from "node:assert/strict";
 import type { Language } from "../language.ts";
 import type { CompiledConstraint } from "../matcher.ts";
 import { allowedByTrying, idsOf } from "./try-every-token.ts";
 
 /**
- * Accepts the tokens in turn, and asserts that each mask equals the result of trying all tokens.
+ * Accepts the tokens in turn, and asserts at each position that the mask allows exactly the tokens that a trial of all
+ * tokens accepts.
  *
- * @param fresh compiles the same constraint anew for the naive computation; called at each token
+ * @param fresh compiles the same constraint anew for the naive computation; called before each token
  */
 export function checkMasksAlong(
   constraint: CompiledConstraint,

@@ -1,5 +1,5 @@
-// The mask oracle: checks at positions of random texts that a mask allows exactly the tokens that Earley's recognizer
-// accepts one by one.
+// The mask oracle: checks at random positions of random texts that a mask allows exactly the tokens that Earley's
+// recognizer accepts.
 import assert from "node:assert/strict";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
 import type { Random } from "../../../../base/domain/random.ts";
@@ -12,20 +12,20 @@ import { idsOf, TokenTrial } from "./try-every-token.ts";
 import { randomWalk } from "./walk.ts";
 
 export interface Thoroughness {
-  /** Number of positions checked per text. */
+  /** Number of random positions drawn per text. */
   readonly placeCount: number;
-  /** Number of random tokens tried per position; a smaller vocabulary is tried completely. */
+  /** Number of random tokens tried per position. A vocabulary that is not larger is tried completely. */
   readonly triedTokenCount: number;
 }
 
 const walkedTokensMax = 6;
 
 /**
- * Walks a random text under the constraint with each vocabulary, and checks masks on the way.
+ * Generates a random text under the constraint with each vocabulary, and checks masks at random positions of it.
  *
- * @returns the number of tokens tried
- * @throws AssertionError if a mask differs from the tried tokens
- * @throws ConstraintRefusal for a refused constraint
+ * @returns number of tokens tried
+ * @throws AssertionError if a mask and the recognizer disagree about a token
+ * @throws ConstraintRefusal if the constraint is refused
  */
 export function checkMasks(
   constraint: Constraint,
@@ -46,7 +46,7 @@ interface Walked {
   readonly compiled: CompiledConstraint;
   readonly naive: Language;
   readonly tokens: readonly number[];
-  /** Name of the constraint in failures. */
+  /** Description of the constraint in failure messages. */
   readonly where: string;
 }
 
@@ -96,7 +96,10 @@ function checkMask(mask: Uint32Array, { trie, trial, where, wanted, random }: Tr
   return ids.length;
 }
 
-/** Returns all ids, or random ones, half of them allowed, since few may be. */
+/**
+ * Returns all ids if there are at most `wanted`. Otherwise returns random ids, half of them from the allowed ones,
+ * because a purely random choice might contain few.
+ */
 function triedTokens(
   allowed: readonly number[],
   { trie, wanted, random }: Pick<Trial, "trie" | "wanted" | "random">,

@@ -1,4 +1,4 @@
-// Compares matchers that randomly roll back, fork and continue with fresh ones that accepted the same tokens.
+// Compares matchers that randomly accept tokens, roll back and fork with fresh matchers that accepted the same tokens.
 import assert from "node:assert/strict";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
 import type { Random } from "../../../../base/domain/random.ts";
@@ -9,7 +9,7 @@ import type { Matcher } from "../matcher.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";
 import { idsOf } from "./try-every-token.ts";
 
-/** A matcher, and the tokens it has accepted. */
+/** A matcher, and the tokens it has accepted and not rolled back. */
 interface Traveller {
   readonly matcher: Matcher;
   readonly tokens: number[];
@@ -18,8 +18,8 @@ interface Traveller {
 /**
  * Moves matchers of the constraint at random.
  *
- * @throws AssertionError if one differs from a fresh matcher
- * @throws ConstraintRefusal for a refused constraint
+ * @throws AssertionError if a matcher differs from a fresh matcher
+ * @throws ConstraintRefusal if the constraint is refused
  */
 export function checkMoves(
   constraint: Constraint,
@@ -48,7 +48,8 @@ export function checkMoves(
 
 function goOn({ matcher, tokens }: Traveller, trie: TokenTrie, random: Random): void {
   const allowed = idsOf(maskOf(matcher, trie));
-  // A refused token, such as a draft's, leaves the matcher unchanged.
+  // The token may be one that the constraint refuses, like a draft's token; a refused token leaves the matcher
+  // unchanged.
   const token =
     random.uniform() < 0.2 || allowed.length === 0
       ? random.index(trie.tokenCount)

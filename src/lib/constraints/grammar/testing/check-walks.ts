@@ -1,5 +1,5 @@
-// Checks for dead ends: random texts under a schema's masks always continue or end, and another validator finds
-// finished ones valid.
+// Checks that no dead ends exist: a random text under a schema's masks can always continue or end, and another
+// validator (ajv) finds each finished text valid.
 import assert from "node:assert/strict";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
@@ -17,19 +17,22 @@ addFormats.default(ajv);
 
 export interface WalkCounts {
   readonly finished: number;
-  /** Finished texts that ajv found valid. Excludes numbers that JavaScript rounds, and schemas on which ajv fails. */
+  /**
+   * Number of finished texts that ajv found valid. Not counted: texts with numbers that JavaScript rounds, and schemas
+   * on which ajv fails.
+   */
   readonly judged: number;
-  /** Walks cut at the maximum length; each could have continued. */
+  /** Number of texts cut at the maximum length; each could have continued. */
   readonly cut: number;
 }
 
 const walkedTokensMax = 80;
 
 /**
- * Walks random texts under a schema.
+ * Generates random texts under a schema.
  *
  * @throws at a dead end, and at a finished text that ajv finds invalid
- * @throws ConstraintRefusal for a refused schema
+ * @throws ConstraintRefusal if the schema is refused
  */
 export function checkWalks(
   schema: Json,
@@ -37,7 +40,7 @@ export function checkWalks(
   { random, walkCount }: { readonly random: Random; readonly walkCount: number },
 ): WalkCounts {
   const constraint = new CompiledConstraint(readLanguage(jsonSchema(schema), defaultGrammarLimits), trie);
-  // Safe cast: ajv takes the same schemas, objects and booleans.
+  // Safe cast: ajv accepts the same schemas, which are objects or booleans.
   const validate = ajv.compile(schema as object | boolean);
   let [finished, judged] = [0, 0];
   for (let walk = 0; walk < walkCount; walk++) {
@@ -54,7 +57,10 @@ export function checkWalks(
   return { finished, judged, cut: walkCount - finished };
 }
 
-/** Returns null if ajv fails: its generated code for some uses of `items` reads an undeclared variable. */
+/**
+ * Returns ajv's verdict; null if ajv fails, since for some uses of `items` its generated code reads an undeclared
+ * variable.
+ */
 function verdictOf(validate: ValidateFunction, value: unknown): boolean | null {
   try {
     return validate(value);
@@ -64,7 +70,7 @@ function verdictOf(validate: ValidateFunction, value: unknown): boolean | null {
   }
 }
 
-/** True if JavaScript reads each number of the text exactly: doubles hold 15 digits. */
+/** True if JavaScript reads each number in the text exactly; doubles hold 15 digits. */
 function isReadExactly(text: string): boolean {
   const withoutStrings = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, "");
   const numbers = withoutStrings.match(/[\d.]+(?:[eE][-+]?\d+)?/g) ?? [];

@@ -1,12 +1,15 @@
-// Naive reference for the parser: Earley's recognizer (1970), which records for each position the productions in
-// progress and their starts. Has no states, tables or sets of stacks; shares the rules and the derivatives of
-// expressions.
+// Naive reference for the parser: Earley's recognizer (1970). For each position it records the productions in progress
+// and the positions where they began. It has no states, tables or sets of stacks, but shares the rules and the
+// derivatives of expressions with the parser.
 import type { Expression } from "../../regex/expressions.ts";
 import type { Language } from "../language.ts";
 import { isTerminal, symbolIndex } from "../parser/rules.ts";
 import type { GrammarSymbol, Production } from "../parser/rules.ts";
 
-/** A production of a rule (null for the whole text) that began at a place, and the number of its finished symbols. */
+/**
+ * A production in progress: its rule (null for the whole text), the number of its finished symbols, and the position
+ * where it began.
+ */
 interface Item {
   readonly rule: GrammarSymbol | null;
   readonly production: Production;
@@ -14,23 +17,23 @@ interface Item {
   readonly begun: Place;
 }
 
-/** The rest of a lexeme that began at a place. */
+/** A lexeme in progress: the expression for its rest, and the position where it began. */
 interface Way {
   readonly symbol: GrammarSymbol;
   readonly lexeme: Expression;
   readonly begun: Place;
-  /** Bytes of the lexeme so far. */
+  /** Bytes of the lexeme read so far. */
   readonly text: readonly number[];
 }
 
-/** A position in a text, with all that may be in progress there. */
+/** A position in a text, with all productions and lexemes in progress there. */
 export class Place {
   readonly ways: Way[] = [];
   /** True if the text may end here. */
   mayEnd = false;
-  /** Items by their next symbol. */
+  /** Productions in progress, by their next symbol. */
   readonly waiting = new Map<GrammarSymbol, Item[]>();
-  /** Start places of the symbols that end here. */
+  /** For each symbol that ends at this position, the positions where it may have begun. */
   readonly #finished = new Map<GrammarSymbol, Set<Place>>();
 
   wait(symbol: GrammarSymbol, item: Item): boolean {
@@ -61,7 +64,7 @@ export class EarleyMatcher {
     this.#language = language;
   }
 
-  /** Returns the place before the first byte. */
+  /** Returns the position before the first byte. */
   start(): Place {
     const place = new Place();
     this.#add(place, { rule: null, production: [this.#language.symbol], done: 0, begun: place });
@@ -82,7 +85,7 @@ export class EarleyMatcher {
     return place;
   }
 
-  /** True if some text has this prefix. */
+  /** True if the text so far is a prefix of some valid text. */
   isAlive({ ways, mayEnd }: Place): boolean {
     const { automaton } = this.#language.machine;
     const { expressions } = automaton;
@@ -104,7 +107,7 @@ export class EarleyMatcher {
     const isForeseen = place.waiting.has(symbol);
     if (!place.wait(symbol, item)) return;
     if (!isForeseen) this.#foresee(place, symbol);
-    // An empty symbol is not completed again for items that wait for it later.
+    // The symbol is already finished as empty here, and `#finish` does not visit items added later.
     else if (place.isFinished(symbol, place)) this.#add(place, { ...item, done: done + 1 });
   }
 
@@ -126,7 +129,10 @@ export class EarleyMatcher {
       this.#add(place, { ...item, production: this.#recalled(item, text), done: item.done + 1 });
   }
 
-  /** Returns the production with its recall symbol replaced for the preceding symbol's text. */
+  /**
+   * Returns the production with the recall symbol after the finished symbol replaced by the one for that symbol's
+   * text.
+   */
   #recalled({ production, done }: Item, text: readonly number[]): Production {
     const { recalls } = this.#language.machine;
     if (!recalls.has(production[done + 1])) return production;

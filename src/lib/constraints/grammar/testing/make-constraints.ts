@@ -1,4 +1,4 @@
-// Constraints for tests, with a request's default options unless given others.
+// Creates constraints for tests, with the same default options as a request.
 import type { Constraint, ConstraintOptions } from "../../../../base/domain/constraint.ts";
 import { exactJsonText } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";

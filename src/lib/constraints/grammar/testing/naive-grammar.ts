@@ -1,18 +1,19 @@
-// Random grammars of a few rules, and a naive reference for their language: the spans that each rule matches, found by
-// trying each rule at each position until nothing is added. Shares no code with the compiler and the parser.
+// Random grammars with a few rules, and a naive reference for their languages. The reference finds the spans that each
+// rule matches by trying each rule at each position until no span is added. It shares no code with the compiler and
+// the parser.
 import * as fc from "fast-check";
 
-/** A character, or the number of a rule. */
+/** A character, or the 0-based number of a rule. */
 type Part = string | number;
 type Rule = readonly (readonly Part[])[];
-/** Rules by number; the first one matches the whole text. */
+/** Rules by number; rule 0 matches the whole text. */
 export type PlainGrammar = readonly Rule[];
 
 const ruleCount = 3;
 const parts = fc.oneof(fc.constantFrom("a", "b"), fc.nat(ruleCount - 1));
 const rules = fc.array(fc.array(parts, { maxLength: 3 }), { minLength: 1, maxLength: 3 });
 
-/** Most are ambiguous, and many left-recursive, directly or through nullable symbols. */
+/** Most of these grammars are ambiguous. Many are left-recursive, directly or through nullable symbols. */
 export const plainGrammars: fc.Arbitrary<PlainGrammar> = fc.array(rules, {
   minLength: ruleCount,
   maxLength: ruleCount,
@@ -28,7 +29,7 @@ export function gbnfOf(grammar: PlainGrammar): string {
   return ["root ::= r0", ...lines].join("\n");
 }
 
-/** Returns the alternatives that match some text. */
+/** Returns the grammar without alternatives that match no text. */
 export function matchable(grammar: PlainGrammar): PlainGrammar {
   let found = grammar.map((): Rule => []);
   for (let before = -1; before < countOf(found);) {
@@ -43,9 +44,12 @@ export function matchable(grammar: PlainGrammar): PlainGrammar {
 
 const countOf = (grammar: PlainGrammar): number => grammar.reduce((sum, rule) => sum + rule.length, 0);
 
-/** Returns a grammar of all prefixes of a grammar's texts; each alternative must match something. */
+/**
+ * Returns a grammar that matches all prefixes of the given grammar's texts. Each alternative of the given grammar must
+ * match some text.
+ */
 export function prefixGrammar(grammar: PlainGrammar): PlainGrammar {
-  // The rule for prefixes of rule n has the number n plus the number of rules.
+  // The rule for the prefixes of rule n has number n plus the number of rules.
   const begun = (part: Part): readonly Part[] => [typeof part === "string" ? part : part + grammar.length];
   const beginnings = grammar.map((rule): Rule =>
     rule.length === 0
@@ -55,10 +59,10 @@ export function prefixGrammar(grammar: PlainGrammar): PlainGrammar {
   return [...grammar, ...beginnings];
 }
 
-/** Returns, for each length, if the rule matches the text's prefix of that length. */
+/** Returns for each length whether the rule matches the text's prefix of that length. */
 export function matchesOf(grammar: PlainGrammar, rule: number, text: string): readonly boolean[] {
   const places = Array.from({ length: text.length + 1 }, (_, place) => place);
-  /** By rule and start, the ends of its matches as bits. */
+  /** For each rule and start position, the end positions of its matches as bits. */
   const ends = grammar.map(() => places.map(() => 0));
   const endsOf = (one: readonly Part[], start: number): number => {
     let from = 1 << start;

@@ -1,5 +1,5 @@
-// Naive reference for structural tags: decides if a tag allows a text by trying all ways to divide it. Reads the JSON
-// directly, without expressions, rules and grammars; of JSON values it knows only those without whitespace.
+// Naive reference for structural tags: decides whether a tag allows a text by trying all ways to divide the text. It
+// reads the JSON directly, without expressions, rules and grammars. It supports only JSON values without whitespace.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { isValid } from "./naive-validator.ts";
 
@@ -18,15 +18,18 @@ export function holdsTag(tag: Json, text: string): boolean {
 
 interface Around {
   readonly text: string;
-  /** Ends of the enclosing tag, if the format is not last in it. */
+  /** Ends of the enclosing tags if the format is not the last part of its tag. */
   readonly ends: readonly string[];
-  /** Ends of the enclosing tag, if the format is last in it: one of these follows. */
+  /** Ends of the enclosing tag if the format is the last part of that tag, so one of these ends must follow. */
   readonly closing?: readonly string[];
 }
 
 type Places = ReadonlySet<number>;
 
-/** Returns the positions up to which the format, with the end of the enclosing tag, may reach. */
+/**
+ * Returns the positions where a match of the format can end, including the end of the enclosing tag if the format is
+ * its last part.
+ */
 function placesBehind(format: Json, from: number, around: Around): Places {
   const { text } = around;
   const { closing: _closing, ...open } = around;
@@ -119,7 +122,7 @@ interface Scan {
 
 const scanOf = (object: JsonObject): Scan => ({ excludes: textsOf(object.excludes) });
 
-/** Matches free text with triggers and their continuations. */
+/** Matches free text interspersed with triggers and their continuations. */
 function mixed(
   from: number,
   { excludes, once, first }: Scan & { readonly once: boolean; readonly first: boolean },
@@ -159,7 +162,7 @@ function mixed(
   return found;
 }
 
-/** Matches text without the stops and without the ends of the enclosing tag. */
+/** Matches free text that contains none of the stops and no end of an enclosing tag. */
 function free(
   from: number,
   { stops, excludes }: Scan & { readonly stops: readonly string[] },
@@ -178,7 +181,7 @@ function free(
   return new Set([...closedBy, ...(closing.includes("") ? open : [])]);
 }
 
-/** Returns the position after the first complete stop. */
+/** Returns the position after the stop that is completed first; Infinity if the text contains none. */
 function firstBehind(text: string, from: number, stops: readonly string[]): number {
   return Math.min(
     ...stops.map((stop) =>
@@ -225,7 +228,7 @@ const behind = (text: string, from: number, part: string): Places =>
 const holdsAny = (text: string, parts: readonly string[]): boolean =>
   parts.some((part) => text.includes(part));
 
-/** True if the text is JSON.stringify's form of a valid value. */
+/** True if the text is a valid value exactly as JSON.stringify writes it. */
 function holdsValue(schema: Json, text: string): boolean {
   try {
     const value = JSON.parse(text) as Json;

@@ -1,5 +1,5 @@
-// Naive reference for the schema reader: validates a value keyword by keyword, following JSON Schema's text. Supports
-// references by pointer within the document, but no formats and identifiers.
+// Naive reference for the schema reader: validates a value keyword by keyword, following the text of the JSON Schema
+// specification. It supports references by JSON pointer within the document, but no formats or identifiers.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
 export function isValid(root: Json, value: Json): boolean {

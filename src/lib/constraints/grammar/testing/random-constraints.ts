@@ -1,4 +1,4 @@
-// Small random constraints of all kinds over few characters, so that tokens and constraints often interact.
+// Small random constraints of all kinds. They use few characters, so that tokens and constraints often interact.
 import * as fc from "fast-check";
 import type { Constraint } from "../../../../base/domain/constraint.ts";
 import type { Json } from "../../../../base/domain/text/json.ts";
@@ -9,7 +9,7 @@ import { structuralTags } from "./random-tags.ts";
 
 const formats = "date-time date time duration email hostname ipv4 ipv6 uri uuid byte".split(" ");
 
-/** Realistic strings: formats, lengths and patterns that a token may or may not span. */
+/** Realistic string schemas: formats, lengths and patterns that one token may or may not satisfy. */
 const strings: fc.Arbitrary<Json> = fc.oneof(
   fc.constantFrom(...formats).map((format) => ({ type: "string", format })),
   fc
@@ -32,7 +32,7 @@ const strings: fc.Arbitrary<Json> = fc.oneof(
     })),
 );
 
-/** Schemas of any kind, and objects of strings with undeclared names. */
+/** Schemas of any kind, and objects of realistic strings that may have undeclared properties. */
 export const randomSchemas: fc.Arbitrary<Json> = fc.oneof(
   { weight: 3, arbitrary: schemas },
   {
@@ -89,9 +89,9 @@ export const randomConstraints: fc.Arbitrary<Constraint> = fc.oneof(
 );
 
 /**
- * Checks a number of random values, skipping refused ones.
+ * Runs a check on random values, and skips values that are refused.
  *
- * @throws ConstraintRefusal if more than half are refused
+ * @throws ConstraintRefusal if more than half of the values are refused
  */
 export function checkServed<T>(
   arbitrary: fc.Arbitrary<T>,

@@ -1,4 +1,4 @@
-// Small random schemas and values over few names, so that they often match.
+// Small random schemas and values. They use few names, so that values often match schemas.
 import * as fc from "fast-check";
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
@@ -35,7 +35,7 @@ export const values: fc.Arbitrary<Json> = fc.letrec<{ readonly value: Json }>((t
 const patterns = fc.constantFrom("^a", "b", "\\d$", "^[ab]{2}$", "^(?!a)", "^$|1");
 const counts = fc.constantFrom(0, 1, 2, 3);
 
-/** Items that may have to be unique. */
+/** Schemas of items for arrays with `uniqueItems`. */
 const distinctItems: fc.Arbitrary<Json> = fc.oneof(
   fc.array(scalars, { minLength: 1, maxLength: 4 }).map((items) => ({ enum: items })),
   fc
@@ -50,7 +50,7 @@ const distinctItems: fc.Arbitrary<Json> = fc.oneof(
   ),
 );
 
-/** One keyword of a schema, or several that belong together. */
+/** One keyword of a schema, or several keywords that belong together. */
 function keywords(schema: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> {
   const one = (keyword: string, value: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> =>
     value.map((inner) => ({ [keyword]: inner }));

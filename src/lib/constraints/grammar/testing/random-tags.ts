@@ -1,5 +1,5 @@
-// Small random structural tags over few short texts, so that triggers, ends and free text often interact, and texts
-// over the same characters.
+// Small random structural tags, and texts over the same characters. They use few short texts, so that triggers, ends
+// and free text often interact.
 import * as fc from "fast-check";
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
@@ -10,7 +10,7 @@ const fewWords = fc.uniqueArray(words, { maxLength: 2 });
 const contents: fc.Arbitrary<Json> = fc.constantFrom<Json>(
   { type: "json_schema", json_schema: { type: "boolean" } },
   { type: "json_schema", json_schema: { enum: [1, "a", null, "<ab>"] } },
-  // No value satisfies it.
+  // Unsatisfiable: no value matches this schema.
   { type: "json_schema", json_schema: { type: "integer", minimum: 1, maximum: 0 } },
   { type: "regex", pattern: "[ab]{1,3}" },
   { type: "regex", pattern: "(a|<)*" },
@@ -24,7 +24,7 @@ interface Parts {
   readonly tag: JsonObject;
 }
 
-/** Formats with few parts each. */
+/** Formats with few elements each. */
 const parts = fc.letrec<Parts>((tie: fc.LetrecTypedTie<Parts>): fc.LetrecValue<Parts> => {
   const formats = fc.array(tie("format"), { minLength: 1, maxLength: 3 });
   const tags = fc.array(tie("tag"), { minLength: 1, maxLength: 2 });
@@ -62,7 +62,7 @@ const parts = fc.letrec<Parts>((tie: fc.LetrecTypedTie<Parts>): fc.LetrecValue<P
   };
 });
 
-/** Tags that begin with triggers, none of which is a prefix of another. */
+/** A format whose tags begin with triggers, with no trigger a prefix of another. */
 function triggered(
   tags: readonly JsonObject[],
   flags: { readonly [name: string]: fc.Arbitrary<boolean> },
@@ -90,7 +90,7 @@ export const structuralTags: fc.Arbitrary<Json> = parts.format.map((format) => (
   format,
 }));
 
-/** Texts that tags may allow, and others. */
+/** Texts that random tags may or may not allow. */
 export const tagTexts: fc.Arbitrary<string> = fc
   .array(fc.oneof(words, fc.constantFrom("a", "b", "true", "1", '"a"', "x", "null")), { maxLength: 6 })
   .map((some) => some.join(""));

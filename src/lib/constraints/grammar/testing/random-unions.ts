@@ -1,5 +1,5 @@
-// Random schemas of objects with dependent properties: branches distinguished by a tag, conditions on a tag, and
-// properties that require or exclude each other. Their random values are often nearly valid.
+// Random schemas of objects with dependent properties: branches selected by a tag property, conditions on a tag
+// property, and properties that require or exclude each other. The random values are often nearly valid.
 import * as fc from "fast-check";
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 
@@ -20,7 +20,7 @@ const presence: fc.Arbitrary<JsonObject> = fc.oneof(
   fc.tuple(required, name).map(([list, one]) => ({ required: list, properties: { [one]: false } })),
 );
 
-/** Schema of a property: mostly a tag's value. */
+/** Schema of a property, usually a constant value of the tag. */
 const described: fc.Arbitrary<Json> = fc.oneof(
   { weight: 4, arbitrary: tag.map((value) => ({ const: value })) },
   {
@@ -70,7 +70,10 @@ const keyword: fc.Arbitrary<JsonObject> = fc.oneof(
   fc.constantFrom<JsonObject>({ maxProperties: 2 }, { minProperties: 1 }, { type: "object" }),
 );
 
-/** If the first holds, the second must hold, else the third. */
+/**
+ * Returns the keywords if, then and else: if `on` matches, `wanted` must match, otherwise `other`. Omits a keyword
+ * whose schema is null.
+ */
 export function conditional(on: Json, wanted: Json, other: Json = null): JsonObject {
   const keywords: readonly (readonly [string, Json])[] = [
     ["if", on],
@@ -80,7 +83,7 @@ export function conditional(on: Json, wanted: Json, other: Json = null): JsonObj
   return Object.fromEntries(keywords.filter(([, schema]) => schema !== null));
 }
 
-/** Several of them, combined by one `allOf`. */
+/** Several random keywords combined by one `allOf`. */
 export const unionSchemas: fc.Arbitrary<Json> = fc
   .tuple(
     fc.array(keyword, { minLength: 1, maxLength: 4 }),

@@ -1,14 +1,14 @@
-// Naive reference for the masks: tries each token separately, byte by byte, without trie, walk or cache.
+// Naive reference for masks: tries each token separately, byte by byte, without a trie, a walk or a cache.
 import type { Language } from "../language.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";
 import { EarleyMatcher, Place } from "./earley-matcher.ts";
 
-/** Tries tokens after the same text. */
+/** Tries tokens after a common text. */
 export class TokenTrial {
   readonly #matcher: EarleyMatcher;
   readonly #budget: Language["budget"];
   readonly #place: Place;
-  /** After one more byte, where most tokens are already refused. */
+  /** By byte: the position after the text and this byte. Cached because most tokens are already refused there. */
   readonly #behind: (Place | undefined)[] = [];
 
   constructor(language: Language, sofar: Uint8Array) {
@@ -21,7 +21,7 @@ export class TokenTrial {
     return this.#place.mayEnd;
   }
 
-  /** True if some text continues with the bytes. */
+  /** True if some valid text begins with the common text followed by these bytes. */
   allows(bytes: Uint8Array): boolean {
     const behind = (this.#behind[bytes[0]] ??= this.#read(this.#place, bytes.subarray(0, 1)));
     return this.#matcher.isAlive(this.#read(behind, bytes.subarray(1)));
@@ -38,7 +38,7 @@ export class TokenTrial {
   }
 }
 
-/** Returns the ids of the tokens that may follow the text so far, in order. */
+/** Returns the ids of the tokens that may follow the text so far, in ascending order. */
 export function allowedByTrying(
   language: Language,
   { bytesOf }: Pick<TokenTrie, "bytesOf">,
@@ -48,7 +48,7 @@ export function allowedByTrying(
   return bytesOf.flatMap((bytes, id) => (bytes !== null && trial.allows(bytes) ? [id] : []));
 }
 
-/** Returns the ids whose bits are set, in order. */
+/** Returns the ids whose bits are set in the mask, in ascending order. */
 export function idsOf(mask: Uint32Array): readonly number[] {
   const ids: number[] = [];
   for (const [word, bits] of mask.entries())

@@ -1,4 +1,4 @@
-// Vocabularies for tests: synthetic ones, and those of the repository's tokenizers.
+// Vocabularies for tests: synthetic ones, and those of the tokenizers in this repository.
 import { readFileSync } from "node:fs";
 import { createTokenDecoder } from "../../../tokenizer/tokenizer-json.ts";
 import { buildTokenTrie } from "../trie/token-trie.ts";
@@ -9,7 +9,7 @@ export type Tokens = readonly (Uint8Array | null)[];
 
 const encoder = new TextEncoder();
 
-/** All single bytes, the given texts, and the first text twice. */
+/** Returns a vocabulary of all single bytes and the given texts; the first text occurs twice. */
 export function vocabularyOf(texts: readonly string[]): TokenTrie {
   const bytes = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
   return buildTokenTrie({
@@ -17,17 +17,17 @@ export function vocabularyOf(texts: readonly string[]): TokenTrie {
   });
 }
 
-/** Returns the vocabulary of a tokenizer.json. */
+/** Returns the vocabulary of a `tokenizer.json` file. */
 export function vocabularyOfFile(path: string): TokenTrie {
   return buildTokenTrie({ bytes: tokensOfFile(path) });
 }
 
-/** Returns the tokens of a tokenizer.json by id; null for added tokens, which are control tokens. */
+/** Returns the bytes of each token in a `tokenizer.json` file, by id; null for added tokens, which are control tokens. */
 export function tokensOfFile(path: string): Tokens {
   return tokensOf(JSON.parse(readFileSync(path, "utf8")) as TokenizerFile);
 }
 
-/** The part of a tokenizer.json that defines its tokens' bytes. */
+/** The parts of a `tokenizer.json` file that define the bytes of its tokens. */
 interface TokenizerFile {
   readonly model: { readonly vocab: Readonly<Record<string, number>> };
   readonly decoder: unknown;
@@ -46,13 +46,13 @@ function tokensOf(file: TokenizerFile): Tokens {
 
 const tinyFile = "models/hone-tiny/tokenizer.json";
 
-/** A byte-level vocabulary grown from the built-in model's. */
+/** Returns a byte-level vocabulary that extends the built-in model's vocabulary to this size. */
 export const byteLevelTokens = (tokenCount: number): Tokens =>
   syntheticVocabulary(tokensOfFile(tinyFile), tokenCount);
 
 /**
- * A SentencePiece vocabulary: three control tokens, a token per byte, and texts of whole characters with ▁ for a
- * blank. Single-byte characters occur twice.
+ * Returns a SentencePiece vocabulary: three control tokens, one token per byte, and texts of whole characters in which
+ * ▁ stands for a space. Single-byte characters occur twice.
  */
 export function byteFallbackTokens(tokenCount: number): Tokens {
   const decoder = new TextDecoder("utf-8", { fatal: false });

@@ -1,19 +1,19 @@
-// Random texts under a constraint's masks, as from a model with uniform probabilities.
+// Generates random texts under a constraint's masks, like a model with uniform probabilities.
 import type { CompiledConstraint } from "../matcher.ts";
 import { idsOf } from "./try-every-token.ts";
 
 export interface Walk {
   readonly tokens: readonly number[];
   readonly text: Uint8Array;
-  /** True if it ended within its maximum length. */
+  /** True if the text ended before the maximum length. */
   readonly isFinished: boolean;
 }
 
 /**
- * Accepts random allowed tokens and ends where possible, with increasing probability.
+ * Accepts random allowed tokens. Ends where the text may end, with a probability that increases with its length.
  *
  * @param draw returns a number in [0, 1)
- * @throws at a dead end: no token is allowed although the text may not end
+ * @throws at a dead end, where no token is allowed although the text may not end
  */
 export function randomWalk(constraint: CompiledConstraint, draw: () => number, tokensMax = 200): Walk {
   const matcher = constraint.matcher();
@@ -32,7 +32,7 @@ export function randomWalk(constraint: CompiledConstraint, draw: () => number, t
   }
 }
 
-/** Prefers tokens that close something, so that walks end. */
+/** Returns a random allowed token. Prefers tokens that close a string, array or object, so that texts end. */
 function chosen({ trie }: CompiledConstraint, allowed: readonly number[], draw: () => number): number {
   const closes = (id: number): boolean => {
     const last = trie.bytesOf[id]?.at(-1) ?? 0;
