@@ -1,5 +1,5 @@
-// The configured database: its files on this machine, and how to open it. No other module in this folder knows the
-// kinds of databases.
+// The configured database: its files on this machine, and how to open it. Other modules of this folder are independent
+// of the kind of database.
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { DatabaseTables } from "../../base/domain/backup/tables.ts";
@@ -22,40 +22,40 @@ import {
 import type { HoneConfig } from "./config.ts";
 
 export interface DatabasePlace {
-  /** Name for people. */
+  /** Name for messages: the file, or the URL without its password. */
   readonly name: string;
-  /** Folder that it writes to on this machine. */
+  /** Folder on this machine that the database writes to. */
   readonly folder: string;
-  /** Files that it may create there. */
+  /** Paths of the files that it may create; empty for a database server. */
   readonly files: readonly string[];
-  /** True if several servers may use it. */
+  /** True if several servers may use the database. */
   readonly isForMany: boolean;
-  /** Remedy if it cannot be opened. */
+  /** Sentence that says what to do if the database cannot be opened. */
   readonly cure: string;
-  /** True if it exists; assumed for a database server. */
+  /** Returns true if the database exists; always true for a database server, which is not asked. */
   exists(): boolean;
   open(options: OpenOptions): Promise<Stores>;
-  /** Opens its tables to copy them next to a running server, or to fill them with exclusive access. */
+  /** Opens the tables: shared to copy them while a server runs, or exclusively to fill them. */
   openTables(options: Pick<OpenOptions, "isShared">): Promise<DatabaseTables>;
-  /** Reads its version, even next to a running server; requires that it exists. */
+  /** Reads the database's version; works while a server runs. The database must exist. */
   readVersions(): Promise<DatabaseVersions>;
-  /** Checks a database file for damage and returns a sentence per fault; empty for a database server. */
+  /** Checks a database file for damage and returns a sentence for each fault; always empty for a database server. */
   findDamage(): Promise<readonly string[]>;
 }
 
 export interface OpenOptions {
-  /** True for work next to a running server. */
+  /** True to open the database while a server may be using it. */
   readonly isShared: boolean;
   /** Called with the reason when the database becomes unreachable, and with null when it is back. */
   readonly onChange?: (fault: string | null) => void;
 }
 
-/** Takes the lock of a file, which ends with this process; throws `conflict` if another process has it. */
+/** Locks a file until release or until this process ends; throws `conflict` if another process has the lock. */
 export function takeFileLock(file: string): { release(): void } {
   return takeDataLock(file);
 }
 
-/** Returns the place of the configured database. */
+/** Returns how to open the configured database, by the kind of its URL. */
 export function databasePlace({ server }: Pick<HoneConfig, "server">): DatabasePlace {
   const { databaseUrl } = server;
   return databaseUrl !== null && isPostgresUrl(databaseUrl)
@@ -88,7 +88,7 @@ function sqlitePlace(
           await snapshot.close();
         }
       } catch (error) {
-        // Too damaged to be checked further.
+        // The file is too damaged for a full check.
         if (damagedDatabaseError(error, file) === null) throw error;
         return [reasonOf(error)];
       }
@@ -96,7 +96,7 @@ function sqlitePlace(
   };
 }
 
-/** Enough for commands, which run one query after another. */
+/** Number of connections of a command. Two are enough, because commands run one query after another. */
 const connectionsBeside = 2;
 
 function postgresPlace(
@@ -108,11 +108,14 @@ function postgresPlace(
       const found = statSync(file, { throwIfNoEntry: false });
       if (found !== undefined) requirePlainFile(file, found);
     }
-    // Loaded only here, so that a start on SQLite does not load it.
+    // Imported only here, so that a server on SQLite does not load it.
     const { openPostgres } = await import("../../store/database/postgres/postgres-dialect.ts");
     return openPostgres({ url, ...options });
   };
-  /** Locks the data folder: it belongs to one server, even if its adapters and files are elsewhere. */
+  /**
+   * Opens the database with a lock on the data folder. A data folder belongs to one server, even if its adapters,
+   * files and database are elsewhere.
+   */
   const alone = async <Opened extends { close(): Promise<void> }>(
     open: () => Promise<Opened>,
   ): Promise<Opened> => {

@@ -1,4 +1,5 @@
-// The first admin key. Each start makes sure that somebody has access, and that a replaced key has none.
+// The first admin key. Each start ensures that an administrator has access, and that a replaced key no longer gives
+// access.
 import { chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { endOf, hashSecret, type AccessKey, type KeyStore } from "../../base/domain/access.ts";
@@ -9,12 +10,12 @@ import type { Logger } from "../../base/telemetry/logger.ts";
 import { isOfStart, keyOf, newSecret, newStartKeyId } from "../../access/keys/key-secret.ts";
 import type { HoneConfig } from "./config.ts";
 
-/** Secret of the first admin key, and whether this call created it. */
+/** Secret of the first admin key, and whether this start created it. */
 export interface FirstKey {
-  /** Null if only its hash is known. */
+  /** Secret; null if it is unknown, because only its hash is stored, or if no key is needed. */
   readonly secret: string | null;
   readonly isNew: boolean;
-  /** Location of the key, for people. */
+  /** Text that says where the key is, such as a path. */
   readonly place: string;
 }
 
@@ -25,17 +26,21 @@ export interface FirstKeyDependencies {
   readonly logger: Logger;
 }
 
-/** Length below which a secret gets a warning, because it could be guessed: 20 characters of base 62 have 119 bits. */
+/**
+ * Length below which a secret causes a warning, because it could be guessed. 20 base-62 characters have 119 bits of
+ * entropy.
+ */
 const recommendedLength = 20;
 
-/** Returns the file with the first key's secret, readable only by its owner. */
+/** Returns the path of the file with the first key's secret. Only its owner can read the file. */
 function adminKeyFile(dataFolder: string): string {
   return join(dataFolder, "admin-key");
 }
 
 /**
- * Makes sure that an administrator has access. `HONE_API_KEY` becomes an admin key and replaces that of an earlier
- * start. Without it and without a valid admin key, creates one in `<data>/admin-key`, unless authentication is off.
+ * Ensures that an administrator has access. `HONE_API_KEY` becomes an admin key and replaces the key of an earlier
+ * start. If `HONE_API_KEY` is not set and no admin key is valid, creates a key in `<data>/admin-key`, unless
+ * authentication is off.
  *
  * @throws ServiceError `invalid` if `HONE_API_KEY` is too short, `conflict` if it was revoked, has expired or belongs
  * to a member
@@ -50,7 +55,7 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
   if ((await liveAdminKeys(dependencies)).length > 0) {
     const secret = await readFile(file, "utf8").then(
       (text) => text.trim(),
-      // The owner may have moved it elsewhere.
+      // The file may be missing: the owner may have moved the secret elsewhere.
       () => null,
     );
     const place =
@@ -59,7 +64,8 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
   }
   if (settings.auth === "off") return { secret: null, isNew: false, place: "none is needed" };
   const secret = newSecret();
-  // The file comes first: a stored key whose secret nobody has would lock everyone out.
+  // The file is written before the key is stored: a valid key whose secret nobody has would keep the next start from
+  // creating another.
   await writeFile(file, `${secret}\n`, { mode: 0o600 });
   await chmod(file, 0o600);
   await keys.create(firstKey(dependencies, secret));
@@ -84,7 +90,7 @@ async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): 
     throw new ServiceError({ code: "conflict", message });
   }
   const key = known ?? firstKey(dependencies, secret);
-  // Another server that starts at the same time with the same key may have created it.
+  // Ignores the error if another server, starting at the same time with the same key, has created it.
   if (known === null)
     await keys.create(key).catch(async (error: unknown) => {
       if ((await keys.findByHash(key.secretHash)) === null) throw error;
@@ -102,7 +108,7 @@ async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): 
     await keys.revoke(id, clock.now());
     logger.warn({ keyId: id }, "HONE_API_KEY has changed: revoked the admin key of an earlier start");
   }
-  // The file's secret is no longer valid.
+  // Removes the file, because its secret is no longer valid.
   if (kept !== null && kept !== key.secretHash) await rm(adminKeyFile(settings.data), { force: true });
 }
 
@@ -113,7 +119,7 @@ async function secretHashIn(file: string): Promise<string | null> {
   );
 }
 
-/** Returns the valid admin keys with all scopes. */
+/** Returns the valid admin keys whose scopes are not restricted. */
 async function liveAdminKeys({
   keys,
   clock,

@@ -1,4 +1,5 @@
-// Tests of keys created in a data folder and at a start: access, revocation and refusals.
+// Tests of keys that are created in a data folder by commands and by a server's start: access, revocation and refused
+// operations.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +49,7 @@ async function place(t: TestContext): Promise<Place> {
   };
 }
 
-test("refuses an entity that could not be part of a model's name", async (t) => {
+test("refuses an entity whose name cannot be part of a model's name", async (t) => {
   const { data, keys } = await place(t);
   for (const entity of ["", " ", "team a", "a/b", "a:b", "a\nb", "a\u0000", ".", "..", "x%2f", "%2E"])
     await assert.rejects(createKey({ data, entity, role: "member" }), { code: "invalid" }, entity);
@@ -57,14 +58,14 @@ test("refuses an entity that could not be part of a model's name", async (t) => 
   assert.equal((await keys.findByHash(key.secretHash))?.entity, "team-ä_1.0%");
 });
 
-test("refuses a data folder without a database, and does not create it", async (t) => {
+test("refuses a data folder without a database, and does not create the folder", async (t) => {
   const data = join((await place(t)).data, "mistyped");
   await assert.rejects(createKey({ data, role: "member" }), { code: "not_found" });
   await assert.rejects(listKeys({ data }), { code: "not_found" });
   assert.ok(!existsSync(data));
 });
 
-test("creates an admin key at a start unless a valid one exists, despite members", async (t) => {
+test("creates an admin key at a start unless a valid one exists; member keys do not count", async (t) => {
   const { data, keys, start, isLive } = await place(t);
   await createKey({ data, entity: "alpha", role: "member" });
   assert.deepEqual(await start(undefined, "off"), {
@@ -82,7 +83,7 @@ test("creates an admin key at a start unless a valid one exists, despite members
   assert.ok(second.isNew && second.secret !== first.secret && (await isLive(second.secret)));
 });
 
-test("revokes the keys of earlier starts for another HONE_API_KEY, and no other key", async (t) => {
+test("revokes the keys of earlier starts when HONE_API_KEY changes, but no other key", async (t) => {
   const { data, warnings, start, isLive } = await place(t);
   const made = await start();
   const own = await createKey({ data, role: "admin" });
@@ -106,14 +107,14 @@ test("revokes the keys of earlier starts for another HONE_API_KEY, and no other 
   await assert.rejects(start("hone_first_of_enough_characters"), { code: "conflict" });
 });
 
-test("refuses a HONE_API_KEY that is short, or a member's", async (t) => {
+test("refuses a HONE_API_KEY that is too short or belongs to a member", async (t) => {
   const { data, start } = await place(t);
   await assert.rejects(start("hone_12"), { code: "invalid" });
   const { secret } = await createKey({ data, entity: "alpha", role: "member" });
   await assert.rejects(start(secret), { code: "conflict", message: /member of "alpha"/ });
 });
 
-test("warns of a HONE_API_KEY that could be guessed", async (t) => {
+test("warns of a HONE_API_KEY that is short enough to be guessed", async (t) => {
   const { start, warnings } = await place(t);
   await start("hone_1234");
   assert.match(warnings.join("\n"), /HONE_API_KEY is short enough to be guessed/);
@@ -122,7 +123,7 @@ test("warns of a HONE_API_KEY that could be guessed", async (t) => {
   assert.doesNotMatch(warnings.join("\n"), /guessed/);
 });
 
-/** Returns the lines about keys in a data folder's audit log. */
+/** Returns the entries about keys in a data folder's audit log. */
 function auditedIn(data: string): readonly string[] {
   const lines = readFileSync(join(data, "audit.jsonl"), "utf8").trim().split("\n");
   return lines.map((line) => {
@@ -131,7 +132,7 @@ function auditedIn(data: string): readonly string[] {
   });
 }
 
-test("records created and revoked keys in the audit log with their entity, before and after", async (t) => {
+test("records the creation and revocation of keys in the audit log with their entity, before and after each change", async (t) => {
   const { data } = await place(t);
   const { key, secret } = await createKey({ data, entity: "alpha", role: "member" });
   await revokeKey(key.id, { data });
@@ -160,7 +161,7 @@ test("creates and revokes no key while the audit log cannot be written", async (
   );
 });
 
-test("returns a created key although the log fills up meanwhile, and records a failed creation", async (t) => {
+test("returns a created key even if its line `done` cannot be written, and records a failed creation", async (t) => {
   const { keys } = await place(t);
   const written: string[] = [];
   let room = 1;
@@ -177,7 +178,7 @@ test("returns a created key although the log fills up meanwhile, and records a f
   assert.deepEqual(written, ["key-created begun", "key-created begun", "key-created failed"]);
 });
 
-test("creates no key if its line `begun` cannot be written, and records the failure", async (t) => {
+test("creates no key if writing the line `begun` fails, and records the failed creation", async (t) => {
   const { keys } = await place(t);
   const written: string[] = [];
   const record = async ({ action, outcome }: AuditEntry): Promise<void> => {

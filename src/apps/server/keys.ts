@@ -1,4 +1,4 @@
-// Implements `hone keys` in a data folder, with or without a running server.
+// Implements `hone keys` in a data folder, whether or not a server is running there.
 import type { AccessKey, KeyChoices, KeyRole, KeyStore } from "../../base/domain/access.ts";
 import { keyScopes, type KeyScope } from "../../base/domain/keys/key-scope.ts";
 import { type KeyLimits, noLimits } from "../../base/domain/keys/limits.ts";
@@ -19,7 +19,7 @@ interface DataFlags {
   readonly data?: string;
 }
 
-/** Options as given; their scopes are validated here. */
+/** Options as the user gave them, with scopes that are not validated yet. */
 type WrittenChoices = Partial<Omit<KeyChoices, "scopes">> & { readonly scopes?: readonly string[] | null };
 
 /** Creates a key in a data folder. */
@@ -59,7 +59,7 @@ async function allKeys(keys: KeyStore): Promise<readonly AccessKey[]> {
   return listed;
 }
 
-/** Returns the id of the key with this id, id prefix, or name. */
+/** Returns the id of the key that the user named by id, prefix of the id, or name. */
 async function findKeyId(keys: KeyStore, typed: string): Promise<string> {
   if (isUuid(typed)) return typed;
   const all = await allKeys(keys);
@@ -74,7 +74,7 @@ async function findKeyId(keys: KeyStore, typed: string): Promise<string> {
   throw new ServiceError({ code, message: `${what}. \`hone keys list\` lists them.` });
 }
 
-/** Changes a key; a running server applies it from the next request. */
+/** Changes a key; a running server applies the change from the next request. */
 export function changeKey(
   id: string,
   flags: DataFlags & { readonly choices: WrittenChoices },
@@ -89,12 +89,12 @@ export function rotateKey(id: string, flags: DataFlags & { readonly graceSeconds
   );
 }
 
-/** Revokes a key; a running server refuses it from the next request, and ends its running answers. */
+/** Revokes a key. A running server refuses it from the next request, and aborts its running answers. */
 export async function revokeKey(id: string, flags: DataFlags): Promise<void> {
   await withKeys(flags, async ({ keys, service }) => service.revoke(await findKeyId(keys, id)));
 }
 
-/** Changes the given limits of an entity, and returns all of its own limits. */
+/** Changes the given limits of an entity, and returns all limits that are set for that entity. */
 export async function changeEntityLimits(
   entity: string,
   flags: DataFlags & { readonly limits: Partial<KeyLimits> },
@@ -103,7 +103,7 @@ export async function changeEntityLimits(
   return entityLimitsAnswer.body({ entity, ...limits });
 }
 
-/** Returns a key as the API shows it, without its secret. */
+/** Returns a key as in the API, without its secret. */
 export const shownKey = keyAnswer.body;
 
 function roleOf(role: string): KeyRole {
@@ -124,7 +124,10 @@ function scopeOf(text: string): KeyScope {
   throw invalid(message);
 }
 
-/** Requires a database: a new one in a mistyped folder would hold a key that no server knows. */
+/**
+ * Opens the key store of an existing database. Never creates a database: a new one in a mistyped folder would contain
+ * a key that no server knows.
+ */
 async function withKeys<T>(
   flags: DataFlags,
   use: (
@@ -176,7 +179,7 @@ const flagOf: Readonly<Record<string, string>> = {
   queuedJobs: "--queued-jobs",
 };
 
-/** Returns the error with flags in place of field names. */
+/** Returns the error with the field names in its message replaced by the flags of the command. */
 function withFlagNames(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const message = error.message.replaceAll(/`(\w+)`/g, (text, field: string) => flagOf[field] ?? text);

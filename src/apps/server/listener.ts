@@ -1,5 +1,6 @@
-// The HTTP listener. It takes the address at the start, so that a port conflict is known before anything is loaded. It
-// answers that the server is starting until the HTTP server takes over, without a gap.
+// The HTTP listener. It binds the port at the beginning of the start, so that a port conflict is reported before
+// anything is loaded. Until the HTTP server takes over, it responds that the server is starting; no connection is
+// refused at the handover.
 import { lookup } from "node:dns/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { assert } from "../../base/domain/assert.ts";
@@ -12,25 +13,29 @@ type HttpServer = Awaited<ReturnType<typeof createHttpServer>>;
 
 export interface Address {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** TCP port; 0 to use a free one. */
   readonly port: number;
 }
 
-/** Its start fails as `conflict` if the port is taken. */
+/** Binds the port when it starts, which fails with `conflict` if the port is in use. */
 export interface Listener extends Service {
-  /** Returns its URL; empty before it listens. */
+  /** Returns the server's URL; empty before the port is bound. */
   url(): string;
-  /** Passes requests to a server until that service stops, which aborts running requests: drain first. */
+  /**
+   * Returns a service that passes requests to a server while it runs. Its stop aborts running requests, so let them
+   * finish first.
+   */
   handOverTo(app: HttpServer): Service;
 }
 
 /**
- * Backlog of connections in the system; it may allow fewer (net.core.somaxconn). Node's 511 are fewer than one client
- * opens at the same time, and a refused client retries only after 1, 3 and 7 seconds.
+ * Maximum number of connections that the operating system queues; its own limit may be lower (net.core.somaxconn).
+ * Node.js's default of 511 is exceeded by a single client that opens many connections at the same time. A client whose
+ * connection attempt is dropped retries only after 1, 3 and 7 seconds.
  */
 const backlog = 4096;
 
-/** The part of Node's handle of a listening socket that sets its backlog. */
+/** The method of Node.js's internal socket handle that sets the backlog. */
 interface Handle {
   listen(backlog: number): number;
 }
@@ -50,7 +55,8 @@ export function createListener({ host, port: wantedPort }: Address): Listener {
         const [first, ...further] = host === "localhost" ? await addressesOf(host) : [host];
         main = await listening({ host: first, port: wantedPort }, host);
         port = portOf(main);
-        // As for any server, one address is enough: a machine may have only IPv4 or IPv6.
+        // `localhost` can stand for an IPv4 and an IPv6 address. The second one may fail, because a machine may have
+        // only one of them.
         const more = further.map((other) => listening({ host: other, port }, host).catch(() => null));
         others = (await Promise.all(more)).filter((door) => door !== null);
         for (const door of [main, ...others]) door.on("connection", (socket) => starting.take(socket));
@@ -65,10 +71,10 @@ export function createListener({ host, port: wantedPort }: Address): Listener {
       serviceOf("http server", {
         start: async () => {
           assert(main !== null, "the listener to hand over is listening");
-          // Listening on another server takes over its handle; new connections then go to the new server.
+          // The HTTP server takes over the listening socket, so new connections go to it.
           await app.listen(Object.assign(main, { host: "" }));
-          // This resets the system's backlog to Node's default, and no option prevents that.
-          // oxlint-disable-next-line no-underscore-dangle -- Node's own name for it
+          // `listen` has reset the backlog to Node.js's default, and no option prevents that. oxlint-disable-next-line
+          // no-underscore-dangle -- Node's own name for it
           (app.server as unknown as { readonly _handle: Handle | null })._handle?.listen(backlog);
           main = null;
           for (const door of others) {
@@ -88,7 +94,7 @@ async function addressesOf(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
-/** @param named the host as the operator spelled it */
+/** @param named host as the operator wrote it, for the error message */
 function listening(address: Address, named: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     const door = createServer();
@@ -113,6 +119,6 @@ function refusalOf(cause: Error, { host, port }: Address): ServiceError {
 }
 
 function portOf(door: Server): number {
-  // Safe cast: a server on a port has such an address.
+  // Safe cast: a server that listens on a TCP port has such an address.
   return (door.address() as AddressInfo | null)?.port ?? 0;
 }

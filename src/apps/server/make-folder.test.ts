@@ -1,4 +1,4 @@
-// Tests that folders that cannot be created are refused with a message, without hanging.
+// Tests that a folder that cannot be created causes an error message, not a hang.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { platform, tmpdir } from "node:os";
@@ -28,7 +28,7 @@ test("creates a folder and its parents, and accepts an existing one", async (t) 
   assert.ok(statSync(folder).isDirectory());
 });
 
-test("names a file in place of the folder or a parent", async (t) => {
+test("refuses a file in place of the folder or of a parent, and names it", async (t) => {
   const file = join(newFolder(t), "file");
   writeFileSync(file, "");
   for (const folder of [file, join(file, "below", "it")])
@@ -39,7 +39,7 @@ test("names a file in place of the folder or a parent", async (t) => {
 });
 
 test(
-  "does not hang on a file system that has no room for folders",
+  "refuses a path on a file system that allows no new folders, without hanging",
   { skip: platform() !== "linux" },
   async () => {
     assert.match(await refused("/proc/hone-data"), /its file system allows no folders there/);

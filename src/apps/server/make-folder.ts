@@ -1,5 +1,5 @@
-// Creates the server's data folders level by level: Node's recursive mkdir never ends on file systems that allow no
-// new folders (below /proc).
+// Creates the server's data folders level by level, because Node.js's recursive mkdir never ends on file systems that
+// allow no new folders (such as /proc).
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { keepName } from "../../store/artifacts/flush.ts";
@@ -7,7 +7,8 @@ import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /**
- * Creates a folder and its missing parents durably: the data in it is no safer than its name.
+ * Creates a folder and its missing parents, and flushes their directory entries: data in the folder would otherwise be
+ * lost together with its entry.
  *
  * @param setting name of the folder's setting, for the message
  * @throws ServiceError `invalid` that says which folder cannot be created, why, and what to do; `unavailable` on a
@@ -27,7 +28,7 @@ export async function makeFolder(folder: string, setting: string): Promise<void>
     try {
       await mkdir(next);
     } catch (error) {
-      // Another program may have created it meanwhile.
+      // No error if another program has created the folder meanwhile.
       if ((await kindOf(next, setting)) !== "folder")
         throw fullDiskError(error) ?? cannotMake(next, reasonOf(error), setting, error);
     }
@@ -40,7 +41,7 @@ async function kindOf(path: string, setting: string): Promise<"folder" | "other"
     return (await stat(path)).isDirectory() ? "folder" : "other";
   } catch (error) {
     const code = codeOf(error);
-    // A path below a file counts as missing; the file itself is found at a higher level.
+    // A path below a file counts as missing here; the loop then finds the file as a parent.
     if (code === "ENOENT" || code === "ENOTDIR") return "missing";
     throw cannotMake(path, reasonOf(error), setting, error);
   }

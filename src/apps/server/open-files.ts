@@ -1,15 +1,19 @@
-// Limits connections to the process's open files. Each takes a descriptor, as do the database, its files and child
-// processes' pipes, and a process without descriptors can neither answer nor write.
+// Limits the number of connections to what the process's open-file limit allows. Each connection takes a file
+// descriptor, as do the database, its files and the pipes to child processes. A process without free descriptors can
+// neither answer nor write.
 
 import { readFileSync } from "node:fs";
 
-/** Descriptors for everything but connections; a busy server has well under a hundred open. */
+/**
+ * Number of file descriptors that are not available to connections. A busy server has well under a hundred other
+ * descriptors open.
+ */
 const reserved = 128;
 
 /**
- * Returns the number of connections that fit, after the reserve.
+ * Returns the number of connections that fit after the reserve, at most `wanted`.
  *
- * @param openFilesMax the limit on open files, `Infinity` without one
+ * @param openFilesMax limit on open files; `Infinity` without one
  */
 export function connectionsThatFit(wanted: number, openFilesMax: number): number {
   return Math.min(wanted, Math.max(openFilesMax - reserved, Math.floor(openFilesMax / 2)));
@@ -20,13 +24,16 @@ export function openFilesMax(): number {
   return limitOfLinux() ?? limitOfReport();
 }
 
-/** Reads the limit from Linux in no time, where Node's report of a whole server takes 50 ms; null on other systems. */
+/**
+ * Reads the limit from /proc, which takes almost no time, while Node.js's report takes 50 ms in a running server; null
+ * on other systems than Linux.
+ */
 export function limitOfLinux(): number | null {
   let limits: string;
   try {
     limits = readFileSync("/proc/self/limits", "utf8");
   } catch {
-    // Not Linux: the file does not exist.
+    // The file does not exist on other systems.
     return null;
   }
   const soft = /^Max open files\s+(\d+|unlimited)\s/m.exec(limits)?.[1];
@@ -36,7 +43,7 @@ export function limitOfLinux(): number | null {
 
 /** Reads the limit from Node's report; `Infinity` if it has none. */
 export function limitOfReport(): number {
-  // Safe cast: a part of Node's report without a type; absent on Windows.
+  // Safe cast: this part of Node.js's report has no type; it is absent on Windows.
   const { userLimits } = process.report.getReport() as {
     readonly userLimits?: { readonly open_files?: { readonly soft?: number | "unlimited" } };
   };

@@ -1,4 +1,4 @@
-// Tests that other users of the machine cannot access a server's files in a data folder.
+// Tests that other users of the machine cannot access the server's files.
 import assert from "node:assert/strict";
 import {
   chmodSync,
@@ -50,7 +50,7 @@ test("makes a new data folder and everything in it private", async (t) => {
   await database.close();
 });
 
-test("makes an existing data folder private and logs that, but leaves files of others", async (t) => {
+test("makes an existing data folder private and logs that, but leaves files alone that are not the server's", async (t) => {
   const folder = newFolder(t);
   const dataFolder = join(folder, "data");
   for (const name of ["data", "data/adapters"]) mkdirSync(join(folder, name));
@@ -73,7 +73,7 @@ test("makes an existing data folder private and logs that, but leaves files of o
   assert.equal(paths.length, 5);
 });
 
-test("makes files private in folders that others could access, and in caches always", async (t) => {
+test("makes the content private of folders that others could access, and of caches in any case", async (t) => {
   const folder = newFolder(t);
   for (const name of ["cache/blobs", "adapters/m/1", "files", "others"])
     mkdirSync(join(folder, name), { recursive: true });
@@ -96,7 +96,7 @@ test("makes files private in folders that others could access, and in caches alw
     "adapters/m/1": 0o700,
     "adapters/m/1/c": 0o600,
     "files/d": 0o600,
-    // These do not belong to the server, or may not.
+    // Not the server's, or possibly not: symbolic link targets and hard-linked files may belong to others.
     others: 0o755,
     "others/e": 0o644,
     mine: 0o644,
@@ -107,7 +107,7 @@ test("makes files private in folders that others could access, and in caches alw
   assert.equal(said.length, 3);
 });
 
-test("creates the folder of adapters and files, and makes it private like the data folder", async (t) => {
+test("creates the separate folder of adapters and files, and makes it private like the data folder", async (t) => {
   const folder = newFolder(t);
   const [data, blobs] = [join(folder, "data"), join(folder, "shared", "blobs")];
   const places = { data, blobs, database: placeOf(data, "hone.db") };
@@ -119,14 +119,14 @@ test("creates the folder of adapters and files, and makes it private like the da
   checkModes(blobs, { ".": 0o700, adapters: 0o700, others: 0o755 });
 });
 
-test("keeps the rights of a folder for everyone, such as /tmp", async (t) => {
+test("does not change the permissions of a folder for all users, such as /tmp", async (t) => {
   const folder = newFolder(t);
   chmodSync(folder, 0o1777);
   await keepDataPrivate({ data: folder, blobs: folder, database: placeOf(folder, "hone.db") }, silentLogger);
   assert.equal(statSync(folder).mode & 0o7777, 0o1777);
 });
 
-test("ignores a file that disappears meanwhile", async (t) => {
+test("ignores a file that disappears while permissions are changed", async (t) => {
   const dataFolder = newFolder(t);
   symlinkSync("nothing", join(dataFolder, "hone.db-shm"));
   await keepDataPrivate(

@@ -1,5 +1,5 @@
-// Protects the server's data from other users of the machine: new files are private, and an existing data folder is
-// made private. Does not touch files of others: `hone.json`, and folders that are not the server's.
+// Protects the server's data from other users of the machine. New files are private, and an existing data folder is
+// made private. `hone.json` and files and folders that the server did not create are left alone.
 import { chmod, lstat, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isMissing } from "../../store/artifacts/folder-names.ts";
@@ -9,26 +9,30 @@ import type { Logger } from "../../base/telemetry/logger.ts";
 import type { DatabasePlace } from "./database-place.ts";
 import { makeFolder } from "./make-folder.ts";
 
-/** Makes new files and folders of this process and its children readable only by their owner. */
+/**
+ * Sets the umask, so that files and folders that this process and its children create are accessible only to their
+ * owner.
+ */
 export function keepNewFilesPrivate(): void {
   process.umask(0o077);
 }
 
-/** Names that the server creates in its data folder. */
+/** Names of the files that the server creates in its data folder. */
 const ownFiles = /^(admin-key|artifacts-id|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
-/** Locations of a server's data. */
+/** Folders and files with a server's data. */
 export interface DataPlaces {
   readonly data: string;
-  /** Folder of adapters and files; may be the same. */
+  /** Folder of adapters and files; may be the data folder. */
   readonly blobs: string;
   readonly database: Pick<DatabasePlace, "folder" | "files">;
 }
 
 /**
- * Creates missing folders, and removes other users' rights on them and on the database.
+ * Creates missing folders, and removes other users' access to the server's folders and database.
  *
- * @throws ServiceError `invalid` that names a server file that is not a plain file, since opening it could hang
+ * @throws ServiceError `invalid` that names one of the server's files if it is not a plain file, because opening it
+ * could hang
  */
 export async function keepDataPrivate({ data, blobs, database }: DataPlaces, logger: Logger): Promise<void> {
   keepNewFilesPrivate();
@@ -49,12 +53,13 @@ export async function keepDataPrivate({ data, blobs, database }: DataPlaces, log
 }
 
 /**
- * Makes a file or folder private, including the content of a folder that others could access. The content of a private
- * folder is unreachable and not read: it may be very large. Caches are small, and earlier builds wrote readable files
- * there.
+ * Makes a file or folder private. If others could access a folder, its content is made private too; otherwise the
+ * content is unreachable for them, and not read because it may be very large. Caches are always read: they are small,
+ * and earlier builds wrote readable files there.
  */
 async function makePrivate(path: string, logger: Logger): Promise<void> {
-  // Windows uses access lists, which a mode does not show; a user's own folder is private.
+  // Windows uses access control lists, which the file mode does not show. A folder in the user's profile is private
+  // there.
   if (process.platform === "win32") return;
   const found = await nullIfMissing(stat(path));
   if (found === null) return;
@@ -79,13 +84,14 @@ async function makePrivate(path: string, logger: Logger): Promise<void> {
   }
 }
 
-/** @returns the number of changed files and folders */
+/** Makes the content of a folder private. @returns the number of changed files and folders */
 async function makeContentPrivate(folder: string): Promise<number> {
   let changed = 0;
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const found = await nullIfMissing(lstat(path));
-    // The target of a symbolic link, or a file with another hard link, may belong to others: model files are linked.
+    // Skips symbolic links and files with several hard links: model files are linked, and the other name may belong to
+    // another user.
     if (found === null || !(found.isDirectory() || (found.isFile() && found.nlink === 1))) continue;
     if ((found.mode & 0o077) !== 0) {
       await nullIfMissing(chmod(path, found.mode & 0o700));
@@ -96,7 +102,7 @@ async function makeContentPrivate(folder: string): Promise<number> {
   return changed;
 }
 
-/** Null if it disappeared meanwhile: a database creates some files only while it is open. */
+/** Returns null if the file has disappeared meanwhile; a database deletes some of its files when it is closed. */
 async function nullIfMissing<Value>(found: Promise<Value>): Promise<Value | null> {
   return found.catch((error: unknown) => {
     if (isMissing(error)) return null;

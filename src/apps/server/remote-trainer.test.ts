@@ -9,7 +9,7 @@ import { remoteTrainer } from "./remote-trainer.ts";
 const none = { trainer: null, trainerKey: null };
 const tuft = "tinker+http://there:8000?kind=tuft";
 
-test("reads the key from the environment or a file, and requires it if the trainer does", (t) => {
+test("reads the key from the environment or a file, and requires a key if the trainer does", (t) => {
   const data = mkdtempSync(join(tmpdir(), "hone-trainer-key-"));
   t.after(() => rmSync(data, { recursive: true }));
   const file = join(data, "key");
@@ -27,7 +27,7 @@ test("reads the key from the environment or a file, and requires it if the train
   assert.ok((free?.apiKey ?? "").length > 0);
 });
 
-test("refuses an invalid trainer at the start, shows no key, and hides it from child processes", (t) => {
+test("refuses an invalid trainer address at the start, never shows the key, and hides it from child processes", (t) => {
   const data = mkdtempSync(join(tmpdir(), "hone-trainer-key-"));
   t.after(() => rmSync(data, { recursive: true }));
   assert.throws(() => readConfig({ data, trainer: "http://there" }, {}), /HONE_TRAINER cannot be used: /);

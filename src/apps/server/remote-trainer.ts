@@ -1,4 +1,4 @@
-// The configured remote trainer, and its key.
+// The configured remote trainer: its address and key.
 import { invalid } from "../../base/domain/service-error.ts";
 import { serverKinds } from "../../train/trainer/tinker/server-kinds.ts";
 import { readTrainerAddress, type TrainerElsewhere } from "../../train/trainer/tinker/trainer-address.ts";
@@ -8,13 +8,13 @@ export interface TrainerSettings {
   readonly trainerKey: string | null;
 }
 
-/** Key for servers that accept any. */
+/** Placeholder key for servers that accept any key. */
 const anyKey = "tml-hone";
 
 /**
- * Null if this machine trains itself.
+ * Returns the configured remote trainer; null if this machine trains.
  *
- * @throws ServiceError `invalid` for an invalid address, or a missing key
+ * @throws ServiceError `invalid` for an invalid address or a missing key
  */
 export function remoteTrainer({ trainer, trainerKey }: TrainerSettings): TrainerElsewhere | null {
   if (trainer === null || trainer === "") return null;

@@ -1,7 +1,7 @@
-// Removed settings and their replacements, for the error message about a removed setting.
+// Removed settings and their replacements. The error message about a removed setting names its replacement.
 import type { SectionName } from "./settings.ts";
 
-/** Replacement by section and name, as in `hone.json`. */
+/** Replacement of each removed setting, as the error message states it. Keys are `section.name`, as in `hone.json`. */
 export const removedSettings: ReadonlyMap<string, string> = new Map([
   ["training.minibatchTokens", "training.batchTokens sets the tokens per step"],
   ["training.threads", "engine.threads applies to training too"],

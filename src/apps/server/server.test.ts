@@ -24,23 +24,23 @@ function underTest(
     if (server.url === "") return 0;
     return fetch(`${server.url}/health`).then(
       ({ status }) => (status === 200 ? 1 : 0),
-      // Nobody listens.
+      // Connection refused: the server is not up.
       () => 0,
     );
   };
   return { service: server, upCount, flags };
 }
 
-/** Returns a port that is in use during the test. */
+/** Returns a port that another listener uses during the test. */
 async function takenPort(t: TestContext): Promise<number> {
   const other = createPort();
   t.after(() => other.close());
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-  // Safe cast: a server on a port has such an address.
+  // Safe cast: a server that listens on a TCP port has such an address.
   return (other.address() as AddressInfo).port;
 }
 
-test("refuses to start on the data folder of a running server, with any database", async (t) => {
+test("refuses to start on the data folder of a running server, even with another database", async (t) => {
   const elsewhere = mkdtempSync(join(tmpdir(), "hone-elsewhere-"));
   t.after(() => rmSync(elsewhere, { recursive: true }));
   const first = underTest(t);
@@ -53,7 +53,7 @@ test("refuses to start on the data folder of a running server, with any database
   await assert.rejects(second.start(), { code: "conflict", message: /process \d+/ });
 });
 
-test("has run a warm-up chat when it has started, and does not count it", async (t) => {
+test("runs a warm-up chat before its start ends, and does not count it in metrics", async (t) => {
   const server = createServer(readConfig(underTest(t).flags, {}));
   t.after(() => server.stop());
   await server.start();
@@ -64,7 +64,7 @@ test("has run a warm-up chat when it has started, and does not count it", async 
   assert.doesNotMatch(metrics, /^hone_http_requests_total\{.*completions/m);
 });
 
-test("shows a local server without a key only under this machine's names", async (t) => {
+test("serves operator routes without a key only to requests that name this machine as host", async (t) => {
   const server = createServer(readConfig(underTest(t).flags, {}));
   t.after(() => server.stop());
   await server.start();
@@ -77,7 +77,7 @@ test("shows a local server without a key only under this machine's names", async
   }
 });
 
-test("waits for nothing after an engine failed to start", async (t) => {
+test("leaves no timer running after an engine failed to start", async (t) => {
   const { flags } = underTest(t);
   const broken = join(flags["data"] as string, "broken.mjs");
   writeFileSync(broken, "export const createProcessor = 5;");

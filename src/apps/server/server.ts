@@ -1,4 +1,5 @@
-// The composition root: builds every part in the order in which they need each other, and starts and stops them here.
+// The composition root: builds all parts in the order of their dependencies, starts them, and stops them in reverse
+// order.
 import { join } from "node:path";
 import { systemClock } from "../../base/domain/clock.ts";
 import { serviceOf, serviceOfParts, type Service } from "../../base/domain/lifecycle.ts";
@@ -32,17 +33,20 @@ import { type SettingsOverrides, type WholeSettings, wholeSettings } from "./set
 export interface Server extends Service {
   /** URL of the server; known once it has started. */
   readonly url: string;
-  /** The first key; without a secret before the server has started. */
+  /** The first key; its secret is null before the server has started. */
   readonly firstKey: FirstKey;
   /** Served base models, default first; empty before the server has started. */
   readonly baseModels: readonly ListedBase[];
-  /** Resolves with the reason if the server must be stopped; nothing else reports it. */
+  /**
+   * Resolves with the reason when the server must be stopped, because the database now requires a newer program. The
+   * caller must report the reason; the server does not.
+   */
   readonly outdated: Promise<ServiceError>;
-  /** Audience of the log. */
+  /** Format of the log, which depends on its audience. */
   readonly logFormat: LogStyle["format"];
 }
 
-/** Creates a server; nothing happens before `start`. */
+/** Creates a server; does nothing until it is started. */
 export function createServer(config: HoneConfig, overrides: SettingsOverrides = {}): Server {
   let facts: Pick<Server, "url" | "firstKey" | "baseModels"> = {
     url: "",
@@ -137,12 +141,13 @@ async function composeServer(
     settings: { ...settings.http, connections },
     version: context.version,
   };
-  // From now on, health shows which models are loading, and routes that need none answer.
+  // From here on, health shows which models are loading, and routes that need no model work.
   await start(listener.handOverTo(await createHttpServer(http)));
   progress.address = { ...progress.address, port: Number(new URL(listener.url()).port || 80) };
   if (isServing) await loadBases(context, models, http, start);
   progress.isUp = true;
-  // The engines have just computed missing hashes of bases.
+  // Called now because the engines have just computed the missing hashes of their weights, so they are read from the
+  // cache.
   await models.records.completeBases();
   if (settings.server.roles.includes("train")) await start(jobQueue);
   if (isServing) for (const worker of records.workers) await start(worker);
@@ -152,12 +157,16 @@ async function composeServer(
     const isIdle = (): boolean => chat.runningCount + embeddings.runningCount === 0;
     await drain({ isIdle, seconds: settings.server.drainSeconds });
   };
-  // Stops first: no new work is accepted, and running chats finish. Then running jobs are parked for the next start.
+  // Started last and therefore stopped first: the server accepts no new work and lets running chats finish.
+  // Afterwards, running jobs are parked for the next start.
   await start(serviceOf("chats", { stop: finishChats }));
   return { url: listener.url(), firstKey: context.firstKey, baseModels: http.baseModels() };
 }
 
-/** Waits until nothing runs, or the time is up; remaining requests are then aborted with a specific error. */
+/**
+ * Waits until nothing runs, or the time is up. The requests that remain are then aborted with an error that names the
+ * shutdown.
+ */
 async function drain(options: { readonly isIdle: () => boolean; readonly seconds: number }): Promise<void> {
   const end = systemClock.monotonicMs() + options.seconds * 1000;
   while (!options.isIdle() && systemClock.monotonicMs() < end) await systemClock.sleep(20);

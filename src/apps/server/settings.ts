@@ -1,4 +1,5 @@
-// All sections of the configuration: the server's own settings here, others next to their subject.
+// All sections of the configuration. The section `server` is defined here; other sections are defined in the folder of
+// their subject.
 import { availableParallelism, totalmem } from "node:os";
 import {
   type Machine,
@@ -153,7 +154,7 @@ const serverSettings = {
 } as const satisfies SettingsSchema;
 
 const serverConstants = {
-  /** True if the server runs warm-up chats before it reports that it is ready. */
+  /** True to run warm-up chats before the server reports that it is ready. */
   firstChats: true,
 };
 
@@ -184,12 +185,12 @@ export const sections = {
 
 export type SectionName = keyof typeof sections;
 
-/** Settings that operators set. */
+/** Settings that operators can set. */
 export type OperatorSettings = {
   readonly [Name in SectionName]: SettingsOf<(typeof sections)[Name]["schema"]>;
 };
 
-/** All settings of the server, including constants. */
+/** All settings of the server, including constants that operators cannot set. */
 export type WholeSettings = { readonly [Name in SectionName]: SettingsIn<(typeof sections)[Name]> };
 
 /** Overrides of settings, for embedders and tests. */
@@ -199,7 +200,7 @@ export type SettingsOverrides = {
 
 /** Resources of this machine that the process may use. */
 export function thisMachine(): Machine {
-  // Without a control group's limit, this is 0 or more than the machine's memory.
+  // Without a memory limit of a control group, this value is 0 or exceeds the machine's memory.
   const constrained = process.constrainedMemory();
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   return { coreCount: availableParallelism(), memoryBytes };
@@ -211,23 +212,23 @@ export function wholeSettings(set: OperatorSettings, overrides: SettingsOverride
   const memoryShare = Math.floor(thisMachine().memoryBytes / 8);
   const { threads, scheduling } = engineSettings.with({ ...set.engine, ...overrides.engine });
   const { entityBytes } = fileSettings.with({ ...set.files, ...overrides.files });
-  // Settings that follow from others: uploaded files may be as large as other bodies, and engines share some settings
-  // with training.
+  // Settings derived from others: uploaded files may be as large as request bodies, and engines share settings with
+  // training.
   const derived: SettingsOverrides = {
     files: { fileBytes: http.trajectoryBodyBytes },
-    // At least two of the largest bodies, since an entity may use half of it.
+    // Fits at least two bodies of the maximum size, because each entity may use only half of it.
     http: { bodyBytesInFlight: Math.max(2 * http.bodyBytes, Math.min(http.bodyBytesInFlight, memoryShare)) },
     training: { threads },
     remote: { scheduling },
     traces: { entityBytes },
   };
-  // Typed as records, since a union of all sections is too much for the compiler.
+  // Typed as records, because the union of all sections exceeds the compiler's limits.
   const given: readonly Readonly<Record<string, object | undefined>>[] = [set, derived, overrides];
   const settings = Object.entries<AnySection>(sections).map(([name, part]) => [
     name,
     part.with(Object.assign({}, ...given.map((each) => each[name]))),
   ]);
-  // Safe cast: one entry per section, built by it.
+  // Safe cast: each entry was built from the section of that name.
   return Object.fromEntries(settings) as WholeSettings;
 }
 
@@ -236,7 +237,7 @@ type SettingKey = {
   [Name in SectionName]: `${Name}.${keyof OperatorSettings[Name] & string}`;
 }[SectionName];
 
-/** All settings by group, as the documentation and the help show them. */
+/** All settings in groups, in the order of the documentation and the help. */
 export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } = {
   "Addresses and storage": [
     "server.host",

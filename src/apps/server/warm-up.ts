@@ -1,6 +1,7 @@
-// Warm-up: chats to each loaded base model before the server reports that it is ready. Otherwise the first client
-// would wait for code, tokenizer threads and weights, ten times as long as the tenth. They pass through a separate
-// HTTP server that never listens, needs no keys and counts separately, so no log or metric shows them.
+// Warm-up: chats with each loaded base model before the server reports that it is ready. Otherwise the first client
+// would wait while code, tokenizer threads and weights are loaded, about ten times as long as the tenth client. The
+// chats use a separate HTTP server that never listens, needs no keys and has its own metrics, so neither the log nor
+// the metrics show them.
 import { createChatService, type ChatDependencies } from "../../inference/chat/complete-chat.ts";
 import type { HttpDependencies } from "../../api/http/dependencies.ts";
 import { createHttpServer } from "../../api/http/server.ts";
@@ -17,10 +18,11 @@ const noLogger: Logger = {
 };
 
 /**
- * Chats with each model, streamed and whole. A failure is ignored here, since the first client will see it.
+ * Chats with each model, streamed and not streamed. Failures are ignored, because the first client will see the same
+ * error.
  *
- * @param http of the server that will answer
- * @param chat dependencies of its chats
+ * @param http dependencies of the server that will serve clients
+ * @param chat dependencies of its chat service
  */
 export async function runWarmUp(
   models: readonly string[],

@@ -46,8 +46,8 @@ export function logBase(
 }
 
 /**
- * Logs what a template cannot render as a warning, and what it merely does not show to the model at level `info`: many
- * templates support no tools.
+ * Logs the gaps of a chat template. A conversation that it cannot render is a warning. A feature that it silently
+ * leaves out is logged at level `info`, because many templates support no tools.
  */
 function logUnshown(unshown: readonly TemplateGap[], model: string, logger: Logger): void {
   if (unshown.length === 0) return;

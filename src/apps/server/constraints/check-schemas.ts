@@ -1,4 +1,5 @@
-// Implements `hone schemas check`: checks schemas as a server on this machine would, without one.
+// Implements `hone schemas check`: checks JSON schemas with the limits of a server on this machine, without starting
+// one.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { unpackVocabulary } from "../../../base/domain/vocabulary.ts";
@@ -11,13 +12,16 @@ import { buildTokenTrie } from "../../../lib/constraints/grammar/trie/token-trie
 import { readConfig } from "../config.ts";
 import { largeVocabulary, vocabularyAt } from "./vocabularies.ts";
 
-/** Checks a schema as `structured_outputs.json` does; both arguments are JSON texts. */
+/**
+ * Checks a JSON schema as a request's `structured_outputs.json` would be checked, and instances against it. All
+ * arguments are JSON texts.
+ */
 export type SchemaChecker = (schema: string, instances: readonly string[]) => ConstraintCheck;
 
 /**
- * Creates a checker with the limits of a server started here.
+ * Creates a checker with the limits that a server started here would have.
  *
- * @param tokenizer folder or file of the tokenizer whose tokens write answers; null for a vocabulary of typical size
+ * @param tokenizer folder or file of the model's tokenizer; null for a built-in vocabulary of typical size
  * @param given overrides of the limits
  * @throws ServiceError `invalid` for a configuration that such a server would refuse; errors of `vocabularyAt`
  */

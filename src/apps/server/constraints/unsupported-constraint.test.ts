@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { grammar, jsonSchema } from "../../../lib/constraints/grammar/testing/make-constraints.ts";
 import { unsupportedConstraint } from "./unsupported-constraint.ts";
 
-test("names the parts of a constraint that the model's engine does not support", () => {
+test("lists the features of a constraint that the model's engine does not support", () => {
   const features = new Set(["constraint-json-schema", "constraint-regex", "min-p"] as const);
   const engine = { capabilities: { features, isExact: false } };
   assert.equal(unsupportedConstraint(jsonSchema({}), engine), null);

@@ -1,9 +1,10 @@
-// Result of checking a constraint that the model's engine does not support; the constraint itself is not parsed.
+// Result of the constraint check if the model's engine does not support the constraint. The constraint itself is not
+// parsed.
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import type { Engine } from "../../../base/domain/generation.ts";
 import { describeMissing, describeOffered } from "../../../inference/chat/missing-features.ts";
 
-/** Null if the engine supports it, or there is none. */
+/** Returns the refusal of a constraint; null if the engine supports it, or the model is unknown. */
 export function unsupportedConstraint(
   constraint: Constraint,
   engine: Pick<Engine, "capabilities"> | undefined,

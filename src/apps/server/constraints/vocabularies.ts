@@ -1,4 +1,4 @@
-// Vocabularies for constraining answers: a model's own, that of a folder, or a large built-in one.
+// Vocabularies for constrained generation: that of a served model, of a model folder, or a large built-in one.
 import { stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { invalid } from "../../../base/domain/service-error.ts";
@@ -13,10 +13,10 @@ import {
 import { builtInModel } from "../package.ts";
 
 /**
- * Returns the text of tokens that answers may contain. Tokens that mark structure have no text, except those that
- * answer parsers read.
+ * Returns the text of each token that answers may contain. Special tokens have no text, except for those that answer
+ * parsers read.
  *
- * @param markIds tokens that answer parsers read
+ * @param markIds special tokens that answer parsers read
  */
 export function vocabularyOf(
   tokenizer: Tokenizer,
@@ -29,10 +29,13 @@ export function vocabularyOf(
   );
 }
 
-/** Typical size of a current model's vocabulary. */
+/** Typical vocabulary size of current models. */
 const largeTokenCount = 128_000;
 
-/** Returns a vocabulary with the size and mixture of a large model's, the same at every call. */
+/**
+ * Returns a synthetic vocabulary with the size and the mixture of tokens of a large model. It is the same at each
+ * call.
+ */
 export async function largeVocabulary(): Promise<TokenVocabulary> {
   const seed = unpackVocabulary(vocabularyOf(await loadTokenizer(builtInModel().folder)));
   return packVocabulary(syntheticVocabulary(seed, largeTokenCount));
@@ -41,7 +44,7 @@ export async function largeVocabulary(): Promise<TokenVocabulary> {
 /**
  * Returns the vocabulary of a model folder, or of a single tokenizer.json.
  *
- * @throws ServiceError `invalid` if there is none, `unsupported` for a tokenizer that cannot be served
+ * @throws ServiceError `invalid` if the path is neither, `unsupported` for a tokenizer that cannot be served
  */
 export async function vocabularyAt(path: string): Promise<TokenVocabulary> {
   const found = await stat(path).catch(() => null);

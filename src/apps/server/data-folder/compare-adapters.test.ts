@@ -1,4 +1,5 @@
-// Tests that the adapters expose a database that lost its last writes or belongs elsewhere.
+// Tests that comparing the database with the stored adapters reveals a database that has lost its last writes or
+// belongs to another server.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +16,7 @@ import {
 import { storesInMemory } from "../../../store/database/testing/stores-in-memory.ts";
 import { compareAdapters, comparisonFault } from "./compare-adapters.ts";
 
-test("names versions without adapters and adapters without versions until they are repaired", async (t) => {
+test("reports versions without adapters and adapters without versions until they are repaired", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-compare-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { models, jobs, servers } = await storesInMemory();
@@ -37,7 +38,7 @@ test("names versions without adapters and adapters without versions until they a
   await jobs.pin("j", "server", { ...samplePins, resultStep: 3 });
   const make = (...names: readonly string[]): void =>
     names.forEach((name) => mkdirSync(join(dataFolder, name), { recursive: true }));
-  // Remains of a deleted version, an adapter about to be published, and a foreign folder.
+  // Not faults: remains of a deleted version, an adapter about to be published, and a folder that is not the server's.
   make("adapters/m/1", "adapters/m/2", "adapters/m/3", "adapters/m/notes");
   assert.deepEqual(await compare(), { missing: [], unknown: [], said: null });
   make("adapters/m/4", "adapters/lost/1");
@@ -59,7 +60,7 @@ test("names versions without adapters and adapters without versions until they a
   assert.equal(await comparisonFault(found, stores), null);
 });
 
-test("reports no fault after another server has finished publishing or deleting", async (t) => {
+test("reports no fault once another server has finished publishing or deleting", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-compare-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { models, jobs } = await storesInMemory();

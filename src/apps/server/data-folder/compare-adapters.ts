@@ -1,5 +1,6 @@
-// Compares stored adapters with the versions in the database. A difference means that one of them belongs elsewhere or
-// lost its last writes, like a database with a damaged log. Nothing is removed, and the system check stays red.
+// Compares the stored adapters with the versions in the database. A difference means that the database has lost its
+// last writes (because its log was damaged, for example), or that adapters and database belong to different servers.
+// Nothing is removed, and the system check fails until the difference is repaired.
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
 import type { JobStore } from "../../../base/domain/job.ts";
 import { adapterFolderOf, adaptersOf, type ModelStore, type VersionKey } from "../../../base/domain/model.ts";
@@ -7,9 +8,9 @@ import { allItems } from "../../../base/domain/page.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 export interface AdapterComparison {
-  /** Keys of adapters that the database has versions for but that do not exist. */
+  /** Keys of adapters that versions in the database refer to, but that do not exist. */
   readonly missing: readonly string[];
-  /** Keys of adapters whose versions the database never had. */
+  /** Keys of stored adapters whose versions were never in the database. */
   readonly unknown: readonly string[];
 }
 
@@ -19,14 +20,14 @@ export interface ComparedStores {
   readonly jobs: Pick<JobStore, "list">;
 }
 
-/** Call while this server runs no jobs, after the sweep. */
+/** Compares all adapters. Call it after the sweep, while this server runs no jobs. */
 export async function compareAdapters(stores: ComparedStores): Promise<AdapterComparison> {
   return { missing: await missingAdapters(stores), unknown: await unknownAdapters(stores) };
 }
 
 /**
- * Returns the differences that still exist, as a message; null if none are left, for instance after others finished
- * publishing or deleting.
+ * Checks again which differences still exist, and returns them as an error; null if none are left. A difference
+ * disappears, for example, when another server finishes publishing or deleting a version.
  */
 export async function comparisonFault(
   { missing, unknown }: AdapterComparison,
@@ -52,7 +53,7 @@ export async function comparisonFault(
   });
 }
 
-/** Maximum number of folders named in a message. */
+/** Maximum number of adapters named in a message. */
 const namedMax = 5;
 
 function named(folders: readonly string[]): string {
@@ -64,7 +65,7 @@ async function missingAdapters({ artifacts, models }: ComparedStores): Promise<r
   const missing: string[] = [];
   const all = { entity: null, project: null, name: null };
   for await (const { id } of allItems((page) => models.list(all, page))) {
-    // Listed once per model: a remote store answers slowly.
+    // The adapters are listed once per model, because a remote store responds slowly.
     const there = new Set((await artifacts.names(adaptersOf(id))).map((name) => `${adaptersOf(id)}/${name}`));
     for await (const { adapterFolder } of allItems((page) => models.listVersions(id, page)))
       if (adapterFolder !== null && !there.has(adapterFolder)) missing.push(adapterFolder);
@@ -85,7 +86,7 @@ async function unknownAdapters(stores: ComparedStores): Promise<readonly string[
   return unknown;
 }
 
-/** True if a version has the adapter with this key. */
+/** Returns true if the database has a version whose adapter has this key. */
 async function isVersions({ models }: ComparedStores, key: string): Promise<boolean> {
   const { modelId, step } = versionOf(key);
   return (await models.findVersion(modelId, step))?.adapterFolder === key;
@@ -96,15 +97,15 @@ async function isKnown(stores: ComparedStores, key: string): Promise<boolean> {
   return step <= (await greatestKnownStep(stores, modelId));
 }
 
-/** Returns the version whose adapter has this key, as `adapterFolderOf` makes them. */
+/** Returns the version that a key belongs to: the inverse of `adapterFolderOf`. */
 function versionOf(key: string): VersionKey {
   const [, modelId = "", step] = key.split("/");
   return { modelId, step: Number(step) };
 }
 
 /**
- * Returns the greatest step of the model's versions and of those that its jobs have started to make; -1 for an unknown
- * model.
+ * Returns the greatest step that the database has for a model, from its versions and from the pinned result steps of
+ * its jobs; -1 for an unknown model.
  */
 async function greatestKnownStep(
   { models, jobs }: Pick<ComparedStores, "models" | "jobs">,

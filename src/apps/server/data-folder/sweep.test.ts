@@ -1,4 +1,4 @@
-// Tests of the sweep at a server's start.
+// Tests of the sweep of a data folder at a server's start, and of the sweep of dead servers while jobs run.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,9 @@ import { storesInMemory } from "../../../store/database/testing/stores-in-memory
 import { silentLogger } from "../../../base/telemetry/testing/silent-logger.ts";
 import { sweepDataFolder, createDeadServerSweep } from "./sweep.ts";
 
-/** Creates model `m` with version 1, deleted version 2, and jobs for versions 3 and 4. */
+/**
+ * Creates model `m`: version 1, the deleted version 2, a cancelled job for version 3, and a running job for version 4.
+ */
 async function open(t: TestContext, { hasOthers = false } = {}) {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-sweep-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
@@ -53,7 +55,7 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
     }
   };
   const there = (...names: readonly string[]) => names.filter((name) => existsSync(join(dataFolder, name)));
-  /** States that the trainer was asked to discard. */
+  /** Work of jobs and trainer states that the runner was asked to discard. */
   const discarded: string[] = [];
   const runner = {
     discardWork: async (jobId: string) => {
@@ -101,7 +103,7 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
   return { make, there, age, sweep, sweepDead, clock, publish, succeed, jobs, discarded };
 }
 
-test("removes the remains of an earlier run, and keeps what may belong to others", async (t) => {
+test("removes the remains of an earlier run, but nothing that may belong to another server", async (t) => {
   const { make, there, sweep, discarded } = await open(t);
   const going = [
     "jobs/3/step-2/optimizer.safetensors",
@@ -133,7 +135,7 @@ test("removes the remains of an earlier run, and keeps what may belong to others
   assert.deepEqual(there(...staying), staying);
 });
 
-test("removes dead servers' remains while jobs run, and keeps those of live ones", async (t) => {
+test("removes the remains of dead servers while jobs run, but not the files of live servers", async (t) => {
   const { make, there, sweepDead, clock, discarded } = await open(t);
   const going = [
     "work/gone/adapters+m+5.0190/adapter_model.safetensors",
@@ -153,7 +155,7 @@ test("removes dead servers' remains while jobs run, and keeps those of live ones
   await sweepDead();
   await clock.advance(59_000);
   await sweepDead();
-  // It may only have lost its lease.
+  // Within the grace period, a missing server may only have lost its lease, so its artifacts are kept.
   assert.deepEqual(there(...going), going.slice(0, 3));
   await clock.advance(1000);
   await sweepDead();
@@ -165,7 +167,7 @@ test("removes dead servers' remains while jobs run, and keeps those of live ones
   assert.deepEqual(discarded, ["work of 3"]);
 });
 
-test("keeps a version that another server's job makes during the sweep", async (t) => {
+test("keeps a version that another server's job publishes during the sweep", async (t) => {
   const { make, there, sweep, succeed } = await open(t);
   const name = "adapters/m/4/adapter_config.json";
   make(name);
@@ -177,7 +179,7 @@ test("keeps a version that another server's job makes during the sweep", async (
   assert.deepEqual(there(name), [name]);
 });
 
-test("removes only the optimizer state of versions that are not among the newest", async (t) => {
+test("removes only the optimizer states of versions that are not among the newest", async (t) => {
   const { make, there, sweep, publish, jobs, discarded } = await open(t);
   await jobs.end("4", "cancelled", "cancelled", moment(1));
   for (const step of [5, 6]) await publish(step);
@@ -194,7 +196,7 @@ test("removes only the optimizer state of versions that are not among the newest
   assert.deepEqual(discarded, ["state of m:2", "state of m:1"]);
 });
 
-test("keeps a new adapter if there are other servers, and removes remains of jobs", async (t) => {
+test("keeps a recent unregistered adapter if other servers exist, but removes the remains of ended jobs", async (t) => {
   const { make, there, age, sweep } = await open(t, { hasOthers: true });
   make("adapters/m/2/adapter_config.json", "adapters/m/3/adapter_config.json", "jobs/3/step-1/optimizer");
   await sweep();
@@ -204,7 +206,7 @@ test("keeps a new adapter if there are other servers, and removes remains of job
   assert.deepEqual(there("adapters/m/2", "adapters/m/3"), []);
 });
 
-test("leaves an empty data folder as it is", async (t) => {
+test("creates nothing in an empty data folder", async (t) => {
   const { there, sweep } = await open(t);
   await sweep();
   assert.deepEqual(there("jobs", "adapters"), []);

@@ -1,6 +1,6 @@
-// Removes the remains of dead processes before anything runs: working files, and artifacts that no live server has
-// started and that no version or job needs. Adapters of models that the database does not know may belong to another
-// database, so they are kept and logged.
+// Removes the remains of dead processes before the server runs anything: working files, and artifacts that no live
+// server is writing and no version or job needs. Adapters of models that the database does not know are kept and
+// logged, because they may belong to another database.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../../store/artifacts/artifact-store.ts";
@@ -17,9 +17,9 @@ import { clearStaging } from "../backup/staging.ts";
 export interface SweepDependencies {
   readonly artifacts: ArtifactStore;
   readonly folder: ServerFolder;
-  /** The data folder. */
+  /** Path of the data folder. */
   readonly root: string;
-  /** True if other servers may be writing adapters. */
+  /** True if other servers may be writing adapters to the same storage. */
   readonly hasOthers: boolean;
   readonly clock: Clock;
   readonly models: Pick<
@@ -28,17 +28,20 @@ export interface SweepDependencies {
   >;
   readonly jobs: Pick<JobStore, "find" | "list">;
   readonly servers: Pick<ServerStore, "has">;
-  /** Deletes work of ended jobs, and states that the trainer keeps outside the data folder. */
+  /** Deletes the work of ended jobs, and trainer states, some of which are outside the data folder. */
   readonly runner: Pick<JobRunner, "discardWork" | "discardState">;
-  /** Number of a model's newest versions that keep their optimizer state. */
+  /** Number of newest versions of a model that keep their optimizer state. */
   readonly optimizerStatesKept: number;
   readonly logger: Logger;
 }
 
-/** Longer than any server takes between writing an adapter and registering its version. */
+/**
+ * Maximum age in milliseconds of an adapter that has no version yet. It exceeds the time that any server takes between
+ * writing an adapter and registering its version.
+ */
 const comingMs = 3_600_000;
 
-/** Call while this server runs no jobs. */
+/** Sweeps the data folder. Call it at the start, while this server runs no jobs. */
 export async function sweepDataFolder(dependencies: SweepDependencies): Promise<void> {
   const { artifacts, folder, servers, root, logger } = dependencies;
   const isLive = (server: string): Promise<boolean> => servers.has(server);
@@ -55,7 +58,7 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
   if (removed.length > 0) logger.warn({ removed }, "removed the remains of an earlier run");
 }
 
-/** Removes files of interrupted disk checks; returns their names. */
+/** Removes the test files of interrupted disk checks, and returns their names. */
 async function removeDiskChecks(root: string): Promise<readonly string[]> {
   const left = (await namesIn(root)).filter((name) => name.startsWith(".disk-check-"));
   for (const name of left) await rm(join(root, name), { force: true });
@@ -66,14 +69,17 @@ export interface DeadServerDependencies extends Pick<
   SweepDependencies,
   "artifacts" | "models" | "jobs" | "servers" | "runner" | "clock" | "logger"
 > {
-  /** Time in milliseconds that a server must be gone: one that only lost its lease first finishes its work. */
+  /**
+   * Time in milliseconds after which a missing server counts as dead. A server that has only lost its lease finishes
+   * its work within that time.
+   */
   readonly graceMs: number;
 }
 
-/** Returns a function that removes the artifacts of dead servers; call it repeatedly while jobs run. */
+/** Returns a function that removes the artifacts of dead servers. Call it repeatedly while jobs run. */
 export function createDeadServerSweep(dependencies: DeadServerDependencies): () => Promise<void> {
   const { artifacts, servers, clock, graceMs, logger } = dependencies;
-  /** Monotonic time at which each server was first found gone. */
+  /** Monotonic time at which each server was first found missing. */
   const goneSince = new Map<string, number>();
   const isLive = async (server: string): Promise<boolean> => {
     if (await servers.has(server)) return true;
@@ -94,7 +100,7 @@ export function createDeadServerSweep(dependencies: DeadServerDependencies): () 
   };
 }
 
-/** Returns a function that is true if an artifact's model exists. */
+/** Returns a function that is true for the key of an artifact whose model exists. */
 function isKnownTo({ models }: Pick<SweepDependencies, "models">): (key: string) => Promise<boolean> {
   return async (key) => (await models.find(modelOf(key))) !== null;
 }
@@ -103,7 +109,7 @@ function modelOf(key: string): string {
   return key.split("/")[1] ?? "";
 }
 
-/** Removes data of jobs that have ended or whose model was deleted: no attempt needs it. */
+/** Removes the data of jobs that have ended or were deleted with their model: no later attempt needs it. */
 async function sweepJobs(
   { jobs, runner }: Pick<SweepDependencies, "jobs" | "runner">,
   jobIds: readonly string[],
@@ -133,18 +139,18 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string): Pro
     isKnown: async (child) => {
       const step = Number(child.slice(key.length + 1));
       if (adapterFolderOf(modelId, step) !== child) return true;
-      // Read before the versions: a job of another server may make the version at any moment, but a finished one never
-      // does.
+      // The jobs are read before the versions. A running job of another server may publish the version at any moment,
+      // but an ended job never does.
       const jobs = await jobsOfStep(dependencies, modelId, step);
       if (!jobs.every(isTerminal) || (await models.findVersion(modelId, step)) !== null) return true;
-      // A used step without a version was deleted.
+      // A step up to the greatest one that has no version belongs to a deleted version.
       const isUsed = step <= (await models.greatestStep(modelId));
       return !isUsed && jobs.length === 0;
     },
   });
 }
 
-/** Returns the states of the jobs for this step. */
+/** Returns the states of all jobs whose result is this step. */
 async function jobsOfStep(
   { jobs }: SweepDependencies,
   modelId: string,

@@ -1,5 +1,5 @@
-// Records the base weights of versions without a record. Versions trained while the weights were not on this machine
-// get the hash of the current files, and the log says so.
+// Records the hash of the base weights for versions that have none. Such a version was trained while the weights were
+// not on this machine; it gets the hash of the current files, and the log says so.
 import type { BaseHashes, BaseModel, ModelStore } from "../../../base/domain/model.ts";
 import { hasWeights } from "../../../lib/model-files/weight-files.ts";
 import { baseHashes } from "../../../inference/architectures/hashes/base-hashes.ts";
@@ -8,15 +8,18 @@ import type { Logger } from "../../../base/telemetry/logger.ts";
 export interface VersionRecordsDependencies {
   readonly models: readonly BaseModel[];
   readonly store: Pick<ModelStore, "adoptBase">;
-  /** Returns the folder with the cached hashes of a base model's folder. */
+  /** Returns the folder that caches the hashes of a base model's folder. */
   readonly cacheOf: (folder: string) => string;
   readonly logger: Logger;
 }
 
 export interface VersionRecords {
-  /** Call before jobs run. */
+  /** Records the missing hashes. Call it before jobs run. */
   completeBases(): Promise<void>;
-  /** Returns the hashes of a base at that time; null before. */
+  /**
+   * Returns the hashes of a base as read by `completeBases`; null before that call, or if the weights are not on this
+   * machine.
+   */
   hashesOf(base: string): BaseHashes | null;
 }
 
@@ -27,7 +30,7 @@ export function createVersionRecords(dependencies: VersionRecordsDependencies): 
     hashesOf: (base) => known.get(base) ?? null,
     completeBases: async () => {
       for (const { name, folder, engine } of models) {
-        // The weights of a model that other servers compute may exist only there.
+        // The weights of a model that other servers compute may exist only on those servers.
         if (engine.kind !== "embedded" && !hasWeights(folder)) continue;
         const hashes = await baseHashes(folder, cacheOf(folder));
         known.set(name, hashes);

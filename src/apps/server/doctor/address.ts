@@ -1,27 +1,27 @@
-// Checks the server's address: whether a server already runs there, and whether it is free.
+// Checks the server's address: whether a Hone server already runs there, and otherwise whether the port is free.
 import { createServer } from "node:net";
 import { packageVersion } from "../package.ts";
 import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 
 export interface Address {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** TCP port; 0 to use a free one. */
   readonly port: number;
 }
 
 /** A running Hone server. */
 export interface SeenServer {
   readonly version: string;
-  /** As in `/health`, such as `ready`. */
+  /** State as `/health` reports it, such as `ready`. */
   readonly state: string;
-  /** Reason for not being ready; empty if ready. */
+  /** Reason why the server is not ready; empty if it is. */
   readonly reason: string;
 }
 
-/** Returns the Hone server at an address; null if none answers within a second or two. */
+/** Returns the Hone server at a URL; null if none answers within about two seconds. */
 export type FindServer = (url: string) => Promise<SeenServer | null>;
 
-/** Returns the URL at which other programs on this machine reach a server at the address. */
+/** Returns the URL of a server for other programs on the same machine. */
 export function urlOf({ host, port }: Address): string {
   const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
@@ -71,7 +71,7 @@ async function portFinding({ host, port }: Address): Promise<Finding> {
   );
 }
 
-/** Listens for a moment, and returns the error if that fails. */
+/** Tries to listen at the address, and returns the error if that fails. */
 function listeningFault({ host, port }: Address): Promise<Error | null> {
   return new Promise((resolve) => {
     const listener = createServer();

@@ -1,5 +1,5 @@
-// Checks the data folder: write access, disk space, the database, and the key. Changes nothing: an older database is
-// not migrated, and a missing folder is not created.
+// Checks the data folder: write access, disk space, the database, and the admin key. Changes nothing: an older
+// database is not migrated, and a missing folder is not created.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ import { addToChildEnvironment, type HoneConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";
 import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 
-/** Returns the findings about a data folder, in order of dependence. */
+/** Returns the findings about a data folder, in the order in which they depend on each other. */
 export async function dataFindings(config: HoneConfig): Promise<readonly Finding[]> {
   const { data } = config.server;
   const artifacts = artifactPlaceOf(config);
@@ -39,7 +39,7 @@ async function folderFinding({
 }: {
   readonly check: string;
   readonly folder: string;
-  /** Flag that names it. */
+  /** Flag that sets the folder. */
   readonly flag: string;
 }): Promise<Finding> {
   const cure = `Name another with ${flag}, or give this user the right to write there.`;
@@ -60,7 +60,7 @@ async function folderFinding({
   }
 }
 
-/** Writes an object and removes it. */
+/** Checks the bucket by writing, reading and removing an object. */
 async function bucketFinding(bucket: BucketPlace): Promise<Finding> {
   addToChildEnvironment(storeEnvironment);
   try {
@@ -90,7 +90,10 @@ function canWrite(folder: string): boolean {
   }
 }
 
-/** A small job needs a few megabytes; the converted base of a 135 M model half a gigabyte. */
+/**
+ * Free bytes on the disk below which a finding is a fault, and below which it is a warning. A small job needs a few
+ * megabytes; the converted base of a model with 135 M parameters needs half a gigabyte.
+ */
 const [freeBytesMin, freeBytesEnough] = [100e6, 2e9];
 
 async function diskFinding(folder: string): Promise<Finding> {
@@ -140,7 +143,7 @@ async function databaseFinding(place: DatabasePlace): Promise<Finding> {
   }
 }
 
-/** Maximum number of listed faults; a damaged file has many. */
+/** Maximum number of faults that are listed, because a damaged file can have many. */
 const damageShown = 3;
 
 function damageText(name: string, damage: readonly string[]): string {
@@ -148,7 +151,7 @@ function damageText(name: string, damage: readonly string[]): string {
   return `${name} is damaged: ${damage.slice(0, damageShown).join("; ")}${more}`;
 }
 
-/** Checks whether commands on this machine find a key. */
+/** Checks whether commands on this machine can find a key. */
 function keyFinding(config: HoneConfig): Finding {
   const { data, apiKey, auth } = config.server;
   const file = join(data, "admin-key");

@@ -1,4 +1,4 @@
-// Tests of findings on this machine, with and without faults.
+// Tests of `hone doctor`'s findings on this machine, with and without faults.
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -26,7 +26,7 @@ function newFolder(t: TestContext): string {
 
 type Findings = ReadonlyMap<string, Finding>;
 
-/** Groups findings by subject, and checks that exactly the faulty ones have a remedy. */
+/** Groups findings by subject, and checks that exactly those that are not `ok` have a remedy. */
 function check(findings: readonly Finding[]): Findings {
   for (const { state, cure } of findings) assert.equal(cure === null, state === "ok");
   return new Map(findings.map((finding) => [finding.check, finding]));
@@ -65,7 +65,7 @@ test("finds no faults on a working machine, and writes nothing", async (t) => {
   );
 });
 
-test("reports wrong settings as a fault, with the reason", async (t) => {
+test("reports an invalid setting as a fault, with the reason", async (t) => {
   const findings = await examined({ data: newFolder(t), "engine-threads": "many" });
   assert.equal(findings.get("settings")?.state, "fault");
   assert.match(findings.get("settings")?.message ?? "", /--engine-threads/);
@@ -90,7 +90,7 @@ test("reports a model that is missing or does not fit as a fault", (t) => {
   assert.deepEqual([small?.state, small?.message.endsWith("of 1 MB in total")], ["fault", true]);
 });
 
-test("reports the database's version without changing it, and one of a newer program or an unreleased build as a fault", async (t) => {
+test("reports the database's version without changing it, and an unsupported version as a fault", async (t) => {
   const data = newFolder(t);
   const file = join(data, "hone.db");
   await (await openStores(openSqlite({ file, isShared: true }))).close();
@@ -118,7 +118,7 @@ test("reports the database's version without changing it, and one of a newer pro
   assert.equal((await checkData(data)).get("database")?.state, "fault");
 });
 
-test("reports a damaged database as a fault, with the damage and the remedy", async (t) => {
+test("reports a damaged database as a fault, with the damage found and the remedy", async (t) => {
   const data = newFolder(t);
   const file = join(data, "hone.db");
   const stores = await openStores(openSqlite({ file, isShared: true }));
@@ -133,7 +133,7 @@ test("reports a damaged database as a fault, with the damage and the remedy", as
   assert.match(found.cure ?? "", /restore the newest backup/);
 });
 
-test("warns of a key that others can read, or that is missing", async (t) => {
+test("warns of a key file that others can read, and of a missing key", async (t) => {
   const data = newFolder(t);
   await (await openStores(openSqlite({ file: join(data, "hone.db"), isShared: true }))).close();
   assert.match((await checkData(data)).get("key")?.cure ?? "", /hone keys create/);
@@ -152,7 +152,7 @@ test("reports a file in place of the data folder as a fault", async (t) => {
   assert.deepEqual(readdirSync(folder), ["file"]);
 });
 
-test("reports a data folder below a file as one fault, about the folder", async (t) => {
+test("reports only one fault, about the folder, if the data folder's parent is a file", async (t) => {
   const file = join(newFolder(t), "file");
   writeFileSync(file, "");
   const faults = [...(await examined({ data: join(file, "data") })).values()].filter(
@@ -165,11 +165,11 @@ test("reports a data folder below a file as one fault, about the folder", async 
   assert.match(faults[0]?.message ?? "", /cannot be created: .*file is a file, not a folder$/);
 });
 
-test("reports a port in use by another program as a fault, but not one of a running server", async (t) => {
+test("reports a port in use as a fault, unless the running Hone server uses it", async (t) => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   t.after(() => other.close());
-  // Safe cast: it listens on a port.
+  // Safe cast: the server listens on a port.
   const { port } = other.address() as AddressInfo;
   const address = { host: "127.0.0.1", port };
   const [none, taken] = await addressFindings(address, async () => null);
@@ -182,7 +182,7 @@ test("reports a port in use by another program as a fault, but not one of a runn
   assert.deepEqual(await states({ ...well, version: "0.0.1" }), ["warning", "ok"]);
 });
 
-test("reaches a server that listens on every address through the loopback address", () => {
+test("uses a loopback address for a server that listens on all addresses", () => {
   assert.equal(urlOf({ host: "0.0.0.0", port: 8000 }), "http://127.0.0.1:8000");
   assert.equal(urlOf({ host: "::", port: 8000 }), "http://[::1]:8000");
   assert.equal(urlOf({ host: "example.org", port: 80 }), "http://example.org:80");

@@ -1,5 +1,5 @@
-// Implements `hone doctor`: examines machine, settings, data folder, address and models, and gives a remedy for each
-// fault. Starts no server, and changes nothing.
+// Implements `hone doctor`: examines the machine, settings, data folder, address and models, and gives a remedy for
+// each fault. It starts no server and changes nothing.
 import { totalmem } from "node:os";
 import { everyKernel, kernelsText } from "../../../base/domain/kernels/integer-kernels.ts";
 import { httpSettings } from "../../../api/http/settings.ts";
@@ -17,7 +17,7 @@ import { modelFindings } from "./models.ts";
 
 export type { FindServer, Finding, SeenServer };
 
-/** Yields each finding as it is made. @param flags as for `hone serve` */
+/** Yields each finding as soon as it is known. @param flags as for `hone serve` */
 export async function* examine(flags: FlagValues, find: FindServer): AsyncGenerator<Finding> {
   const { memoryBytes } = thisMachine();
   yield nodeFinding(process.versions.node, nodeVersions());

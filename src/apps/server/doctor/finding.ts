@@ -1,13 +1,13 @@
-// Findings of an examination: the state of one subject, with a remedy for a fault.
+// Finding of an examination: the state of one subject, and the remedy if it is not `ok`.
 
 export interface Finding {
   /** Subject in a word or two, such as `disk`. */
   readonly check: string;
-  /** `ok`: a server works; `warning`: it works less well or not for long; `fault`: it does not work. */
+  /** `ok`: no problem; `warning`: a server works, but with limits, or not for long; `fault`: a server does not work. */
   readonly state: "ok" | "warning" | "fault";
-  /** Description with numbers. */
+  /** Description of the state, with numbers. */
   readonly message: string;
-  /** Remedy; null for `ok`. */
+  /** Remedy for the operator; null for `ok`. */
   readonly cure: string | null;
 }
 

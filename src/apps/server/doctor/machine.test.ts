@@ -16,7 +16,7 @@ test("describes a processor with its cores and relevant instruction sets", () =>
   assert.equal(processorFinding(arm).message, "Some Processor, 1 core, NEON, dot products");
 });
 
-test("warns of a processor without AVX2, but not of one with unknown features", () => {
+test("warns of a processor without AVX2, but not of one whose features are unknown", () => {
   assert.equal(processorFinding(x64("sse4_2")).state, "warning");
   assert.equal(processorFinding({ ...x64(), features: null }).message, "Some Processor, 2 cores");
 });
@@ -26,7 +26,7 @@ test("finds this machine's processor with its name and cores", () => {
   assert.ok(name.length > 0 && coreCount > 0);
 });
 
-test("compares Node's version by numbers, not as text", () => {
+test("compares Node.js versions numerically, not as text", () => {
   for (const [version, state] of [
     ["20.19.0", "ok"],
     ["20.9.0", "fault"],
@@ -38,7 +38,7 @@ test("compares Node's version by numbers, not as text", () => {
   assert.match(nodeFinding("18.20.4", ">=20.19").cure ?? "", /Install Node 20\.19 or newer/);
 });
 
-test("warns of a limit on open files that allows too few connections, with both numbers", () => {
+test("warns of an open-file limit that allows too few connections, with both numbers", () => {
   assert.equal(openFilesFinding(4096, Infinity).message, "no limit");
   assert.equal(openFilesFinding(100, 1024).state, "ok");
   const { state, message } = openFilesFinding(4096, 1024);
@@ -48,7 +48,7 @@ test("warns of a limit on open files that allows too few connections, with both 
   );
 });
 
-test("says that a container limits the memory", () => {
+test("reports that a container limits the memory", () => {
   assert.equal(memoryFinding(8e9, 8e9).message, "8 GB");
   assert.equal(memoryFinding(2e9, 8e9).message, "2 GB, as the container or control group allows");
 });

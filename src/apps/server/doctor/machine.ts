@@ -1,4 +1,5 @@
-// Examines processor, memory, Node and open files. The values are arguments, so that tests can use any machine.
+// Examines processor, memory, Node.js version and open-file limit. The values are arguments, so that tests can
+// simulate any machine.
 import { availableParallelism, cpus } from "node:os";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { featuresOfLinux } from "../../../inference/onnx/processor-kind.ts";
@@ -8,9 +9,9 @@ import { fault, ok, warning, type Finding } from "./finding.ts";
 export interface Processor {
   readonly name: string;
   readonly coreCount: number;
-  /** As in `process.arch`. */
+  /** Architecture as in `process.arch`. */
   readonly architecture: string;
-  /** As Linux lists them; null if unknown. */
+  /** CPU features as Linux lists them; null if unknown. */
   readonly features: ReadonlySet<string> | null;
 }
 
@@ -25,7 +26,7 @@ export function thisProcessor(): Processor {
   };
 }
 
-/** Instruction sets that kernels choose by: common name, and Linux's names. */
+/** Instruction sets that affect the choice of kernels: common name, and the names of the features in Linux. */
 const instructionSets: Readonly<Record<string, readonly (readonly [string, readonly string[]])[]>> = {
   x64: [
     ["AVX2", ["avx2"]],
@@ -57,7 +58,7 @@ export function processorFinding({ name, coreCount, architecture, features }: Pr
 }
 
 /**
- * @param bytes memory for this process
+ * @param bytes memory that this process may use
  * @param machineBytes memory of the machine
  */
 export function memoryFinding(bytes: number, machineBytes: number): Finding {
@@ -69,8 +70,8 @@ export function memoryFinding(bytes: number, machineBytes: number): Finding {
 }
 
 /**
- * @param version as in `process.versions.node`
- * @param wanted as in `engines` of package.json: `>=20.19`
+ * @param version version as in `process.versions.node`
+ * @param wanted supported versions as in `engines` of package.json: `>=20.19`
  */
 export function nodeFinding(version: string, wanted: string): Finding {
   const least = numbersOf(wanted);
@@ -90,8 +91,8 @@ function numbersOf(version: string): readonly [number, number] {
 }
 
 /**
- * @param wanted connections that the configuration allows
- * @param openFilesMax the system's limit for this process
+ * @param wanted number of connections that the configuration allows
+ * @param openFilesMax open-file limit of the operating system for this process
  */
 export function openFilesFinding(wanted: number, openFilesMax: number): Finding {
   const fitting = connectionsThatFit(wanted, openFilesMax);

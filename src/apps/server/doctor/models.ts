@@ -1,5 +1,5 @@
-// Examines the models to serve: whether each can be served, and whether they fit in memory. Reads only their small
-// files.
+// Examines the models to serve: whether each can be served, and whether they fit in memory together. Reads only their
+// small files.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ export interface ModelMachine {
 }
 
 export function modelFindings(config: HoneConfig, machine: ModelMachine): readonly Finding[] {
-  // Temporary folder for data extracted from a GGUF file.
+  // Temporary folder for the files that are extracted from a GGUF file.
   const folder = mkdtempSync(join(tmpdir(), "hone-doctor-"));
   try {
     return findingsWithin(folder, config, machine);
@@ -78,7 +78,7 @@ function findingsWithin(
   return needs.length < 2 ? findings : [...findings, togetherFinding(needs, limits)];
 }
 
-/** Null if another machine computes it. */
+/** Returns the memory that a model needs; null if other servers compute it. */
 function memoryOf(
   { folder, engine }: BaseModel,
   { engine: settings }: HoneConfig,
@@ -95,7 +95,7 @@ function quantizationOf({ engine }: Pick<BaseModel, "engine">): Quantization {
 
 interface MemoryLimits {
   readonly memoryBytes: number;
-  /** The operator's memory limit for all base models. */
+  /** The operator's memory limit for all base models together, in bytes; `Infinity` without a limit. */
   readonly limitBytes: number;
 }
 

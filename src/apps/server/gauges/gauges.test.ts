@@ -11,7 +11,7 @@ const states: Readonly<Record<"ready" | "starting", EngineState>> = {
 };
 const bytes = { name: "cache_bytes", value: 5, limit: 9, about: "Bytes of the cache." };
 
-test("exposes every engine's state, queue and own gauges with their limits, and the running jobs", async () => {
+test("exposes the state, queue and specific gauges of each engine with their limits, and the number of running jobs", async () => {
   const statuses: readonly [string, EngineStatus][] = [
     [
       "a",

@@ -1,4 +1,4 @@
-// Gauges of the server's parts at each scrape: queues and caches with their limits.
+// Gauges of the server's components, such as queues and caches with their limits. They are read at each scrape.
 import type { Engine, EngineGauge, EngineStatus } from "../../../base/domain/generation.ts";
 import type { BaseModel } from "../../../base/domain/model.ts";
 import { childrenUsage, type ProcessUsage } from "../../../base/processes/children-usage.ts";
@@ -51,7 +51,7 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Gaug
   exposeProcesses(metrics);
 }
 
-/** Exposes the base models' total memory, and the requests that wait for it. */
+/** Exposes the memory of all loaded base models, and the number of requests that wait for a model to be loaded. */
 function exposeMemory(metrics: Metrics, memory: GaugeSources["memory"]): void {
   metrics.gauge(
     { name: "hone_model_memory_bytes", help: "Estimated maximum memory of the loaded base models." },
@@ -70,7 +70,7 @@ function exposeMemory(metrics: Metrics, memory: GaugeSources["memory"]): void {
   );
 }
 
-/** Process names by the module that they run. */
+/** Names of child processes in metrics, by the module that each runs. */
 const processNames: Readonly<Record<string, string>> = {
   "embedded-main": "engine",
   "child-main": "training",
@@ -78,7 +78,7 @@ const processNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * Exposes child processes; for the server's own process, Node's usual metrics exist, such as
+ * Exposes memory and CPU time of child processes. For the server's own process, Node.js's usual metrics exist, such as
  * process_resident_memory_bytes.
  */
 function exposeProcesses(metrics: Metrics): void {
@@ -101,7 +101,10 @@ function exposeProcesses(metrics: Metrics): void {
   );
 }
 
-/** Exposes the gauges of each kind of engine, with `_max` for a limit; engines of one kind share a metric. */
+/**
+ * Exposes the gauges that each kind of engine defines, and a gauge with the suffix `_max` for each limit. Engines of
+ * the same kind share a metric and differ by the label `base_model`.
+ */
 function exposeOwnGauges(metrics: Metrics, bases: readonly Base[]): void {
   const samples = (name: string, read: (gauge: EngineGauge) => number | null) => () =>
     bases.flatMap(({ model, engine }) =>

@@ -1,5 +1,5 @@
-// Tests of metrics for gateways: names, kinds and labels that the model server protocol of the Gateway API inference
-// extension requires (its proposal 003) and that vLLM has.
+// Tests of the metrics that gateways read: the names, kinds and labels required by the model server protocol (proposal
+// 003) of the Gateway API inference extension, which vLLM also uses.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
@@ -12,7 +12,7 @@ const gauge = (name: string, value: number, limit: number | null = null) => ({
   about: name,
 });
 
-test("shows gateways the load of each engine, and its adapters", async () => {
+test("exposes the load and the adapters of each engine to gateways", async () => {
   const metrics = createMetrics({ processMetrics: false });
   const gauges = [
     gauge("kv_cache_bytes", 5, 20),
@@ -24,7 +24,7 @@ test("shows gateways the load of each engine, and its adapters", async () => {
   exposeVllmGauges(metrics, {
     bases: [
       { model: { name: "a" }, engine: { status: () => ({ ...counts, gauges: () => gauges }) } },
-      // Another kind of engine, without gauges.
+      // An engine of another kind, which has no gauges.
       { model: { name: "b" }, engine: { status: () => ({ ...counts, waitingCount: 0, gauges: () => [] }) } },
     ],
     chat: {

@@ -1,5 +1,5 @@
-// Gauges of the engines that gateways scrape, under vLLM's names: running and waiting requests, KV cache usage, and
-// adapters. The chat service has vLLM's counters and timings of requests.
+// Gauges of the engines under vLLM's names, for gateways: running and waiting requests, KV cache usage, and adapters.
+// The chat service exposes vLLM's counters and timings of requests.
 import type { ChatService } from "../../../inference/chat/complete-chat.ts";
 import { vllmLabels } from "../../../inference/chat/measures/chat-metrics.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -13,7 +13,7 @@ interface GaugeSources {
     readonly engine: Pick<Engine, "status">;
   }[];
   readonly chat: Pick<ChatService, "trainedRequests">;
-  /** Maximum number of concurrent choices, each of which may use another adapter. */
+  /** Maximum number of choices that are generated at the same time. Each may use a different adapter. */
   readonly slotCountMax: number;
   readonly clock: Pick<Clock, "now">;
 }
@@ -89,7 +89,7 @@ function shareOf(status: EngineStatus, name: string): number | null {
   return limit === null || limit === 0 ? null : value / limit;
 }
 
-/** In vLLM's format. */
+/** Returns the distinct model ids in vLLM's format: joined by commas. */
 function idsOf(requests: readonly { readonly modelId: string }[]): string {
   return [...new Set(requests.map(({ modelId }) => modelId))].join(",");
 }

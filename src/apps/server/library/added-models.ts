@@ -1,4 +1,4 @@
-// The library of added models in a data folder. Loads little code, since every start uses it.
+// Opens the library of added models in a data folder. Imports little code, because each start uses it.
 import { join } from "node:path";
 import { modelsFolder } from "../../../store/artifacts/server-folder.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -11,7 +11,7 @@ export function libraryOf(dataFolder: string, takeLock: TakeLock): ModelLibrary 
   return new ModelLibrary({ folder: join(dataFolder, modelsFolder), takeLock, clock: systemClock });
 }
 
-/** Returns the complete added models of a data folder, by name. */
+/** Returns the completely added models of a data folder with their names. */
 export function addedBases(dataFolder: string): readonly AddedBase[] {
   const library = libraryOf(dataFolder, () => ({ release: () => undefined }));
   return library.list().map((model) => ({

@@ -1,5 +1,5 @@
-// Implements `hone models add`, `added` and `remove` in a data folder, with or without a running server: the models
-// have a separate folder, which no server locks.
+// Implements `hone models add`, `added` and `remove` in a data folder. They work while a server runs, because added
+// models are in a separate folder that no server locks.
 import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { kernelsText } from "../../../base/domain/kernels/integer-kernels.ts";
@@ -34,24 +34,24 @@ interface DataFlags {
   readonly data?: string;
 }
 
-/** A model of the data folder, as commands show it. */
+/** An added model, as commands show it. */
 export interface ListedModel {
   readonly name: string;
   readonly state: "whole" | "without_weights" | "unfinished";
-  /** Null for a partial download. */
+  /** Size of the model's files in bytes; null for a partial download. */
   readonly bytes: number | null;
   readonly license: string | null;
-  /** `owner/name:kind`, or the path of the original. */
+  /** Origin: `owner/name:kind` on the hub, or the path of the original file or folder. */
   readonly source: string;
-  /** Commit on the hub; null for models from files. */
+  /** Commit of the hub's repository; null for a model that was added from files. */
   readonly commit: string | null;
   readonly addedAt: Date | null;
 }
 
 /**
- * Adds the model that `text` names: the GGUF file or folder at that path, otherwise a model of the hub.
+ * Adds a model: the GGUF file or folder if `text` is a path, otherwise the model with that name on the hub.
  *
- * @returns the model, and true if a server started without flags would serve it
+ * @returns the model, and whether a server that is started without flags would serve it
  * @throws ServiceError as `addFromFiles` and `addFromHub`
  */
 export async function addModel(
@@ -61,7 +61,10 @@ export async function addModel(
 ): Promise<{
   readonly model: ListedModel;
   readonly isServed: boolean;
-  /** Precision in which this machine computes it, for people; null if others compute it. */
+  /**
+   * Description of the precision that this machine computes the model in; null for a model without weights, which
+   * other servers compute.
+   */
   readonly computing: string | null;
 }> {
   const config = configOf(flags);
@@ -79,7 +82,7 @@ export async function addModel(
   return { model: listed(model), isServed, computing };
 }
 
-/** Returns the precision and, for quantized weights, this machine's kernels and their speed. */
+/** Describes the precision and, for quantized weights, this machine's kernels and their speed. */
 async function computingOf(path: string, { server }: HoneConfig): Promise<string> {
   const cacheOf = (file: string): string =>
     new ServerFolder({ root: server.data, server: () => "" }).cacheOf(file);
@@ -109,15 +112,16 @@ export function listAddedModels(flags: DataFlags): readonly ListedModel[] {
 }
 
 /**
- * Removes a model from a data folder.
+ * Removes an added model from a data folder.
  *
- * @throws ServiceError `not_found`; `conflict` if a running server serves it, or trained models are based on it
+ * @throws ServiceError `not_found` for an unknown model; `conflict` if a running server serves it, or trained models
+ * are based on it
  */
 export async function removeModel(name: string, flags: DataFlags): Promise<void> {
   const config = configOf(flags);
   const library = libraryOf(config.server.data, takeFileLock);
   await library.remove(name, async () => {
-    // A partial download was never served.
+    // A partial download cannot be in use.
     if (library.find(name) !== null) await refuseUsed(name, config);
   });
 }
@@ -159,7 +163,7 @@ async function refuseServed(
   });
 }
 
-/** Maximum number of models named. */
+/** Maximum number of trained models named in a message. */
 const shownCount = 5;
 
 async function refuseTrained(name: string, { models }: Pick<Stores, "models">): Promise<void> {

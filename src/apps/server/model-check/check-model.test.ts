@@ -1,4 +1,4 @@
-// Tests the check of a small model: its facts, and the error of 8 and 4 bits against float32.
+// Tests the check of a small model: its facts, and the error of its 8-bit and 4-bit weights against float32.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,14 +42,14 @@ test("describes a model and the error of its quantized weights against float32",
   }
 });
 
-test("checks a GGUF file like its folder", async () => {
+test("checks a model in a GGUF file", async () => {
   const file = "test/fixtures/gguf/qwen2.gguf";
   const { model, precisions } = await checkModel(file, { data, threads: 1 });
   assert.equal(model.name, "qwen2");
   assert.deepEqual([precisions[0]?.precision, precisions[1]?.precision], ["float32", "int8"]);
 });
 
-test("refuses anything but a model", async () => {
+test("refuses a path that is not a model", async () => {
   const check = (named: string) => checkModel(named, { data, threads: 1 });
   await assert.rejects(check("./nothing.gguf"), { code: "not_found" });
   await assert.rejects(check("test/fixtures"), { code: "invalid", message: /is not a model/ });

@@ -1,5 +1,5 @@
-// Describes a model, its size in each precision, and the error of its quantized weights against float32 on a text.
-// Needs no server: it reads the model's files and computes in the calling process.
+// Describes a model, its size in each precision, and the error of its quantized weights against float32 on a sample
+// text. Needs no server: it reads the model's files and computes in the calling process.
 import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { availableParallelism } from "node:os";
@@ -32,10 +32,10 @@ import { readClientSettings } from "../config.ts";
 import { addedBases } from "../library/added-models.ts";
 import { sampleText } from "./sample-text.ts";
 
-/** Facts about a model that need no computation. */
+/** Facts from the model's files, which need no computation. */
 export interface CheckedModel {
   readonly name: string;
-  /** As its configuration names it, such as `LlamaForCausalLM`. */
+  /** Architecture as the model's configuration names it, such as `LlamaForCausalLM`. */
   readonly family: string;
   readonly license: string | null;
   readonly parameterCount: number;
@@ -46,43 +46,46 @@ export interface CheckedModel {
   readonly fileBytes: number;
 }
 
-/** One precision of its weights. */
+/** The model's weights in one precision. */
 export interface CheckedPrecision {
   readonly quantize: Quantization;
-  /** Name in fingerprints. */
+  /** Name of the precision, as in fingerprints. */
   readonly precision: string;
-  /** Size of the computed weights; with 4 bits, including their form for prompts. */
+  /**
+   * Size of the computed weights in bytes. With 4 bits, it includes the second form of the weights, which prompts are
+   * computed with.
+   */
   readonly weightBytes: number;
-  /** Number of weights per form, without norms and biases. */
+  /** Number of weight matrices per form. */
   readonly forms: Readonly<Record<WeightForm, number>>;
-  /** Weights with more bits than most. */
+  /** Names of the weight matrices that have more bits than most. */
   readonly finer: readonly string[];
-  /** Comparison with float32; null for float32 itself. */
+  /** Error against float32; null for float32 itself. */
   readonly comparison: ModelComparison | null;
 }
 
 export interface ModelCheck {
   readonly model: CheckedModel;
   readonly precisions: readonly CheckedPrecision[];
-  /** This machine's kernels for quantized weights, with their speed. */
+  /** This machine's kernels for quantized weights, with their measured speed. */
   readonly kernels: KernelMeasurement;
 }
 
 export interface CheckOptions {
-  /** The data folder; null uses the settings. */
+  /** Path of the data folder; null to read it from the settings. */
   readonly data: string | null;
   readonly threads: number | null;
-  /** The only precision to check; null (the default) checks all that differ. */
+  /** The only precision to check; null (the default) to check all that differ for this model. */
   readonly quantize?: Quantization | null;
-  /** Called before each precision is computed. */
+  /** Called with the name of each quantized precision before it is compared with float32. */
   readonly onCompare?: (precision: string) => void;
 }
 
 /**
- * Checks a model.
+ * Checks a model in each precision.
  *
  * @param named a folder, a GGUF file, or the name of an added model
- * @throws ServiceError for anything but a model that can be computed
+ * @throws ServiceError if it is not a model that can be computed
  */
 export async function checkModel(
   named: string,
@@ -131,7 +134,7 @@ export async function checkModel(
       continue;
     }
     onCompare?.(precision);
-    // No window is longer, and position tables grow with the context.
+    // Shortens the context to the longest window of the comparison, because position tables grow with the context.
     const short = { ...config, contextLength: Math.min(config.contextLength, windowTokens) };
     const weightsOf = (quantization: Quantization) =>
       readQuantizedWeights(folder, short, { cacheFolder: folders.cacheOf(folder), quantization, kernels });
@@ -145,7 +148,10 @@ export async function checkModel(
   return { model, precisions, kernels };
 }
 
-/** Returns the distinct precisions, float32 first; weights stored as float32 have no `as-stored` form. */
+/**
+ * Returns the distinct precisions in the order of `ways`. A precision that gives the same weight forms as an earlier
+ * one is omitted, such as `as-stored` for weights stored as float32.
+ */
 function distinctForms(
   folder: string,
   config: ModelConfig,
@@ -199,7 +205,7 @@ function weightCount(config: ModelConfig): number {
 }
 
 function familyOf(folder: string): string {
-  // Safe cast: it was read and validated before.
+  // Safe cast: the file was validated when the model was read.
   const { architectures, model_type: type } = JSON.parse(
     readFileSync(join(folder, "config.json"), "utf8"),
   ) as {

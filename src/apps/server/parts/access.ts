@@ -1,4 +1,4 @@
-// Builds access control: keys, signed-in users, limits and quotas.
+// Builds access control: keys, signed-in users, rate limits and storage quotas.
 import { isLoopback } from "../../../base/domain/loopback.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { createKeyService } from "../../../access/keys/key-service.ts";
@@ -48,7 +48,10 @@ export async function buildAccess(context: ServerContext, start: Start) {
   return { usage: meter, room, http };
 }
 
-/** `auto` opens the routes if the server is only for this machine, or needs no keys. */
+/**
+ * With `auto`, the operator's routes need no key if no other machine can reach the server, or if authentication is
+ * off.
+ */
 function operatorRoutesOf({ http, server }: WholeSettings): HttpDependencies["operatorRoutes"] {
   if (http.operatorRoutes !== "auto") return http.operatorRoutes;
   if (server.auth === "off") return "open";

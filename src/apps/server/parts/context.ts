@@ -1,4 +1,4 @@
-// Builds the foundation of all other parts: logs, metrics, the port, the database, the audit log and the folders.
+// Builds what all other parts need: logs, metrics, the port, the database, the audit log and the folders.
 import { openArtifacts } from "../../../store/artifacts/open-artifacts.ts";
 import { storeEnvironment } from "../../../store/artifacts/s3/bucket-client.ts";
 import { ServerFolder } from "../../../store/artifacts/server-folder.ts";
@@ -25,7 +25,7 @@ import { packageVersion } from "../package.ts";
 import { keepDataPrivate, keepNewFilesPrivate } from "../private-files.ts";
 import type { WholeSettings } from "../settings.ts";
 
-/** Starts a part; parts stop in reverse order. */
+/** Starts a part and registers it to be stopped; parts are stopped in reverse order. */
 export type Start = (part: Service) => Promise<void>;
 
 export type ServerContext = Awaited<ReturnType<typeof buildContext>>;
@@ -35,7 +35,7 @@ export async function buildContext(
   settings: WholeSettings,
   { start, onOutdated }: { readonly start: Start; readonly onOutdated: (reason: ServiceError) => void },
 ) {
-  // Comes before anything is written: early parts write to caches.
+  // Called before anything is written, because even the first parts write to caches.
   keepNewFilesPrivate();
   requireServed();
   settleChildEnvironment();
@@ -56,10 +56,10 @@ export async function buildContext(
   const version = packageVersion();
   const clock = systemClock;
   const telemetry = await startOpenTelemetry(config.openTelemetry, { version, clock, metrics, logger });
-  // Stops last, so that the stop of other parts is traced.
+  // Started first and therefore stopped last, so that the stop of other parts is traced.
   await start(telemetry);
-  // Listens before anything is opened or loaded: a port conflict is found immediately, and requests learn that the
-  // server is starting.
+  // Listens before anything is opened or loaded, so that a port conflict is found immediately and requests are
+  // answered that the server is starting.
   const listener = createListener({ host, port });
   await start(listener);
   const place = databasePlace(config);
@@ -92,18 +92,18 @@ export async function buildContext(
   return {
     settings,
     version,
-    /** Identifies this build to other servers and receivers. */
+    /** Name and version of this build, reported to other servers and to receivers of webhooks. */
     build: `hone-${version}`,
     listener,
     place,
     database,
-    /** The database's keys; the audit log records their changes. */
+    /** Key store of the database, wrapped so that the audit log records changes. */
     keys,
     firstKey: await ensureFirstKey({ keys, settings: settings.server, clock: database.clock, logger }),
     artifactPlace,
     artifacts: openArtifacts(artifactPlace, { server }),
     folder: new ServerFolder({ root: data, server }),
-    /** This server's id on the database; its lease replaces the id when it is lost. */
+    /** This server's id in the database. If the server loses its lease, it continues with a new id. */
     identity,
     server,
     log,
@@ -112,9 +112,9 @@ export async function buildContext(
     audit,
     databaseNote: () => versionWatch.note(),
     isServing: roles.includes("serve"),
-    /** Set by the composition root; `isUp` is true once warm-up has finished. */
+    /** State of the start, written by the composition root; `isUp` is true once warm-up has finished. */
     progress: { isUp: false, isDraining: false, address: { host, port } },
-    /** Most parts take these three. */
+    /** Clock, metrics and logger, which most parts need. */
     tools: { clock: database.clock, metrics, logger },
     warn: (message: string) => (error: unknown) => logger.warn({ err: error }, message),
   };

@@ -1,5 +1,5 @@
-// Builds the base models, whose engines start later, and starts this server's lease and its records of versions in
-// use.
+// Builds the base models, whose engines start later. Starts this server's lease, and its records of the versions that
+// it uses.
 import type { Engine } from "../../../base/domain/generation.ts";
 import type { ModelVersion } from "../../../base/domain/model.ts";
 import { chooseDevice } from "../../../inference/engine/device/choose-device.ts";
@@ -52,7 +52,10 @@ export async function buildModels(context: ServerContext, start: Start) {
   const records = createVersionRecords({ models, store, cacheOf, logger });
   const baseOf = (name: string) => bases.find(({ model }) => model.name === name);
   const engineOf = (name: string): Engine | undefined => baseOf(name)?.engine;
-  /** Returns the hash of the weights that a base's engine computes with, or last did; null if unknown. */
+  /**
+   * Returns the hash of the weights that a base's engine is using, or the recorded hash of the base while the engine
+   * is not loaded; null if unknown.
+   */
   const weightsOf = (name: string): string | null => {
     const state = engineOf(name)?.status().state;
     return (state?.kind === "ready" ? state.weights : records.hashesOf(name)?.weights) ?? null;
@@ -67,7 +70,7 @@ export async function buildModels(context: ServerContext, start: Start) {
     precisionOf: (name) => baseOf(name)?.precision ?? null,
     build,
   });
-  /** Loads a version's adapter into its base's engine, if this server serves. */
+  /** Loads a version's adapter into its base's engine; does nothing on a server that only trains. */
   const prepareVersion = async (version: ModelVersion, baseModel: string): Promise<void> => {
     if (!context.isServing) return;
     const adapter = await adapterOf(version, artifacts);
@@ -84,9 +87,9 @@ export async function buildModels(context: ServerContext, start: Start) {
   await start(publishedVersions);
   return {
     ...served,
-    /** Names of all bases, including failed ones, default first. */
+    /** Names of all bases including failed ones; default first. */
     baseNames,
-    /** Bases as requests use them. */
+    /** Base models as requests access them. */
     shelf: servedBases({ bases, failed }),
     records,
     adapters,

@@ -1,5 +1,5 @@
-// Builds records and their processing: feedback, annotation, files, traces, rewards, webhooks and retention. The
-// composition root starts the automatic parts (rules, deliveries, sweeps) once the server is up.
+// Builds the storage and processing of records: feedback, annotation, files, traces, rewards, webhooks and retention.
+// The composition root starts the automatic parts (rules, deliveries, sweeps) later, once the server is up.
 import { freshSeed, seededRandom } from "../../../base/domain/random.ts";
 import { trimAudit } from "../../../base/telemetry/audit-log.ts";
 import { createAnnotationService } from "../../../judge/annotation/annotation-service.ts";
@@ -95,7 +95,7 @@ export async function buildRecords(
     audit,
   });
   return {
-    /** Started once the server is up, if it serves. */
+    /** Services to start once the server is up, unless it only trains. */
     workers: [automaticRules, deliverer],
     http: {
       feedback,

@@ -1,4 +1,5 @@
-// Builds the parts that answer model requests. Engines start loading here; their loads are awaited once HTTP is up.
+// Builds the parts that answer model requests, and starts loading the engines. `loadBases` waits for them once HTTP is
+// up.
 import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import { createChatService } from "../../../inference/chat/complete-chat.ts";
 import { createEmbeddingService } from "../../../inference/chat/embeddings/embedding-service.ts";
@@ -25,8 +26,9 @@ export async function buildServing(
 ) {
   const { settings, database, telemetry, progress, build, tools } = context;
   const { bases, failed, directory, shelf, adapters } = models;
-  // Engines load while HTTP is prepared. Each is awaited later, where its error is reported, and stopped in that
-  // order. If a start fails before that, this service stops them and the texts, which wait for running prompts.
+  // Engines load while the HTTP server is prepared. `loadBases` later waits for each, reports its error, and registers
+  // its stop. If the start fails before that, this service stops the engines, and the texts, which wait for prompts
+  // that are being rendered.
   const beginning = serviceOf("starting bases", {
     start: async () => {
       for (const { engine } of bases) engine.start().catch(() => undefined);
@@ -79,10 +81,10 @@ export async function loadBases(
   start: Start,
 ) {
   const { bases, directory, shelf } = models;
-  // A base that failed to load is logged and reports its reason to lists and requests; the others are served.
+  // A base that fails to load is logged, and lists and requests report its reason. The other bases are served.
   await Promise.all(bases.map(({ engine }) => start(engine).catch(() => undefined)));
   endEnginesAhead();
-  // The prompt threads load the tokenizers again, after the engines' start no longer needs the CPU.
+  // The prompt threads load the tokenizers a second time. They start after the engines, when the CPU is free.
   await Promise.all(bases.map(({ texts }) => start(texts).catch(() => undefined)));
   requireOne(bases, models.failed);
   if (!settings.server.firstChats) return;

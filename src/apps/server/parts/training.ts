@@ -1,5 +1,5 @@
-// Builds training: the job runner, the queue, imports and exports. Starts everything but the queue, which waits for
-// the engines, and first removes the remains of an earlier run.
+// Builds training: the job runner, the queue, imports and exports. Removes the remains of an earlier run first, then
+// starts everything except the queue, which waits for the engines.
 import { serviceOf } from "../../../base/domain/lifecycle.ts";
 import type { BaseModel } from "../../../base/domain/model.ts";
 import { CheckpointFiles } from "../../../inference/models/checkpoints/checkpoint-files.ts";
@@ -69,13 +69,14 @@ export async function buildTraining(context: ServerContext, models: Models, star
     folder,
     clock,
     settings: settings.models,
-    // The import is already stored; an engine that is down or refuses it reports that to its users.
+    // Only logged, because the import is already stored. If the engine is not running or refuses the version, requests
+    // to the version report that.
     prepareVersion: (version, baseModel, by) =>
       prepareVersion(version, baseModel).catch((error: unknown) => {
         const fields = { ...by, err: error, modelId: version.modelId };
         logger.warn(fields, "an imported version could not be loaded yet");
       }),
-    // Work that fails here is done at the next version, or the next start.
+    // Only logged, because the deletion is repeated at the next version or the next start.
     onNewVersion: (modelId, by) =>
       olderVersions.deleteOf(modelId).catch((error: unknown) => {
         logger.warn({ ...by, err: error, modelId }, "older versions could not be deleted");
@@ -113,7 +114,7 @@ export async function buildTraining(context: ServerContext, models: Models, star
   });
   const graceMs = goneMs(settings.jobs);
   return {
-    /** Removes artifacts of dead servers. */
+    /** Removes artifacts of dead servers; does nothing if no other server can use the database. */
     clearDead: place.isForMany ? createDeadServerSweep({ ...swept, graceMs }) : async () => undefined,
     checks: {
       adapters: createAdapterCheck({ ...tools, models: store, artifacts }),
@@ -126,7 +127,7 @@ export async function buildTraining(context: ServerContext, models: Models, star
   };
 }
 
-/** Returns the names of bases without weight files, which other servers compute. */
+/** Returns the names of the bases without weight files on this machine, which vLLM servers compute. */
 function weightless(models: readonly BaseModel[]): ReadonlySet<string> {
   const without = models.filter(({ engine, folder }) => engine.kind !== "embedded" && !hasWeights(folder));
   return new Set(without.map(({ name }) => name));

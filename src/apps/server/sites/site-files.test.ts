@@ -14,7 +14,7 @@ writeFileSync(join(folder, "guides", "keys.html"), "keys");
 writeFileSync(join(folder, "guides", "keys.html.br"), "br keys");
 after(() => rmSync(parent, { recursive: true }));
 
-test("reads files of the folder with their content type and the encodings that were built", async () => {
+test("reads the folder's files with their content type and their compressed forms", async () => {
   const site = await siteReader(folder)();
   const file = site.get("guides/keys.html");
   assert.equal(file?.contentType, "text/html; charset=utf-8");
@@ -28,14 +28,14 @@ test("reads files of the folder with their content type and the encodings that w
   assert.deepEqual([...site.keys()].toSorted(), ["guides/keys.html", "index.html"]);
 });
 
-test("knows no folders, no files outside its folder, and nothing if the site was not built", async () => {
+test("finds no folders, no files outside its folder, and nothing if the site was not built", async () => {
   const site = await siteReader(folder)();
   for (const path of ["guides", "guides/", "../secret.html", "guides/../index.html", "/index.html", ""])
     assert.equal(site.get(path), undefined, path);
   assert.equal((await siteReader(join(folder, "none"))()).size, 0);
 });
 
-test("finds a site that is built after the first request, and then keeps it as it was", async () => {
+test("finds a site that is built after the first request, and ignores later changes", async () => {
   const later = join(parent, "later");
   const read = siteReader(later);
   assert.equal((await read()).size, 0);

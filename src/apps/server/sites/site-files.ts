@@ -1,5 +1,5 @@
-// Reads a built site into memory when a browser first asks for it. A build that replaces the site while the server runs
-// therefore shows after a restart, and never mixes old files with new ones.
+// Reads a built site into memory when a browser first requests it. If a new build replaces the site while the server
+// runs, the server still returns the old files, and the new ones only after a restart, so that it never mixes both.
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { SiteFile, SiteFiles } from "../../../base/domain/site-files.ts";
@@ -12,7 +12,10 @@ const contentTypes: Readonly<Record<string, string>> = {
   png: "image/png",
 };
 
-/** Returns a function that returns the site in a folder. It looks again for a site that was not built. */
+/**
+ * Returns a function that returns the site in a folder. While the folder has no site, each call looks for it again;
+ * afterwards the files are cached.
+ */
 export function siteReader(folder: string): () => Promise<SiteFiles> {
   let site: SiteFiles | null = null;
   return async () => {

@@ -1,9 +1,10 @@
-// Writes the bodies of webhook events. Their subjects are read at sending time, so that no purged data is sent.
+// Writes the bodies of webhook events. The records that an event is about are read when it is sent, so that data that
+// was purged meanwhile is not sent.
 import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
 import type { Stores } from "../../../store/database/stores.ts";
 import { feedbackEventText, jobEventText } from "../../../api/wire/webhooks/event-text.ts";
 
-/** See `writeEventBody` of the deliverer. */
+/** Returns the function that the webhook deliverer needs as `writeEventBody`. */
 export function eventWriter({
   feedback,
   jobs,
