@@ -1,4 +1,4 @@
-// An adapter as a client imports it: random matrices for a model, in an archive packed by the system's tar.
+// A LoRA adapter for import by a client: random matrices that fit a model, in an archive packed by the system's tar.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 // Measures how much slower a server streams when requests use every sampling option, with and without
-// log-probabilities. Plain chats and these alternate over HTTP at 1 and 16 streams, with answers of equal length. The
-// figures include the client's own cost.
+// log-probabilities. Plain chats alternate with such chats over HTTP at 1 and 16 streams, with answers of equal
+// length. The figures include the client's own cost.
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { logprobOptions, samplingOptions } from "./every-option.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
@@ -64,7 +64,7 @@ async function measure(
     };
     const reports: OptionsReport[] = [];
     for (const [what, other] of Object.entries(variants)) {
-      // The first chats wait for compilation.
+      // Warms up both kinds of chats, because the first ones wait for compilation.
       for (const body of [plain, other]) await runLoad(server, { streams: 16, chats: 16 }, body);
       for (const load of loads) {
         const result = await measureTurnAbout(server, load, { plain, other }, rounds);

@@ -1,6 +1,6 @@
-// Checks that every finished answer of the built-in model is valid under its schema: schemas as zod and pydantic write
-// them and random ones, at temperatures 0, 1 and 2, over HTTP. Not a speed benchmark, but a long run of the check that
-// `npm test` samples.
+// Checks that every finished answer of the built-in model conforms to its schema. Uses schemas as zod and pydantic
+// generate them and random schemas, at temperatures 0, 1 and 2, over HTTP. Not a speed benchmark, but a long run of
+// the check that `npm test` samples.
 import { parseArgs } from "node:util";
 import { families } from "../../test/answers/schema-families.ts";
 import { judgeAnswer, type Verdict } from "../../test/answers/judge-answers.ts";

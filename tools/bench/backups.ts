@@ -1,5 +1,5 @@
-// Backs up a server under writes and training, restores each backup and checks that it is a consistent snapshot: `node
-// dist/tools/bench/backups.js --rounds 50`. Exits with status 1 if one is not.
+// Backs up a server during writes and training, restores each backup and checks that it is a consistent snapshot:
+// `node dist/tools/bench/backups.js --rounds 50`. Exits with status 1 if a backup is not consistent.
 import { parseArgs } from "node:util";
 import { backUpUnderLoad } from "../../test/backups/back-up-under-load.ts";
 

@@ -1,6 +1,6 @@
-// Measures the cost of comparing a policy with its base model. Times a plain training step, one with the share of rows
-// that a job compares by default, and one with all rows, as a KL penalty needs. The three alternate in one process,
-// and the best time of each counts.
+// Measures the cost of comparing a policy with its base model during training. Times a plain training step, a step
+// that compares the default share of its rows, and a step that compares all rows, as a KL penalty requires. The three
+// alternate in one process, and the best time of each counts.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ interface Measurement {
   readonly stepMs: number;
   /** Time of a step that compares the default share of its rows, relative to a plain step. */
   readonly usualRatio: number;
-  /** Time of a step that compares all of its rows, relative to a plain step. */
+  /** Time of a step that compares all its rows, relative to a plain step. */
   readonly allRatio: number;
 }
 
@@ -82,7 +82,7 @@ async function measure(
   const batch = randomRows({ rows, length }, readModelConfig(folder).vocabularySize);
   const comparedCounts = [0, Math.floor(usualShare * rows), rows];
   const best = comparedCounts.map(() => Infinity);
-  // The first round warms up.
+  // Round 0 is the warm-up.
   for (let round = 0; round <= rounds; round++)
     for (const [index, count] of comparedCounts.entries()) {
       const startMs = systemClock.monotonicMs();

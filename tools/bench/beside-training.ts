@@ -19,7 +19,7 @@ interface BesideReport {
   readonly chats: number;
   readonly aloneMs: Percentiles;
   readonly besideMs: Percentiles;
-  /** Ratio of the 95th percentiles. */
+  /** 95th percentile with a job relative to the one without. */
   readonly ratio: number;
 }
 
@@ -64,7 +64,7 @@ async function measure(
     const model = await client.models.create({ project: "bench", name: "beside", base_model: "endless" });
     const reports: BesideReport[] = [];
     for (const atOnce of [1, 4]) {
-      // The first chats wait for compilation.
+      // Warms up, because the first chats wait for compilation.
       await chatTimes(client, { atOnce, count: 4 });
       const alone: number[] = [];
       const beside: number[] = [];
@@ -89,7 +89,7 @@ async function measure(
   }
 }
 
-/** Measures chats while a job takes its steps, then cancels the job. */
+/** Measures chats while a job takes its training steps, then cancels the job. */
 async function besideJob(
   client: Hone,
   modelId: string,
@@ -108,7 +108,7 @@ async function besideJob(
   return times;
 }
 
-/** Two trajectories of random tokens, one with a higher reward. */
+/** Returns a group of two trajectories of random tokens with different rewards. */
 function groupOf({ vocabularySize }: Subject): TrajectoryGroup {
   const ids = (): number[] => Array.from({ length: sequenceLength / 2 }, () => random.index(vocabularySize));
   return {

@@ -18,7 +18,7 @@ interface ConstrainedReport {
   readonly ratio: number;
 }
 
-/** A list of objects that continues until the answer reaches its maximum length. */
+/** Schema of a list of objects that is so long that the answer always reaches its maximum length. */
 const schema = {
   type: "array",
   minItems: 100,
@@ -61,7 +61,7 @@ async function measure(
   try {
     const plain = { max_tokens: maxTokens, messages: [{ role: "user", content: "hello" }] };
     const constrained = { ...plain, structured_outputs: { json: schema } };
-    // The first chats wait for compilation.
+    // Warms up both kinds of chats, because the first ones wait for compilation.
     for (const body of [plain, constrained]) await runLoad(server, { streams: 16, chats: 16 }, body);
     const { plainTokensPerSecond, otherTokensPerSecond, ratio } = await measureTurnAbout(
       server,

@@ -1,9 +1,9 @@
-// The time that threads wait for a core, which measurements on a busy machine subtract.
+// Reads how long threads have waited for a processor core. Benchmarks subtract this time on a busy machine.
 import { readFileSync } from "node:fs";
 
 /**
- * Returns the milliseconds that this thread and a process's main thread have waited since they started; 0 if the
- * system does not say.
+ * Returns how many milliseconds this thread and another process's main thread have waited for a core since they
+ * started; 0 if the system does not report it.
  */
 export function coreWaitMs(processId: number): number {
   const waitOf = (task: string): number =>

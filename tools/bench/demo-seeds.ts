@@ -1,5 +1,5 @@
-// Runs the demo for many seeds of one task and reports every curve, to show that learning succeeds by method and not
-// by luck. Exits with status 1 if a run has not learned or exceeded the time limit.
+// Runs the demo for one task with many seeds and reports each learning curve, to show that success does not depend on
+// the seed. Exits with status 1 if a run did not learn or exceeded the time limit.
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { Hone } from "../../src/apps/client/hone.ts";

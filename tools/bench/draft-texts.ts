@@ -1,9 +1,9 @@
-// Questions for `tools/bench/drafts`: some whose answers copy from the question, and some whose answers do not.
+// Questions for `tools/bench/drafts`: some whose answers copy text from the question, and some whose answers do not.
 
 export interface DraftText {
   readonly name: string;
   readonly question: string;
-  /** Start of the answer, which makes a small model follow the question. */
+  /** Start of the answer, given in the prompt so that a small model follows the question. */
   readonly beginning: string;
 }
 

@@ -1,6 +1,6 @@
-// Measures the gain of drafts by prompt lookup when an answer copies, and their cost when it does not. The same
-// requests run through the engine's loop in this process with and without drafts, alternating. Uses a real model,
-// since the model decides what an answer copies.
+// Measures how much drafts by prompt lookup gain when an answer copies from its prompt, and what they cost when it
+// does not. The same requests run through the engine's loop in this process with and without drafts, alternating. A
+// real model is required, since the model decides what an answer copies.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
 const settings = engineSettings.with();
 const answerLength = 128;
-/** Rows of the steps whose times are told. */
+/** Numbers of drafted tokens for which the step time is reported. */
 const draftCounts = [1, 2, 3, 4, 5, 6, 7] as const;
 
 const help = `Usage: node dist/tools/bench/drafts.js --model <path> [flags]
@@ -36,7 +36,7 @@ and how many of the drafted tokens came true. The model is one with SmolLM2's ch
 
 interface StepReport {
   readonly name: string;
-  /** By the number of drafts. */
+  /** Step time relative to a step without drafts, by the number of drafted tokens. */
   readonly costs: ReadonlyMap<number, number>;
 }
 
@@ -100,7 +100,7 @@ async function measureTexts(
   tokenizer: Tokenizer,
   { rounds }: BenchOptions,
 ): Promise<readonly TextReport[]> {
-  // As a server's, it learns what steps cost over all requests.
+  // One drafter serves all requests, as in a server, because it learns the cost of steps across requests.
   const drafter = new PromptDrafter(settings.draftTokensMax);
   const kinds = [
     { what: "greedy", temperature: 0, streams: 1 },
@@ -140,7 +140,7 @@ function requestOf(
 
 interface Run {
   readonly ms: number;
-  /** Tokens of each request, with their log-probabilities. */
+  /** For each request, its tokens with their log-probabilities. */
   readonly answers: readonly (readonly unknown[])[];
   readonly stepCount: number;
   readonly drafted: number;
@@ -184,7 +184,7 @@ async function measure(
   };
 }
 
-/** Times only the answers, from the first tokens on. */
+/** Measures only decoding: the clock starts once every answer has its first token. */
 async function run(
   runner: ModelRunner,
   requests: readonly GenerationRequest[],

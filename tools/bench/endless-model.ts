@@ -1,5 +1,5 @@
-// Model folders for benchmarks whose models never stop: their end of text is a token that they never draw, so that
-// answers have their full length.
+// Model folders for benchmarks whose models never stop early: their end-of-text token is one that they never sample,
+// so answers reach their maximum length.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ import { llama135m, llama135mFile } from "./llama-135m.ts";
 import { ownFolder } from "./run-bench.ts";
 
 const random = seededRandom("weights");
-/** A prime count, so that no two rows of weights are equal. */
+/** The count is prime, so that no two rows of weights are equal. */
 const randomNumbers = Float32Array.from({ length: 1_000_003 }, () => 0.07 * (random.uniform() - 0.5));
 
 const builtInModel = join(ownFolder, "models", "hone-tiny");
@@ -19,7 +19,7 @@ const builtInModel = join(ownFolder, "models", "hone-tiny");
 /** Vocabulary size of the built-in model. */
 export const { vocabularySize: endlessVocabularySize } = readModelConfig(builtInModel);
 
-/** Makes a copy of the built-in model; see {@link removeModel}. */
+/** Creates a copy of the built-in model that never stops; delete it with {@link removeModel}. */
 export function endlessModel(): string {
   const folder = join(mkdtempSync(join(tmpdir(), "hone-bench-")), "model");
   cpSync(builtInModel, folder, { recursive: true });
@@ -34,8 +34,9 @@ export function endlessModel(): string {
 }
 
 /**
- * Makes a Llama of 135 million random weights. Its tokenizer extends the built-in model's with made-up words, which
- * occur in answers but not in prompts. Its end of text is one of 49,152 tokens of about equal probability.
+ * Creates a Llama model with 135 million random weights. Its tokenizer extends the built-in model's with made-up
+ * words, which occur in answers but not in prompts. Its end-of-text token is one of 49,152 tokens of about equal
+ * probability, so it is hardly ever sampled.
  */
 export function endlessLlama135m(): string {
   const folder = endlessModel();
@@ -64,8 +65,8 @@ export function endlessLlama135m(): string {
 }
 
 /**
- * Repeats the random numbers, starting elsewhere for each tensor. A separate number for each weight would take
- * minutes, and the runtime keeps only one of equal tensors.
+ * Returns random weights by repeating the same numbers from a different start for each tensor. A new random number for
+ * each weight would take minutes, and with equal starts the runtime would store equal tensors only once.
  */
 function repeatedNumbers(size: number, first: number): Float32Array {
   const numbers = new Float32Array(size);
@@ -81,7 +82,7 @@ export function removeModel(folder: string): void {
   rmSync(dirname(folder), { recursive: true, force: true });
 }
 
-/** Yields words of syllables, every other one with a leading blank, in the spelling of byte-level tokenizers. */
+/** Yields words made of syllables in the spelling of byte-level tokenizers; every other word has a leading space. */
 function* madeUpWords(count: number): Generator<string, void> {
   const starts = ["b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "t", "v", "st", "tr"];
   const ends = ["a", "e", "i", "o", "u", "an", "en", "in", "on", "er", "al", "ing"];

@@ -1,6 +1,6 @@
 // Compares the speed of the engine's model runner with the machine's limits. One run measures both on the same
-// threads, alternating, and the best of each counts, so that a busy machine hardly changes the ratios. Excludes the
-// process, the scheduler and the sampler.
+// threads, alternating, and the best of each counts, so that a busy machine hardly changes the ratios. The child
+// process, the scheduler and the sampler are excluded.
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
 import type { ModelConfig } from "../../src/inference/architectures/config.ts";
@@ -25,10 +25,10 @@ const targets = { decode: 0.8, batch: 4.5, products: 0.85, prefill: 0.45 } as co
 
 type BatchTimes = Record<(typeof batchSizes)[number], number>;
 
-/** Times in milliseconds: the best of all rounds. */
+/** Times in milliseconds, each the best of all rounds. */
 interface Times {
   readonly decodeMs: BatchTimes;
-  /** Times of only the weight products of a decode step. */
+  /** Time of only the matrix products in a decode step. */
   readonly productsMs: BatchTimes;
   prefillMs: number;
 }
@@ -50,7 +50,7 @@ async function measureAll(options: BenchOptions): Promise<readonly Report[]> {
   return reports;
 }
 
-/** Measures a subject, and fills in the limits, which are measured in every round too. */
+/** Measures one subject. Also updates `limits`, which are measured in every round too. */
 async function measure(subject: Subject, limits: Limits, { rounds, threads }: BenchOptions): Promise<Times> {
   const { config, weights, forms } = subject;
   const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 1 });
@@ -76,8 +76,8 @@ async function measure(subject: Subject, limits: Limits, { rounds, threads }: Be
 }
 
 /**
- * Counts the weights in products: of all layers, of the part of the last layer that applies only to a prompt's last
- * token, and of the output.
+ * Counts the weights in matrix products: those of all layers, those of the last layer that apply only to a prompt's
+ * last token, and those of the output projection.
  */
 function weightCounts(config: ModelConfig): { layers: number; lastRowOnly: number; output: number } {
   const count = (names: Parameters<typeof loraProjections>[1]): number =>

@@ -1,16 +1,16 @@
-// Bodies of chats for benchmarks, with every option that does not change an answer's length. Constraints, beams and
-// the like have separate benchmarks.
+// Chat request bodies for benchmarks that use every option which does not change an answer's length. Separate
+// benchmarks measure constraints, beam search and similar options.
 
-/** Ids of tokens that both vocabularies have. */
+/** Ids of tokens that exist in both vocabularies. */
 const ids = (from: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => from + index);
 
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * Returns every option for sampling and ending, none of which ends an answer.
+ * Returns all sampling and stopping options, with values that never stop an answer early.
  *
- * @param allowedCount how many tokens may be drawn
+ * @param allowedCount number of tokens that may be sampled
  */
 export function samplingOptions({
   allowedCount,

@@ -1,5 +1,6 @@
-// Runs the demo on simulated thumbs for many seeds and reports every curve, to show that a model learns from feedback
-// that is sometimes wrong, and not by luck. Exits with status 1 if a run has not learned or exceeded the time limit.
+// Runs the demo with simulated thumbs for many seeds and reports each learning curve, to show that a model learns from
+// feedback that is sometimes wrong, regardless of the seed. Exits with status 1 if a run did not learn or exceeded the
+// time limit.
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { Hone } from "../../src/apps/client/hone.ts";

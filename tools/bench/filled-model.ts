@@ -1,15 +1,16 @@
-// A model with many stored trajectories, for benchmarks of the pages and lists that show them.
+// Fills a model with many stored trajectories, for benchmarks of the pages and lists that show them.
 import type { ServedBuild } from "./served-build.ts";
 
-/** Number of groups in one log. */
+/** Number of groups per log request. */
 const groupsPerLog = 250;
 const trajectoriesPerGroup = 4;
 const tokenCount = 20;
 
 /**
- * Logs trajectories with rewards spread evenly from 0 to 1, most under `train` and every tenth log under `val`.
+ * Logs trajectories with rewards spread evenly from 0 to 1. Every tenth log goes to the split `val`, the others to
+ * `train`.
  *
- * @returns the duration in seconds
+ * @returns duration in seconds
  */
 export async function fillModel(
   { url, apiKey }: Pick<ServedBuild, "url" | "apiKey">,
@@ -49,7 +50,7 @@ function trajectory(number: number): object {
         token_ids: words.map((_, index) => (number + index) % 1000),
       },
     ],
-    // Scrambled, so that neighbours differ.
+    // Scrambled, so that consecutive trajectories have different rewards.
     reward: ((number * 7919) % 100_003) / 100_003,
     metrics: { words: tokenCount, right: number % 3 === 0 },
   };

@@ -1,6 +1,6 @@
-// Sends 10,000 requests to a fleet of eight servers behind one model. Reports how even their shares are, how many
-// requests reach a cached prefix, and what happens to requests while servers die, hang, fail and drain. Exits with
-// status 1 if anything was lost or wrong.
+// Sends 10,000 requests to a fleet of eight servers behind one model. Reports how evenly the requests are distributed,
+// how many reach a server that has their prefix cached, and what happens to requests while servers crash, hang, fail
+// and drain. Exits with status 1 if a request was lost or got a wrong answer.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
@@ -43,7 +43,10 @@ else {
   else await runServers(requestCount, seed);
 }
 
-/** Runs stub servers over HTTP in this process, as slow as vLLM: measures who answers, not how fast. */
+/**
+ * Runs stub servers in this process over HTTP that are as slow as vLLM. This measures which server answers, not how
+ * fast it is.
+ */
 async function runServers(requestCount: number, seed: number): Promise<void> {
   const load = { requestCount, promptCount: 2000, firstTokenSeconds: 3, seed };
   const cases: readonly (FleetLoad & { readonly name: string })[] = [
@@ -63,7 +66,7 @@ async function runServers(requestCount: number, seed: number): Promise<void> {
   }
 }
 
-/** Runs two servers of Hone on one PostgreSQL with two stub trainers, which fall ill too. */
+/** Runs two Hone servers on one PostgreSQL database with two stub trainers; the trainers fail too. */
 async function runTrained(requestCount: number, seed: number): Promise<void> {
   const jobCount = countOf("jobs", 1, 1000);
   const modelCount = countOf("models", 1, 100);
@@ -95,7 +98,7 @@ async function runTrained(requestCount: number, seed: number): Promise<void> {
   }
 }
 
-/** Simulates fleets in virtual time, some larger than any available here. */
+/** Simulates fleets in virtual time, including fleets too large for one machine. */
 function runVirtual(requestCount: number, seed: number): void {
   const deaths = { everyCount: null, forMs: 1000, lookMs: 100 };
   const eight = {
@@ -172,7 +175,7 @@ function countOf(flag: "requests" | "jobs" | "models" | "seed", least: number, m
   );
 }
 
-/** By a script, which is not built. */
+/** Starts PostgreSQL through a script that is not part of the build. */
 async function startDatabase(say: (text: string) => void): Promise<string | null> {
   const script = pathToFileURL(resolve("scripts/postgres.js")).href;
   const { startPostgres } = (await import(script)) as {

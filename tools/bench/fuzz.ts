@@ -1,5 +1,5 @@
-// Sends mutated requests to its own server and reports the answers: `node dist/tools/bench/fuzz.js --count 50000
-// --seed 1`. Exits with status 1 if an answer breaks a rule.
+// Starts a server, sends it mutated requests and reports the responses: `node dist/tools/bench/fuzz.js --count 50000
+// --seed 1`. Exits with status 1 if a response breaks a rule.
 import { parseArgs } from "node:util";
 import { freshSeed } from "../../src/base/domain/random.ts";
 import { fuzz } from "../../test/fuzz/run-fuzz.ts";

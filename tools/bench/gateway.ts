@@ -1,5 +1,5 @@
-// Measures what Hone in front of vLLM servers adds to an answer, compared with a reverse proxy that only pipes, in
-// front of the same stub servers. Each side, including the load, is a separate process, and all share the machine.
+// Measures the latency that Hone adds in front of vLLM servers, compared with a reverse proxy that only pipes data to
+// the same stub servers. The load and each compared system run in separate processes on one machine.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ interface Flags {
   readonly hone: string;
 }
 
-/** A side to measure, with its process if its processor time counts. */
+/** A compared system; includes its process if its processor time is measured. */
 interface Side {
   readonly name: "stubs" | "bare proxy" | "Hone, completions" | "Hone, chats";
   readonly target: LoadTarget;
@@ -58,9 +58,9 @@ interface RateReport {
   readonly name: Side["name"];
   readonly firstMs: Percentiles;
   readonly wholeMs: Percentiles;
-  /** Time until the end of an answer, minus the stubs' own. */
+  /** Time to the end of a response, minus the same time with the stubs alone. */
   readonly addedMs: Percentiles;
-  /** Ratio of the median time to the end, to the bare proxy's. */
+  /** Median time to the end of a response, relative to the bare proxy's. */
   readonly ratioToProxy: number;
   readonly cpuMicrosecondsPerRequest: number | null;
   readonly wrongCount: number;
@@ -70,7 +70,7 @@ interface RateReport {
 interface StreamReport {
   readonly name: Side["name"];
   readonly finishedCount: number;
-  /** Number of these that arrived in more than one piece, so that no one buffered them whole. */
+  /** Number of streams that arrived in more than one piece, which shows that nothing buffered them whole. */
   readonly streamedCount: number;
   readonly wrongCount: number;
   readonly failures: Readonly<Record<string, number>>;
@@ -81,7 +81,10 @@ interface StreamReport {
 interface GatewayReport {
   readonly rates: readonly RateReport[];
   readonly streams: readonly StreamReport[];
-  /** Mebibytes of Hone's process: after the warm-up, in the middle of the requests, after them and after the streams. */
+  /**
+   * Memory of Hone's process in mebibytes: after the warm-up, halfway through the requests, after the requests, and
+   * after the streams.
+   */
   readonly memoryMebibytes: readonly number[];
 }
 
@@ -170,7 +173,7 @@ async function measure(flags: Flags): Promise<GatewayReport> {
 
 interface Running {
   readonly run: (load: Load) => Promise<LoadReport>;
-  /** Called after the warm-up and in the middle of the requests. */
+  /** Called after the warm-up and halfway through the requests. */
   readonly onHalf: () => void;
 }
 
@@ -182,12 +185,12 @@ async function measureRates(
   const loadOf = ({ target }: Side, seed: number): Load => {
     return { target, ratePerSecond: rate, requestCount: rate * seconds, answerLength, seed };
   };
-  // The first requests wait for compilation.
+  // Warms up, because the first requests wait for compilation.
   for (const side of sides) await run(loadOf(side, 0));
   const all = new Map(sides.map((side) => [side, { reports: [] as LoadReport[], cpuSeconds: 0 }]));
   for (let round = 0; round < rounds; round++) {
     if (round === 0 || round === Math.floor(rounds / 2)) onHalf();
-    // The first side alternates, so that a machine that changes its pace favours none.
+    // The order alternates, so that drift in the machine's speed favours no side.
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
       const own = present(all.get(side), "every side has its figures");
       const before = cpuOf(side);
@@ -240,7 +243,7 @@ function forked(children: ChildProcess[], name: string, argv: readonly string[])
   return child;
 }
 
-/** Waits for the next message from a process of this benchmark. */
+/** Returns the next message from a process of this benchmark. */
 async function told(child: ChildProcess): Promise<unknown> {
   const [message] = (await once(child, "message")) as [unknown];
   return message;

@@ -1,4 +1,5 @@
-// Times gradients of the embedded trainer: LoRA of rank 8 on all seven projections. The best time of each counts.
+// Times gradient computations of the embedded trainer with LoRA of rank 8 on all seven projections. The best time
+// counts.
 import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { systemClock } from "../../src/base/domain/clock.ts";
@@ -8,7 +9,7 @@ import type { TrainingSequence } from "../../src/train/trainer/trainer.ts";
 import type { BenchOptions } from "./run-bench.ts";
 import type { Subject } from "./subjects.ts";
 
-/** Times one trainer. */
+/** Times the gradients of one trainer. */
 export class GradientTimer {
   readonly #trainers: EmbeddedTrainers;
   #count = 0;
@@ -44,7 +45,7 @@ export class GradientTimer {
     await trainer.close();
   }
 
-  /** Builds the programs, with the smallest batches that need them. */
+  /** Builds the programs, using the smallest batch that needs all of them. */
   async warmUp(batch: readonly TrainingSequence[]): Promise<void> {
     await this.time(batch.slice(0, 3));
     this.bestMs = Infinity;
@@ -55,7 +56,7 @@ export class GradientTimer {
   }
 }
 
-/** Times each timer in turn, alternating. */
+/** Times the sides alternately. */
 export async function turnAbout(
   { rounds }: BenchOptions,
   sides: readonly (readonly [GradientTimer, readonly TrainingSequence[]])[],

@@ -1,4 +1,4 @@
-// The schemas that tools/bench/grammar.ts measures: kinds that people send, each with values of it.
+// The schemas that tools/bench/grammar.ts measures, of kinds that people send, each with valid values.
 import type { Json } from "../../src/base/domain/text/json.ts";
 
 export interface Subject {

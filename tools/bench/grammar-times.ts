@@ -1,17 +1,17 @@
-// The times that tools/bench/grammar.ts measures for one engine and one schema, and their summary.
+// Times that tools/bench/grammar.ts measures for one engine and one schema, and their summary.
 
-/** Cost of writing a schema's valid texts, in milliseconds of processor time. */
+/** Cost of generating a schema's valid texts, in milliseconds of processor time. */
 export interface Times {
-  /** Time to compile and to compute the mask before the first token. */
+  /** Time to compile the schema and compute the mask for the first token. */
   readonly firstMask: number;
-  /** Time for each further token: accepting the one before it, and computing the mask. */
+  /** Time for each further token: accepting the previous token and computing the mask. */
   readonly betweenMasks: readonly number[];
 }
 
-/** A text as tokens, which an engine accepts one by one. */
+/** Token ids of a text, which an engine accepts one by one. */
 export type TokenText = readonly number[];
 
-/** Returns the processor time of all threads of this process so far; other processes change it little. */
+/** Returns the processor time that all threads of this process have used. Other processes hardly affect it. */
 export function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

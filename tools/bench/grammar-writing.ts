@@ -1,4 +1,4 @@
-// Hone's times in tools/bench/grammar.ts: compiles a schema, and writes its valid values token by token.
+// Measures Hone's times for tools/bench/grammar.ts: compiles a schema, and accepts its valid values token by token.
 import { present } from "../../src/base/domain/assert.ts";
 import { readLanguage } from "../../src/lib/constraints/grammar/language.ts";
 import { CompiledConstraint } from "../../src/lib/constraints/grammar/matcher.ts";
@@ -11,8 +11,8 @@ import { processorMs } from "./grammar-times.ts";
 import type { Times, TokenText } from "./grammar-times.ts";
 
 /**
- * @returns the times, and the texts written: the valid values in the schema's order of properties
- * @throws ConstraintRefusal if Hone does not serve the schema
+ * @returns the times, and the accepted texts: the valid values with properties in the schema's order
+ * @throws ConstraintRefusal if Hone refuses the schema
  */
 export function writeSubject(
   trie: TokenTrie,

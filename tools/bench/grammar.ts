@@ -1,6 +1,7 @@
-// Measures the cost of a constraint while it writes valid texts token by token: the time to the first mask (including
-// compilation), and the time between masks (accepting a token and computing the next mask). Measures another engine,
-// web-xgrammar, too, on the schemas that both serve. Needs neither a model nor a server; reports processor time.
+// Measures the cost of a constraint while valid texts are generated token by token: the time to the first mask
+// (including compilation), and the time between masks (accepting a token and computing the next mask). Also measures
+// another engine, web-xgrammar, on the schemas that both support. Reports processor time; needs neither a model nor a
+// server.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { byteLevelTokens, tokensOfFile } from "../../src/lib/constraints/grammar/testing/vocabularies.ts";
@@ -35,15 +36,15 @@ interface Report {
   readonly hone: EngineReport;
   /** Number of schemas that Hone refuses. */
   readonly refused: number;
-  /** Comparison with the other engine; null if it was left out. */
+  /** Comparison with the other engine; null if it was not run. */
   readonly comparison: Comparison | null;
 }
 
 interface Comparison {
-  /** Reports of both engines, on the schemas that both served. */
+  /** Reports of both engines, on the schemas that both support. */
   readonly hone: EngineReport;
   readonly other: EngineReport;
-  /** Number of outcomes in the other engine, for the schemas that Hone serves. */
+  /** Number of schemas by the other engine's outcome, among those that Hone supports. */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
@@ -122,7 +123,7 @@ async function report(
   };
 }
 
-/** Returns null if Hone refuses the schema. */
+/** Returns the result of `write`; null if Hone refuses the schema. */
 function served<T>(write: () => T): T | null {
   try {
     return write();

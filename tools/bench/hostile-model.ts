@@ -1,12 +1,12 @@
-// A model folder whose prompts are expensive to make: a copy of the built-in model with a long context, and a template
-// that never ends if the first message says so.
+// Writes a model folder whose prompts are expensive to render: a copy of the built-in model with a long context, and a
+// template that loops forever for a certain first message.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** First message that makes the template loop forever. */
 export const endless = "never end";
 
-/** Makes the folder. */
+/** Writes the model folder. */
 export function writeHostileModel(folder: string): void {
   cpSync(join("models", "hone-tiny"), folder, { recursive: true });
   const config = JSON.parse(readFileSync(join(folder, "config.json"), "utf8")) as object;

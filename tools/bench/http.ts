@@ -1,6 +1,5 @@
-// Compares how fast a server streams over HTTP with the speed of the engine below it. Runs a real server on the
-// loopback address, two models, and clients in this process, which share the machine. The figures include the clients'
-// own cost.
+// Compares the streaming speed over HTTP with the speed of the engine below. Runs a real server on the loopback
+// address with two models, and clients in this process on the same machine. The figures include the clients' own cost.
 import { plainSampling } from "../../src/base/domain/sampling.ts";
 import type { GenerationRequest } from "../../src/base/domain/generation.ts";
 import { createGraphRunner } from "../../src/inference/engine/graph-runner.ts";
@@ -33,18 +32,18 @@ arrive at most. At all but the greatest load it is sent with every option of sam
 all-options.js); hone-tiny is also asked as a trained model at 16 streams, whose answers are recorded, beside the same that
 says it is not to be. With --against both servers run and are asked turn about; ratios are medians of the rounds' own.`;
 
-/** About the length of the streamed chats' prompts. */
+/** Approximate length of the streamed chats' prompts in tokens. */
 const promptLength = 64;
 
-/** A model and its load. */
+/** A model and the loads to run on it. */
 interface Model {
   readonly size: "tiny" | "135m";
   readonly name: string;
-  /** Makes the folder of a copy that never stops by itself. */
+  /** Creates a model folder whose model never stops early; returns its path. */
   make(): string;
   readonly answers: AnswerLengths;
   readonly loads: readonly ChatLoad[];
-  /** Load that a trained model gets too, recorded and not. */
+  /** Load that also runs on a trained version, with and without recording. */
   readonly recordedLoad?: ChatLoad;
 }
 
@@ -79,16 +78,16 @@ interface Subject {
   readonly name: string;
   readonly load: ChatLoad;
   readonly more: Readonly<Record<string, unknown>>;
-  /** Name and extra fields of the chats to compare with; null compares with the engine's loop. */
+  /** Chats to compare with: a name and extra fields of their bodies. Null compares with the engine's loop. */
   readonly beside: { readonly name: string; readonly more: Readonly<Record<string, unknown>> } | null;
 }
 
-/** A trained model at its version 0, which computes the same as its base. */
+/** Version 0 of a trained model, which computes the same as its base model. */
 const trained = { project: "bench", name: "recorded" };
 
-/** Returns plain chats, and ones with all options at all but the greatest load. */
+/** Returns plain chats for each load, and chats with all options for each load except the greatest. */
 function subjectsOf({ loads, answers, recordedLoad }: Model, vocabularySize: number): readonly Subject[] {
-  // Allows all but a few tokens.
+  // Allows all but a few tokens of the vocabulary.
   const sampling = samplingOptions({
     allowedCount: Math.min(vocabularySize, endlessVocabularySize) - 8,
     maxTokens: answers.least,
@@ -114,18 +113,18 @@ interface HttpReport {
   readonly streams: number;
   readonly tokensPerSecond: number;
   readonly cpuMicrosecondsPerToken: number | null;
-  /** Baseline of the load: the engine's loop for plain chats, plain chats for those with all options. */
+  /** Baseline: the engine's loop for plain chats, and plain chats for chats with all options. */
   readonly comparedWith: string;
   readonly ratioToThat: number;
-  /** Ratio to the model runner's prefill and decode only; null if not measured. */
+  /** Rate relative to only the model runner's prefill and decode; null if not measured. */
   readonly ratioToRunner: number | null;
-  /** Share of the processor time of the server and its engine that the runner takes. */
+  /** The runner's share of the processor time of server and engine. */
   readonly runnerShareOfCpu: number | null;
-  /** Rate of the other build; null if there is none. */
+  /** Rate of the other build; null without one. */
   readonly otherTokensPerSecond: number | null;
   readonly otherCpuMicrosecondsPerToken: number | null;
   readonly ratio: number | null;
-  /** Ratio of processor time per token; below 1 if this build takes less. */
+  /** Processor time per token relative to the other build's; below 1 if this build uses less. */
   readonly cpuRatio: number | null;
 }
 
@@ -161,7 +160,7 @@ async function measure(
     for (const folder of against === null ? [ownFolder] : [ownFolder, against]) {
       servers.push(await serveWithTrained(folder, { modelFolder, threads }));
     }
-    // The first chats wait for compilation.
+    // Warms up, because the first chats wait for compilation.
     for (const { load, more } of subjects) for (const server of servers) await runLoad(server, load, more);
     const reports: HttpReport[] = [];
     for (const subject of subjects)
@@ -197,7 +196,7 @@ async function measureSubject(
   const others: LoadResult[] = [];
   const alone: LoadResult[] = [];
   for (let round = 0; round < rounds; round++) {
-    // The first server alternates, so that a machine that changes its pace favours none.
+    // The order alternates, so that drift in the machine's speed favours no server.
     const order = round % 2 === 0 ? servers : servers.toReversed();
     for (const server of order) results[servers.indexOf(server)].push(await runLoad(server, load, more));
     if (beside !== null) others.push(await runLoad(servers[0], load, beside.more));
@@ -223,7 +222,7 @@ async function measureSubject(
   };
 }
 
-/** Runs the same load without HTTP, and measures the whole loop and the runner's part of its time. */
+/** Runs the same load without HTTP; measures the time of the whole loop and the runner's part of it. */
 async function runLoop(
   runner: ModelRunner,
   { streams, chats, answers }: ChatLoad,
@@ -257,7 +256,7 @@ async function runLoop(
   };
 }
 
-/** Returns the processor time of the server and its engine; NaN if unknown. */
+/** Returns the processor time per token of the server and its engine; NaN if unknown. */
 function allCpuOf({
   cpuMicrosecondsPerToken: own,
   engineCpuMicrosecondsPerToken: engine,

@@ -1,5 +1,5 @@
-// Archives to import, honest ones and ones that are expensive to unpack, one and sixteen concurrently. Measures
-// nothing.
+// Import requests for tools/bench/standstill.ts: ordinary archives and archives that are expensive to unpack, one and
+// sixteen concurrently. This module only defines the requests.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import type { Case } from "./standstill-case.ts";
 
 const rank = 256;
 
-/** Packs an adapter of the built-in model with the system's tar, next to the optimizer state that trainers leave. */
+/** Packs an adapter of the built-in model with the system's tar, together with optimizer state as trainers write it. */
 function honestArchive(): Buffer {
   const folder = mkdtempSync(join(tmpdir(), "hone-adapter-"));
   try {
@@ -44,7 +44,7 @@ function honestArchive(): Buffer {
   }
 }
 
-/** Archives by name, each built once, since all requests of a case send the same bytes. */
+/** Archives by name. Each is built once, since all requests of a case send the same bytes. */
 const archives: readonly (readonly [string, () => Buffer])[] = [
   ["an honest one of 66 MB, zipped", honestArchive],
   ["2,000 MiB of an ignored name, zipped", () => Buffer.concat([...zippedTarOfOne("x", 2000)])],

@@ -1,6 +1,7 @@
-// Kills servers on one PostgreSQL, and PostgreSQL itself, at random while clients use any of the servers: `node
-// dist/tools/bench/kill-many.js --kills 200 --database-kills 20`. Then trains the same jobs on an undisturbed server
-// and compares. Exits with status 1 if anything was lost, doubled, failed, left over or different.
+// Kills several servers on one PostgreSQL database, and PostgreSQL itself, at random times while clients use the
+// servers: `node dist/tools/bench/kill-many.js --kills 200 --database-kills 20`. Then runs the same jobs on an
+// undisturbed server and compares. Exits with status 1 if anything was lost, duplicated, failed, left over or
+// different.
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
@@ -50,7 +51,7 @@ async function run(seed: number): Promise<void> {
   process.exitCode = [lost, doubled, failed, leftOver, different].flat().length === 0 ? 0 : 1;
 }
 
-/** Starts PostgreSQL through a script, which is not part of the build. */
+/** Starts PostgreSQL through a script that is not part of the build. */
 async function startDatabase(say: (text: string) => void): Promise<MortalDatabase | null> {
   const script = pathToFileURL(resolve("scripts/postgres.js")).href;
   const { startMortalPostgres } = (await import(script)) as {

@@ -1,5 +1,5 @@
-// Measures what rows of different lengths, and of different adapters, cost a step of the model runner, alternating in
-// one process.
+// Measures how much longer a step of the model runner takes if its rows have different lengths or different adapters.
+// The variants alternate in one process.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { toAdapterFeeds } from "../../src/inference/engine/adapters/read-adapter.ts";
 import { KvLane } from "../../src/inference/engine/cache/kv-lane.ts";
@@ -15,7 +15,7 @@ lane of the others; and of two adapters of rank 8 with 8 rows each in one call, 
 
 interface LaneReport {
   readonly name: string;
-  /** Milliseconds of a step; the best of all rounds. */
+  /** Milliseconds per step by variant; the best of all rounds. */
   readonly stepMs: Readonly<Record<string, number>>;
 }
 
@@ -73,14 +73,15 @@ function filled(
   const lane = new KvLane(runner.shape);
   lane.reshape(count, capacity);
   for (let slot = 0; slot < count; slot++) lane.advance(lane.takeSlot(), length);
-  // Unwritten memory maps to one page of zeros, which the nearest cache would serve.
+  // Writes to the cache, because unwritten memory maps to a single page of zeros, which the processor's nearest cache
+  // would serve.
   for (let layer = 0; layer < runner.shape.layerCount; layer++) {
     for (const slab of [lane.keys(layer, 0, count), lane.values(layer, 0, count)]) slab.fill(0.01);
   }
   return { lane, adapter, tokenIds: Array.from({ length: count }, (_, row) => row + 1) };
 }
 
-/** Decodes one token for each row of a lane, or of two lanes in one call, then restores the lanes. */
+/** Decodes one token for each row of one lane, or of two lanes in one call. Then restores the lanes. */
 async function decodeMs(runner: ModelRunner, lanes: readonly DecodingRows[]): Promise<number> {
   const [one, other] = lanes;
   const startMs = systemClock.monotonicMs();

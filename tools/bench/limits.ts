@@ -1,15 +1,15 @@
-// Measures the best that this machine achieves through the same runtime: the yardstick of the other benchmarks. Every
-// figure is the best of several rounds of several honest candidates; it measures none of our code.
+// Measures the best rates that this machine achieves through the same runtime, as a yardstick for the other
+// benchmarks. Each rate is the best of several rounds of several candidates. No code of Hone is measured.
 import { GraphBuilder } from "../../src/lib/graph/builder.ts";
 import type { Value } from "../../src/lib/graph/graph.ts";
 import { elementCount, float32Tensor } from "../../src/lib/graph/tensor.ts";
 import type { Tensor } from "../../src/lib/graph/tensor.ts";
 import { createSession } from "../../src/inference/onnx/session.ts";
 
-/** The first run of a program is always slow. */
+/** Minimum number of rounds; a program's first run is always slow. */
 const ROUNDS_MIN = 3;
 
-/** A program of one large operation; `work` counts its operations or bytes per run. */
+/** A program that consists of one large operation; `work` is the number of operations or bytes per run. */
 interface Candidate {
   readonly work: number;
   readonly run: () => Promise<unknown>;
@@ -18,16 +18,16 @@ interface Candidate {
 
 export interface LimitOptions {
   readonly threads: number;
-  /** Total time of the operations, without their preparation. */
+  /** Total duration of the measured operations, excluding their preparation. */
   readonly seconds: number;
 }
 
-/** Returns the floating-point operations per second of the best float32 MatMul. */
+/** Returns the rate of the fastest float32 MatMul in floating-point operations per second. */
 export async function matMulRate(options: LimitOptions): Promise<number> {
   return await bestRate(matMuls, options);
 }
 
-/** Returns the bytes per second of the best way to read memory. */
+/** Returns the rate of the fastest way to read memory in bytes per second. */
 export async function memoryRate(options: LimitOptions): Promise<number> {
   return await bestRate(memoryReads, options);
 }
@@ -43,7 +43,7 @@ const matMuls: readonly Make[] = [512, 1024, 2048].map((size) => async (threads)
   return { ...program, work: 2 * size ** 3 };
 });
 
-// 256 MB exceeds any cache; each candidate touches every byte once.
+// Each candidate reads 256 MB, which exceeds any cache, and reads every byte once.
 const memoryReads: readonly Make[] = [
   readCandidate([1, 2048], [2048, 32768]),
   readCandidate([1, 8192], [8192, 8192]),
@@ -80,7 +80,7 @@ async function prepare(
   const session = await createSession(graph, {
     threads,
     weights: new Map([["weight", { data: filled(weights).data }]]),
-    // Reading one row is fastest with a plain layout, and the large products are equally fast.
+    // A plain layout is fastest for reading with a single row, and no slower for the large products.
     prepackWeights: false,
   });
   const feeds = { x: filled(dims) };

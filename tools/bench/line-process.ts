@@ -1,4 +1,4 @@
-// The other side of a benchmark: a process that answers each line with one line of JSON.
+// A process that a benchmark compares with: it answers each input line with one line of JSON.
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
@@ -8,8 +8,8 @@ export class LineProcess {
   readonly #lines: AsyncIterator<string>;
 
   /**
-   * @param command a program and its arguments
-   * @param environment variables to add to ours
+   * @param command program and its arguments
+   * @param environment variables to add to those of this process
    */
   constructor(
     [program, ...flags]: readonly [string, ...string[]],
@@ -25,17 +25,17 @@ export class LineProcess {
     this.#child.stdin.write(`${line}\n`);
   }
 
-  /** Sends a line and returns the numbers of the answer. */
+  /** Sends a line and returns the numbers in the answer. */
   async ask(line: string): Promise<Readonly<Record<string, number>>> {
     this.tell(line);
     const answer = await this.#lines.next();
     if (answer.done)
       throw new Error("A side of the benchmark ended before its time; its own output says why.");
-    // Safe cast: the programs of the other side are ours.
+    // Safe cast: the programs at the other end are part of this repository.
     return JSON.parse(answer.value) as Record<string, number>;
   }
 
-  /** Ends the process once it has answered everything. */
+  /** Closes the input, so that the process ends after it has answered everything. */
   end(): void {
     this.#child.stdin.end();
   }

@@ -1,9 +1,9 @@
-// The larger shape that the benchmarks measure besides the built-in model: a Llama of 135 million weights (30 layers,
-// width 576).
+// Shape of the larger model that the benchmarks measure besides the built-in one: a Llama with 135 million weights (30
+// layers, width 576).
 import type { ModelConfig } from "../../src/inference/architectures/config.ts";
 import { parseModelConfig } from "../../src/inference/architectures/config/read-config.ts";
 
-/** Contents of its `config.json`. */
+/** Contents of the model's `config.json`. */
 export const llama135mFile = {
   architectures: ["LlamaForCausalLM"],
   model_type: "llama",
@@ -22,7 +22,7 @@ export const llama135mFile = {
   eos_token_id: 2,
 } as const;
 
-/** Returns the configuration; each benchmark makes random weights for it. */
+/** Returns the model configuration. Each benchmark creates random weights for it. */
 export function llama135m(): ModelConfig {
   return parseModelConfig(llama135mFile, {}, "the 135 M shape");
 }

@@ -1,5 +1,5 @@
-// Measures the speed of the engine's whole loop as requests see it: scheduler, runner, sampler and adapter together.
-// Excludes the child process and HTTP.
+// Measures the speed of the engine's whole loop as a request experiences it: scheduler, runner, sampler and adapter
+// together. The child process and HTTP are excluded.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ interface LoopReport {
   readonly name: string;
   readonly greedyTokensPerSecond: Rates;
   readonly sampledTokensPerSecond: Rates;
-  /** Medians of the rounds' own ratios. */
+  /** Median of the per-round ratios. */
   readonly sampledOverGreedy: Rates;
   readonly shortAnswersPerSecond: number;
 }
@@ -81,7 +81,8 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
     const adapter = { id: "bench:1", folder };
     const rate = (count: number, adapter: AdapterReference | null): Promise<number> =>
       loopTokensPerSecond(runner, requestsOf(subject, count, adapter), count, threads);
-    // First uses create sessions, including those for later parts of one prompt and for several prompts.
+    // Warms up, because the first use of a shape creates a session: for each later part of a prompt, and for several
+    // prompts at the same time.
     for (const used of [null, adapter])
       for (const count of [2, 1]) {
         const long = requestsOf(subject, count, used, { prompt: 600, answer: 2 });

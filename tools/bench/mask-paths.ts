@@ -1,5 +1,5 @@
 // Writes the input for comparing another constraint engine with Hone: a vocabulary in a file, and for each schema of a
-// suite the token paths of its instances, Hone's verdict on each, and the processor time. Measures only Hone;
+// suite the token paths of its instances with Hone's verdict and processor time. This program measures only Hone;
 // tools/conformance/python/masks.py measures the other engine and prints the table.
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,18 +45,18 @@ const pathOf = (text: string): TokenText =>
 
 interface Instance {
   readonly valid: boolean;
-  /** Ways to write it: with the properties in the schema's order, and in their original order. */
+  /** Token ids of the instance's texts: with the properties in the schema's order, and in their original order. */
   readonly paths: readonly TokenText[];
-  /** True if each token of the first path was in its mask and the text could end after it. */
+  /** True if each token of the first path was allowed by its mask and the text could end after the last one. */
   readonly accepted: boolean;
-  /** Time for each of its tokens: accepting it, and computing the next mask. */
+  /** Processor time for each token of the first path: accepting the token and computing the next mask. */
   readonly betweenMasksMs: readonly number[];
 }
 
 interface Line {
   readonly name: string;
   readonly schema: string;
-  /** Time to the first mask; null if Hone refuses the schema or its first mask. */
+  /** Processor time to the first mask; null if Hone refuses the schema or its first mask. */
   readonly firstMaskMs: number | null;
   readonly instances: readonly Instance[];
 }
@@ -76,7 +76,7 @@ function measured(line: string): Line {
     name: typeof name === "string" ? name : "",
     schema: exactJsonText(schema),
     firstMaskMs: constraint === null ? null : firstMaskMs,
-    // Safe cast: the suite has this form.
+    // Safe cast: the suite's files have this form.
     instances: (tests as readonly { readonly valid: boolean; readonly data: ExactJson }[]).map(
       ({ valid, data }) => {
         const ordered = constraint?.language.textOf?.(data);
@@ -90,7 +90,7 @@ function measured(line: string): Line {
   };
 }
 
-/** True if the masks allow the whole path and the end; appends the time for each token. */
+/** True if the masks allow the whole path and the end after it. Appends the time for each token to `times`. */
 function follows(constraint: CompiledConstraint, path: TokenText, times: number[]): boolean {
   const mask = new Uint32Array(constraint.maskWords);
   const matcher = constraint.matcher();
@@ -105,7 +105,7 @@ function follows(constraint: CompiledConstraint, path: TokenText, times: number[
   return matcher.mayEnd;
 }
 
-/** Returns null if Hone refuses the constraint. */
+/** Returns the result of `run`; null if Hone refuses the constraint. */
 function served<T>(run: () => T): T | null {
   try {
     return run();

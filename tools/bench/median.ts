@@ -1,4 +1,4 @@
-/** Returns the median: the mean of the middle two for an even count, NaN for an empty list. */
+/** Returns the median: the mean of the two middle figures for an even count, NaN for an empty list. */
 export function median(figures: readonly number[]): number {
   const sorted = figures.toSorted((left, right) => left - right);
   const middle = (sorted.length - 1) / 2;

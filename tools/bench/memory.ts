@@ -1,6 +1,6 @@
-// Measures the memory of the engine's process relative to its model's weights, and how soon it answers after its
-// start. Loads a Llama of 135 M random weights in float32, in a process as a server starts it. Reads Linux's figures
-// for private memory.
+// Measures the memory of the engine's process relative to the size of its model's weights, and how soon it answers
+// after its start. The process loads a Llama with 135 M random weights in float32, and is started as by a server.
+// Private memory is read from Linux.
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,16 +32,16 @@ weights: when it is ready, after a first chat, when it has had nothing to do for
 adapter, and a prompt of 1,900 tokens without and with one; the time to ready, and to the first token of the first chat, of the
 first with an adapter, and of the long prompts; and what it was estimated to take over the most that it took.`;
 
-/** Time for the work that the engine does while idle. */
+/** Time in which the engine does the work that it postpones until it is idle. */
 const idleMs = 8000;
 
 interface Stage {
   readonly name: string;
   readonly firstTokenMs: number | null;
-  /** Private memory and private anonymous memory, relative to the size of the weights. */
+  /** Private memory and private anonymous memory, both relative to the size of the weights. */
   readonly privateRatio: number;
   readonly anonymousRatio: number;
-  /** Resident memory, including mapped files, with every page counted once. */
+  /** Resident memory in bytes, including mapped files; pages that several processes share count once. */
   readonly bytes: number;
 }
 
@@ -50,12 +50,12 @@ interface MemoryReport extends Report {
   readonly readyMs: number;
   readonly readyCpuMs: number;
   readonly weightBytes: number;
-  /** This build's estimate relative to the peak. */
+  /** This build's memory estimate relative to the measured peak. */
   readonly estimateRatio: number;
   readonly stages: readonly Stage[];
 }
 
-// The server does the same before it starts a process.
+// Sets the same environment as the server sets for its engine's process.
 addToChildEnvironment(computeEnvironment);
 await runComparingBench<MemoryReport>({ script: import.meta.url, help, measure, textOf });
 
@@ -83,7 +83,7 @@ async function measureBuild(
   { folder, ...model }: Omit<EngineOptions, "cacheFolder"> & { readonly folder: string },
 ): Promise<MemoryReport> {
   const module = join(folder, "dist", "src", "inference", "engine", "embedded-engine.js");
-  // The other build exports the same name.
+  // Safe cast: the other build exports the same name.
   const build = (await import(pathToFileURL(module).href)) as {
     readonly createEmbeddedEngine: typeof createEmbeddedEngine;
   };
@@ -136,7 +136,10 @@ interface EngineOptions {
   readonly quantization: "off" | "8" | "4";
 }
 
-/** Returns the size of the weights as computed with: the model's own, or those that the first start made. */
+/**
+ * Returns the size of the weights in the form used for computing: the model's own file, or the files that the first
+ * start wrote.
+ */
 function weightBytesOf({ modelFolder, cacheFolder, quantization }: EngineOptions): number {
   if (quantization === "off") return statSync(join(modelFolder, "model.safetensors")).size;
   const made = readdirSync(cacheFolder).filter((name) => !name.endsWith(".arranged"));
@@ -156,7 +159,7 @@ function loadOf({ threads, ...model }: EngineOptions): Parameters<typeof createE
   };
 }
 
-/** Keys and values have room for little more than the long prompt. */
+/** The KV cache has room for little more than the long prompt. */
 function settingsFor(threads: number): EngineSettings {
   return engineSettings.with({ threads, kvCacheBytesMax: 2 ** 27 });
 }
@@ -173,12 +176,12 @@ interface Chats {
   readonly adapter: AdapterReference | null;
 }
 
-/** Returns the milliseconds to the very first token. */
+/** Sends chats concurrently; returns the milliseconds to the very first token. */
 async function chats(engine: ProcessEngine, { count, promptLength, adapter }: Chats): Promise<number> {
   const startMs = systemClock.monotonicMs();
   const firstTokens = Array.from({ length: count }, async (_, index) => {
     let firstMs = Infinity;
-    // Uses tokens that no other stage uses, since the engine caches those.
+    // Uses tokens that no other stage uses, since the engine caches prefixes.
     const { events } = engine.submit(requestOf(101 * count + index, promptLength, adapter));
     for await (const batch of events)
       if (batch.some(({ kind }) => kind === "tokens"))
@@ -221,7 +224,7 @@ function memoryOf(
   };
 }
 
-/** Linux counts hundredths of a second; the process's name precedes the numbers in brackets. */
+/** Linux counts hundredths of a second. The process's name in parentheses precedes the numbers. */
 function cpuMsOf(processId: number | null): number {
   const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");
   return 10 * (Number(fields[11]) + Number(fields[12]));

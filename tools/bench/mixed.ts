@@ -1,5 +1,5 @@
-// Measures how long prompts delay running streams and short prompts. Runs a server on the loopback address, eight
-// streams, and prompts that arrive meanwhile, and times when a client sees tokens.
+// Measures how much long prompts delay running streams and short prompts. Runs a server on the loopback address with
+// eight streams, sends prompts meanwhile, and measures when the clients see tokens.
 import { request } from "node:http";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
@@ -17,7 +17,7 @@ are medians of the rounds.`;
 
 const streamCount = 8;
 const shortLength = 40;
-/** Pieces that each stream gets undisturbed in a round. */
+/** Number of pieces that each stream gets without disturbance in a round. */
 const quietPieces = 30;
 
 interface Model {
@@ -100,7 +100,7 @@ async function measure(model: Model, options: BenchOptions): Promise<readonly Mi
   }
 }
 
-/** Returns how many words make a prompt of a given number of tokens. */
+/** Returns a function that computes how many words make a prompt with a given number of tokens. */
 async function wordCounts(server: ServedBuild): Promise<(tokens: number) => number> {
   const countOf = async (words: number): Promise<number> =>
     (await streamedChat(server, { ...bodyOf(words, "counted"), max_tokens: 1 })).promptTokens;
@@ -109,7 +109,7 @@ async function wordCounts(server: ServedBuild): Promise<(tokens: number) => numb
   return (tokens) => Math.max(1, Math.round((tokens - few) / perWord) + 10);
 }
 
-/** A prompt of words with a unique start. */
+/** Returns a request body whose prompt has this many words and a unique start. */
 function bodyOf(wordCount: number, topic: string) {
   const words = ["the", "cat", "and", "a", "dog", "saw", "the", "big", "tree", "in", "the", "sun"];
   const text = Array.from({ length: wordCount }, (_, index) => words[(index * 7) % words.length]).join(" ");
@@ -162,7 +162,7 @@ async function measureRound(
   }
 }
 
-/** Starts an answer that continues until stopped, and records when each piece arrived. */
+/** Starts an answer that continues until it is stopped; records when each piece arrives. */
 function watchedStream(
   { url, apiKey }: ServedBuild,
   body: object,
@@ -173,20 +173,20 @@ function watchedStream(
     response.on("data", () => times.push(systemClock.monotonicMs()));
     response.on("error", () => undefined);
   });
-  // Stopping the stream breaks the connection.
+  // Ignored: stopping the stream breaks the connection.
   sent.on("error", () => undefined);
   sent.end(JSON.stringify({ ...body, stream: true }));
   return { times, stop: () => sent.destroy() };
 }
 
-/** Returns the gaps between pieces of the same stream whose later piece arrived in that time. */
+/** Returns the gaps between consecutive pieces of a stream, for those gaps that end in the given period. */
 function gapsOf(
   streams: readonly { readonly times: readonly number[] }[],
   fromMs: number,
   toMs: number,
 ): readonly number[] {
   return streams.flatMap(({ times }) =>
-    // The first pieces wait for their prompts.
+    // Excludes the first pieces, which wait for the streams' own prompts.
     times.flatMap((time, index) =>
       index > 5 && time > fromMs && time <= toMs ? [time - times[index - 1]] : [],
     ),

@@ -1,5 +1,5 @@
-// Times of another constraint engine, web-xgrammar, next to Hone's own in bench/grammar.ts. It runs in a thread that
-// restarts when a schema takes too long or crashes it, since its compiler can do both.
+// Measures another constraint engine, web-xgrammar, for comparison with Hone in bench/grammar.ts. It runs in a
+// separate thread, which is restarted when a schema takes too long or crashes it; both happen in its compiler.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
@@ -7,13 +7,16 @@ import type { Json } from "../../src/base/domain/text/json.ts";
 import type { TokenVocabulary } from "../../src/base/domain/vocabulary.ts";
 import type { Times, TokenText } from "./grammar-times.ts";
 
-/** Request to the thread: a schema, and texts that it allows. */
+/** Message to the thread: a schema, and texts that the schema allows. */
 export interface WritingRequest {
   readonly schema: Json;
   readonly texts: readonly TokenText[];
 }
 
-/** Outcome of a schema: measured (with whether it accepted every text), or the reason why not. */
+/**
+ * Result for a schema: the measured times and whether it accepted every text, or the reason why it could not be
+ * measured.
+ */
 export type Outcome =
   | { readonly kind: "measured"; readonly times: Times; readonly acceptsAll: boolean }
   | { readonly kind: "refused" | "too-slow" | "crashed" };
@@ -51,7 +54,7 @@ export class OtherGrammarEngine {
   async #started(): Promise<Worker> {
     const file = new URL("other-grammar-thread.js", import.meta.url);
     const thread = new Worker(file, { workerData: this.#vocabulary, stdout: true, stderr: true });
-    // An error while no request is pending shows in the next answer.
+    // Ignored here: an error while no request is pending becomes visible in the next answer.
     thread.on("error", () => {});
     const answer = await answerOf(thread, startDeadlineMs);
     if (answer !== "ready") throw new Error(`the other engine does not start: ${JSON.stringify(answer)}`);
@@ -59,12 +62,12 @@ export class OtherGrammarEngine {
   }
 }
 
-/** Returns the thread's next answer, or the reason for having none. */
+/** Returns the thread's next answer, or the reason why there is none. */
 async function answerOf(thread: Worker, deadlineMs: number): Promise<ThreadAnswer> {
   const signal = AbortSignal.timeout(deadlineMs);
   try {
     const [answer] = await once(thread, "message", { signal });
-    // The thread sends nothing else.
+    // Safe cast: the thread sends no other messages.
     return answer as ThreadAnswer;
   } catch {
     return { kind: signal.aborted ? "too-slow" : "crashed" };

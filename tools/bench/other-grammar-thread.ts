@@ -1,4 +1,4 @@
-// The thread in which web-xgrammar compiles schemas and writes texts: see bench/other-grammar-engine.ts.
+// Thread in which web-xgrammar compiles schemas and accepts texts; see bench/other-grammar-engine.ts.
 import { readFileSync } from "node:fs";
 import Module, { createRequire } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
@@ -10,11 +10,14 @@ import { createTokenDecoder } from "../../src/lib/tokenizer/tokenizer-json.ts";
 import { processorMs } from "./grammar-times.ts";
 import type { ThreadAnswer, WritingRequest } from "./other-grammar-engine.ts";
 
-/** Compiles the package's file as a CommonJS script: the package declares it a module, but it is not one. */
+/**
+ * Compiles the package's file as a CommonJS script, because the package declares it as an ES module although it is not
+ * one.
+ */
 function loaded(): typeof Library {
   const file = createRequire(import.meta.url).resolve("@mlc-ai/web-xgrammar");
   const script = Object.assign(new Module(file), { filename: file, paths: [] });
-  // Node's own loader calls this for such scripts; its type is not declared.
+  // Node's own loader calls this method for CommonJS scripts, but its type is not declared.
   const compile = script as unknown as {
     _compile(text: string, file: string): void;
     exports: typeof Library;
@@ -29,7 +32,8 @@ const { GrammarCompiler, GrammarMatcher, TokenizerInfo } = loaded();
 async function compilerFor(vocabulary: TokenVocabulary): Promise<Library.GrammarCompiler> {
   const decode = createTokenDecoder({ type: "ByteLevel" });
   const characterOf: string[] = [];
-  // A control character that stands for no byte decodes to itself; the byte's own character comes later.
+  // Ascending order matters: a control character that stands for no byte decodes to itself, and the character that
+  // really stands for the byte comes later.
   for (let code = 0; code < 0x144; code++) {
     const bytes = decode(String.fromCharCode(code));
     if (bytes.length === 1) characterOf[bytes[0]] = String.fromCharCode(code);
@@ -48,7 +52,7 @@ async function write(
 ): Promise<ThreadAnswer> {
   const text = JSON.stringify(schema);
   const started = processorMs();
-  // Allows any whitespace and undeclared names, as Hone does.
+  // Allows any whitespace and undeclared properties, as Hone does.
   const grammar = await compiler.compileJSONSchema(text, true, undefined, undefined, false);
   const first = await GrammarMatcher.createGrammarMatcher(grammar);
   await first.getNextTokenBitmask();
@@ -73,7 +77,7 @@ async function write(
 }
 
 const port = present(parentPort, "the port of the benchmark's thread");
-// Data that the benchmark passed to this thread.
+// Safe cast: the benchmark passes these data to the thread.
 const compiler = await compilerFor(workerData as TokenVocabulary);
 port.on("message", (request: WritingRequest) => {
   write(compiler, request).then(

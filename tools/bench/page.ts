@@ -1,5 +1,5 @@
-// Measures how fast the page is over many stored trajectories. Runs a server and its page in a real Chromium, and
-// times user actions in the browser from the key or click to the frame that shows the result.
+// Measures how fast the web page is with many stored trajectories. Runs a server and the page in a real Chromium.
+// Times user actions in the browser, from the key or click to the frame that shows the result.
 import { parseArgs } from "node:util";
 import { chromium, type Page } from "playwright-core";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -18,7 +18,7 @@ list, goes to the next page, filters by a split and by rewards that one in a tho
 trajectory and reads its tokens. Prints the median and the slowest of so many rounds (10), in milliseconds.
 CHROMIUM says where the browser is (/usr/bin/chromium).`;
 
-/** A user action: a script that starts it, and one that checks that its result is shown. */
+/** A user action: a script that starts it, and a script that checks whether its result is visible. */
 interface Step {
   readonly name: string;
   readonly begin: string;
@@ -116,7 +116,7 @@ async function figuresOf(server: RunningServer, steps: readonly Step[], rounds: 
   return [...times].map(([name, all]) => ({ name, medianMs: median(all), slowestMs: Math.max(...all) }));
 }
 
-/** Measures the time from the request for the page to its first paint; a stored key signs in meanwhile. */
+/** Measures the time from requesting the page to its first paint; a stored API key signs in meanwhile. */
 async function firstViewMs(page: Page): Promise<number> {
   await page.reload();
   await page.getByRole("heading", { level: 1 }).waitFor();
@@ -124,8 +124,8 @@ async function firstViewMs(page: Page): Promise<number> {
 }
 
 /**
- * Returns the milliseconds from the start of a step to the first frame that shows its result. @throws Error if that
- * takes 10 s
+ * Returns the milliseconds from the start of an action to the first frame that shows its result. @throws Error after
+ * 10 s
  */
 async function timed(page: Page, begin: string, isShown: string): Promise<number> {
   return await page.evaluate<number>(`new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// Compares fetching a prompt from another server with computing it, and measures how either delays running streams.
-// Uses two real servers over the loopback address, and a prompt of about 1,900 tokens.
+// Compares fetching a prompt's KV cache from another server with computing it, and measures how much either delays
+// running streams. Uses two real servers on the loopback address, and a prompt of about 1,900 tokens.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { median } from "./median.ts";
@@ -19,9 +19,9 @@ interface PassedReport {
   readonly promptTokens: number;
   readonly computedMs: number;
   readonly fetchedMs: number;
-  /** Ratio of fetching to computing. */
+  /** Time to fetch relative to the time to compute. */
   readonly ratio: number;
-  /** Longest gap of a running stream during each, and the median gap without either. */
+  /** Longest gap in a running stream during each of the two, and the median gap without either. */
   readonly computedGapMs: number;
   readonly fetchedGapMs: number;
   readonly medianGapMs: number;
@@ -73,7 +73,7 @@ async function measurePassed(
       await timeTo(decoding, { ...body, cache_salt: `d${round}` });
       await pause("computed");
     });
-    // The first round waits for sessions and compilation.
+    // Skips the first round, which waits for sessions and compilation.
     if (round >= 0) measured.push({ fetched, computed, ...beside });
   }
   await Promise.all([prefilling.stop(), decoding.stop()]);
@@ -90,7 +90,7 @@ async function measurePassed(
   };
 }
 
-/** Returns `count` token ids that differ in each round. */
+/** Returns `count` token ids, different in each round. */
 function promptOf(round: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, place) => (31 * (round + 2) + 7 * place + 5) % 250);
 }
@@ -103,7 +103,7 @@ async function post(server: ServedBuild, body: object): Promise<Response> {
   });
 }
 
-/** Has the server compute and hold a prompt; returns what the other server needs to fetch it. */
+/** Makes the server compute and hold a prompt; returns the parameters with which the other server fetches it. */
 async function heldBy(server: ServedBuild, body: object): Promise<unknown> {
   const answer = await post(server, {
     ...body,
@@ -127,7 +127,7 @@ async function timeTo(server: ServedBuild, body: object): Promise<number> {
 
 type Part = "alone" | "fetched" | "computed";
 
-/** Measures the gaps between pieces of running streams, by the other request that runs meanwhile. */
+/** Measures the gaps between pieces of running streams, separately for each request that runs meanwhile. */
 async function gapsBeside(
   server: ServedBuild,
   ask: (pause: (part: Part) => Promise<void>) => Promise<void>,

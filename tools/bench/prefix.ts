@@ -1,6 +1,6 @@
-// Measures the cost of prompts with a common prefix. Compares many requests of one prompt with one request for many
-// choices, and the second turn of a chat with the same prompt uncached. Measures the engine's loop in this process,
-// and a real server over HTTP.
+// Measures the cost of prompts with a common prefix. Compares many requests with the same prompt with one request for
+// many choices, and the second turn of a chat with the same prompt uncached. Measures the engine's loop in this
+// process, and a real server over HTTP.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { GenerationRequest } from "../../src/base/domain/generation.ts";
 import { plainSampling } from "../../src/base/domain/sampling.ts";
@@ -29,13 +29,13 @@ interface PrefixReport {
   readonly name: string;
   readonly manyRequestsMs: number;
   readonly oneRequestMs: number;
-  /** Ratio of many requests to one request for many choices. */
+  /** Time of many requests relative to one request for many choices. */
   readonly rolloutRatio: number;
-  /** The same without a prefix cache; null if not measured. */
+  /** The same ratio without a prefix cache; null if not measured. */
   readonly plainRolloutRatio: number | null;
   readonly secondTurnMs: number;
   readonly coldMs: number;
-  /** Ratio of the time to the first token: a second turn to the same prompt uncached. */
+  /** Time to the first token in the second turn, relative to the same prompt uncached. */
   readonly turnRatio: number;
 }
 
@@ -90,7 +90,7 @@ async function measureRounds(
   { rounds }: BenchOptions,
   measure: (round: number) => Promise<Round>,
 ): Promise<PrefixReport> {
-  // The first round waits for sessions and compilation.
+  // Warms up, because the first round waits for sessions and compilation.
   await measure(rounds);
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) measured.push(await measure(round));
@@ -109,7 +109,7 @@ async function measureRounds(
   };
 }
 
-/** Returns `count` token ids that differ for each first number. */
+/** Returns `count` token ids. Different values of `first` give prompts without a common prefix. */
 function tokensOf(runner: ModelRunner, first: number, count: number): readonly number[] {
   return Array.from(
     { length: count },
@@ -192,7 +192,7 @@ async function measureOverHttp(
   ) => streamedChat(server, { model: "endless", messages, temperature: 1, ...more });
   const user = (content: string) => ({ role: "user", content });
   try {
-    // The number of tokens in a sentence differs between tokenizers.
+    // Measured, because the number of tokens per sentence depends on the tokenizer.
     const few = (await chat([user(sentences(20))], { max_tokens: 1 })).promptTokens;
     const perSentence = ((await chat([user(sentences(40))], { max_tokens: 1 })).promptTokens - few) / 20;
     const textOf = (tokenCount: number): string => sentences(Math.round(tokenCount / perSentence));

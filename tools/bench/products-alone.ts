@@ -1,4 +1,4 @@
-// Only the products of a step with all weights: the time that a step would take if everything else cost nothing.
+// Computes only a step's matrix products with all weights: the time a step would take if everything else cost nothing.
 import { projectionNames } from "../../src/base/domain/model.ts";
 import { GraphBuilder } from "../../src/lib/graph/builder.ts";
 import type { Graph, Value } from "../../src/lib/graph/graph.ts";
@@ -10,12 +10,12 @@ import { createSession } from "../../src/inference/onnx/session.ts";
 import type { Subject } from "./subjects.ts";
 
 export interface ProductsAlone {
-  /** Runs the products once for `rows` rows. */
+  /** Computes the products once for this many rows. */
   readonly run: (rows: number) => Promise<void>;
   readonly release: () => Promise<void>;
 }
 
-/** Builds the products over weights in the layout that a runner uses. */
+/** Builds the products with the weights in the layout that a runner uses. */
 export async function productsAlone(
   { config, weights, forms }: Pick<Subject, "config" | "weights" | "forms">,
   threads: number,
@@ -48,7 +48,7 @@ function graphOf({ config, forms }: Pick<Subject, "config" | "forms">): Graph {
     return known;
   };
   const projections = [...loraProjections(config, projectionNames), outputProjection(config)];
-  // Returns one number of each, so that the runtime skips no product and copies nothing large.
+  // The result contains one number of each product, so that the runtime cannot skip a product and copies little.
   const results = projections.map((each) => builder.slice(linear(each, operand(each.inputSize)), 2, 0, 1));
   return builder.build({ result: builder.concat(results, 2) });
 }

@@ -1,6 +1,6 @@
-// Measures what publishing a version costs, and how it delays streams: imports adapters of ranks 8 and 64 while 8
-// streams run. Reports the time from the archive's first byte to the answer, the streams' longest gap between two
-// tokens relative to their median gap before, and how much longer the version's first chat waits for its first token
+// Measures the cost of publishing a version and how much it delays streams: imports adapters of ranks 8 and 64 while 8
+// streams run. Reports the time from the archive's first byte to the response, the longest gap between two tokens of a
+// stream relative to the median gap before, and how much longer the version's first chat waits for its first token
 // than its tenth.
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/base/domain/clock.ts";
@@ -19,7 +19,7 @@ median of the later ones. With --against both servers do the same turn about; fi
 
 const ranks = [8, 64] as const;
 const streamCount = 8;
-/** Tokens of each stream's answer, which set the length of a round. */
+/** Length of each stream's answer in tokens, which determines the length of a round. */
 const answerTokens = { tiny: 800, "135m": 400 } as const;
 
 const subjects = [
@@ -36,7 +36,7 @@ interface Published {
 
 interface PublishReport extends Report {
   readonly here: Published;
-  /** Figures of the other build; null if there is none. */
+  /** Figures of the other build; null without one. */
   readonly there: Published | null;
 }
 

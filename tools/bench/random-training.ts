@@ -1,5 +1,5 @@
-// The training data for benchmarks of training steps: rows of random tokens, all but the first of each trained, on a
-// model folder.
+// Training data for benchmarks of training steps: rows of random tokens for a given model folder. All tokens but the
+// first of each row are trained on.
 import { join } from "node:path";
 import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
@@ -32,7 +32,7 @@ export function randomRows(
   }));
 }
 
-/** Returns trainers that compute all of these rows in one batch, each whole. */
+/** Returns trainers that compute all these rows in one batch, without splitting a row. */
 export async function benchTrainers(
   folder: string,
   { rows, length }: RandomRows,

@@ -1,21 +1,22 @@
-// Requests that read much, 12 and 24 concurrently, and the data that is stored for them. Measures nothing.
+// Read requests with large results for tools/bench/standstill.ts, 12 and 24 concurrently, and the data stored for
+// them. This module only defines the requests.
 import type { RunningServer } from "../../test/running-server.ts";
 import { list, object, type Case } from "./standstill-case.ts";
 
 const mebibyte = 1 << 20;
 const models = "/v1/preview/models";
 
-/** Ids of stored objects to read, known after they have been stored. */
+/** Ids of the stored objects to read; set when the objects are stored. */
 const stored = { fileId: "", jobId: "" };
 
-/** 45 MB in one group: a few hundred trajectories, or two that are larger than any page. */
+/** Returns a trajectory group of 45 MB: a few hundred trajectories, or two that are each larger than any page. */
 function largeGroup(trajectoryCount: number): string {
   const content = "the quick brown fox, é ".repeat(45e6 / 24 / trajectoryCount);
   const trajectory = { messages_and_choices: [{ role: "user", content }], reward: 1 };
   return JSON.stringify({ trajectories: Array.from({ length: trajectoryCount }, () => trajectory) });
 }
 
-/** A group with many metrics. */
+/** Returns a trajectory group with many metrics. */
 function measuredGroup(index: number): string {
   const metrics = Object.fromEntries(
     Array.from({ length: 5000 }, (_, key) => [`metric_of_${index}_and_${key}`, key / 7]),
@@ -23,7 +24,7 @@ function measuredGroup(index: number): string {
   return JSON.stringify({ trajectories: [{ reward: 1, metrics }] });
 }
 
-/** Stores the data for the reads. */
+/** Stores the data that the requests read. */
 export async function storeForReads(server: RunningServer, modelId: string): Promise<void> {
   const key = Buffer.from(`api:${server.apiKey}`).toString("base64");
   const send = async (
@@ -112,7 +113,7 @@ const history = (times: number): Case => ({
   times,
 });
 
-/** The requests; call {@link storeForReads} first. */
+/** The read requests; call {@link storeForReads} first. */
 export const readCases: readonly Case[] = [12, 24].flatMap((times) => [
   ...reads.flatMap(([what, path]): Case[] => {
     const one = { name: `reads: ${times} × ${what}`, path, body: null, times };

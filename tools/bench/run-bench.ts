@@ -1,6 +1,5 @@
-// The frame of every benchmark: its flags, its output as text or JSON, and the comparison with another build. A
-// comparison alternates both builds in one run and takes the best of each, so that a busy machine hardly changes the
-// ratios.
+// Frame of the benchmarks: command-line flags, output as text or JSON, and comparison with another build. A comparison
+// alternates both builds in one run and takes the best of each, so that a busy machine hardly changes the ratios.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -8,7 +7,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-/** Folder of this build's checkout. */
+/** Root folder of the checkout that contains this build. */
 export const ownFolder = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 export interface BenchOptions {
@@ -17,13 +16,13 @@ export interface BenchOptions {
   readonly threads: number;
   /** The model to measure; null measures both. */
   readonly only: "tiny" | "135m" | null;
-  /** Folder of another built checkout to compare with. */
+  /** Root folder of another built checkout to compare with; null for no comparison. */
   readonly against: string | null;
-  /** Python interpreter, if the benchmark has a side in PyTorch. */
+  /** Python interpreter; null skips the comparison with PyTorch. */
   readonly pytorch: string | null;
-  /** Bits of the 135 M model's weights; null computes in float32. */
+  /** Precision of the 135 M model's weights in bits; null computes in float32. */
   readonly quantize: "8" | "4" | null;
-  /** A model's folder or file, instead of the built-in one. */
+  /** Folder or file of the model to measure; null for the benchmark's own models. */
   readonly model: string | null;
 }
 
@@ -44,14 +43,14 @@ export interface Report {
 }
 
 export interface Bench<R extends Report> {
-  /** `import.meta.url` of the benchmark. */
+  /** The benchmark's `import.meta.url`. */
   readonly script: string;
   readonly help: string;
   measure(options: BenchOptions): Promise<readonly R[]>;
   textOf(report: R): string;
 }
 
-/** Reads the flags and runs the benchmark accordingly. */
+/** Parses the flags and runs the benchmark. */
 export async function runBench<R extends Report>(bench: Bench<R>): Promise<void> {
   const options = readOptions();
   if (options === null) {
@@ -63,14 +62,14 @@ export async function runBench<R extends Report>(bench: Bench<R>): Promise<void>
   } else print(options, await bench.measure(options), (report) => bench.textOf(report));
 }
 
-/** Like {@link runBench}, for a benchmark that compares two builds itself. */
+/** Like {@link runBench}, for benchmarks that compare two builds themselves. */
 export async function runComparingBench<R extends Report>(bench: Bench<R>): Promise<void> {
   const options = readOptions();
   if (options === null) process.stdout.write(`${bench.help}\n${flagHelp}\n`);
   else print(options, await bench.measure(options), (report) => bench.textOf(report));
 }
 
-/** Measures the selected subjects, one after the other. */
+/** Measures the selected subjects one after the other. */
 export async function measureEach<S extends { readonly size: "tiny" | "135m" }, R>(
   subjects: readonly S[],
   { only }: Pick<BenchOptions, "only">,
@@ -82,7 +81,7 @@ export async function measureEach<S extends { readonly size: "tiny" | "135m" }, 
   return reports;
 }
 
-/** Returns the options; null asks for help. */
+/** Parses the flags; returns null if they ask for help. */
 function readOptions(): BenchOptions | null {
   const { values } = parseArgs({
     options: {
@@ -125,14 +124,14 @@ function print<R>({ json }: BenchOptions, reports: readonly R[], textOf: (report
   );
 }
 
-/** One rate of both builds, in tokens per second. */
+/** A rate of both builds, in tokens per second. */
 interface Ratio extends Report {
   readonly here: number;
   readonly there: number;
   readonly ratio: number;
 }
 
-/** Runs the same benchmark of two builds alternately, each in separate processes. */
+/** Runs the same benchmark in both builds alternately, each time in a separate process. */
 function compareBuilds(script: string, otherFolder: string, options: BenchOptions): readonly Ratio[] {
   const best = { here: new Map<string, number>(), there: new Map<string, number>() };
   const flags = [
@@ -152,7 +151,7 @@ function compareBuilds(script: string, otherFolder: string, options: BenchOption
         [join(folder, "dist", "tools", "bench", script), ...flags, "--threads", `${options.threads}`],
         { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
       );
-      // The other script prints a list of named reports with --json.
+      // Safe cast: with --json, the other script prints a list of named reports.
       for (const [name, rate] of ratesOf(JSON.parse(output) as readonly Report[])) {
         best[side].set(name, Math.max(rate, best[side].get(name) ?? 0));
       }
@@ -164,7 +163,7 @@ function compareBuilds(script: string, otherFolder: string, options: BenchOption
   });
 }
 
-/** Returns every rate of every report by name and key: the numbers whose key ends in tokensPerSecond. */
+/** Returns all rates by report name and key. Rates are the numbers whose key ends in tokensPerSecond. */
 function ratesOf(reports: readonly Report[]): readonly (readonly [string, number])[] {
   return reports.flatMap((report) =>
     Object.entries(report)

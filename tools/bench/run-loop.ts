@@ -1,4 +1,4 @@
-// The engine's loop under a load, for benchmarks: in this process, without a child process, text or HTTP.
+// Runs the engine's loop under a load for benchmarks, in this process and without a child process, text or HTTP.
 import { availableParallelism } from "node:os";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { GenerationEvent, GenerationRequest } from "../../src/base/domain/generation.ts";
@@ -7,8 +7,8 @@ import { BlockSession } from "../../src/inference/engine/logits/blocks/block-ses
 import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
 
 /**
- * Returns the tokens of the answers over the time of all. `streams` requests run concurrently; the next starts when one
- * has ended.
+ * Returns the number of generated tokens per second. `streams` requests run concurrently; when one ends, the next
+ * starts.
  */
 export async function loopTokensPerSecond(
   runner: ModelRunner,
@@ -36,7 +36,7 @@ export async function loopTokensPerSecond(
       throw error;
     },
   };
-  // The first run creates the objects that all later ones reuse.
+  // The first call creates objects that all later calls reuse.
   await blocks?.blocksOf([{ logits_V: new Float32Array(runner.shape.vocabularySize), temperature: 1 }]);
   const startMs = systemClock.monotonicMs();
   let submittedCount = 0;

@@ -1,13 +1,14 @@
-// The time that a model runner takes for a step and for a prompt, without process, scheduler and sampler.
+// Times of a model runner for a decode step and for a prompt, without the child process, the scheduler and the
+// sampler.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { KvLane, roundUpPositions } from "../../src/inference/engine/cache/kv-lane.ts";
 import type { ModelRunner } from "../../src/inference/engine/model-runner.ts";
 
-/** Tokens in the cache of each row that decodes. */
+/** Number of tokens in the cache of each row before a decode step. */
 export const contextCount = 256;
 export const batchSizes = [1, 8, 16] as const;
 
-/** A prompt of tokens that exist in every vocabulary. */
+/** Returns a prompt of token ids that exist in every vocabulary. */
 export function promptTokens(count: number): readonly number[] {
   return Array.from({ length: count }, (_, position) => position + 1);
 }
@@ -19,8 +20,8 @@ export async function bestDecodeMs(runner: ModelRunner, size: number): Promise<n
 }
 
 /**
- * Returns, for each count of drafted tokens, the time of a row's step relative to one without drafts. The best of all
- * turns counts; the counts alternate, so that a machine that changes its pace favours none.
+ * For each number of drafted tokens, returns the best time of a one-row step relative to a step without drafts. The
+ * numbers alternate, so that drift in the machine's speed favours none.
  */
 export async function draftedStepCosts(
   runner: ModelRunner,
@@ -43,19 +44,20 @@ export async function draftedStepCosts(
   return new Map(counts.map((count) => [count, (best.get(count) ?? NaN) / bestPlain]));
 }
 
-/** Returns a lane whose rows each have a context of {@link contextCount}. */
+/** Returns a lane in which each row has a context of {@link contextCount} tokens. */
 function filledLane(runner: ModelRunner, size: number): KvLane {
   const lane = new KvLane(runner.shape);
   lane.reshape(size, roundUpPositions(contextCount + 8));
   for (let slot = 0; slot < size; slot++) lane.advance(lane.takeSlot(), contextCount);
-  // Unwritten memory maps to one page of zeros, which the nearest cache would serve.
+  // Writes to the cache, because unwritten memory maps to a single page of zeros, which the processor's nearest cache
+  // would serve.
   for (let layer = 0; layer < runner.shape.layerCount; layer++) {
     for (const slab of [lane.keys(layer, 0, size), lane.values(layer, 0, size)]) slab.fill(0.01);
   }
   return lane;
 }
 
-/** Decodes one token for each row and restores the context, so that the next call takes the same step. */
+/** Decodes one token for each row, then restores the context so that the next call computes the same step. */
 async function decodeAgain(runner: ModelRunner, lane: KvLane): Promise<void> {
   await runner.decode(
     lane,
@@ -77,7 +79,7 @@ export async function bestPrefillMs(runner: ModelRunner, count: number = context
   });
 }
 
-/** Returns the shortest of `count` runs, in milliseconds. */
+/** Returns the duration of the fastest of `count` runs, in milliseconds. */
 export async function bestOf(count: number, run: () => Promise<void>): Promise<number> {
   let best = Infinity;
   for (let turn = 0; turn < count; turn++) {

@@ -1,5 +1,5 @@
-// A built checkout's server as a separate process, for benchmarks over HTTP: on a free port of the loopback address,
-// with a temporary data folder.
+// Runs the server of a built checkout for benchmarks over HTTP: in a separate process, on a free port of the loopback
+// address, with a temporary data folder.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,16 +12,16 @@ import { present } from "../../src/base/domain/assert.ts";
 export interface ServedBuild {
   readonly url: string;
   readonly apiKey: string;
-  /** Process id of the server, whose children are its engine and others. */
+  /** Process id of the server; its engine and other helpers are children of this process. */
   readonly processId: number;
-  /** Seconds of processor time that the server's process has used, without its children; null if unknown. */
+  /** Processor time in seconds that the server's process has used, without its children; null if unknown. */
   cpuSeconds(): number | null;
-  /** Seconds of processor time of its children, including the engines' processes; null if unknown. */
+  /** Processor time in seconds that the server's children have used, including the engines; null if unknown. */
   childrenCpuSeconds(): number | null;
   stop(): Promise<void>;
 }
 
-/** A build started on this machine. */
+/** A server of a build on this machine. */
 export interface LocalBuild extends ServedBuild {
   readonly dataFolder: string;
 }
@@ -29,7 +29,7 @@ export interface LocalBuild extends ServedBuild {
 const launch = (limits: SettingsOverrides): string =>
   `const { main } = await import("./dist/src/apps/cli/main.js"); await main(process.argv.slice(1), ${JSON.stringify(limits)});`;
 
-/** Starts `serve` of the build in `folder` with a model called endless, and returns when it listens. */
+/** Starts `serve` of the build in `folder` with a model named `endless`, and returns when the server listens. */
 export async function serveBuild(
   folder: string,
   {
@@ -40,9 +40,9 @@ export async function serveBuild(
   }: {
     readonly modelFolder: string;
     readonly threads: number;
-    /** Flags of `serve`, in addition to the usual ones. */
+    /** Flags of `serve`, in addition to those this function sets. */
     readonly flags?: readonly string[];
-    /** The server's constants to override. */
+    /** Overrides of the server's constants. */
     readonly limits?: SettingsOverrides;
   },
 ): Promise<LocalBuild> {
@@ -83,7 +83,7 @@ export async function serveBuild(
   };
 }
 
-/** Waits until engines and prompt threads are up and warm. @throws Error after a minute */
+/** Waits until engines and prompt threads have started and warmed up. @throws Error after a minute */
 export async function untilWell(url: string): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
     const { ok } = await fetch(`${url}/health`);
@@ -93,7 +93,7 @@ export async function untilWell(url: string): Promise<void> {
   throw new Error("The server is not well after a minute.");
 }
 
-/** Linux counts hundredths of a second; the process's name precedes the numbers in brackets. */
+/** Linux counts hundredths of a second. The process's name in parentheses precedes the numbers. */
 export function cpuSecondsOf(processId: number | undefined): number | null {
   try {
     const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");

@@ -1,6 +1,6 @@
-// Measures the overhead of a small training job over its gradient steps: from its request to the first answer of its
-// new version, over HTTP, against only the steps in this process with programs already loaded. The two alternate, and
-// the best of each counts. The first job of a server is reported separately.
+// Measures the overhead of a small training job compared with its gradient steps alone. Times a job over HTTP from its
+// request to the first answer of the new version, and the same steps in this process with programs already loaded. The
+// two alternate and the best of each counts; the server's first job is reported separately.
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -39,16 +39,19 @@ const subjects = [
 ] as const;
 type Subject = (typeof subjects)[number];
 
-/** Consecutive phases of a job, in seconds. */
+/** Durations of a job's consecutive phases, in seconds. */
 interface Phases {
-  /** From the request to the job's start event: stored, claimed, a process with the model, tokens, an estimate. */
+  /**
+   * From the request to the job's start event: storing and claiming the job, starting a process with the model,
+   * tokenizing, and estimating.
+   */
   readonly start: number;
-  /** To the end of the first step, which may load a program. */
+  /** From there to the end of the first step, which may load a program. */
   readonly firstStep: number;
   readonly otherSteps: number;
-  /** From the last step to the version: checked, written, loaded by the engine. */
+  /** From the last step until the version exists: checking it, writing it, and loading it into the engine. */
   readonly publish: number;
-  /** A chat of one token. */
+  /** A chat with an answer of one token. */
   readonly chat: number;
 }
 
@@ -56,9 +59,9 @@ interface JobReport extends Report {
   readonly stepsSeconds: number;
   readonly first: Phases;
   readonly best: Phases;
-  /** Time of the best job, relative to the time of only its steps. */
+  /** Time of the best job relative to its gradient steps alone. */
   readonly ratio: number;
-  /** How much longer the first job took than the best, in seconds. */
+  /** How much longer the first job took than the best one, in seconds. */
   readonly firstMore: number;
 }
 
@@ -152,7 +155,7 @@ interface Rollout {
   readonly promptIds: readonly number[];
   readonly answerIds: readonly number[];
   readonly reward: number;
-  /** Log-probability of each token of the answer. */
+  /** Log-probability of each token in the answer. */
   readonly logprob: number;
 }
 

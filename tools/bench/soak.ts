@@ -1,5 +1,6 @@
-// Keeps its own server under random load for a given time, and reports its memory and slots: `node
-// dist/tools/bench/soak.js --minutes 60`. Exits with status 1 if something failed, is still held at the end, or grew.
+// Keeps a server under random load for a given time, and reports its memory and the slots still in use: `node
+// dist/tools/bench/soak.js --minutes 60`. Exits with status 1 if a request failed, a slot was not released, or memory
+// grew.
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { freshSeed } from "../../src/base/domain/random.ts";
@@ -14,13 +15,13 @@ import { unexpectedLines } from "../../test/unexpected-lines.ts";
 import { MemoryRecord, type Growth } from "./soak/memory-record.ts";
 import { SoakClients, type SoakCounts } from "./soak/soak-clients.ts";
 
-/** More growth counts as a leak until explained. */
+/** Maximum growth of memory; more counts as a leak until explained. */
 const growthMax = 0.02;
-/** Share of the time after which everything loaded or made at first use is in memory. */
+/** Share of the run after which everything that is loaded or created on first use is in memory. */
 const warmUpShare = 0.25;
 const sampleMs = 2000;
 const progressMs = 60_000;
-/** Maximum number of failures, and of log lines, that are printed as text. */
+/** Maximum number of failures and of log lines in the text report. */
 const shownMax = 10;
 
 const help = `Usage: node dist/tools/bench/soak.js [flags]
@@ -42,11 +43,11 @@ interface SoakReport extends SoakCounts {
   readonly seed: number;
   readonly minutes: number;
   readonly growths: readonly Growth[];
-  /** Gauges of work under way that are not 0 after all requests have ended, one a line. */
+  /** Gauges of work in progress that are not 0 after all requests have ended, one per line. */
   readonly held: readonly string[];
-  /** Lines of the server's log that report more than a refused request. */
+  /** Lines in the server's log that report more than a refused request. */
   readonly logged: readonly string[];
-  /** How often the engine's process was replaced. */
+  /** Number of times that the engine's process was replaced. */
   readonly engineRestarts: number;
 }
 
@@ -71,7 +72,7 @@ else {
 async function soak(seed: number): Promise<SoakReport> {
   const dataFolder = newDataFolder();
   const flags = ["--model", `tiny=${values.model}`, "--built-in-model=off", `--quantize=${values.quantize}`];
-  // Leaves so little memory for keys and values that the prefix cache soon has to evict.
+  // A small KV cache, so that the prefix cache soon has to evict.
   flags.push("--engine-scheduling=priority", `--engine-kv-cache-bytes-max=${2 ** 28}`, ...values.flag);
   const server = await startServer({ dataFolder, flags });
   try {
@@ -89,7 +90,7 @@ async function soak(seed: number): Promise<SoakReport> {
   }
 }
 
-/** Takes samples until the time is over, or until the clients end. */
+/** Samples memory until the time is over or the clients end. */
 async function watch(
   server: RunningServer,
   clients: SoakClients,
@@ -103,7 +104,7 @@ async function watch(
   let toldMs = 0;
   const over = new AbortController();
   const ended = busy.finally(() => over.abort());
-  // The wait below reports the failure.
+  // Ignored here, because the wait below reports the failure.
   ended.catch(() => undefined);
   let elapsedMs = 0;
   while (!over.signal.aborted && elapsedMs < wantedMs) {

@@ -1,6 +1,6 @@
 // Measures whether one request can hold up the others. Sends each of the heaviest requests that a client may send,
-// next to a probe of /health every 5 ms, a running stream and a constrained stream. Prints the longest gap of each,
-// with and without the request, and the peak memory of the server's process.
+// while /health is probed every 5 ms and an ordinary and a constrained stream run. Prints the longest gap of each with
+// and without the request, and the peak memory of the server's process.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
@@ -39,7 +39,7 @@ function biases(count: number): object {
   return Object.fromEntries(Array.from({ length: count }, (_, id) => [id, 1]));
 }
 
-/** A case of answers with an expensive constraint, a different one each. */
+/** Returns a case of 16 requests whose expensive constraints all differ, so that none is cached. */
 function constrained(name: string, structured: (index: number) => object | null): Case {
   const body = (_: string, index: number): Buffer =>
     Buffer.from(
@@ -232,14 +232,14 @@ const writes: readonly Case[] = [
 
 interface Gap {
   readonly ms: number;
-  /** Gap without the time in which the server's event loop, or the probe, waited for a core. */
+  /** Gap excluding the time in which the server's event loop or the probe waited for a core. */
   readonly ownMs: number;
 }
 
 interface Gaps {
   readonly health: Gap;
   readonly stream: Gap;
-  /** Gap of a stream with a cheap constraint. */
+  /** Longest gap in a stream with a cheap constraint. */
   readonly held: Gap;
 }
 
@@ -249,7 +249,7 @@ interface Subject {
   readonly processId: number;
 }
 
-/** The probes, in a separate thread so that they do not measure the sender. */
+/** Runs the probes in a separate thread, so that they do not measure the sender. */
 class Prober {
   readonly #worker: Worker;
 
@@ -280,7 +280,7 @@ async function probe({ url, apiKey, processId }: Subject): Promise<void> {
     parentPort?.postMessage(longest, []);
     longest = { health: none, stream: none, held: none };
   });
-  /** Starts a gap; the returned function ends it. */
+  /** Starts measuring a gap; the returned function ends it. */
   const beginGap = (kind: keyof Gaps): (() => void) => {
     const start = performance.now();
     const waited = coreWaitMs(processId);
@@ -359,7 +359,7 @@ async function send(
   }
 }
 
-/** Reads an answer as fast as it arrives, or slowly and only in part. */
+/** Reads a response as fast as it arrives, or slowly and only in part. */
 async function readAnswer(answer: Response, isReadSlowly: boolean): Promise<void> {
   const start = performance.now();
   let byteCount = 0;
@@ -371,7 +371,7 @@ async function readAnswer(answer: Response, isReadSlowly: boolean): Promise<void
   }
 }
 
-/** Returns the process's peak memory since the last call, in mebibytes; null if the system does not say. */
+/** Returns the process's peak memory since the last call in mebibytes; null if the system does not report it. */
 function takePeakMemory({ process: { pid } }: RunningServer): number | null {
   try {
     const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));

@@ -1,6 +1,7 @@
-// Measures the cost of a start: the modules that each process and thread loads, the wall and processor time until
-// /health first reports that all is well, and the time of a first chat compared with later ones. Runs with the
-// built-in model, or with a second one too. A first start makes its data folder; the next one finds it.
+// Measures the cost of starting a server: the modules that each process and thread loads, the wall and processor time
+// until /health first reports success, and the duration of a first chat compared with later chats. Runs with the
+// built-in model, optionally with a second model too. Distinguishes a first start, which creates its data folder, from
+// later ones.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -19,18 +20,18 @@ const askEveryMs = 2;
 
 interface Start {
   readonly wallMs: number;
-  /** From the command to the whole answer of the chat sent as soon as /health is well. */
+  /** Time from the command to the complete answer of a chat sent as soon as /health reports success. */
   readonly firstChatMs: number;
-  /** That chat's time to its first token, relative to the median of the tenth to the fourteenth. */
+  /** Time to the first token in the first chat, relative to the median of the tenth to fourteenth chats. */
   readonly firstOverTenth: number;
-  /** The same ratio of processor time, of the server and the engines, over whole chats. */
+  /** The same ratio for the processor time that server and engines use during a whole chat. */
   readonly firstOverTenthCpu: number;
-  /** Processor time up to that moment, of the server's process and of all engines. */
+  /** Processor time up to the end of the first chat: of the server's process, and of all engines. */
   readonly serverCpuMs: number;
   readonly enginesCpuMs: number;
 }
 
-/** Descriptions of the figures of a start. */
+/** Labels of a start's figures in the output. */
 const figures: Readonly<Record<keyof Start, string>> = {
   wallMs: "ms to ready",
   firstChatMs: "ms to the first chat's answer",
@@ -41,7 +42,7 @@ const figures: Readonly<Record<keyof Start, string>> = {
 };
 
 interface BuildReport {
-  /** Module counts, by the module with which a process or thread started. */
+  /** Number of modules loaded by each process or thread, identified by its entry module. */
   readonly modules: readonly { readonly started: string; readonly count: number }[];
   readonly starts: Readonly<Record<(typeof kinds)[number], Start>>;
 }
@@ -147,7 +148,10 @@ async function startOnce(
   return start;
 }
 
-/** Returns what `npm start` runs once all is set up: the bundle, or its predecessor in older builds. */
+/**
+ * Returns the script that `npm start` runs after its checks: the bundle, or the main module in older builds without
+ * one.
+ */
 function launch(folder: string): string {
   const bundled = "dist/bundle/main.js";
   const entry = existsSync(join(folder, bundled)) ? bundled : "dist/src/apps/cli/main.js";
@@ -157,7 +161,7 @@ function launch(folder: string): string {
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  // Safe cast: a TCP server's address is no path.
+  // Safe cast: a server that listens on TCP has an address with a port.
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
@@ -173,11 +177,11 @@ async function isReady(port: number): Promise<boolean> {
 
 interface Chat {
   readonly firstTokenMs: number;
-  /** Processor time of the server's process and of all engines. */
+  /** Processor time of the server's process and all engines. */
   readonly cpuMs: number;
 }
 
-/** Each chat starts differently, so that no cached prefix serves it. */
+/** Sends a chat with a unique start, so that no cached prefix serves it. */
 async function chat(
   server: Pick<ServedBuild, "url" | "apiKey">,
   child: ChildProcess,
@@ -193,7 +197,7 @@ async function chat(
   return { firstTokenMs, cpuMs: after.reduce((sum, ms, place) => sum + ms - before[place], 0) };
 }
 
-/** Returns the processor time of a process's current threads, to the nanosecond; only Linux reports it. */
+/** Returns the processor time of the process's current threads; read from Linux, which counts nanoseconds. */
 function runMsOf(id: number): number {
   const threads = readdirSync(`/proc/${id}/task`);
   return threads.reduce((sum, thread) => {
@@ -202,7 +206,7 @@ function runMsOf(id: number): number {
   }, 0);
 }
 
-/** Linux counts hundredths of a second; the process's name precedes the numbers in brackets. */
+/** Linux counts hundredths of a second. The process's name in parentheses precedes the numbers. */
 function cpuOf({ pid = 0 }: ChildProcess): Pick<Start, "serverCpuMs" | "enginesCpuMs"> {
   const engines = childrenOf(pid).map(({ id }) => cpuMsOf(id));
   return { serverCpuMs: cpuMsOf(pid), enginesCpuMs: engines.reduce((sum, ms) => sum + ms, 0) };
@@ -234,7 +238,7 @@ async function modulesOf(folder: string): Promise<BuildReport["modules"]> {
 
 function textOf({ here, there }: StartReport): string {
   const lines = kinds.flatMap((kind) =>
-    // Object.entries loses the keys' type.
+    // Safe cast: Object.entries loses the type of the keys.
     (Object.entries(figures) as [keyof Start, string][]).map(([figure, name]) =>
       comparison(`${kind}, ${name}`, here.starts[kind][figure], there?.starts[kind][figure]),
     ),

@@ -1,10 +1,10 @@
-// One side of `train-step`: a process that takes training steps on command.
+// Runs one side of `train-step`: a process that takes training steps on command.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BasePrecision } from "../../src/base/domain/trainer/base-precision.ts";
 import { LineProcess } from "./line-process.ts";
 
-/** Fields of a `config.json` that this side reads; the other side reads all of it. */
+/** Fields of `config.json` that this side reads; the other side reads the whole file. */
 export interface ModelFile {
   readonly vocab_size: number;
 }
@@ -13,9 +13,9 @@ export function readModelFile(folder: string): ModelFile {
   return JSON.parse(readFileSync(join(folder, "config.json"), "utf8")) as ModelFile;
 }
 
-/** Training that both sides do. */
+/** The training that both sides run. */
 export interface StepJob {
-  /** Model folder; the other side reads only `config`, and has random weights. */
+  /** Model folder. The other side reads only `config` and uses random weights. */
   readonly folder: string;
   readonly config: ModelFile;
   readonly rows: number;
@@ -23,7 +23,7 @@ export interface StepJob {
   readonly rank: number;
   readonly targets: readonly string[];
   readonly threads: number;
-  /** Base precision of our side only. */
+  /** Precision of the frozen base weights on Hone's side. */
   readonly basePrecision: BasePrecision;
 }
 
@@ -31,8 +31,8 @@ export class StepProcess {
   readonly #process: LineProcess;
 
   /**
-   * @param command a program and its arguments, which reads and answers lines as `train-step-worker.ts` says
-   * @param environment variables to add to ours
+   * @param command program and its arguments; its protocol is described in `train-step-worker.ts`
+   * @param environment variables to add to those of this process
    */
   constructor(
     command: readonly [string, ...string[]],
@@ -43,13 +43,13 @@ export class StepProcess {
     this.#process.tell(JSON.stringify(job));
   }
 
-  /** Takes a step, and returns its time in milliseconds. */
+  /** Takes a training step; returns its duration in milliseconds. */
   async step(): Promise<number> {
     const { ms } = await this.#process.ask("step");
     return ms;
   }
 
-  /** Ends the process, and returns its peak memory in bytes. */
+  /** Ends the process; returns its peak memory in bytes. */
   async end(): Promise<number> {
     const { memoryBytes } = await this.#process.ask("end");
     return memoryBytes;

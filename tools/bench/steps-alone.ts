@@ -1,4 +1,4 @@
-// Only the gradient steps of a job, in this process.
+// Computes only the gradient steps of a training job, in this process.
 import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { projectionNames } from "../../src/base/domain/model.ts";
@@ -9,7 +9,7 @@ import { reinforcementLearningAdamW } from "../../src/train/trainer/adamw.ts";
 import { EmbeddedTrainers } from "../../src/train/trainer/embedded/embedded-trainer.ts";
 import type { TrainerCall, TrainingSequence } from "../../src/train/trainer/trainer.ts";
 
-/** Takes steps, and keeps the programs that the first ones load. */
+/** Takes training steps; reuses the programs that the first steps load. */
 export class StepsAlone {
   readonly #trainers: EmbeddedTrainers;
   #callCount = 0;
@@ -29,7 +29,7 @@ export class StepsAlone {
     });
   }
 
-  /** Takes the steps of a job; returns their time in seconds. */
+  /** Takes all steps of a job; returns their duration in seconds. */
   async take(sequences: readonly TrainingSequence[], stepSize: number): Promise<number> {
     const trainer = await this.#trainers.open({ kind: "new", seed: "bench" }, this.#call());
     const loss = { kind: "policy", config: resolveTrainingConfig({}) } as const;

@@ -1,5 +1,5 @@
-// Measures how fast Hone writes and reads feedback over HTTP, and how that delays other requests. Runs the server as a
-// separate process on the same processors as its clients, and compares it with its database writing the same rows
+// Measures how fast Hone writes and reads feedback over HTTP, and how much this delays other requests. Runs the server
+// in a separate process on the same machine as its clients. Compares it with its database writing the same rows
 // directly.
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
@@ -43,12 +43,12 @@ interface Written {
   readonly name: string;
   readonly records: number;
   readonly recordsPerSecond: number;
-  /** Median time of an answer, in milliseconds. */
+  /** Median latency of a write request in milliseconds. */
   readonly medianMs: number;
   readonly p99Ms: number;
-  /** The server's processor time per record, in microseconds. */
+  /** Processor time of the server per record, in microseconds. */
   readonly cpuMicroseconds: number | null;
-  /** Time that other requests waited meanwhile. */
+  /** Latencies of other requests meanwhile. */
   readonly others: readonly Waits[];
 }
 
@@ -61,7 +61,7 @@ interface PageTimes {
 
 interface StoreReport {
   readonly processor: string;
-  /** Load average of the minute before. */
+  /** Load average of the minute before the benchmark. */
   readonly loadAverage: number;
   readonly written: readonly Written[];
   readonly memory: MemoryGrowth | null;
@@ -70,7 +70,7 @@ interface StoreReport {
   readonly raw: RawRates;
 }
 
-/** Time limit for each kind of page. */
+/** Time limit for each kind of page query, in milliseconds. */
 const pagesMsMax = 20_000;
 const batchConnections = 3;
 const singleConnections = 64;
@@ -112,7 +112,7 @@ async function measure({ postgres, ...options }: Options): Promise<StoreReport> 
   }
 }
 
-/** @param databaseUrl an empty PostgreSQL database; null for a SQLite file */
+/** @param databaseUrl URL of an empty PostgreSQL database; null to use a SQLite file */
 async function measureOn(
   databaseUrl: string | null,
   { records, singles, batch, pages, flags: ownFlags }: Omit<Options, "postgres">,
@@ -211,7 +211,7 @@ async function write(server: LocalBuild, load: Load): Promise<Written> {
 
 type Query = Readonly<Record<string, unknown>>;
 
-/** Returns a page's query by a different call each time. */
+/** Returns a page query for one call, a different call for each index. */
 function pageByReference(index: number): Query {
   const field = { $getField: "weave_ref" };
   return {
@@ -220,7 +220,10 @@ function pageByReference(index: number): Query {
   };
 }
 
-/** Returns a page's query with a different bound each time: half a percent to a tenth of all records match. */
+/**
+ * Returns a page query with a lower bound on the score, different for each index. It matches between half a percent
+ * and a tenth of all records.
+ */
 function pageByNumber(index: number): Query {
   const score = { $convert: { input: { $getField: "payload.score" }, to: "double" } };
   const bound = 0.9 + 0.095 * (((index * 37) % 100) / 100);

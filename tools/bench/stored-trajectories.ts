@@ -1,5 +1,5 @@
-// Measures how long it takes to list many stored trajectories over HTTP, and to read one of them whole. Runs the
-// server as a separate process, logs the trajectories over HTTP first, and sends one request after the other.
+// Measures over HTTP how long it takes to list many stored trajectories, and to read one of them completely. Runs the
+// server in a separate process and logs the trajectories over HTTP first. Requests are sent one after the other.
 import { parseArgs } from "node:util";
 import { Hone } from "../../src/apps/client/hone.ts";
 import { median } from "./median.ts";

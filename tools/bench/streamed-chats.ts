@@ -1,18 +1,18 @@
-// Streams chats from a server over HTTP for benchmarks: a number of concurrent streams, each of which starts its next
-// chat when the last has ended. The rate is the tokens of all over the time of all. The figures include the client's
-// own cost.
+// Streams chats from a server over HTTP for benchmarks: several concurrent streams, each of which starts its next chat
+// when the last one has ended. The rate is the total number of tokens divided by the total time. The figures include
+// the client's own cost.
 import { request } from "node:http";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import type { ServedBuild } from "./served-build.ts";
 import { median } from "./median.ts";
 
-/** Number of concurrent streams, number of chats in all, and the length of their answers. */
+/** Number of concurrent streams, total number of chats, and the length of the answers. */
 export interface ChatLoad {
   readonly streams: number;
   readonly chats: number;
-  /** Tokens of the shortest and the longest answer; {@link answerLengths} by default. */
+  /** Length of the shortest and of the longest answer, in tokens; {@link answerLengths} by default. */
   readonly answers?: AnswerLengths;
-  /** Question of a chat; by default it asks for a story, in about 64 tokens. */
+  /** Returns the question of a chat; by default a request for a story, about 64 tokens long. */
   readonly questionOf?: (index: number) => string;
 }
 
@@ -23,16 +23,19 @@ export interface AnswerLengths {
 
 export interface LoadResult {
   readonly tokensPerSecond: number;
-  /** Processor time of the server's own process, without its engine's. */
+  /** Processor time of the server's process, without its engine. */
   readonly cpuMicrosecondsPerToken: number | null;
   /** Processor time of only the engine's process. */
   readonly engineCpuMicrosecondsPerToken: number | null;
 }
 
-/** Lengths for a fast model. */
+/** Answer lengths for a fast model. */
 export const answerLengths: AnswerLengths = { least: 96, most: 160 };
 
-/** Returns the tokens of a chat's answer; chats that start together end at different times. */
+/**
+ * Returns the length of a chat's answer in tokens. Lengths differ, so that chats that start together end at different
+ * times.
+ */
 export function answerLengthOf(index: number, { least, most }: AnswerLengths = answerLengths): number {
   return least + ((37 * index) % (most - least + 1));
 }
@@ -40,7 +43,7 @@ export function answerLengthOf(index: number, { least, most }: AnswerLengths = a
 /**
  * Runs a load.
  *
- * @param more fields of each request's body in addition to the usual ones
+ * @param more additional fields of each request body
  */
 export async function runLoad(
   server: ServedBuild,
@@ -79,7 +82,7 @@ export async function runLoad(
   };
 }
 
-/** Returns the median of the rounds' ratios, each of two loads that ran one after the other. */
+/** Returns the median of the per-round ratios. Each ratio compares two loads that ran one after the other. */
 export function medianRatio(
   own: readonly LoadResult[],
   other: readonly LoadResult[],
@@ -88,7 +91,7 @@ export function medianRatio(
   return median(own.map((result, round) => figureOf(result) / figureOf(other[round])));
 }
 
-/** A streamed chat as the client sees it. */
+/** Measurements of a streamed chat at the client. */
 export interface StreamedChat {
   /** Time from the request to the first token. */
   readonly firstTokenMs: number;
@@ -96,7 +99,7 @@ export interface StreamedChat {
   readonly answerTokens: number;
 }
 
-/** Each story starts differently, so that no cached prefix serves it. */
+/** Returns a question with a unique start, so that no cached prefix serves it. */
 function storyQuestion(index: number): string {
   const words =
     "Tell me a story about Sam and a cat and a small bird in a small house, and about Ann and a big dog";
@@ -107,7 +110,7 @@ function storyQuestion(index: number): string {
 /**
  * Streams one chat to its end.
  *
- * @param onChunk called for each piece that arrives
+ * @param onChunk called for each piece of data that arrives
  */
 export function streamedChat(
   { url, apiKey }: Pick<ServedBuild, "url" | "apiKey">,
@@ -119,7 +122,7 @@ export function streamedChat(
     let firstTokenMs: number | null = null;
     const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
     const sent = request(`${url}/v1/chat/completions`, { method: "POST", headers }, (response) => {
-      // Parses only the end of the stream, since the client should cost as little as possible.
+      // Parses only the end of the stream, so that the client costs as little as possible.
       let last: readonly Buffer[] = [];
       response.on("data", (chunk: Buffer) => {
         firstTokenMs ??= systemClock.monotonicMs() - startMs;

@@ -1,5 +1,6 @@
-// The server of tools/bench/streamed-path.ts: a build's HTTP and chat over an engine that computes nothing and gives
-// each stream a token as soon as all of them wait for one. Receives the build's folder and the number of streams.
+// Server process of tools/bench/streamed-path.ts: HTTP and chat of a build, on top of an engine that computes nothing.
+// The engine gives every stream a token as soon as all streams wait for one. The arguments are the build's folder and
+// the number of streams.
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -17,16 +18,16 @@ import { playedEngine } from "./played-engine.ts";
 
 const [folder, streams] = [process.argv[2], Number(process.argv[3])];
 
-/** Loads the other build's version of a module that this build has too. */
+/** Loads a module from the measured build; this build has the same module. */
 async function load<Module>(path: string): Promise<Module> {
-  // Safe cast: both builds have these modules, with the members used here.
+  // Safe cast: both builds have these modules, and in both they export the members used here.
   return (await import(pathToFileURL(join(folder, "dist", "src", path)).href)) as Module;
 }
 
 const limits = { contextLength: 4096, vocabularySize: 512 };
 const waiting: (() => void)[] = [];
 
-/** Waits for the next step, which gives all waiting streams their tokens in one turn. */
+/** Waits for the next step, in which all waiting streams get their tokens. */
 function wait(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
@@ -38,7 +39,7 @@ async function* play({ stopping }: GenerationRequest): AsyncGenerator<readonly G
   yield [{ kind: "prompt-computed", cachedTokenCount: 0 }];
   for (let index = 0; index < stopping.maxTokens; index++) {
     await wait();
-    // Plain letters, so that each token is a chunk.
+    // Plain letters, so that each token becomes a separate chunk.
     yield [{ kind: "tokens", choice: 0, tokens: [{ id: 64 + (index % 26), logprob: -1, alternatives: [] }] }];
   }
   yield [{ kind: "choice-finished", choice: 0, reason: "length", stopTokenId: null }];
@@ -77,7 +78,7 @@ const chat = createChatService({
 });
 const server = await fakeServer({ chat });
 await server.app.listen({ host: "127.0.0.1", port: 0 });
-// Safe cast: a TCP server has an address with a port.
+// Safe cast: a server that listens on TCP has an address with a port.
 const { port } = server.app.server.address() as AddressInfo;
 process.on("message", () => process.send?.(process.cpuUsage()));
 process.send?.({ url: `http://127.0.0.1:${port}`, authorization: bearer() });

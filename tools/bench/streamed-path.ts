@@ -1,6 +1,7 @@
-// Measures what a streamed token costs the server from the engine's event to the socket: processor time of a process
-// with HTTP and chat over an engine that computes nothing. Each token is a separate event and chunk, however busy the
-// machine is, so that builds do the same work. The clients run in this process, outside the figures.
+// Measures the server's cost of a streamed token from the engine's event to the socket: the processor time of a
+// process with HTTP and chat on top of an engine that computes nothing. Each token is a separate event and chunk, no
+// matter how busy the machine is, so that all builds do the same work. The clients run in this process, whose time is
+// not counted.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -12,13 +13,13 @@ Streams answers of 256 tokens, a chunk each, to 1, 16 and 64 clients at once, an
 With --against both servers run and are asked turn about; figures are medians of the rounds.`;
 
 const answerTokens = 256;
-/** Approximate number of tokens in a round. */
+/** Approximate number of tokens per round. */
 const tokensOfRound = 32_768;
 
 interface PathReport {
   readonly name: string;
   readonly cpuMicrosecondsPerToken: number;
-  /** Figure of the other build; null if there is none. */
+  /** Figure of the other build; null without one. */
   readonly otherCpuMicrosecondsPerToken: number | null;
   readonly ratio: number | null;
 }
@@ -47,7 +48,7 @@ async function measure(streams: number, { rounds, against }: BenchOptions): Prom
   try {
     for (const folder of against === null ? [ownFolder] : [ownFolder, against])
       servers.push(await serve(folder, streams));
-    // The first rounds wait for compilation.
+    // Warms up, because the first rounds wait for compilation.
     for (const server of servers) await runRound(server, streams);
     const results = servers.map((): number[] => []);
     for (let round = 0; round < rounds; round++) {
@@ -69,7 +70,7 @@ async function measure(streams: number, { rounds, against }: BenchOptions): Prom
 async function serve(folder: string, streams: number): Promise<Served> {
   const script = fileURLToPath(new URL("streamed-path-server.js", import.meta.url));
   const child = fork(script, [folder, `${streams}`], { cwd: folder });
-  // The script's first message.
+  // Safe cast: the script sends this as its first message.
   const [served] = (await once(child, "message")) as [Omit<Served, "child">];
   return { ...served, child };
 }
@@ -87,7 +88,7 @@ async function runRound(server: Served, streams: number): Promise<number> {
 
 async function cpuOf({ child }: Served): Promise<number> {
   child.send("cpu");
-  // The script's answer.
+  // Safe cast: the script answers with its processor time.
   const [{ user, system }] = (await once(child, "message")) as [NodeJS.CpuUsage];
   return user + system;
 }

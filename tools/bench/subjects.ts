@@ -1,4 +1,5 @@
-// The models that the benchmarks measure: a Llama of 135 million random weights, and the built-in model if present.
+// The models that the benchmarks measure: a Llama with 135 million random weights, and the built-in model if it is
+// present.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -27,11 +28,11 @@ export interface Subject {
   readonly size: "tiny" | "135m";
   readonly config: ModelConfig;
   readonly weights: ReadonlyMap<string, WeightSource>;
-  /** Stored forms of the weights; float32 by default. */
+  /** Storage form of each weight; float32 by default. */
   readonly forms?: WeightForms;
 }
 
-/** Yields the subjects. The model of `--model`, if given, replaces the random weights. */
+/** Yields the subjects. If `--model` is given, its model replaces the one with random weights. */
 export async function* subjects({
   only,
   quantize,
@@ -61,7 +62,7 @@ export async function* subjects({
   }
 }
 
-/** Opens a GGUF file as a subject; the files made of its weights last as long as the process. */
+/** Opens a GGUF file as a subject. The files derived from its weights are deleted when the process exits. */
 function modelOfFile(file: string, choice: FormChoice): Subject {
   const cacheFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
   process.once("exit", () => rmSync(cacheFolder, { recursive: true, force: true }));
@@ -71,7 +72,7 @@ function modelOfFile(file: string, choice: FormChoice): Subject {
   return { name: `${basename(file)} (${choice.quantization})`, size: "135m", config, weights, forms };
 }
 
-/** Rounds the weights as a folder's are rounded. */
+/** Quantizes the weights in the same way as those of a model folder. */
 function quantizedInMemory(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,

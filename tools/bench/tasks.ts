@@ -1,6 +1,6 @@
-// Measures how well `train` learns small tasks with its defaults: six tasks for hone-tiny and three for a pretrained
-// model, different from the demo's, with several seeds each, on a real server over HTTP. Exits with status 1 if fewer
-// than five of six tasks reach 0.8 of the attainable reward on four seeds of five.
+// Measures how well `train` learns small tasks with its default settings: six tasks for hone-tiny and three for a
+// pretrained model, none of them used by the demo. Runs several seeds per task on a real server over HTTP. Exits with
+// status 1 if fewer than five of six tasks reach 0.8 of the attainable reward on four of five seeds.
 import { parseArgs } from "node:util";
 import { demoModel } from "../../src/apps/cli/demo/demo-model.ts";
 import { withTemporaryServer } from "../../src/apps/cli/temporary-server.ts";
@@ -108,7 +108,7 @@ async function trainAll(hone: Hone, tasks: readonly LearningTask[], base: string
 }
 
 function otherOptions(): OtherOptions {
-  // Safe casts: the server and `train` check both.
+  // Safe casts: the server and `train` validate both values.
   const options = values.options === undefined ? {} : (JSON.parse(values.options) as OtherOptions);
   if (values.config === undefined) return options;
   return { ...options, config: JSON.parse(values.config) as TrainingConfig };

@@ -1,17 +1,17 @@
-// The tricks of a hostile tenant, for tools/bench/tenants.ts: each continues until its signal aborts, in its own
-// thread.
+// Attacks by a hostile tenant for tools/bench/tenants.ts. Each attack continues until its signal aborts; all run in a
+// separate thread.
 import { Agent, request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The server under attack, and the hostile tenant's credentials. */
+/** The attacked server, and the hostile tenant's account. */
 export interface Stage {
   readonly url: string;
-  /** The hostile tenant's key. */
+  /** API key of the hostile tenant. */
   readonly key: string;
-  /** The hostile tenant's own model. */
+  /** Model that the hostile tenant owns. */
   readonly modelId: string;
-  /** A finished training job of that model. */
+  /** Finished training job of that model. */
   readonly jobId: string;
   readonly project: string;
 }
@@ -36,7 +36,7 @@ function authorizationFor(path: string, key: string): string {
     : `Bearer ${key}`;
 }
 
-/** Sends one request and reads the whole answer, even an error. */
+/** Sends one request and reads the whole response, even if it is an error. */
 function ask(
   { url, key }: Stage,
   signal: AbortSignal,
@@ -70,7 +70,7 @@ function ask(
   });
 }
 
-/** Repeats a request, in `count` concurrent lanes. */
+/** Repeats a request in `count` concurrent loops. */
 async function lanes(
   count: number,
   signal: AbortSignal,
@@ -85,7 +85,7 @@ async function lanes(
   await Promise.all(Array.from({ length: count }, (_, index) => lane(index)));
 }
 
-/** Opens a connection, sends the start of a request, and resolves when the connection has ended. */
+/** Opens a connection and sends the start of a request; resolves when the connection has ended. */
 function hold(
   { url }: Stage,
   signal: AbortSignal,
@@ -126,7 +126,7 @@ function drip(socket: Socket, first: string): void {
   socket.once("close", () => clearInterval(timer));
 }
 
-/** Sends as many bytes as the server takes. */
+/** Sends as many bytes as the server accepts. */
 function pour(socket: Socket): void {
   const piece = Buffer.alloc(mebibyte, "[");
   const write = (): void => {
@@ -138,7 +138,7 @@ function pour(socket: Socket): void {
 
 const jsonOf = (value: object): string => JSON.stringify(value);
 
-/** A body just below the size limit of parsing in the server's own thread. */
+/** A body just below the size up to which the server parses in its main thread. */
 const denseChat = `{"messages":${jsonOf(hello)},"max_tokens":1,"n":0,"stop_token_ids":[${"[],".repeat(40_000)}0]}`;
 
 export const tricks: readonly Trick[] = [

@@ -1,6 +1,6 @@
-// Checks that one tenant cannot stop another. Plays every trick of a hostile tenant (tools/bench/tenant-tricks.ts)
-// against its own server, next to a probe of /health and a polite tenant who sends small requests one after another.
-// Prints how long the polite tenant waits with and without each trick.
+// Checks that one tenant cannot block another. Plays each attack of a hostile tenant (tools/bench/tenant-tricks.ts)
+// against a server, while /health is probed and a polite tenant sends small requests one after the other. Prints how
+// long the polite tenant waits with and without each attack.
 import { setMaxListeners } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
 import { loadavg } from "node:os";
@@ -34,14 +34,14 @@ interface Hostile {
   readonly stage: Stage;
 }
 
-/** Latencies that the polite tenant saw since the last report, in milliseconds. */
+/** Latencies in milliseconds that the polite tenant measured since the last report. */
 interface Seen {
   readonly requests: readonly number[];
   readonly chats: readonly number[];
-  /** Counts of requests without a 200, by status or by the reason for having no answer. */
+  /** Number of requests without status 200, by status or by the reason why there was no response. */
   readonly failures: Readonly<Record<string, number>>;
   readonly health: number;
-  /** Latency of /health without the time in which the server's main thread and the probe waited for a core. */
+  /** Latency of /health excluding the time in which the server's main thread or the probe waited for a core. */
   readonly healthOwn: number;
 }
 
@@ -64,7 +64,8 @@ interface TrickFigures {
   readonly alone: Figures;
   readonly beside: Figures;
   /**
-   * Ratios of the polite tenant's p99 with the trick to its p99 without: of requests that need no model, and of chats.
+   * The polite tenant's p99 latency with the attack relative to without it: for requests that need no model, and for
+   * chats.
    */
   readonly ratio: number;
   readonly chatRatio: number;
@@ -183,14 +184,14 @@ async function bePolite({ url, key, processId, wantsChats }: Polite): Promise<vo
   await Promise.all([send(), probe()]);
 }
 
-/** Plays one trick at a time: each message is the trick's index, or -1 to stop. */
+/** Plays one attack at a time. Each message is the index of the next attack, or -1 to stop. */
 function beHostile({ stage }: Hostile): void {
   let ending = new AbortController();
   parentPort?.on("message", (index: number) => {
     ending.abort();
     ending = new AbortController();
     const { signal } = ending;
-    // Every request of a trick listens to this signal.
+    // Lifts Node's listener limit, since every request of the attack listens to this signal.
     setMaxListeners(0, signal);
     tricks[index]?.play(stage, signal).catch((error: unknown) => {
       if (!signal.aborted) console.error(error);
@@ -226,7 +227,7 @@ async function made(
   return JSON.parse(text) as { id: string; key: string };
 }
 
-/** A hostile tenant with a model, a job and records of feedback. */
+/** Creates a hostile tenant with a model, a job and feedback records. */
 async function stageFor(server: RunningServer): Promise<Stage> {
   const { key } = await made(server, "/v1/preview/keys", { entity: "hostile" });
   const model = { project: "p", name: "m", base_model: "hone-tiny" };
@@ -301,7 +302,7 @@ async function measure({
       const ratio = beside.requests.p99 / alone.requests.p99;
       const chatRatio = wantsChats ? beside.chats.p99 / alone.chats.p99 : 0;
       onTrick({ name, alone, beside, ratio, chatRatio });
-      // Leaves the server time to answer or abandon the trick's remaining requests.
+      // Gives the server time to answer or abort the attack's remaining requests.
       await sleep(3000);
     }
   } finally {
@@ -367,7 +368,7 @@ async function main(): Promise<void> {
 if (isMainThread) {
   if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main();
 } else {
-  // Safe cast: this file passed the data.
+  // Safe cast: this file itself passed the data.
   const data = workerData as Polite | Hostile;
   if (data.kind === "polite") await bePolite(data);
   else beHostile(data);

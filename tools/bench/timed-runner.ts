@@ -1,4 +1,4 @@
-// A model runner that measures the calls of another one, in wall time and in processor time of this process. The rest
+// Wraps a model runner and measures its calls, in wall time and in processor time of this process. The remaining time
 // of a run is the cost of the code around the model.
 import type { AdapterReference } from "../../src/base/domain/generation.ts";
 import { systemClock } from "../../src/base/domain/clock.ts";

@@ -1,6 +1,6 @@
-// Our side of `train-step`: LoRA steps of the embedded trainer in a separate process, so that its memory can be
-// measured. Reads one JSON line that says what to train, answers every line "step" with the time of one, and "end"
-// with the process's peak memory. The other side, with the same lines, is `tools/conformance/python/train_step.py`.
+// Hone's side of `train-step`: LoRA steps of the embedded trainer in a separate process, so that its memory can be
+// measured. The first input line is JSON with the training job. The process answers each line "step" with the duration
+// of one step, and "end" with its peak memory; `tools/conformance/python/train_step.py` implements the same protocol.
 import { createInterface } from "node:readline";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { resolveTrainingConfig } from "../../src/base/domain/training-config.ts";
@@ -10,7 +10,7 @@ import { benchTrainers, randomRows } from "./random-training.ts";
 import type { StepJob } from "./step-process.ts";
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-// The job that `StepProcess` writes.
+// Safe cast: `StepProcess` writes this job.
 const job = JSON.parse((await lines.next()).value as string) as StepJob;
 const trainers = await benchTrainers(job.folder, job, job);
 const trainer = await trainers.open(

@@ -1,6 +1,6 @@
-// Measures how fast a LoRA gradient step is, how much memory it takes, and how much of the machine's matrix product
-// rate it uses. Every side is a separate process (step-process.ts). All alternate and the best of each counts, so that
-// a busy machine hardly changes the ratios.
+// Measures the speed of a LoRA gradient step, its memory, and its share of the machine's matrix-product rate. Each
+// side runs in a separate process (step-process.ts). All sides alternate and the best of each counts, so that a busy
+// machine hardly changes the ratios.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ interface Shape {
   readonly size: "tiny" | "135m";
   readonly rows: number;
   readonly length: number;
-  /** True if the other side takes part; false where a step would take it a minute. */
+  /** True to compare with the other side; false for shapes for which one step of the other side would take a minute. */
   readonly isCompared: boolean;
 }
 
@@ -62,9 +62,9 @@ interface Measurement extends Side {
   readonly name: string;
   readonly gflopPerSecond: number;
   readonly matMulGflopPerSecond: number;
-  /** Rate relative to that of a plain product. */
+  /** Rate relative to that of a plain matrix product. */
   readonly ratio: number;
-  /** Figures over the base in 8 bits. */
+  /** Figures with base weights in 8 bits. */
   readonly int8: Side;
   readonly pytorch: Side | null;
 }
@@ -85,7 +85,7 @@ await runBench<Measurement>({
   textOf,
 });
 
-/** Returns the folder of a shape's model, writing the one with random weights if missing. */
+/** Returns the model folder of a shape; if missing, writes it with random weights. */
 function modelFolder({ size }: Shape, folder: string): string {
   if (size === "tiny") return join(ownFolder, "models", "hone-tiny");
   const written = join(folder, size);

@@ -1,5 +1,4 @@
-// Runs two kinds of streamed chats at one server, alternating, so that a machine that changes its pace favours
-// neither.
+// Runs two kinds of streamed chats on one server alternately, so that drift in the machine's speed favours neither.
 import type { ServedBuild } from "./served-build.ts";
 import { medianRatio, runLoad, type ChatLoad, type LoadResult } from "./streamed-chats.ts";
 
@@ -8,11 +7,11 @@ type Body = Readonly<Record<string, unknown>>;
 export interface TurnAboutResult {
   readonly plainTokensPerSecond: number;
   readonly otherTokensPerSecond: number;
-  /** Median of the rounds' own ratios, of the others to the plain ones. */
+  /** Median of the per-round ratios of the other chats' rate to the plain chats' rate. */
   readonly ratio: number;
 }
 
-/** @param bodies fields of the requests in addition to the usual ones */
+/** @param bodies additional fields of the two kinds of request bodies */
 export async function measureTurnAbout(
   server: ServedBuild,
   load: ChatLoad,

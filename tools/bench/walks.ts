@@ -1,7 +1,7 @@
-// Lists the files and functions that a streamed chat and a reinforcement learning job run through, by area: the code
-// that a maintainer must know to follow one request. V8 counts the calls of every function (NODE_V8_COVERAGE) in a
-// server's process, its children and their threads. A walk includes a function that was called more often than in any
-// of three idle servers.
+// Lists the files and functions that run for a streamed chat and for a reinforcement learning job, by area: the code
+// that a maintainer must know to follow one request. V8 counts the calls of every function (NODE_V8_COVERAGE) in the
+// server's process, its children and their threads. A walk lists the functions that were called more often than in
+// each of three idle servers.
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -12,12 +12,12 @@ import { Hone } from "../../src/apps/client/hone.ts";
 import { ownFolder } from "./run-bench.ts";
 import { serveBuild, untilWell, type LocalBuild } from "./served-build.ts";
 
-/** Number of calls of each function, by its file in `dist/src` (without the extension) and its position there. */
+/** Number of calls of each function, by its file in `dist/src` (without the extension) and its position in that file. */
 type Calls = ReadonlyMap<string, number>;
 
 interface Walk {
   readonly name: string;
-  /** Counts by area, those with the most functions first. */
+  /** Counts per area, in descending order of functions. */
   readonly areas: readonly AreaCount[];
   readonly files: readonly FileCount[];
   readonly fileCount: number;
@@ -45,11 +45,14 @@ Counts the files and functions that a streamed chat and an RL job pass, by area.
 `;
 
 /**
- * Tokens of the answers; the difference shows which functions run for every token: those that a longer answer calls
- * more often, at least once for every second token.
+ * Lengths of the two answers in tokens. The difference identifies functions that run for every token: the longer
+ * answer calls them more often, at least once for every second additional token.
  */
 const [shortAnswer, longAnswer] = [12, 44];
-/** An idle server lives longer than one under requests, so that its timers run at least as often. */
+/**
+ * Lifetime of an idle server in milliseconds. It exceeds that of a server under requests, so that timers fire at least
+ * as often.
+ */
 const idleMs = 12_000;
 const idleStarts = 3;
 
@@ -83,13 +86,13 @@ async function measure(folder: string): Promise<readonly Walk[]> {
   ];
 }
 
-/** Returns the calls over a server's whole life, during which `use` sends the requests. */
+/** Returns the calls during a server's whole life; `use` sends the requests. */
 async function callsOf(folder: string, use: (server: LocalBuild) => Promise<unknown>): Promise<Calls> {
   const coverage = mkdtempSync(join(tmpdir(), "hone-walks-"));
   process.env["NODE_V8_COVERAGE"] = coverage;
   try {
     const modelFolder = join(ownFolder, "models", "hone-tiny");
-    // Sends each token separately: tokens sent together would count as one.
+    // Sends each token separately, because tokens sent together would count as one call.
     const limits = { engine: { eventIntervalMs: 0 } };
     const server = await serveBuild(folder, { modelFolder, threads: 1, limits });
     try {
@@ -132,7 +135,7 @@ async function runJob({ url, apiKey }: LocalBuild): Promise<void> {
   }
 }
 
-/** V8's coverage of a process or thread. */
+/** V8's coverage report of a process or thread. */
 interface Coverage {
   readonly result: readonly {
     readonly url: string;
@@ -153,7 +156,7 @@ function readCalls(folder: string): Calls {
       if (file === null) continue;
       for (const { ranges } of functions) {
         const [{ startOffset, count }] = ranges;
-        // Offset 0 is the module itself.
+        // A function at offset 0 is the module itself.
         if (count === 0 || startOffset === 0) continue;
         const place = `${file} ${startOffset}`;
         calls.set(place, (calls.get(place) ?? 0) + count);
@@ -163,7 +166,7 @@ function readCalls(folder: string): Calls {
   return calls;
 }
 
-/** Returns the product's file that a module's URL names; null for other modules. */
+/** Returns the path in `dist/src` that a module's URL names; null for other modules. */
 function fileIn(url: string): string | null {
   if (!url.startsWith("file:")) return null;
   return /\/dist\/src\/(.*)\.js$/.exec(fileURLToPath(url).replaceAll("\\", "/"))?.[1] ?? null;
@@ -176,7 +179,7 @@ function greatest(several: readonly Calls[]): Calls {
   return most;
 }
 
-/** Returns how many more calls each function has than usual. */
+/** Returns for each function the number of calls that exceeds the usual number; omits functions without such calls. */
 function above(calls: Calls, usual: Calls): Calls {
   const more = [...calls].map(([place, count]) => [place, count - (usual.get(place) ?? 0)] as const);
   return new Map(more.filter(([, count]) => count > 0));

@@ -1,17 +1,17 @@
-// Feedback as programs send it: scores of calls, each with its own id. The bodies are built once, and requests differ
-// only in their ids, so building them costs next to nothing.
+// Request bodies with feedback as programs send it: scores of calls, each record with its own id. Each body is built
+// once and later reused with new ids, so that building bodies costs next to nothing.
 
-/** Number of calls that the records score, in turn. */
+/** Number of distinct calls that the records score, in rotation. */
 export const callCount = 5000;
-/** Number of different bodies, which are sent in turn. */
+/** Number of distinct bodies, sent in rotation. */
 const bodyCount = 50;
 
-/** Returns the call that a record scores. */
+/** Returns the reference to the call that a record scores. */
 export function referenceOf(number: number): string {
   return `weave:///local/bench/call/0192d3a4-0000-7000-8000-${String(number % callCount).padStart(12, "0")}`;
 }
 
-/** Start of an id; the record's number fills the last twelve digits of the UUID. */
+/** Start of a record's id; the record's number fills the last twelve digits of the UUID. */
 const idStart = "0192d3a5-0000-7000-8000-";
 const blank = "000000000000";
 
@@ -21,7 +21,7 @@ function recordOf(number: number): object {
     project_id: "local/bench",
     weave_ref: referenceOf(number),
     feedback_type: number % 5 === 0 ? "helpfulness" : "correctness",
-    // Scrambled, so that neighbours differ.
+    // Scrambled, so that consecutive records have different scores.
     payload: {
       score: ((number * 7919) % 100_003) / 100_003,
       reason: `The answer has ${number % 97} of the words that were asked for.`,
@@ -31,14 +31,14 @@ function recordOf(number: number): object {
   };
 }
 
-/** Bodies whose records all have unique ids. */
+/** Rotates through request bodies and gives each record a unique id. */
 export class FeedbackBodies {
   readonly #bodies: readonly { readonly bytes: Buffer; readonly idPlaces: readonly number[] }[];
   readonly #recordsPerBody: number;
   #bodyIndex = 0;
   #nextId: number;
 
-  /** @param batchSize 0 makes bodies of single records */
+  /** @param batchSize records per body; 0 creates bodies with a single record instead of a list */
   constructor(batchSize: number, firstId: number) {
     this.#recordsPerBody = Math.max(1, batchSize);
     this.#nextId = firstId;
@@ -55,7 +55,7 @@ export class FeedbackBodies {
     return this.#recordsPerBody;
   }
 
-  /** Returns the next body. The caller must send it immediately: the next turn overwrites its ids. */
+  /** Returns the next body. The caller must send it immediately, because a later call overwrites its ids. */
   next(): Buffer {
     const { bytes, idPlaces } = this.#bodies[this.#bodyIndex];
     this.#bodyIndex = (this.#bodyIndex + 1) % this.#bodies.length;

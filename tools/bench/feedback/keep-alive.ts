@@ -1,11 +1,11 @@
-// A keep-alive connection that carries one request at a time, whose bytes the caller builds. A request costs a few
-// microseconds, so a load on the server's own machine hardly disturbs the measurement. Parses only the answers that
-// Hone sends.
+// A keep-alive connection for one request at a time, whose bytes the caller builds. A request costs only microseconds,
+// so a client on the server's own machine hardly disturbs the measurement. It parses only responses as Hone sends
+// them.
 import { connect, type Socket } from "node:net";
 
 export interface Answer {
   readonly status: number;
-  /** Body as received, still in chunks if the server sends chunks. */
+  /** Body as received; chunk headers are still included if the server sends chunks. */
   readonly body: string;
 }
 
@@ -13,11 +13,11 @@ export interface RequestOptions {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly authorization: string;
-  /** Size of the JSON body. */
+  /** Size of the JSON body in bytes. */
   readonly bodyBytes?: number;
 }
 
-/** Returns the head of a request; its body must follow. */
+/** Returns the head of a request; the caller sends the body after it. */
 export function headOf({ method, path, authorization, bodyBytes }: RequestOptions): string {
   const lines = [`${method} ${path} HTTP/1.1`, "host: bench", `authorization: ${authorization}`];
   if (bodyBytes !== undefined) lines.push("content-type: application/json", `content-length: ${bodyBytes}`);
@@ -38,7 +38,7 @@ export class KeepAliveConnection {
     this.#socket.on("close", () => this.#fail(new Error("The server closed the connection.")));
   }
 
-  /** @throws Error if the connection ends before the whole answer arrives */
+  /** @throws Error if the connection ends before the response is complete */
   ask(head: string, body?: Uint8Array): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
@@ -75,7 +75,10 @@ export class KeepAliveConnection {
 
 const lastChunk = "0\r\n\r\n";
 
-/** Returns the answer if it is complete. Compact JSON has no line breaks, so nothing in it looks like the last chunk. */
+/**
+ * Returns the response if it is complete, otherwise null. Compact JSON contains no line breaks, so the body cannot
+ * contain text that looks like the last chunk.
+ */
 function answerIn(pieces: Buffer[]): Answer | null {
   if (
     pieces.length > 1 &&

@@ -1,8 +1,8 @@
-// The resident memory of a process over time.
+// Samples the resident memory of a process over time.
 import { residentBytes } from "../../../test/process-tree.ts";
 
 export interface MemoryGrowth {
-  /** Mean memory in the second and in the last fifth of the time. */
+  /** Mean memory in the second and in the last fifth of the sampling time. */
   readonly earlyMebibytes: number;
   readonly lateMebibytes: number;
   readonly mostMebibytes: number;
@@ -19,7 +19,7 @@ export class MemorySamples {
     this.#timer = setInterval(() => this.#samples.push(residentBytes(processId) / 2 ** 20), sampleMs);
   }
 
-  /** Stops sampling; returns null if the time was too short. */
+  /** Stops sampling; returns null if there are too few samples. */
   end(): MemoryGrowth | null {
     clearInterval(this.#timer);
     const fifth = Math.floor(this.#samples.length / 5);

@@ -1,5 +1,5 @@
-// Sends small requests to a server from a separate thread while others write to it, and reports how long each answer
-// took.
+// Sends small requests from a separate thread while other clients write to the server, and reports how long each
+// response took.
 import { setTimeout as sleep } from "node:timers/promises";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { present } from "../../../src/base/domain/assert.ts";
@@ -29,7 +29,7 @@ export class OtherRequests {
     this.#worker = new Worker(new URL(import.meta.url), { workerData: server, execArgv: [] });
   }
 
-  /** Stops sending. */
+  /** Stops sending and returns the latencies. */
   async end(): Promise<readonly Waits[]> {
     const times = new Promise<Readonly<Record<string, number[]>>>((resolve, reject) =>
       this.#worker.once("message", resolve).once("error", reject),
@@ -45,7 +45,7 @@ export class OtherRequests {
   }
 }
 
-/** Returns the greatest figure within the lowest `share` of all. */
+/** Returns the quantile: the smallest figure that at least this share of all figures does not exceed. */
 export function quantile(figures: readonly number[], share: number): number {
   const sorted = figures.toSorted((left, right) => left - right);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
@@ -69,5 +69,5 @@ async function askOn({ url, authorization }: Asked): Promise<void> {
   port.postMessage(times, []);
 }
 
-// Only the class above starts this thread.
+// The class above starts this thread with these data.
 if (!isMainThread) await askOn(workerData as Asked);

@@ -1,23 +1,23 @@
-// Measures how fast SQLite itself writes the same rows. Reads them from a server's database and writes them to another
-// one with the same table and indexes, by one prepared statement, on disk as the server does. No HTTP, no JSON, no
-// checks.
+// Measures how fast SQLite itself writes the same rows: reads them from a server's database, and writes them to
+// another file with the same table and indexes through one prepared statement, with the server's durability settings.
+// Involves no HTTP, JSON or validation.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
 
 export interface RawRates {
-  /** Records per second in transactions of a thousand. */
+  /** Records per second in transactions of a thousand records. */
   readonly batched: number;
-  /** Records per second, each in a separate transaction. */
+  /** Records per second with one transaction per record. */
   readonly single: number;
 }
 
 const perTransaction = 1000;
 
 /**
- * @param file the server's database, while nothing writes to it
- * @param counts how many rows to write each way
+ * @param file the server's database; nothing may write to it meanwhile
+ * @param counts number of rows to write in each mode
  */
 export function rawInsertRates(
   file: string,
@@ -67,7 +67,7 @@ function readRows(source: Database.Database, names: readonly string[], count: nu
     .prepare(`select ${names.join(", ")} from feedback limit ${count}`)
     .raw()
     .all();
-  // Safe cast: raw rows are lists of values.
+  // Safe cast: raw rows are arrays of values.
   return found as Row[];
 }
 

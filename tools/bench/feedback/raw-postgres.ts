@@ -1,6 +1,6 @@
-// Measures how fast PostgreSQL itself writes the same rows. Reads them from a server's database and writes them to a
-// table there with the same columns and indexes, over one connection. No HTTP, no checks; a batch is one statement
-// with one parameter, as in the server.
+// Measures how fast PostgreSQL itself writes the same rows: reads them from a server's database, and writes them to a
+// table there with the same columns and indexes, over one connection. Involves no HTTP or validation. As in the
+// server, a batch is one statement with one parameter.
 import { Client } from "pg";
 import type { RawRates } from "./raw-inserts.ts";
 
@@ -8,8 +8,8 @@ const perTransaction = 1000;
 const insert = "insert into raw_feedback select * from json_populate_recordset(null::raw_feedback, $1::json)";
 
 /**
- * @param url of the server's database, while nothing writes to it
- * @param counts how many rows to write each way
+ * @param url URL of the server's database; nothing may write to it meanwhile
+ * @param counts number of rows to write in each mode
  */
 export async function rawPostgresRates(
   url: string,

@@ -1,5 +1,6 @@
-// The baseline of tools/bench/gateway: a reverse proxy that only pipes each request to one of several servers,
-// round-robin, and its answer back. Receives their URLs at start; sends its own.
+// Baseline of tools/bench/gateway: a reverse proxy that only pipes each request to one of several servers,
+// round-robin, and pipes the response back. The parent process passes the servers' URLs at start and receives the
+// proxy's URL.
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -19,7 +20,7 @@ const proxy = createServer((asked, answer) => {
   asked.pipe(passed);
 });
 proxy.listen(0, "127.0.0.1", () => {
-  // Safe cast: a TCP server has an address with a port.
+  // Safe cast: a server that listens on TCP has an address with a port.
   const { port } = proxy.address() as AddressInfo;
   process.send?.(`http://127.0.0.1:${port}`);
 });

@@ -1,4 +1,5 @@
-// The process that runs the load of tools/bench/gateway: receives loads as messages, and answers each with its report.
+// Process that generates the load of tools/bench/gateway: it runs each load that it receives as a message, and replies
+// with a report.
 import { runLoad, type Load } from "./load.ts";
 
 process.on("message", (load: Load) => void runLoad(load).then((report) => process.send?.(report)));

@@ -1,25 +1,25 @@
-// The load of tools/bench/gateway and its results, in a separate process (load-process): requests at a rate that does
-// not wait for answers, or many concurrent streams.
+// Generates the load of tools/bench/gateway and measures the responses; runs in a separate process (load-process). A
+// load is either a rate of requests that does not wait for answers, or many concurrent streams.
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../../src/base/domain/clock.ts";
 import { seededRandom } from "../../../src/base/domain/random.ts";
 import { answerTokens } from "./counted-tokens.ts";
 
-/** Servers to send requests to, and the form of the requests. */
+/** Servers that receive the requests, and the form of the requests. */
 export interface LoadTarget {
   readonly urls: readonly string[];
   readonly authorization: string;
   /**
-   * Form of the requests: a chat, which the server renders; a completion with token ids; or `vllm`, a completion as a
-   * gateway sends it.
+   * Form of the requests: `chat` is rendered by the server, `completion` carries token ids, and `vllm` is a completion
+   * as a gateway sends it to vLLM.
    */
   readonly form: "chat" | "completion" | "vllm";
 }
 
 export interface Load {
   readonly target: LoadTarget;
-  /** Rate of requests, which start at random times without waiting for answers; null starts all immediately. */
+  /** Mean rate of requests, which start at random times without waiting for answers; null starts all immediately. */
   readonly ratePerSecond: number | null;
   readonly requestCount: number;
   readonly answerLength: number;
@@ -27,21 +27,21 @@ export interface Load {
 }
 
 export interface LoadReport {
-  /** Milliseconds from a request's start to the first bytes of its answer, ascending. */
+  /** Milliseconds from the start of each request to the first bytes of its response, ascending. */
   readonly firstMs: readonly number[];
-  /** Milliseconds from a request's start to the end of its answer, ascending. */
+  /** Milliseconds from the start of each request to the end of its response, ascending. */
   readonly wholeMs: readonly number[];
   /** Number of answers with wrong tokens. */
   readonly wrongCount: number;
-  /** Requests that were refused or broke off, counted by error message. */
+  /** Number of requests that were refused or cut off, by error message. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Number of answers that arrived in more than one part. */
+  /** Number of answers that arrived in more than one piece. */
   readonly streamedCount: number;
 }
 
 const promptLength = 64;
 
-/** Runs a load to its end. */
+/** Runs a load until all its requests have ended. */
 export async function runLoad(load: Load): Promise<LoadReport> {
   const agent = new Agent({ keepAlive: true, scheduling: "lifo", maxSockets: Infinity });
   const times = arrivals(load);
@@ -54,7 +54,7 @@ export async function runLoad(load: Load): Promise<LoadReport> {
   await Promise.all(
     times.map(async (atMs, index) => {
       await sleep(startMs + atMs - systemClock.monotonicMs());
-      // Timers count whole milliseconds; measuring from here keeps that error out of the figures.
+      // The timer is only precise to a millisecond, so measure from the actual start of the request.
       const fromMs = systemClock.monotonicMs();
       try {
         const { firstMs, lastMs, pieceCount, text, prompt } = await ask(load, index, agent);
@@ -73,7 +73,7 @@ export async function runLoad(load: Load): Promise<LoadReport> {
   return { firstMs: ascending(first), wholeMs: ascending(whole), wrongCount, failures, streamedCount };
 }
 
-/** Returns each request's start: a Poisson process (exponential gaps), or all at the same time. */
+/** Returns the start time of each request: a Poisson process (exponential gaps), or all at the same time. */
 function arrivals({ ratePerSecond, requestCount, seed }: Load): readonly number[] {
   const random = seededRandom("arrivals", seed);
   let atMs = 0;
@@ -88,7 +88,7 @@ interface Came {
   readonly lastMs: number;
   readonly pieceCount: number;
   readonly text: string;
-  /** Prompt; null if the answer repeats it. */
+  /** Token ids of the prompt; null if the answer repeats them. */
   readonly prompt: readonly number[] | null;
 }
 
@@ -119,7 +119,7 @@ function ask(load: Load, index: number, agent: Agent): Promise<Came> {
   });
 }
 
-/** Returns a prompt that is almost always unique, since this benchmark does not measure prefix caching. */
+/** Returns a prompt that is almost certainly unique, since this benchmark does not measure prefix caching. */
 function promptOf(seed: number, index: number): readonly number[] {
   return Array.from(
     { length: promptLength },
@@ -156,7 +156,7 @@ function bodyOf(
   return { ...shared, model: "endless", messages: [{ role: "user", content }], ignore_eos: true };
 }
 
-/** True if a stream has exactly the tokens with which the servers answer its prompt, in order. */
+/** True if a stream contains exactly the tokens of the expected answer, in order. */
 function isRight(text: string, sent: readonly number[] | null, answerLength: number): boolean {
   const prompt = sent ?? idsIn(text, /"prompt_token_ids":\s*\[([\d,\s]+)\]/g);
   const came = idsIn(text, /"token_ids":\s*\[([\d,\s]+)\]/g);

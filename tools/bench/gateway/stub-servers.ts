@@ -1,6 +1,7 @@
-// The vLLM servers of tools/bench/gateway, in a separate process: stubs whose tokens cost nothing. At the end of each
-// step they give all running answers a token, like a server that batches; with a step of 0 they answer immediately.
-// Receives their count at start, sends their URLs, and takes the length of a step in milliseconds as messages.
+// Process with the stub vLLM servers of tools/bench/gateway, whose tokens cost nothing to compute. At the end of each
+// step the stubs send one token for every running answer, like a server that batches; with a step of 0 they answer
+// immediately. The parent process passes their count at start and step lengths in milliseconds as messages, and
+// receives their URLs.
 import type { GenerationEvent, GenerationRequest } from "../../../src/base/domain/generation.ts";
 import { StubVllm } from "../../../src/inference/vllm/testing/stub-vllm.ts";
 import { playedEngine } from "../played-engine.ts";
@@ -44,7 +45,7 @@ const stubs = Array.from(
   { length: serverCount },
   () => new StubVllm({ behind: playedEngine(limits, play), ...limits, endTokenId: 2, logprobCountMax: 20 }),
 );
-// Drops the recorded requests: only tests read them, and nothing else here grows.
+// Regularly drops the recorded requests, which only tests read, because they would grow without bound.
 setInterval(() => stubs.forEach(({ asked }) => (asked.length = 0)), 1000);
 process.on("message", (ms: number) => setStep(ms));
 process.on("disconnect", () => process.exit());

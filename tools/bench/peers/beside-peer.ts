@@ -1,6 +1,6 @@
-// Compares the model runner with another program that computes the same model, each in a separate process. The same
-// work alternates and the best of each side counts, so that a busy machine hardly changes the ratios. Neither side
-// samples.
+// Compares the model runner with another program that computes the same model, each in a separate process. Both do the
+// same work alternately, and the best of each side counts, so that a busy machine hardly changes the ratios. Neither
+// side samples tokens.
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/domain/clock.ts";
 import { computeEnvironment } from "../../../src/inference/onnx/environment.ts";
@@ -9,9 +9,9 @@ import { ownFolder } from "../run-bench.ts";
 import type { RunnerJob, Work } from "./runner-side.ts";
 import { batchSizes, contextCount, promptTokens } from "../runner-times.ts";
 
-/** One figure of both sides, in tokens per second. */
+/** A rate in tokens per second, measured on both sides. */
 export interface Figure {
-  /** Precision of our side. */
+  /** Precision with which Hone computes. */
   readonly precision: string;
   readonly what: string;
   readonly here: number;
@@ -20,14 +20,12 @@ export interface Figure {
 }
 
 /**
- * Threads of either side spin for a moment after a call (OpenMP's for 0.2 s), and would take the cores from the other.
+ * Pause between turns. Threads of either side spin for a moment after a call (OpenMP's for 0.2 s) and would occupy the
+ * other side's cores.
  */
 const restMs = 250;
 
-/**
- * Returns the work: a step of one token for each of some rows over a context, and a prompt, with the token count of
- * each.
- */
+/** Returns the work to time, with its number of tokens: decode steps for several batch sizes, and a prompt. */
 function worksOf(promptCount: number): readonly { what: string; tokenCount: number; work: Work }[] {
   const decodes = batchSizes.map((rows) => ({
     what: `decode batch ${rows}`,
@@ -38,7 +36,7 @@ function worksOf(promptCount: number): readonly { what: string; tokenCount: numb
   return [...decodes, { what: `prefill of ${promptCount}`, tokenCount: promptCount, work: prefill }];
 }
 
-/** @param runners our runners, by the name of their precision */
+/** @param runners Hone's runners, by precision */
 export async function takeTurns(
   runners: ReadonlyMap<string, LineProcess>,
   other: LineProcess,
@@ -62,7 +60,7 @@ export async function takeTurns(
   );
 }
 
-/** Starts our side over a model, in the environment that the server gives its engine's process. */
+/** Starts Hone's side for a model, in the environment that the server sets for its engine's process. */
 export async function startRunner(job: RunnerJob): Promise<LineProcess> {
   const script = join(ownFolder, "dist", "tools", "bench", "peers", "runner-side.js");
   const runner = new LineProcess([process.execPath, script], computeEnvironment);

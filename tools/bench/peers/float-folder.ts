@@ -1,4 +1,4 @@
-// The model of a GGUF file for programs that read the Hugging Face layout: a folder with weights in float32.
+// Converts a GGUF model for programs that read the Hugging Face layout: writes a folder with float32 weights.
 import { cpSync, existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ensureGgufFolder, readGgufTensors } from "../../../src/lib/model-files/gguf/gguf-model.ts";
@@ -7,7 +7,7 @@ import { writeSafetensors } from "../../../src/lib/model-files/write-safetensors
 
 const textFiles = ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"];
 
-/** Returns the folder, creating it in `cacheFolder` if missing. */
+/** Returns the folder, and creates it in `cacheFolder` if missing. */
 export function ensureFloatFolder(file: string, cacheFolder: string): string {
   const derived = ensureGgufFolder(file, cacheFolder);
   const folder = join(cacheFolder, `${basename(derived, ".gguf-model")}-float32`);

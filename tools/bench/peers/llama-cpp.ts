@@ -1,5 +1,5 @@
-// Compares the speed of the model runner with llama.cpp: the same weights in the same number of bits, from the same
-// file, on the same threads.
+// Compares the speed of the model runner with llama.cpp's: the same weights at the same precision, from the same file,
+// on the same threads.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,12 +22,12 @@ tools/bench/peers/llama-cpp/install.sh <folder> installs llama.cpp; the interpre
   --json                      print JSON
   --help                      print this`;
 
-/** A file that both sides read. */
+/** A model file that both sides read. */
 interface SharedFile {
   readonly name: "float32" | "int8" | "int4";
-  /** llama.cpp's name for the type. */
+  /** llama.cpp's name for the weight type. */
   readonly type: string;
-  /** Precisions in which our side computes with it. */
+  /** Precisions with which Hone computes the file's weights. */
   readonly precisions: Readonly<Record<string, Quantization>>;
 }
 

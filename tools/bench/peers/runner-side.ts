@@ -1,5 +1,6 @@
-// Our side of benchmarks against other programs: the model runner in a separate process, as the server runs it. Reads
-// one JSON line that says which model to load, then answers each line with the time of a decode step or a prompt.
+// Hone's side of benchmarks against other programs: the model runner in a separate process, as the server runs it. The
+// first input line is JSON and names the model to load. The process answers each further line with the time of a
+// decode step or a prompt.
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Quantization } from "../../../src/base/domain/model.ts";
@@ -11,28 +12,28 @@ import { bestDecodeMs, bestPrefillMs } from "../runner-times.ts";
 import { integerKernels } from "../../../src/inference/onnx/integer-kernels.ts";
 
 export interface RunnerJob {
-  /** Path of a GGUF file. */
+  /** Path of the GGUF file. */
   readonly file: string;
-  /** Folder for the files made of its weights. */
+  /** Folder for the files derived from the file's weights. */
   readonly folder: string;
   readonly threads: number;
   readonly quantization: Quantization;
 }
 
-/** Work that either side times. */
+/** Work that each side times. */
 export type Work =
   | {
       readonly kind: "decode";
-      /** Context of each row, after which it decodes. */
+      /** Context of each row before the decode step. */
       readonly tokens: readonly number[];
       readonly rows: number;
-      /** Number of steps, of which the fastest counts. */
+      /** Number of steps; the fastest counts. */
       readonly turns: number;
     }
   | { readonly kind: "prefill"; readonly tokens: readonly number[]; readonly turns: number };
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-// The parent process writes one job, then lines of work.
+// Safe cast: the parent process writes one job, then lines of work.
 const job = JSON.parse((await lines.next()).value as string) as RunnerJob;
 const runner = await openRunner(job);
 answer({});

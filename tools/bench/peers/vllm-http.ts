@@ -1,5 +1,5 @@
-// Compares how fast Hone and vLLM stream the same model over HTTP on the same threads. The same chats alternate, and
-// the servers that are not being measured are suspended.
+// Compares how fast Hone and vLLM stream the same model over HTTP on the same threads. The same chats alternate
+// between the servers, and the servers that are not being measured are suspended.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { serveVllm } from "./vllm-server.ts";
 
 const answerTokens = 128;
 const streamCounts = [16, 32] as const;
-/** Chats of each stream in a round. */
+/** Chats per stream in a round. */
 const chatsEach = 2;
 
 const help = `Usage: node dist/tools/bench/peers/vllm-http.js --python <interpreter> --model <file.gguf> [flags]
@@ -33,23 +33,23 @@ tools/bench/peers/vllm/install.sh <folder> installs vLLM; the interpreter is bin
   --json             print JSON
   --help             print this`;
 
-/** One server under one load. */
+/** Figures of one server under one load. */
 interface Row {
   readonly server: string;
   readonly streams: number;
-  /** Rate of the best round. */
+  /** Rate in the best round. */
   readonly tokensPerSecond: number;
-  /** Median of the rounds' own ratios to vLLM in float32. */
+  /** Median of the per-round ratios to vLLM in float32. */
   readonly ratio: number;
 }
 
 const warmingStreams = 4;
 const yardstick = "vLLM float32";
 
-/** Time in which a server finishes its idle work and recovers from suspension. */
+/** Time for a server to finish its idle work or to recover from suspension. */
 const restMs = 1000;
 
-/** Functions that start the servers, by server name. */
+/** Functions that start the servers, by the server's name. */
 type Starts = Readonly<Record<string, () => Promise<ServedBuild>>>;
 
 const { values } = parseArgs({
@@ -117,7 +117,7 @@ async function measure(starts: Starts): Promise<readonly Row[]> {
     for (const [name, start] of Object.entries(starts)) {
       const server = await start();
       servers.set(name, server);
-      // The first chats wait while the server compiles and loads for its first use.
+      // Warms up, because the first chats wait while the server compiles and loads.
       await ask(server, warmingStreams, `warming ${name}`);
       signalTree(server.processId, "SIGSTOP");
     }
@@ -142,7 +142,7 @@ async function measureLoad(
 ): Promise<readonly Row[]> {
   const results = new Map([...servers.keys()].map((name) => [name, [] as LoadResult[]]));
   for (let round = 0; round < Number(values.rounds); round++) {
-    // The first server alternates, so that a machine that changes its pace favours none.
+    // The order alternates, so that drift in the machine's speed favours no server.
     const order = round % 2 === 0 ? [...servers] : [...servers].toReversed();
     for (const [name, server] of order) {
       signalTree(server.processId, "SIGCONT");
@@ -159,19 +159,19 @@ async function measureLoad(
   }));
 }
 
-/** @param occasion start of all prompts, so that no server has cached an earlier one */
+/** @param occasion text at the start of all prompts, so that no server has them cached */
 async function ask(server: ServedBuild, streams: number, occasion: string): Promise<LoadResult> {
   await systemClock.sleep(restMs);
   const exactly = { max_tokens: answerTokens, min_tokens: answerTokens, ignore_eos: true };
   return runLoad(
     server,
     { streams, chats: chatsEach * streams, questionOf: (index) => questionOf(occasion, index) },
-    // Neither side samples with a seed, which is expensive in vLLM.
+    // Neither side uses a seed, which is expensive in vLLM.
     { ...exactly, seed: undefined },
   );
 }
 
-/** About 130 tokens, including the template's. */
+/** The prompt has about 130 tokens, including the template's. */
 function questionOf(occasion: string, index: number): string {
   return `${index} (${occasion}): ${"Tell me what the cat said to the small bird when it came home. ".repeat(5)}`;
 }

@@ -1,4 +1,4 @@
-// vLLM's server on the processor as a separate process, on a free port of the loopback address.
+// Runs vLLM's server on the processor, in a separate process and on a free port of the loopback address.
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -9,12 +9,12 @@ import { signalTree } from "../../../test/process-tree.ts";
 import type { ServedBuild } from "../served-build.ts";
 
 export interface VllmOptions {
-  /** Python of the environment in which vLLM is installed. */
+  /** Python interpreter of the environment that has vLLM installed. */
   readonly python: string;
   readonly modelFolder: string;
-  /** Type in which vLLM computes, such as `float32`. */
+  /** Data type with which vLLM computes, such as `float32`. */
   readonly type: string;
-  /** Folder for compiled code, reused by the next start, and for vLLM's own files. */
+  /** Folder for vLLM's own files and its compiled code, which the next start reuses. */
   readonly cacheFolder: string;
   readonly threads: number;
   /** Maximum number of concurrent requests. */
@@ -23,11 +23,11 @@ export interface VllmOptions {
   readonly isEager: boolean;
 }
 
-/** Maximum tokens of prompt and answer together. */
+/** Maximum length of prompt and answer together, in tokens. */
 const contextLength = 1024;
 const pollMs = 500;
 
-/** Starts `vllm serve` with a model called endless, and returns when it answers, which may take minutes. */
+/** Starts `vllm serve` with a model named `endless`. Returns when the server answers, which may take minutes. */
 export async function serveVllm(options: VllmOptions): Promise<ServedBuild> {
   const port = await freePort();
   const { program, flags, environment } = commandOf(options, port);
@@ -79,14 +79,14 @@ function commandOf(
     environment: {
       OMP_NUM_THREADS: `${threads}`,
       VLLM_CPU_OMP_THREADS_BIND: "nobind",
-      // In GiB; more than the streams need.
+      // Size in GiB, more than the streams need.
       VLLM_CPU_KVCACHE_SPACE: "2",
       VLLM_CACHE_ROOT: cacheFolder,
       VLLM_LOGGING_LEVEL: "WARNING",
-      // Keeps vLLM from looking up the model online and from reporting usage.
+      // Prevents vLLM from looking up the model online and from reporting usage.
       HF_HUB_OFFLINE: "1",
       VLLM_NO_USAGE_STATS: "1",
-      // vLLM wants Intel's OpenMP, which its package includes, to be loaded first.
+      // vLLM requires Intel's OpenMP, which its package includes, to be loaded first.
       LD_PRELOAD: join(dirname(dirname(python)), "lib", "libiomp5.so"),
     },
   };
@@ -102,7 +102,7 @@ async function isHealthy(url: string): Promise<boolean> {
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
-      // A server that listens on TCP has an `AddressInfo`.
+      // Safe cast: a server that listens on TCP has an `AddressInfo`.
       const { port } = server.address() as AddressInfo;
       server.close(() => resolve(port));
     });

@@ -1,5 +1,5 @@
-// Compares the speed of the model runner in 8 and 4 bits with vLLM in bfloat16 on the processor, some of which have
-// matrix units for that type. Both run the same model on the same threads.
+// Compares the speed of the model runner in 8 and 4 bits with vLLM in bfloat16 on the processor; some processors have
+// matrix units for bfloat16. Both run the same model on the same threads.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ interpreter is bin/python there.
   --json                     print JSON
   --help                     print this`;
 
-/** Precisions of Hone to measure against each type of vLLM's. */
+/** Hone's precisions to compare with each data type of vLLM. */
 const precisions: Readonly<Record<string, Readonly<Record<string, Quantization>>>> = {
   bfloat16: { int8: "8", int4: "4" },
   float32: { float32: "off" },
@@ -36,7 +36,7 @@ interface Options {
   readonly python: string;
   readonly model: string;
   readonly type: string;
-  /** Folder for all files that the benchmark makes. */
+  /** Folder for all files that the benchmark writes. */
   readonly folder: string;
   readonly rounds: number;
   readonly threads: number;
@@ -99,7 +99,7 @@ async function measure({
   }
 }
 
-/** Returns the fastest of several precisions for each kind of work; empty for a single precision. */
+/** Returns the figure of Hone's fastest precision for each kind of work; empty if only one precision was measured. */
 function bestOf(figures: readonly Figure[]): readonly Figure[] {
   const works = new Set(figures.map(({ what }) => what));
   if (works.size === figures.length) return [];

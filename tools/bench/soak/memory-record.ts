@@ -1,4 +1,5 @@
-// The resident memory of a server's processes over time: how much it grew after a warm-up, and a picture.
+// Records the resident memory of a server's processes over time; computes how much it grew after a warm-up, and draws
+// a chart.
 import { drawChart } from "../../../src/apps/cli/watch/charts.ts";
 import { childrenOf } from "../../../test/running-server.ts";
 import { residentBytes } from "../../../test/process-tree.ts";
@@ -12,10 +13,10 @@ interface Sample {
 
 export interface Growth {
   readonly process: ServerProcess;
-  /** Medians of the first and the last fifth of the time after the warm-up. */
+  /** Median memory in the first and in the last fifth of the time after the warm-up. */
   readonly firstMebibytes: number;
   readonly lastMebibytes: number;
-  /** Ratio of the second to the first, less 1. */
+  /** Relative growth: `lastMebibytes` / `firstMebibytes` - 1. */
   readonly growth: number;
   readonly picture: readonly string[];
 }
@@ -28,7 +29,7 @@ export class MemoryRecord {
     this.#processId = processId;
   }
 
-  /** Returns the processes that compute, including one that was started ahead and never used. */
+  /** Returns the ids of the processes that compute, including a pre-started process that was never used. */
   engineIds(): readonly number[] {
     return childrenOf(this.#processId).flatMap(({ id, command }) =>
       command.includes("embedded-main") ? [id] : [],

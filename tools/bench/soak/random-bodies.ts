@@ -1,5 +1,5 @@
-// Bodies of random requests for answers: of every length, with every option for sampling and output, and with
-// constraints. The server accepts all of them.
+// Random generation requests of all lengths, with all sampling and output options and with constraints. The server
+// accepts all of them.
 import type { Random } from "../../../src/base/domain/random.ts";
 import { constrainedChats } from "../../../test/fuzz/constrained-chats.ts";
 import { logprobOptions } from "../every-option.ts";
@@ -15,7 +15,7 @@ const words = "the a cat bird house Sam Ann said saw big small red one two 3 17 
   " ",
 );
 
-/** Fields of a request that samples its tokens; any may be combined. */
+/** Fields for requests that sample; any of them may be combined. */
 const samplingFields: readonly ((random: Random) => Fields)[] = [
   (random) => ({ temperature: random.index(3) }),
   (random) => ({ top_p: 0.5 + random.uniform() / 2 }),
@@ -31,7 +31,7 @@ const samplingFields: readonly ((random: Random) => Fields)[] = [
   () => ({ ignore_eos: true }),
 ];
 
-/** Fields that a chat adds to an ordinary one; the last shares are ordinary. */
+/** Fields to add to a chat, by kind; the kinds are equally likely. The last ones are ordinary chats. */
 const kinds: readonly ((random: Random) => Fields)[] = [
   (random) => ({ use_beam_search: true, n: 1 + random.index(4), temperature: 0 }),
   (random) => ({ ...drawn(random), prompt_logprobs: random.index(3) }),
@@ -40,7 +40,7 @@ const kinds: readonly ((random: Random) => Fields)[] = [
   ...Array.from({ length: 4 }, () => (random: Random) => ({ ...drawn(random), ...streamed(random) })),
 ];
 
-/** @param models names of the models to request */
+/** @param models names of the models to send requests to */
 export function randomRequest(random: Random, models: readonly string[]): RandomRequest {
   const model = models[random.index(models.length)];
   const length = 1 + random.index([8, 48, 128][random.index(3)]);
@@ -79,7 +79,7 @@ function streamed(random: Random): Fields {
   return [{}, { stream: true }, { stream: true, stream_options: { include_usage: true } }][random.index(3)];
 }
 
-/** A third of the chats continue a conversation that others share, as turns of a chat do. */
+/** A third of the chats continue one of a few shared conversations, as later turns of a chat do. */
 function messagesOf(random: Random, text: string): readonly object[] {
   const user = { role: "user", content: text };
   if (random.index(3) > 0) return [user];
@@ -91,7 +91,7 @@ function messagesOf(random: Random, text: string): readonly object[] {
   return [{ role: "system", content: "Be short." }, ...earlier, user];
 }
 
-/** Returns a text that is mostly short and sometimes long. */
+/** Returns a text that is usually short and sometimes long. */
 function randomText(random: Random): string {
   const count = 1 + random.index([6, 40, 300][Math.floor(3 * random.uniform() ** 2)]);
   return Array.from({ length: count }, () => words[random.index(words.length)]).join(" ");

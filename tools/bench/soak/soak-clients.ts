@@ -1,5 +1,5 @@
-// Clients that keep a server busy until stopped: many send requests and sometimes disconnect before the answer, and
-// one publishes versions of models and removes older ones.
+// Clients that keep a server busy until they are stopped. Many send requests, and sometimes disconnect before the
+// answer is complete. One publishes new versions of models and deletes older ones.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../../src/base/domain/random.ts";
 import { call, type RunningServer } from "../../../test/running-server.ts";
@@ -8,19 +8,19 @@ import { randomRequest } from "./random-bodies.ts";
 
 export interface SoakCounts {
   answered: number;
-  /** Requests whose client disconnected. */
+  /** Number of requests whose client disconnected. */
   left: number;
-  /** Requests refused as overloaded, which is a valid answer. */
+  /** Number of requests refused as overloaded, which is a valid response. */
   refused: number;
   published: number;
   removed: number;
-  /** Failures, one a line. */
+  /** Failures, one per line. */
   readonly failures: string[];
 }
 
 const clientCount = 12;
 const modelCount = 3;
-/** Number of versions of each model to keep. */
+/** Number of versions to keep for each model. */
 const keptVersions = 2;
 const publishEveryMs = 3000;
 const failuresMax = 100;
@@ -55,7 +55,7 @@ export class SoakClients {
     this.#over.abort();
   }
 
-  /** Makes models, and returns an adapter from a job as an archive. */
+  /** Creates models and trains one; returns its adapter as an archive. */
   async #prepare(): Promise<Uint8Array<ArrayBuffer>> {
     const names = Array.from({ length: modelCount }, (_, index) => `soaked-${index}`);
     this.#modelIds = await Promise.all(names.map((name) => registerModel(this.#server, name)));
@@ -72,7 +72,7 @@ export class SoakClients {
     const random = seededRandom("soak", this.#seed, client);
     while (!this.#over.signal.aborted) {
       await this.#ask(random);
-      // Sometimes pauses longer.
+      // Pauses longer after about one request in twenty.
       await sleep(random.index(20) === 0 ? random.index(3000) : random.index(50));
     }
   }

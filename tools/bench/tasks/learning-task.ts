@@ -1,26 +1,26 @@
-// A small task that a user might train a model on: prompts, a reward, and how an expert would do it. Does not depend
-// on the server or the training settings.
+// A small task that a user might train a model on: prompts, a reward, and ideal answers. Independent of the server and
+// the training settings.
 import type { Message } from "../../../src/apps/client/api.ts";
 import type { RecordedTrajectory } from "../../../src/apps/client/recording/recorded-trajectory.ts";
 
-/** One prompt of a task. */
+/** One prompt of a task, with its reward. */
 export interface LearningCase {
-  /** Unique among the task's prompts. */
+  /** Unique among the prompts of the task. */
   readonly prompt: string;
-  /** Has the model try it, and returns the reward, in [0, 1]. */
+  /** Lets the model answer the prompt; returns the reward in [0, 1]. */
   readonly attempt: (trajectory: RecordedTrajectory) => Promise<number>;
-  /** A conversation that earns 1, for supervised teaching. */
+  /** Conversation that earns a reward of 1, used as an example in supervised training. */
   readonly lesson: { readonly messages: readonly Message[]; readonly tools?: readonly object[] };
 }
 
 export interface LearningTask {
   readonly name: string;
-  /** One sentence: the model's task, and the answer that earns a reward. */
+  /** The model's task and how its answers are rewarded, in one sentence. */
   readonly about: string;
   readonly cases: readonly LearningCase[];
 }
 
-/** A case of one question and one answer. */
+/** Returns a case with one question and one answer. */
 export function question(prompt: string, { judge, best, answerTokensMax }: QuestionOptions): LearningCase {
   const asked: Message = { role: "user", content: prompt };
   return {
@@ -35,7 +35,7 @@ export function question(prompt: string, { judge, best, answerTokensMax }: Quest
 
 interface QuestionOptions {
   readonly judge: (answer: string) => number;
-  /** An answer that earns 1. */
+  /** An answer that earns a reward of 1. */
   readonly best: string;
   readonly answerTokensMax: number;
 }

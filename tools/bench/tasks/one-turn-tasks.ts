@@ -1,8 +1,8 @@
-// The tasks of one question and one answer. hone-tiny knows their parts (stories, lists, choosing, copying, facts) but
-// not the tasks themselves: its model card lists its training data.
+// Tasks with one question and one answer. hone-tiny has learned their components (stories, lists, choosing, copying,
+// facts) but not the tasks themselves; its model card lists its training data.
 import { question, type LearningTask } from "./learning-task.ts";
 
-/** Sparse: an untrained model rarely earns anything. */
+/** Sparse reward: an untrained model rarely earns anything. */
 const bedtime: LearningTask = {
   name: "bedtime",
   about: "a story that takes place near the sea and ends in sleep; 1 for both, else 0",
@@ -27,7 +27,7 @@ const categories: Readonly<Record<string, readonly string[]>> = {
   shapes: ["circle", "square", "triangle", "star", "line", "cube"],
 };
 
-/** Partial credit: parts of the format earn something. */
+/** Partial credit: parts of the format already earn a reward. */
 const sorted: LearningTask = {
   name: "sorted",
   about:
@@ -73,7 +73,7 @@ const kinds: LearningTask = {
   ),
 };
 
-/** Copying with a rule. */
+/** Copying according to a rule. */
 const lastWord: LearningTask = {
   name: "last-word",
   about: "repeat only the last of three words; 1 for that word alone, else 0",
@@ -111,7 +111,7 @@ const unknown = [
   "How many words are there?",
 ] as const;
 
-/** Refusal: an answer where there is one, and an admission where there is none. */
+/** Refusal: the model must answer questions that have an answer, and admit ignorance for those that have none. */
 const honest: LearningTask = {
   name: "honest",
   about: "answer four facts, and say that one does not know in six questions without an answer; 1 or 0",
@@ -129,7 +129,7 @@ const honest: LearningTask = {
   ],
 };
 
-/** Case, blanks around and a final mark do not count. */
+/** Returns 1 if the answer is right, else 0. Ignores case, surrounding whitespace and a final punctuation mark. */
 function exact(answer: string, right: string): number {
   return Number(answer.trim().replace(/[.!]$/, "").toLowerCase() === right.toLowerCase());
 }

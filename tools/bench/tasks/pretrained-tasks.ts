@@ -1,8 +1,8 @@
-// Three tasks for a pretrained model of about 135 million parameters, which follows instructions loosely: it answers in long
-// sentences, and each of these tasks wants something shorter or firmer.
+// Three tasks for a pretrained model with about 135 million parameters. Such a model follows instructions loosely and
+// answers in long sentences, while each task asks for a shorter or firmer answer.
 import { question, type LearningTask } from "./learning-task.ts";
 
-/** Multiple choice: the right word, and no other. */
+/** Multiple choice: the right word and no other. */
 const yesNo: LearningTask = {
   name: "yes-no",
   about: "yes or no; 0.3 for an answer that begins with the right word, 1 for that word alone",
@@ -29,7 +29,9 @@ const yesNo: LearningTask = {
   ),
 };
 
-/** Partial credit: the fact earns something, and the rest comes the nearer the answer is to three words. */
+/**
+ * Partial credit: the fact earns a part of the reward, and the rest depends on how close the answer is to three words.
+ */
 const brief: LearningTask = {
   name: "brief",
   about: "the fact in at most three words; 0.3 for the fact, and 0.7 more, less in longer answers",
@@ -56,7 +58,7 @@ const brief: LearningTask = {
   ),
 };
 
-/** Refusal: some requests are declined, the others are not. */
+/** Refusal: the model must decline some requests and fulfil the others. */
 const decline: LearningTask = {
   name: "decline",
   about:
@@ -90,7 +92,7 @@ function isDeclined(answer: string): boolean {
   return /\b(?:sorry|cannot|can't|unable)\b/i.test(answer);
 }
 
-/** Lower case, without punctuation. */
+/** Returns the answer in lower case without punctuation. */
 function plain(answer: string): string {
   return answer
     .toLowerCase()

@@ -1,20 +1,20 @@
-// Trains a new model on a task with the client's `train`, or teaches it the task by supervised fine-tuning to see what the model
-// can reach at all.
+// Trains a new model on a task with the client's `train`, or by supervised fine-tuning on the task's answers to find
+// out which reward the model can reach.
 import type { Hone } from "../../../src/apps/client/hone.ts";
 import { train } from "../../../src/apps/client/training/train.ts";
 import type { TrainOptions } from "../../../src/apps/client/training/train-options.ts";
 import type { Model } from "../../../src/apps/client/trained-model.ts";
 import type { LearningCase, LearningTask } from "./learning-task.ts";
 
-/** Options of `train` in place of its defaults. */
+/** Options of `train` that replace its defaults. */
 export type OtherOptions = Partial<Omit<TrainOptions<LearningCase>, "tasks" | "rollout">>;
 
 export interface TaskRun {
   readonly task: string;
   readonly seed: number;
-  /** Mean reward of version k's rollouts, k from 0 to the number of rounds. */
+  /** Mean reward of the rollouts with each version, from version 0 to the number of rounds. */
   readonly rewards: readonly number[];
-  /** By round: how many groups had no spread, and means of the job's steps. */
+  /** For each round: the number of groups without reward spread, and the means over the job's steps. */
   readonly rounds: readonly RoundNumbers[];
   readonly seconds: number;
 }
@@ -26,7 +26,7 @@ interface RoundNumbers {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** As many rollouts of each case as a round has by default. */
+/** Rollouts per case; as many as `train` uses per round by default. */
 const tries = 8;
 
 export interface RunOptions {
@@ -34,11 +34,11 @@ export interface RunOptions {
   readonly seed: number;
   readonly rounds: number;
   readonly other: OtherOptions;
-  /** Told after every round. */
+  /** Called after every round. */
   readonly onRound: (round: number, reward: number) => unknown;
 }
 
-/** Trains a new model from `base`; every setting that `other` does not name is the default. */
+/** Trains a new model from `base`. Settings that `other` does not name keep their defaults. */
 export async function runTask(
   hone: Hone,
   task: LearningTask,
@@ -52,7 +52,7 @@ export async function runTask(
     rollout: (one, trajectory) => one.attempt(trajectory),
     seed,
     rounds: count,
-    // The last version has no round of its own: it is measured as rounds are, by rollouts of the same prompts.
+    // No round follows the last version, so a validation measures it in the same way, by rollouts of the same prompts.
     validation: { tasks: task.cases, every: count, tries },
     ...other,
     onRound: async (report) => {
@@ -79,7 +79,9 @@ export async function runTask(
   };
 }
 
-/** The mean reward of rollouts after supervised teaching of the task's own prompts with answers that earn 1. */
+/**
+ * Returns the mean reward of rollouts after supervised fine-tuning on the task's own prompts with answers that earn 1.
+ */
 export async function taughtReward(
   hone: Hone,
   task: LearningTask,
@@ -93,7 +95,7 @@ export async function taughtReward(
   });
   await hone.jobs.wait(id);
   let reward = 0;
-  // No round trains: the one validation is what `train` begins with.
+  // Runs no training round: `train` only performs its initial validation.
   await train(model, {
     tasks: task.cases,
     rollout: (one, trajectory) => one.attempt(trajectory),

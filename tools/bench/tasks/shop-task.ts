@@ -1,4 +1,4 @@
-// The task of two turns: call the tool that a question needs, then say what it found.
+// A task with two turns: call the tool that a question needs, then report the tool's result.
 import type { Message } from "../../../src/apps/client/api.ts";
 import type { RecordedTrajectory } from "../../../src/apps/client/recording/recorded-trajectory.ts";
 import type { LearningCase, LearningTask } from "./learning-task.ts";
@@ -62,7 +62,7 @@ async function attempt(
   return Number(second.choices[0]?.message.content?.trim() === found[tool]);
 }
 
-/** The only argument, if there is no other. */
+/** Returns the argument `item`; undefined if it is missing or not the only argument. */
 function itemOf(json: string): unknown {
   try {
     const given: unknown = JSON.parse(json);

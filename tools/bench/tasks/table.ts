@@ -1,17 +1,20 @@
-// Summarizes the runs of a task, and writes the Markdown table of all tasks.
+// Summarizes the runs of each task, and formats all tasks as a Markdown table.
 import type { TaskRun } from "./run-task.ts";
 
-/** Reward that every task's model can reach; see `taughtReward`. */
+/** Maximum reward, which the model can reach in every task; see `taughtReward`. */
 const reachable = 1;
 
-/** A run has learned its task at this part of it. */
+/** Share of the attainable reward at which a run counts as learned. */
 const learnedShare = 0.8;
 
 export interface TaskOutcome {
   readonly task: string;
   readonly reachable: number;
   readonly runs: readonly (TaskRun & {
-    /** Rounds of training before the first version that earns 0.8 of the attainable reward; null if none does. */
+    /**
+     * Number of training rounds before the first version that earns 0.8 of the attainable reward; null if no version
+     * does.
+     */
     readonly roundsToLearn: number | null;
   })[];
   /** True if four fifths of the seeds reach 0.8 of the attainable reward. */
@@ -27,7 +30,7 @@ export function outcomeOf(task: string, runs: readonly TaskRun[]): TaskOutcome {
   return { task, reachable, runs: judged, isLearned: learned >= 0.8 * runs.length };
 }
 
-/** One row a task, its seeds in their order. */
+/** Returns the table with one row per task; a row lists its seeds in order. */
 export function tableOf(outcomes: readonly TaskOutcome[]): string {
   const rows = outcomes.map(({ task, runs, isLearned }) => {
     const before = runs.map(({ rewards }) => (rewards[0] ?? Number.NaN).toFixed(2)).join(" ");
