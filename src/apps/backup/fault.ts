@@ -1,7 +1,7 @@
-// A fault in a copy or in the copied data, identified so that it can be repaired.
+// A fault that was found while copying or verifying, with the file or artifact that must be repaired.
 
 export interface Fault {
-  /** A path in the copy, the key of an artifact, or `database`. */
+  /** Location of the fault: a path in the archive, the key of an artifact, or `database`. */
   readonly what: string;
   /** Description of the fault as a sentence. */
   readonly message: string;

@@ -1,6 +1,6 @@
-// Holds a consistent snapshot of a running server: its database, and every artifact that it names. Versions are
-// removed from the database before their files. So a missing artifact was removed after the snapshot, and a new
-// snapshot no longer names it, or it is lost.
+// Takes a consistent snapshot of a running server: its database, and all artifacts that its rows refer to. The server
+// removes a version from the database before it removes the version's files. If files are missing, a new database
+// snapshot therefore no longer refers to them, unless they are lost.
 import { lstatSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,12 +15,12 @@ import { type Reference, referenceOf, referringTables } from "./references.ts";
 export interface SnapshotSources {
   readonly tables: DatabaseTables;
   readonly artifacts: Pick<ArtifactStore, "copyTo">;
-  /** An empty folder on the artifacts' disk, where hard links need no copies. */
+  /** Path of an empty folder on the disk with the artifacts, so that hard links replace copies. */
   readonly staging: string;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** A reference, and the location of its files. */
+/** An artifact whose files were copied or linked to the staging folder. */
 export interface StagedArtifact {
   readonly reference: Reference;
   readonly path: string;
@@ -28,17 +28,25 @@ export interface StagedArtifact {
 
 export interface HeldSnapshot {
   readonly at: Date;
-  /** Must be closed. */
+  /** Snapshot of the database. The caller must close it. */
   readonly snapshot: TableSnapshot;
   readonly artifacts: readonly StagedArtifact[];
-  /** Lost artifacts. */
+  /** One fault for each artifact whose files are lost. */
   readonly faults: readonly Fault[];
 }
 
-/** Linking new artifacts takes a moment; an attempt fails only if a removal happens within it. */
+/**
+ * Maximum number of attempts. Linking new artifacts takes only a moment, and an attempt fails only if a version is
+ * removed during it.
+ */
 const triesMax = 20;
 
-/** @throws ServiceError `unavailable` if versions were removed during each attempt */
+/**
+ * Takes a database snapshot and stages the artifacts that it refers to, until all of them are staged or known to be
+ * lost.
+ *
+ * @throws ServiceError `unavailable` if versions were removed during each attempt
+ */
 export async function holdSnapshot(sources: SnapshotSources, signal: AbortSignal): Promise<HeldSnapshot> {
   const { tables, artifacts, staging, clock } = sources;
   const staged = new Map<string, string>();
@@ -70,7 +78,7 @@ export async function holdSnapshot(sources: SnapshotSources, signal: AbortSignal
   throw new ServiceError({ code: "unavailable", message });
 }
 
-/** Returns the references in a snapshot's rows, one per key. */
+/** Returns the artifacts that a snapshot's rows refer to, each once. */
 export async function referencesIn(
   database: Pick<DatabaseTables, "tables">,
   snapshot: TableSnapshot,
@@ -86,7 +94,7 @@ export async function referencesIn(
   return [...found.values()];
 }
 
-/** Stages an artifact's files; false if any is missing. */
+/** Stages an artifact's files; returns false if any of them is missing. */
 async function stage(
   artifacts: SnapshotSources["artifacts"],
   { key, files }: Reference,
@@ -98,7 +106,10 @@ async function stage(
   return false;
 }
 
-/** Also true for a dangling symbolic link, which is reported when it is copied. */
+/**
+ * Returns true for any directory entry, even a dangling symbolic link, which is reported as a fault when files are
+ * copied.
+ */
 function isEntry(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

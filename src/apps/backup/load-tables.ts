@@ -1,4 +1,4 @@
-// Loads the tables of an archive into an empty database of either kind.
+// Loads the tables of an archive into an empty database, which need not be of the same kind as the archived one.
 import type { DatabaseTables } from "../../base/domain/backup/tables.ts";
 import { type ArchivedFile, type ArchiveReader, damaged } from "./archive/archive-reader.ts";
 import { isOfDatabase, tablePath } from "./archive/layout.ts";
@@ -14,8 +14,8 @@ export interface Reading {
 /**
  * Loads all tables in one transaction.
  *
- * @throws ServiceError `invalid` for a damaged archive, and as `DatabaseTables.requireTables` and `fill`; the signal's
- * reason
+ * @throws ServiceError `invalid` for a damaged archive; errors of `DatabaseTables.requireTables` and `fill`; the
+ * signal's reason
  */
 export async function loadTables(
   archive: ArchiveReader,
@@ -33,14 +33,14 @@ export async function loadTables(
   });
 }
 
-/** Returns the files of the tables by path. */
+/** Returns the files with the tables' rows, by path. */
 export async function tableFiles(archive: ArchiveReader): Promise<ReadonlyMap<string, ArchivedFile>> {
   const files = new Map<string, ArchivedFile>();
   for await (const file of archive.files()) if (isOfDatabase(file.path)) files.set(file.path, file);
   return files;
 }
 
-/** Yields the rows of a table, and checks their number against the manifest. @throws as {@link loadTables} */
+/** Yields the rows of a table, and compares their number with the manifest at the end. @throws as {@link loadTables} */
 export async function* rowsOf(
   archive: ArchiveReader,
   { table, columns, rows: rowCount }: ArchivedTable,

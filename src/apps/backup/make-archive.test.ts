@@ -1,5 +1,5 @@
-// Tests of archives: a consistent snapshot under concurrent removals, faults, restoring and verifying. Standard tools
-// read the archives too.
+// Tests of archives: a consistent snapshot despite concurrent removals, reported faults, restoring and verifying, and
+// reading with standard tools.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -42,9 +42,9 @@ interface Place {
   readonly root: string;
   readonly database: MemoryDatabase;
   readonly artifacts: FolderArtifacts;
-  /** Writes a version's adapter and registers it. */
+  /** Writes a version's adapter, then adds the version to the database. */
   readonly publish: (modelId: string, step: number) => Promise<void>;
-  /** Removes it from the database, then its files. */
+  /** Removes a version from the database, then its files. */
   readonly remove: (modelId: string, step: number) => Promise<void>;
   readonly backUp: (name: string, signal?: AbortSignal) => Promise<Manifest>;
 }
@@ -96,7 +96,7 @@ async function faultsOf(faults: AsyncIterable<Fault>): Promise<readonly string[]
   return found;
 }
 
-test("backs up everything in the snapshot, readable by sha256sum and zcat", async (t) => {
+test("backs up everything in the snapshot, so that sha256sum and zcat can read it", async (t) => {
   const { root, publish, backUp, database } = await place(t);
   await publish("m", 1);
   const manifest = await backUp("one");
@@ -125,7 +125,7 @@ test("backs up everything in the snapshot, readable by sha256sum and zcat", asyn
   assert.deepEqual(readdirSync(join(root, "staging")), []);
 });
 
-test("takes a new snapshot if a version is removed right after the first one", async (t) => {
+test("takes a second snapshot if a version is removed right after the first one", async (t) => {
   const { root, publish, remove, database } = await place(t);
   await publish("m", 1);
   await publish("m", 2);
@@ -145,17 +145,17 @@ test("takes a new snapshot if a version is removed right after the first one", a
   );
   assert.deepEqual(manifest.faults, []);
   assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), anyTables, silent)), []);
-  // The second version was removed after the held snapshot.
+  // Version 2 was removed only after the second snapshot, which therefore contains it.
   assert.deepEqual(readdirSync(join(root, "one", "adapters/m")), ["2"]);
   assert.equal(await artifacts.has("adapters/m/2"), false);
   assert.equal(database.openSnapshots, 0);
 });
 
-test("backs up a version that is removed while its tables are written", async (t) => {
+test("backs up a version whose files are removed while the tables are written", async (t) => {
   const { root, publish, remove, database, artifacts } = await place(t);
   await publish("m", 1);
   const report = (progress: { readonly kind: string }): void => {
-    // The artifacts are already linked.
+    // The staging folder already has links to the files.
     if (progress.kind === "table") rmSync(join(root, "data", "adapters"), { recursive: true, force: true });
   };
   const manifest = await makeBackup(
@@ -168,7 +168,7 @@ test("backs up a version that is removed while its tables are written", async (t
   assert.ok(existsSync(join(root, "one", "adapters/m/1/adapter_config.json")));
 });
 
-test("names lost or changed artifacts, and backs up the rest", async (t) => {
+test("reports lost or changed artifacts as faults, and backs up the rest", async (t) => {
   const { root, publish, backUp, database, artifacts } = await place(t);
   for (const step of [1, 2, 3]) await publish("m", step);
   rmSync(join(root, "data/adapters/m/1"), { recursive: true });
@@ -188,7 +188,7 @@ test("names lost or changed artifacts, and backs up the rest", async (t) => {
   ]);
 });
 
-test("names everything damaged, missing or surplus", async (t) => {
+test("reports damaged, missing and surplus files", async (t) => {
   const { root, publish, backUp } = await place(t);
   await publish("m", 1);
   await backUp("one");
@@ -219,7 +219,7 @@ test("names everything damaged, missing or surplus", async (t) => {
   });
 });
 
-/** Kinds of entries other than plain files, each with the words that name it. */
+/** Kinds of entries that are not plain files: a name, a function that creates one, and a pattern of its description. */
 const otherKinds: readonly (readonly [string, (path: string) => unknown, RegExp])[] = [
   ["a named pipe", (path) => execFileSync("mkfifo", [path]), /is a named pipe/],
   ["a link to the same bytes", (path) => linkToCopy(path), /is a symbolic link/],
@@ -233,7 +233,7 @@ function linkToCopy(path: string): void {
   symlinkSync(path.replace("/copy/", "/one/"), path);
 }
 
-/** The socket file stays when the process that bound it exits. */
+/** Creates a socket. Its file remains because the process that bound it is killed. */
 function bindSocket(path: string): void {
   const program = `require("net").createServer().listen("s", () => process.kill(process.pid, "SIGKILL"))`;
   spawnSync(process.execPath, ["-e", program], { cwd: dirname(path) });
@@ -241,7 +241,7 @@ function bindSocket(path: string): void {
 }
 
 test(
-  "names entries that are not plain files, and never opens them",
+  "reports entries of an archive that are not plain files, and never opens them",
   { skip: process.platform === "win32", timeout: 120_000 },
   async (t) => {
     const { root, publish, backUp } = await place(t);
@@ -277,7 +277,7 @@ test(
 );
 
 test(
-  "names entries that are not plain files in a data folder, and follows links to files",
+  "reports entries of a data folder that are not plain files, but follows links to files",
   { skip: process.platform === "win32", timeout: 120_000 },
   async (t) => {
     const { root, publish, backUp } = await place(t);
@@ -305,7 +305,7 @@ test(
       for (const [kind, put, expected] of specials) {
         const at = join(root, "data", path);
         const isExtra = path.endsWith("more");
-        // No stored file exists that it could link to.
+        // There is no file that the link could refer to.
         if (expected === null && isExtra) continue;
         rmSync(at, { force: true });
         put(at);
@@ -329,36 +329,40 @@ test(
   },
 );
 
-test("refuses an archive whose folders are links", { skip: process.platform === "win32" }, async (t) => {
-  const { root, publish, backUp } = await place(t);
-  await publish("m", 1);
-  await backUp("one");
-  const folder = join(root, "one");
-  renameSync(join(folder, "adapters"), join(root, "elsewhere"));
-  symlinkSync(join(root, "elsewhere"), join(folder, "adapters"));
-  execFileSync("mkfifo", [join(folder, "more")]);
-  const found = await faultsOf(verifyArchive(folderPlace(folder), anyTables, silent));
-  assert.deepEqual(found.filter((what) => !what.startsWith("adapters/")).toSorted(), ["adapters", "more"]);
-  assert.ok(found.includes("adapters/m/1/adapter_config.json"));
-  const { artifacts } = dataFolderAt(join(root, "restored"));
-  await assert.rejects(
-    restoreArchive(
-      await openArchive(folderPlace(folder)),
-      { tables: new MemoryDatabase(), artifacts },
-      silent,
-    ),
-    { code: "invalid", message: /one\/adapters is a symbolic link, where a folder should be/ },
-  );
-  // The archive's folder itself may be a link.
-  symlinkSync(folder, join(root, "linked"));
-  rmSync(join(folder, "adapters"));
-  rmSync(join(folder, "more"));
-  renameSync(join(root, "elsewhere"), join(folder, "adapters"));
-  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "linked")), anyTables, silent)), []);
-});
+test(
+  "refuses an archive with a symbolic link in place of a folder",
+  { skip: process.platform === "win32" },
+  async (t) => {
+    const { root, publish, backUp } = await place(t);
+    await publish("m", 1);
+    await backUp("one");
+    const folder = join(root, "one");
+    renameSync(join(folder, "adapters"), join(root, "elsewhere"));
+    symlinkSync(join(root, "elsewhere"), join(folder, "adapters"));
+    execFileSync("mkfifo", [join(folder, "more")]);
+    const found = await faultsOf(verifyArchive(folderPlace(folder), anyTables, silent));
+    assert.deepEqual(found.filter((what) => !what.startsWith("adapters/")).toSorted(), ["adapters", "more"]);
+    assert.ok(found.includes("adapters/m/1/adapter_config.json"));
+    const { artifacts } = dataFolderAt(join(root, "restored"));
+    await assert.rejects(
+      restoreArchive(
+        await openArchive(folderPlace(folder)),
+        { tables: new MemoryDatabase(), artifacts },
+        silent,
+      ),
+      { code: "invalid", message: /one\/adapters is a symbolic link, where a folder should be/ },
+    );
+    // Only the archive's top folder may be a symbolic link.
+    symlinkSync(folder, join(root, "linked"));
+    rmSync(join(folder, "adapters"));
+    rmSync(join(folder, "more"));
+    renameSync(join(root, "elsewhere"), join(folder, "adapters"));
+    assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "linked")), anyTables, silent)), []);
+  },
+);
 
 test(
-  "names a server's file that is a named pipe",
+  "reports a named pipe in place of a server's file",
   { skip: process.platform === "win32", timeout: 60_000 },
   async (t) => {
     const { root, publish, database, artifacts } = await place(t);
@@ -374,7 +378,7 @@ test(
   },
 );
 
-test("restores everything in place, and can be repeated after a failure", async (t) => {
+test("restores all artifacts and rows, and can be repeated after a failure", async (t) => {
   const { root, publish, backUp, database } = await place(t);
   await publish("m", 1);
   await backUp("one");
@@ -396,7 +400,7 @@ test("restores everything in place, and can be repeated after a failure", async 
   assert.equal(readFileSync(join(data, "adapters/m/1/optimizer.safetensors"), "utf8"), "state");
 });
 
-test("restores nothing next to other data, from an export, or from a damaged archive", async (t) => {
+test("restores nothing if the target has other data, or if the archive is an export or damaged", async (t) => {
   const { root, publish, backUp, database, artifacts: own } = await place(t);
   await publish("m", 1);
   await backUp("one");
@@ -426,7 +430,7 @@ test("restores nothing next to other data, from an export, or from a damaged arc
   assert.deepEqual(await faultsOf(verifyArchive(making.place, anyTables, silent)), []);
 });
 
-test("never writes outside the target folder", async (t) => {
+test("refuses paths outside the target folder and paths that no archive contains", async (t) => {
   const { root, backUp } = await place(t);
   for (const path of [
     "../data/hone.json",
@@ -453,13 +457,13 @@ test("never writes outside the target folder", async (t) => {
   }
 });
 
-test("leaves nothing after an interruption, and starts over after a crash", async (t) => {
+test("leaves no files after an interruption, and replaces the remains of a crash", async (t) => {
   const { root, publish, backUp } = await place(t);
   await publish("m", 1);
   const ended = new Error("ended");
   await assert.rejects(backUp("one", AbortSignal.abort(ended)), ended);
   assert.deepEqual(readdirSync(join(root, "one")), []);
-  // The state after a crash.
+  // Simulates the remains of a crash.
   writeFileSync(join(root, "one", ".unfinished-archive"), "");
   writeFileSync(join(root, "one", "SHA256SUMS"), "half");
   mkdirSync(join(root, "one", "database"));
@@ -472,7 +476,7 @@ test("leaves nothing after an interruption, and starts over after a crash", asyn
   assert.deepEqual(readdirSync(join(root, "other")), ["letter"]);
 });
 
-test("refuses an archive of a newer program", async (t) => {
+test("refuses an archive that a newer program wrote", async (t) => {
   const { root, backUp } = await place(t);
   await backUp("one");
   const path = join(root, "one", "manifest.json");

@@ -1,4 +1,4 @@
-// Makes a consistent copy of a running server, for `hone backup` and `hone export`.
+// Makes a consistent copy of a server, which may be running, for `hone backup` and `hone export`.
 import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,19 +16,19 @@ import { tablePath } from "./archive/layout.ts";
 import { packedRows, type Rows } from "./archive/table-rows.ts";
 
 export interface ArchiveMaking {
-  /** Target of the archive. */
+  /** Storage that the archive is written to. */
   readonly place: ArchivePlace;
-  /** Version of the program. */
+  /** Version of this program, for the manifest. */
   readonly program: string;
   readonly report: Report;
-  /** Aborts the copy; nothing is left then. */
+  /** Aborts the copy, which then removes what it has written. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Copies database and artifacts. The manifest's faults name lost or changed artifacts.
+ * Copies database and artifacts. Lost and changed artifacts do not stop it; the manifest lists them as faults.
  *
- * @throws ServiceError `conflict` for a place that is in use, as {@link holdSnapshot}, and as `DatabaseTables.snapshot`
+ * @throws ServiceError `conflict` if `place` is in use; errors of {@link holdSnapshot} and `DatabaseTables.snapshot`
  */
 export async function makeBackup(sources: SnapshotSources, making: ArchiveMaking): Promise<Manifest> {
   return withWriter(making, async (writer) => {
@@ -91,10 +91,10 @@ async function copyTables(
 }
 
 /**
- * Writes the artifacts, and removes each from the staging folder.
+ * Writes the staged artifacts to the archive, and removes each from the staging folder afterwards.
  *
- * @returns a fault per artifact that differs from the stored one, and per path that is not a plain file; such paths
- * are neither opened nor copied
+ * @returns a fault for each artifact that differs from when it was stored, and for each path that is not a plain file;
+ * such paths are neither opened nor copied
  */
 async function writeArtifacts(
   writer: ArchiveWriter,
@@ -140,7 +140,7 @@ interface TableWriting {
   readonly signal: AbortSignal;
 }
 
-/** @throws the signal's reason; as {@link TableSnapshot.rows} */
+/** Writes the rows of all tables to the archive. @throws the signal's reason; as {@link TableSnapshot.rows} */
 async function writeTables(
   writer: ArchiveWriter,
   database: Pick<DatabaseTables, "tables">,

@@ -1,11 +1,11 @@
-// Progress of a copy.
+// Progress of copying, restoring or verifying.
 
 export type Progress =
-  /** A table was started. */
+  /** Processing of a table has started. */
   | { readonly kind: "table"; readonly table: string; readonly index: number; readonly count: number }
-  /** Number of rows done in it. */
+  /** Number of rows of the table that are processed. */
   | { readonly kind: "rows"; readonly table: string; readonly rows: number }
-  /** Files and bytes done, and their totals as far as known. */
+  /** Number and bytes of the files that are processed, and the totals. The total of bytes is 0 if unknown. */
   | {
       readonly kind: "files";
       readonly files: number;

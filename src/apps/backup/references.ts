@@ -1,27 +1,27 @@
-// Finds the artifacts that rows of a database name, and checks their files. Pure.
+// Finds the artifacts that database rows refer to, and checks the files of such an artifact. Has no side effects.
 import type { Cell, TableColumns } from "../../base/domain/backup/tables.ts";
 import { assert } from "../../base/domain/assert.ts";
 import { adapterFiles, adapterSeal } from "../../inference/architectures/hashes/adapter-hash.ts";
 import { hashOfHashes, type Seal } from "../../store/artifacts/seal.ts";
 import type { Fault } from "./fault.ts";
 
-/** An artifact that a row names. */
+/** An artifact that a database row refers to. */
 export interface Reference {
-  /** Its key. */
+  /** Key of the artifact. */
   readonly key: string;
-  /** Its owner, for people: "version 3 of the model 2f1c…". */
+  /** Description of the artifact's owner for messages, such as "version 3 of the model 2f1c…". */
   readonly owner: string;
-  /** Names of its files; empty if it is a single file. */
+  /** Names of the artifact's files; empty for an artifact that is a single file. */
   readonly files: readonly string[];
-  /** Null if it was not recorded. */
+  /** Hash of the files when they were stored; null if none was recorded. */
   readonly seal: Seal | null;
-  /** Size of a single file. */
+  /** Size in bytes when it was stored; null for an artifact with several files. */
   readonly byteCount: number | null;
 }
 
 type Row = (column: string) => Cell;
 
-/** Reference of a row, by table. */
+/** Functions that return the reference of a row, by table. */
 const referencesOfTable: Readonly<Record<string, (row: Row) => Reference | null>> = {
   model_versions: (row) => {
     const key = row("adapter_folder");
@@ -44,14 +44,14 @@ const referencesOfTable: Readonly<Record<string, (row: Row) => Reference | null>
     ),
 };
 
-/** Tables whose rows name artifacts. */
+/** Tables whose rows refer to artifacts. */
 export const referringTables: readonly string[] = Object.keys(referencesOfTable);
 
 function fileReference(key: string, owner: string, byteCount: Cell): Reference {
   return { key, owner, files: [], seal: null, byteCount: Number(byteCount) };
 }
 
-/** Returns the reference of a row; null if it names nothing. */
+/** Returns the artifact that a row refers to; null if there is none. */
 export function referenceOf({ table, columns }: TableColumns, row: readonly Cell[]): Reference | null {
   return (
     referencesOfTable[table]?.((column) => {
@@ -63,10 +63,10 @@ export function referenceOf({ table, columns }: TableColumns, row: readonly Cell
 }
 
 /**
- * Returns the fault of an artifact with these files; null if it is intact.
+ * Compares an artifact's files with the reference. Returns the fault, or null if they are intact.
  *
- * @param found.hashes hex SHA-256 of each file by name; the name is empty for a single file
- * @param found.bytes size of a single file; null if unknown
+ * @param found.hashes hex SHA-256 of each file by name; the name is empty for an artifact that is a single file
+ * @param found.bytes size of that single file; null if unknown
  */
 export function faultOfFiles(
   { key, owner, files, seal, byteCount }: Reference,

@@ -1,5 +1,5 @@
-// Restores an archive: first the artifacts, each file compared with its hash, then the database in one transaction. An
-// interrupted restore therefore leaves an empty database, and can be repeated.
+// Restores an archive: first the artifacts, verifying each file's hash, then the database in one transaction. An
+// interrupted restore therefore leaves the database empty, and can be repeated.
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ArtifactStore } from "../../store/artifacts/artifact-store.ts";
@@ -18,8 +18,8 @@ export interface RestoreTargets {
 /**
  * Restores a backup.
  *
- * @throws ServiceError `conflict` if the target holds other data, before anything is written; `invalid` if the archive
- * is damaged, lacks tables, or has no artifacts
+ * @throws ServiceError `conflict` if the target contains other data; `invalid` if the archive is damaged, lacks
+ * tables, or is an export. Except for damaged files, all of this is checked before anything is written
  */
 export async function restoreArchive(
   archive: ArchiveReader,
@@ -28,7 +28,7 @@ export async function restoreArchive(
 ): Promise<void> {
   const { content, database } = archive.manifest;
   if (content === "database") throw databaseAlone(archive.place);
-  // Checked before any artifact is written.
+  // Reject an unsuitable archive or target before any artifact is written.
   await tables.requireTables(database.version, database.tables);
   await tables.requireEmpty(database.version);
   await refuseOthers(archive, artifacts);
@@ -36,7 +36,10 @@ export async function restoreArchive(
   await loadTables(archive, tables, reading);
 }
 
-/** Artifacts of an earlier attempt are the archive's own, and are written again. */
+/**
+ * Refuses a target with artifacts that are not in the archive. Those of an earlier attempt to restore the same archive
+ * are in it, so they are accepted and written again.
+ */
 async function refuseOthers(archive: ArchiveReader, artifacts: RestoreTargets["artifacts"]): Promise<void> {
   const own = new Set<string>();
   for await (const { path } of archive.files()) own.add(path.split("/").slice(0, 2).join("/"));
@@ -68,7 +71,7 @@ async function putArtifacts(
   }
 }
 
-/** Groups the files by artifact; they are adjacent. */
+/** Groups the files by artifact key; files with the same key are adjacent. */
 async function* byKey(
   files: AsyncIterable<ArchivedFile>,
 ): AsyncGenerator<readonly [key: string, files: readonly ArchivedFile[]], void> {
@@ -84,7 +87,7 @@ async function* byKey(
   if (ofKey.length > 0) yield [keyOf(ofKey[0].path), ofKey];
 }
 
-/** @returns the number of bytes */
+/** Writes a file and flushes it. @returns the number of bytes */
 async function copyVerified(pieces: AsyncIterable<Uint8Array>, target: string): Promise<number> {
   await mkdir(dirname(target), { recursive: true });
   const file = await open(target, "wx");

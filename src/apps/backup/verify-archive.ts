@@ -1,5 +1,5 @@
-// Reads a whole archive and names its faults: changed, missing or surplus files, invalid rows, and artifacts that its
-// database names but that it lacks.
+// Reads a whole archive and reports its faults: changed, missing or surplus files, invalid rows, and missing or
+// changed artifacts that the rows refer to.
 import type { RequireTables } from "../../base/domain/backup/tables.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { ArchivePlace } from "./archive/archive-place.ts";
@@ -10,10 +10,11 @@ import { type Reading, rowsOf, tableFiles } from "./load-tables.ts";
 import { faultOfFiles, type Reference, referenceOf } from "./references.ts";
 
 /**
- * Yields each fault as it is found; none for an intact archive.
+ * Yields each fault as soon as it is found; yields nothing for an intact archive.
  *
- * @param requireTables checks of the database that the archive would be restored into
- * @throws ServiceError `not_found` if there is no archive, `unsupported` for a newer one; the signal's reason
+ * @param requireTables checks that the archived tables have the columns of their database version
+ * @throws ServiceError `not_found` if there is no archive, `unsupported` if a newer program wrote it; the signal's
+ * reason
  */
 export async function* verifyArchive(
   place: ArchivePlace,
@@ -38,7 +39,7 @@ export async function* verifyArchive(
   try {
     await requireTables(version, tables);
   } catch (error) {
-    // With other tables or columns, the references in their rows are unknown.
+    // If tables or columns differ, the rows are checked, but the artifacts that they refer to cannot be determined.
     yield faultOf(manifestName, error);
     yield* verifyTables(archive, null, reading);
     return;
@@ -49,7 +50,7 @@ export async function* verifyArchive(
     yield* verifyReferences(archive, { references, sums, sizes });
 }
 
-/** The archive's content by its own lists, by path. */
+/** Hashes that `SHA256SUMS` lists, and sizes of the files read, by path. */
 interface Known {
   readonly sums: Map<string, string>;
   readonly sizes: Map<string, number>;
@@ -64,7 +65,7 @@ async function* verifyFiles(
   let [files, bytes] = [0, 0];
   for await (const file of archive.files()) {
     sums.set(file.path, file.sha256);
-    // Tables are read row by row.
+    // Files of tables are skipped: `verifyTables` reads and verifies them row by row.
     if (isOfDatabase(file.path)) continue;
     try {
       let size = 0;
@@ -113,7 +114,7 @@ async function* verifyTables(
   }
 }
 
-/** Faults that the manifest already lists are skipped. */
+/** Yields the faults of the artifacts that rows refer to, except those that the manifest already lists. */
 function* verifyReferences(
   { manifest }: ArchiveReader,
   { references, sums, sizes }: Known & { readonly references: readonly Reference[] },
@@ -137,7 +138,7 @@ function* verifyReferences(
   }
 }
 
-/** @throws the error itself if it is not about the archive */
+/** Returns the fault that an error describes. @throws the error itself if it is not about the archive */
 function faultOf(what: string, error: unknown): Fault {
   if (error instanceof ServiceError) return { what, message: error.message };
   throw error;

@@ -1,5 +1,5 @@
-// Reads all data of a server, even while it runs, and names faults: those that the database finds in itself, and
-// artifacts that it names but that are missing or changed.
+// Reads all data of a server, which may be running, and reports the faults that the database finds in itself, and
+// missing or changed artifacts that its rows refer to.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -18,7 +18,7 @@ export interface VerifiedServer {
   readonly artifacts: Pick<ArtifactStore, "path">;
 }
 
-/** Yields each fault as it is found. @throws as `DatabaseTables.snapshot` */
+/** Yields each fault. @throws as `DatabaseTables.snapshot` */
 export async function* verifyServer(server: VerifiedServer, reading: Reading): AsyncGenerator<Fault, void> {
   const { tables } = server;
   const snapshot = await tables.snapshot();
@@ -35,7 +35,7 @@ export async function* verifyServer(server: VerifiedServer, reading: Reading): A
   yield* stillNamed(server, found);
 }
 
-/** So that each row is read once. */
+/** Reads each row once, so that unreadable rows are found. */
 async function readRows(
   database: DatabaseTables,
   snapshot: TableSnapshot,
@@ -86,8 +86,8 @@ async function* faultsOfArtifacts(
 }
 
 /**
- * Returns the file's hash; null if it is missing, or its kind if it is not a file. Follows an operator's links to
- * files.
+ * Returns a file's hash and size; null if it is missing; a description such as "a named pipe" if it is not a plain
+ * file. Follows symbolic links, because an operator may have linked files.
  */
 async function hashOf(
   path: string,
@@ -105,7 +105,10 @@ async function hashOf(
   }
 }
 
-/** Files of artifacts that left the database meanwhile were removed after that, so they are no faults. */
+/**
+ * Yields the faults of artifacts that the database still refers to. The others were removed from the database
+ * meanwhile, and their files afterwards, which is not a fault.
+ */
 async function* stillNamed(
   { tables }: VerifiedServer,
   faults: readonly Fault[],

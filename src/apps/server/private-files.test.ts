@@ -50,7 +50,7 @@ test("makes a new data folder and everything in it private", async (t) => {
   await database.close();
 });
 
-test("makes an existing data folder private and logs that, but leaves files alone that are not the server's", async (t) => {
+test("makes an existing data folder private and logs that, but does not touch other files", async (t) => {
   const folder = newFolder(t);
   const dataFolder = join(folder, "data");
   for (const name of ["data", "data/adapters"]) mkdirSync(join(folder, name));

@@ -1,5 +1,5 @@
 // Protects the server's data from other users of the machine. New files are private, and an existing data folder is
-// made private. `hone.json` and files and folders that the server did not create are left alone.
+// made private. `hone.json` and files and folders that the server did not create are not changed.
 import { chmod, lstat, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isMissing } from "../../store/artifacts/folder-names.ts";

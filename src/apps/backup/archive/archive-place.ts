@@ -1,29 +1,30 @@
-// Storage of an archive: a folder, or a bucket (`bucket-archive-place`). Paths are relative, with forward slashes.
+// Storage of an archive: a folder (`folder-place`) or a bucket (`bucket-archive-place`). Paths are relative and use
+// forward slashes.
 
 export interface ArchivePlace {
-  /** Name for people, as a prefix of paths. */
+  /** Path of the folder or URL of the bucket; messages put it before a file's path. */
   readonly name: string;
-  /** Creates the place if it does not exist. */
+  /** Creates the folder if it does not exist; does nothing for a bucket. */
   make(): Promise<void>;
   isEmpty(): Promise<boolean>;
   has(path: string): Promise<boolean>;
-  /** Returns the paths of all files. */
+  /** Returns the paths of all files in it. */
   files(): Promise<readonly string[]>;
   /** Yields the bytes of a file. @throws ServiceError `not_found` if it does not exist */
   read(path: string): AsyncIterable<Uint8Array>;
-  /** Starts a new file, which appears only once it is closed. */
+  /** Starts a new file. The file is complete only once it is closed. */
   create(path: string): Promise<ArchiveFile>;
   /** Writes a small file atomically, replacing an existing one. */
   write(path: string, text: string): Promise<void>;
   /** Removes a file, or everything below a path; does nothing if there is none. */
   remove(path: string): Promise<void>;
-  /** Makes all changes so far durable, even on a power failure. */
+  /** Flushes all changes so far, so that they survive a power failure. */
   flush(): Promise<void>;
 }
 
 export interface ArchiveFile {
   write(bytes: Uint8Array): Promise<void>;
   close(): Promise<void>;
-  /** Discards the file and frees its space; called instead of `close`. */
+  /** Discards the file and frees its space. Call it in place of `close`. */
   abandon(): Promise<void>;
 }

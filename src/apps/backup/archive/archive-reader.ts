@@ -1,5 +1,5 @@
-// Reads an archive: its manifest, the list of its files, and the rows of its tables. Compares everything with its
-// hash.
+// Reads an archive: its manifest, the list of its files, and the bytes of each file. Verifies the hash of everything
+// it reads.
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
@@ -17,26 +17,29 @@ export interface ArchiveReader {
   readonly place: ArchivePlace;
   readonly manifest: Manifest;
   /**
-   * Yields the files other than manifest and sums, with those of an artifact together.
+   * Yields the files that `SHA256SUMS` lists. The files of an artifact are adjacent.
    *
-   * @throws ServiceError `invalid` for paths that lead outside
+   * @throws ServiceError `invalid` for a path outside the archive
    */
   files(): AsyncIterable<ArchivedFile>;
   /**
-   * Yields the bytes of a file, and compares them with its hash at the end.
+   * Yields the bytes of a file, and verifies its hash at the end.
    *
-   * @throws ServiceError `invalid` if it is missing, or (after the bytes) if it differs
+   * @throws ServiceError `invalid` if the file is missing, or (after the last byte) if its hash differs
    */
   read(file: ArchivedFile): AsyncIterable<Uint8Array>;
 }
 
-/** A manifest lists at most some hundred tables and faults. */
+/**
+ * Maximum size of a manifest in bytes. A manifest lists at most some hundred tables and faults, so it is much smaller.
+ */
 const manifestBytesMax = 1 << 26;
 
 /**
- * Opens an archive, and reads its manifest and the list of its files.
+ * Opens an archive: reads its manifest, and verifies the list of its files.
  *
- * @throws ServiceError `not_found` if there is none, `invalid` if it was changed, `unsupported` if it is newer
+ * @throws ServiceError `not_found` if there is no archive, `invalid` if it was changed, `unsupported` if a newer
+ * program wrote it
  */
 export async function openArchive(place: ArchivePlace): Promise<ArchiveReader> {
   const manifest = readManifest(await manifestOf(place), `${place.name}/${manifestName}`);

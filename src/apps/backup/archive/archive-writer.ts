@@ -1,11 +1,11 @@
-// Writes an archive: its files with their hashes, and the manifest once everything else is durable.
+// Writes an archive: first its files and the list of their hashes, then, after flushing them, the manifest.
 import { createHash, type Hash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ArchiveFile, ArchivePlace } from "./archive-place.ts";
 import { archiveFolders, manifestName, requirePath, sumsName, unfinishedName } from "./layout.ts";
 import { type Manifest, manifestText, type ManifestContent, readManifest } from "./manifest.ts";
 
-/** Content of a manifest that the writer does not compute. */
+/** Fields of a manifest that the caller provides; the writer computes the others. */
 export type ArchiveContent = Omit<ManifestContent, "files" | "bytes" | "sumsSha256">;
 
 export class ArchiveWriter {
@@ -21,9 +21,9 @@ export class ArchiveWriter {
   }
 
   /**
-   * Starts an archive in a place that is empty, missing, or holds an unfinished archive, which is removed.
+   * Starts an archive. Removes an unfinished archive that an earlier attempt left in the same place.
    *
-   * @throws ServiceError `conflict` if the place holds anything else
+   * @throws ServiceError `conflict` if the place contains anything else
    */
   static async begin(place: ArchivePlace): Promise<ArchiveWriter> {
     await place.make();
@@ -34,7 +34,7 @@ export class ArchiveWriter {
     return new ArchiveWriter(place, await place.create(sumsName));
   }
 
-  /** Writes a file of these bytes; returns its hex SHA-256. */
+  /** Writes a file and returns its hex SHA-256. */
   async add(path: string, pieces: AsyncIterable<Uint8Array>): Promise<string> {
     requirePath(path);
     const file = await this.#place.create(path);
@@ -51,7 +51,7 @@ export class ArchiveWriter {
     }
     await file.close();
     const sha256 = hash.digest("hex");
-    // The format of sha256sum.
+    // Line in the format of the program sha256sum.
     const line = `${sha256}  ${path}\n`;
     this.#sumsHash.update(line);
     this.#files += 1;
@@ -59,7 +59,7 @@ export class ArchiveWriter {
     return sha256;
   }
 
-  /** Writes the manifest, which makes the archive valid. */
+  /** Writes the manifest, without which the archive is not valid, and removes the marker of an unfinished archive. */
   async finish(content: ArchiveContent): Promise<Manifest> {
     await this.#sums.close();
     await this.#place.flush();
@@ -75,7 +75,7 @@ export class ArchiveWriter {
     return readManifest(text, `${this.#place.name}/${manifestName}`);
   }
 
-  /** Removes everything written, to free its space. */
+  /** Removes all files that were written. */
   async abandon(): Promise<void> {
     await this.#sums.abandon().catch(() => undefined);
     await removeAll(this.#place);
@@ -83,8 +83,8 @@ export class ArchiveWriter {
 }
 
 /**
- * Removes the writer's files, with the marker of an unfinished archive last, so that an interrupted removal can be
- * resumed.
+ * Removes all files of an archive. The marker of an unfinished archive is removed last, so that the next attempt can
+ * continue an interrupted removal.
  */
 async function removeAll(place: ArchivePlace): Promise<void> {
   for (const name of [...archiveFolders, sumsName, manifestName, `${manifestName}.partial`, unfinishedName])

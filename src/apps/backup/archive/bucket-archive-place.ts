@@ -1,13 +1,17 @@
-// An archive in a bucket of an S3-compatible store. Each file is a plain object that other tools can read.
+// An archive in a bucket of an S3-compatible store. Each file of the archive is one object, which other tools can
+// read.
 import { BucketClient } from "../../../store/artifacts/s3/bucket-client.ts";
 import type { BucketPlace } from "../../../store/artifacts/s3/bucket-place.ts";
 import { BucketUpload } from "../../../store/artifacts/s3/bucket-upload.ts";
 import { notFound, ServiceError } from "../../../base/domain/service-error.ts";
 import type { ArchivePlace } from "./archive-place.ts";
 
-/** Size of a part in memory. */
+/** Size in bytes of the parts in which files are read and uploaded; each is in memory as a whole. */
 const partBytes = 1 << 24;
-/** Maximum keys per list request; some stores paginate badly. */
+/**
+ * Maximum number of keys that the check for an empty bucket lists. One page is enough for it, and some stores paginate
+ * incorrectly.
+ */
 const listedMax = 1000;
 
 export function bucketArchivePlace(place: BucketPlace): ArchivePlace {

@@ -1,17 +1,17 @@
-// Lists the files below a folder in the order of their paths. Follows no symbolic links.
+// Lists all files below a folder, sorted by path. Does not follow symbolic links.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { otherThanFile } from "../../../base/domain/transient-errors/plain-file.ts";
 
 export interface FoundFile {
-  /** Relative, with forward slashes; empty if the path itself is a file. */
+  /** Path relative to the folder, with forward slashes; empty if the listed path itself is a file. */
   readonly name: string;
   readonly bytes: number;
-  /** Kind of an entry that is not a plain file, for people; null for a plain file. */
+  /** Description of an entry that is not a plain file, such as "a named pipe"; null for a plain file. */
   readonly other: string | null;
 }
 
-/** @throws the system's error if the path does not exist */
+/** Lists the files at or below a path. @throws the file system's error if the path does not exist */
 export async function listFiles(path: string): Promise<readonly FoundFile[]> {
   const found = await lstat(path);
   if (!found.isDirectory()) return [{ name: "", bytes: found.size, other: otherThanFile(found) }];

@@ -42,7 +42,7 @@ export function folderPlace(folder: string): ArchivePlace {
   };
 }
 
-/** Returns the paths of all entries but folders, in order; does not follow symbolic links. */
+/** Returns the sorted paths of all entries that are not folders. Does not follow symbolic links. */
 async function pathsBelow(folder: string): Promise<readonly string[]> {
   const paths: string[] = [];
   const entries = await readdir(folder, { withFileTypes: true });
@@ -52,7 +52,7 @@ async function pathsBelow(folder: string): Promise<readonly string[]> {
   return paths;
 }
 
-/** Flushes the entries of a folder and the folders below it. */
+/** Flushes the directory entries of a folder and of all folders below it. */
 async function flushFolders(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }))
     if (entry.isDirectory()) await flushFolders(join(folder, entry.name));

@@ -1,27 +1,31 @@
-// Paths in an archive. An archive may come from anywhere, so all paths are checked to stay inside it.
+// Paths in an archive. An archive can come from an untrusted source, so each path is checked to stay inside the
+// archive.
 import { invalid } from "../../../base/domain/service-error.ts";
 
 export const manifestName = "manifest.json";
 export const sumsName = "SHA256SUMS";
-/** Marker file of an unfinished archive, which distinguishes it from foreign files. */
+/**
+ * Marker file of an unfinished archive. Without it, the files of an interrupted backup could not be told from the
+ * user's own files.
+ */
 export const unfinishedName = ".unfinished-archive";
 
 const databaseFolder = "database";
-/** Number of parts in an artifact's key, by its first part. */
+/** Number of path segments in an artifact's key, by the first segment. */
 const partsOfKey: Readonly<Record<string, number>> = { adapters: 3, files: 2, traces: 2 };
 
-/** First parts of artifact keys. */
+/** First path segments of artifact keys. */
 export const artifactRoots: readonly string[] = Object.keys(partsOfKey);
 
 /** Top-level folders of an archive. */
 export const archiveFolders: readonly string[] = [databaseFolder, ...artifactRoots];
 
-/** Returns the path of a table's rows. */
+/** Returns the path of the file with a table's rows. */
 export function tablePath(table: string): string {
   return `${databaseFolder}/${table}.jsonl.gz`;
 }
 
-/** True if a path belongs to the database. */
+/** Returns true if the path is that of a table's file. */
 export function isOfDatabase(path: string): boolean {
   return path.startsWith(`${databaseFolder}/`);
 }
@@ -32,7 +36,7 @@ export function keyOf(path: string): string {
   return parts.slice(0, partsOfKey[parts[0]] ?? parts.length).join("/");
 }
 
-/** @throws ServiceError `invalid` for a path that no archive has */
+/** @throws ServiceError `invalid` for a path that an archive cannot contain */
 export function requirePath(path: string): void {
   const parts = path.split("/");
   const isPlain = parts.every((part) => !["", ".", ".."].includes(part) && !/[\\\0\r\n]/.test(part));

@@ -1,5 +1,5 @@
-// The manifest of an archive, `manifest.json`: its source, its tables, and faults found when it was made. It is
-// written last: a folder without one is not an archive.
+// The manifest of an archive, `manifest.json`: what was copied, the tables, and the faults found while copying. It is
+// written last, so a folder without a manifest is not an archive.
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { TableColumns } from "../../../base/domain/backup/tables.ts";
@@ -12,19 +12,19 @@ export interface ArchivedTable extends TableColumns {
 export interface Manifest {
   readonly format: typeof format;
   readonly formatVersion: number;
-  /** Only the database, or the database with its artifacts. */
+  /** `database` for an export, which has no artifacts; `everything` for a backup. */
   readonly content: "database" | "everything";
-  /** Time of the snapshot, ISO 8601. */
+  /** Time of the database snapshot, ISO 8601. */
   readonly createdAt: string;
-  /** Version of the program that made it. */
+  /** Version of the program that made the archive. */
   readonly program: string;
   readonly database: {
     readonly kind: string;
     readonly version: number;
-    /** Parents before their children. */
+    /** Tables, each after the tables that its rows refer to. */
     readonly tables: readonly ArchivedTable[];
   };
-  /** Number of files in `SHA256SUMS`, and their total size in bytes. */
+  /** Number of files that `SHA256SUMS` lists, and their total size in bytes. */
   readonly files: number;
   readonly bytes: number;
   /** Hex SHA-256 of `SHA256SUMS`. */
@@ -32,23 +32,23 @@ export interface Manifest {
   readonly faults: readonly Fault[];
 }
 
-/** A manifest without its format. */
+/** A manifest without the fields that identify the format. */
 export type ManifestContent = Omit<Manifest, "format" | "formatVersion">;
 
 const format = "hone-archive";
-/** The only version that this program reads and writes. */
+/** Format version that this program writes, and the only one that it reads. */
 const formatVersion = 1;
 
-/** Returns a manifest as text, with its hash at the end. */
+/** Returns a manifest as JSON text, with its hash as the last field. */
 export function manifestText(content: ManifestContent): string {
   const manifest = { format, formatVersion, ...content };
   return `${JSON.stringify({ ...manifest, sha256: hashOf(manifest) }, null, 2)}\n`;
 }
 
 /**
- * Parses a manifest.
+ * Parses a manifest and verifies its hash.
  *
- * @throws ServiceError `invalid` for an invalid or changed manifest; `unsupported` for one of a newer program
+ * @throws ServiceError `invalid` for a malformed or changed manifest; `unsupported` if a newer program wrote it
  */
 export function readManifest(text: string, path: string): Manifest {
   const { sha256, ...manifest } = parsed(text, path);
@@ -63,7 +63,10 @@ export function readManifest(text: string, path: string): Manifest {
   return manifest;
 }
 
-/** Checks the types: the hash is no protection, since anyone who edits a manifest can update it. */
+/**
+ * Checks the types of all fields. The hash does not make this unnecessary, because anyone who edits a manifest can
+ * recompute the hash.
+ */
 function isManifest(found: Readonly<Record<string, unknown>>): found is typeof found & Manifest {
   const { content, createdAt, program, database, files, bytes, sumsSha256, faults } = found;
   return (
@@ -101,12 +104,12 @@ function parsed(text: string, path: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null) return { ...value };
   } catch {
-    // Reported below like any other invalid text.
+    // Text that is not JSON is reported below.
   }
   throw invalid(path, "it was changed");
 }
 
-/** JSON keeps the order of names. */
+/** Returns the hash of a manifest. It does not depend on formatting, and JSON keeps the order of the fields. */
 function hashOf(manifest: object): string {
   return createHash("sha256").update(JSON.stringify(manifest)).digest("hex");
 }

@@ -1,5 +1,5 @@
-// Reads plain files of an untrusted folder. A named pipe blocks its reader, a device may be endless, and a symbolic
-// link may lead outside, so nothing else is opened.
+// Reads plain files in an untrusted folder. Nothing else is opened: a named pipe would block its reader, a device may
+// be endless, and a symbolic link may lead outside the folder.
 import { constants, type Stats } from "node:fs";
 import { lstat, open } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,10 +8,11 @@ import { otherThanFile } from "../../../base/domain/transient-errors/plain-file.
 import { invalid, notFound, type ServiceError } from "../../../base/domain/service-error.ts";
 
 /**
- * Yields the bytes of a file in a folder. The folder itself may be a symbolic link, but nothing below it.
+ * Yields the bytes of a file in a folder. The folder itself may be a symbolic link, but nothing below it may be one.
  *
- * @param path relative, with forward slashes
- * @throws ServiceError `not_found` if it does not exist, `invalid` if it or a parent folder is anything else
+ * @param path relative path with forward slashes
+ * @throws ServiceError `not_found` if the path does not exist, `invalid` if it is not a plain file, or a parent is not
+ * a folder
  */
 export async function* readPlainFile(folder: string, path: string): AsyncGenerator<Uint8Array, void> {
   const parts = path.split("/");
@@ -29,7 +30,7 @@ export async function* readPlainFile(folder: string, path: string): AsyncGenerat
 
 async function* readIfPlain(path: string): AsyncGenerator<Uint8Array, void> {
   requirePlain(path, await lstat(path));
-  // The file may have been replaced since the check, so opening must neither follow links nor block. Windows has
+  // The file may have been replaced since the check, so opening it must neither follow a link nor block. Windows has
   // neither flag.
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

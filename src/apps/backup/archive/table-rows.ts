@@ -1,26 +1,30 @@
-// The file of a table's rows: gzipped JSON Lines, each an array of the values in the order of the columns.
+// Format of the file with a table's rows: gzipped JSON Lines. Each line is a row, an array of values in the order of
+// the columns.
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { Cell } from "../../../base/domain/backup/tables.ts";
 import { damaged } from "./archive-reader.ts";
 
-/** JSON rows compress well at a low level; higher levels would take CPU time from a running server. */
+/**
+ * Level of compression. JSON rows compress well at a low level, and a higher level would take CPU time from a running
+ * server.
+ */
 const level = 3;
-/** A row has a few megabytes at most; a longer line is invalid. */
+/** Maximum length of a line in bytes. A row has at most a few megabytes, so a longer line is invalid. */
 const lineBytesMax = 1 << 28;
-/** Maximum rows per page, and bytes after which a page is full. */
+/** A page is complete when it reaches either limit: number of rows, or bytes. */
 const [rowsMax, bytesMax] = [1000, 1 << 20];
 
 export type Rows = readonly (readonly Cell[])[];
 
-/** Yields the compressed bytes of rows; calls `count` with the number of rows per page. */
+/** Yields the compressed bytes of the rows, and calls `count` with the number of rows in each page. */
 export async function* packedRows(
   pages: AsyncIterable<Rows>,
   count: (rows: number) => void,
 ): AsyncGenerator<Uint8Array, void> {
   const gzip = createGzip({ level });
   const done = pipeline(linesOf(pages, count), gzip);
-  // Errors are thrown while the bytes are read, or below.
+  // The error is thrown while the bytes are read, or at the end of this function.
   done.catch(() => undefined);
   yield* gzip as AsyncIterable<Buffer>;
   await done;
@@ -37,12 +41,12 @@ async function* linesOf(
 }
 
 /**
- * Yields the rows of a file in pages of about a megabyte.
+ * Yields the rows of a compressed file in pages of about a megabyte.
  *
- * @param bytes compressed bytes, read to the end
- * @param path path for messages
- * @param columnCount number of values per row
- * @throws ServiceError `invalid` for invalid rows; errors of reading
+ * @param bytes compressed bytes of the file, which are always read to the end
+ * @param path path of the file for messages
+ * @param columnCount number of values in each row
+ * @throws ServiceError `invalid` for invalid rows; errors of reading `bytes`
  */
 export async function* unpackedRows(
   bytes: AsyncIterable<Uint8Array>,
@@ -75,7 +79,7 @@ async function* unzipped(bytes: AsyncIterable<Uint8Array>, path: string): AsyncG
   done.catch(() => undefined);
   try {
     yield* gunzip as AsyncIterable<Buffer>;
-    // Also reads bytes after the end of the compressed data.
+    // Also reads the bytes after the compressed data, so that the file's hash is verified.
     await done;
   } catch (error) {
     throw failure ?? damaged(path, "it cannot be unzipped", error);
