@@ -1,4 +1,4 @@
-// Frame of the page: navigation, sign-out, and the view at the address.
+// Frame of the page: navigation, theme switch, sign-out, and the view that the URL names.
 import type { ComponentChildren } from "preact";
 import { Annotate } from "./annotating/annotate.tsx";
 import { Queues } from "./annotating/queues.tsx";
@@ -21,7 +21,7 @@ import { Trajectories } from "./views/trajectories.tsx";
 import { TrajectoryModels } from "./views/trajectory-models.tsx";
 import { TrajectoryView } from "./views/trajectory.tsx";
 
-/** Links of the header, each with its view's name in the address. */
+/** Links in the header: the view's name in the URL, and its title. */
 const sections = [
   ["", "Overview"],
   ["models", "Models"],
@@ -117,7 +117,10 @@ function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): Compon
   }
 }
 
-/** Focuses the content without a change of the address, which names the view. */
+/**
+ * Moves the focus to the content. Following the link itself would change the part of the URL after `#`, which names
+ * the view.
+ */
 function skipToMain(event: Event): void {
   event.preventDefault();
   document.getElementById("main")?.focus();

@@ -11,7 +11,7 @@ requests{route="say \\"b\\"\\n",status="200"} 2.5e1
 latency_bucket{le="+Inf"} 4
 `;
 
-test("parses metrics with labels, and sums over labels that are not given", () => {
+test("parses metrics with labels, and sums over labels that are not specified", () => {
   const samples = readMetrics(text);
   assert.equal(valueOf(samples, "up"), 1);
   assert.equal(valueOf(samples, "requests", { route: "/a" }), 4);

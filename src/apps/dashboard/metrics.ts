@@ -14,12 +14,12 @@ export function readMetrics(text: string): readonly Sample[] {
     const [, name, labels = "", value] = line.exec(row) ?? [];
     if (name === undefined || row.startsWith("#")) return [];
     const pairs = [...labels.matchAll(label)].map(([, key = "", given = ""]) => [key, unescaped(given)]);
-    // JavaScript spells "+Inf" differently.
+    // Prometheus writes infinity as `Inf`, JavaScript as `Infinity`.
     return [{ name, labels: Object.fromEntries(pairs), value: Number(value?.replace("Inf", "Infinity")) }];
   });
 }
 
-/** Returns the value of a metric, summed over labels that are not given; null if there is none. */
+/** Returns the value of a metric, summed over all labels that are not specified; null if it has no samples. */
 export function valueOf(
   samples: readonly Sample[],
   name: string,

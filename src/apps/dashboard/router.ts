@@ -1,24 +1,25 @@
-// The current place: the part of the address after `#`, so that links and history work and the server serves one page.
+// The current view, which the part of the URL after `#` identifies. Links and the browser's history therefore work,
+// although the server serves a single page.
 import { signal } from "@preact/signals";
 
 export interface Place {
-  /** Such as `models`; empty for the overview. */
+  /** Name of the view, such as `models`; empty for the overview. */
   readonly view: string;
-  /** Parts after the view, decoded. */
+  /** Decoded path segments after the view's name. */
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
 }
 
 export const place = signal<Place>(placeOf(location.hash));
 
-/** Parses an address such as `#/models/m-1?after=2`. */
+/** Parses the part of a URL from `#`, such as `#/models/m-1?after=2`. */
 export function placeOf(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const [view = "", ...parts] = path.split("/").filter((part) => part !== "");
   return { view, parts: parts.map(decoded), query: new URLSearchParams(query) };
 }
 
-/** Returns the address of a view, for links. */
+/** Returns the link to a view. */
 export function addressOf(
   view: string,
   parts: readonly string[] = [],

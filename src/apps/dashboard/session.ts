@@ -1,20 +1,23 @@
-// The signed-in session. The key is stored only for this tab; a server without authentication needs none.
+// The signed-in session. The key is stored only for this browser tab; a server without authentication needs no key.
 import { signal } from "@preact/signals";
 import { Hone } from "../client/hone.ts";
 import { HoneError } from "../client/hone-error.ts";
 
 export interface Session {
   readonly hone: Hone;
-  /** True if a key was needed, which sign-out removes. */
+  /** True if the user entered a key, so that the page offers to sign out. */
   readonly hasKey: boolean;
 }
 
 const keyName = "hone-key";
 
-/** Null if nobody is signed in; `undefined` while that is unknown. */
+/** Current session; null if nobody is signed in; `undefined` until the server has answered. */
 export const session = signal<Session | null | undefined>(undefined);
 
-/** Resumes with this tab's key, or without one if none is needed. @throws HoneError if the server does not answer */
+/**
+ * Opens a session with the key stored in this tab, or without a key if the server needs none. @throws HoneError if the
+ * server does not answer
+ */
 export async function resumeSession(): Promise<void> {
   const kept = sessionStorage.getItem(keyName);
   session.value = (await open(kept)) ?? (kept === null ? null : await open(null));
@@ -34,7 +37,7 @@ export function signOut(): void {
   session.value = null;
 }
 
-/** Null if the server rejects the key. */
+/** Returns a session with this key; null if the server rejects the key. */
 async function open(key: string | null): Promise<Session | null> {
   const hone = new Hone({ baseUrl: location.origin, apiKey: key });
   try {

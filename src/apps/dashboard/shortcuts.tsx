@@ -1,10 +1,10 @@
-// Keyboard shortcuts: common ones, and those that a view registers; `?` lists all active ones.
+// Keyboard shortcuts of the page and of the current view. `?` lists the active ones.
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { addressOf, go } from "./router.ts";
 
 export interface Shortcut {
-  /** As in `KeyboardEvent.key`; a sequence of two keys has a space between them. */
+  /** Key as in `KeyboardEvent.key`; a sequence of two keys is separated by a space. */
   readonly keys: string;
   readonly does: string;
   readonly run: () => void;
@@ -26,9 +26,9 @@ const ofAll: readonly Shortcut[] = [
   { keys: "k", does: "previous row", run: () => moveRow(-1) },
 ];
 
-/** Registers shortcuts while a view is open. */
+/** Registers shortcuts while the view is open. */
 export function useShortcuts(shortcuts: readonly Shortcut[], given: readonly unknown[] = []): void {
-  // A layout effect, so that no key press comes before it.
+  // A layout effect runs before the next key press can arrive.
   useLayoutEffect(() => {
     ofViews.value = [...ofViews.value, ...shortcuts];
     return () => {
@@ -40,7 +40,8 @@ export function useShortcuts(shortcuts: readonly Shortcut[], given: readonly unk
 export function followKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    // An open dialog keeps its keys. Its close event after Escape arrives only later.
+    // An open dialog handles keys itself. After Escape, its close event arrives later, so `isHelpOpen` can still be
+    // true when the dialog is already closed.
     if (isHelpOpen.value && document.querySelector("dialog[open]") !== null) return;
     const pressed = firstKey === "" ? event.key : `${firstKey} ${event.key}`;
     firstKey = "";
@@ -56,7 +57,7 @@ export function followKeys(): void {
   });
 }
 
-/** Moves the focus between the rows of the view; Enter opens the row's link. */
+/** Moves the focus to the next or previous row of the view. Enter then follows the row's link. */
 function moveRow(by: 1 | -1): void {
   const links = [...document.querySelectorAll<HTMLAnchorElement>("[data-row]")];
   const index = links.findIndex((link) => link === document.activeElement);

@@ -1,4 +1,4 @@
-// Dark or light theme: the system's, until the user chooses; the browser stores the choice.
+// Dark or light theme. It follows the system until the user switches it; the browser stores the user's choice.
 import { signal } from "@preact/signals";
 
 export type Theme = "dark" | "light";

@@ -1,22 +1,23 @@
-// Hook that loads data when a view opens, reloads it periodically while the page is visible, and stops when the view
-// closes.
+// Hook that loads data when a view opens and reloads it periodically while the page is visible, until the view closes.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { HoneError } from "../client/hone-error.ts";
 import { untilVisible } from "./visibility.ts";
 import { signOut } from "./session.ts";
 
 export interface Loaded<Value> {
-  /** Last loaded value; null before the first. */
+  /** Last loaded value; null before the first success. */
   readonly value: Value | null;
-  /** Message of the last failed attempt; null after a success. */
+  /** Message of the last attempt's error; null if it succeeded. */
   readonly failure: string | null;
   readonly isLoading: boolean;
   readonly reload: () => void;
 }
 
 /**
- * @param load called again whenever one of `given` changes
- * @param everyMs interval of reloads after an answer; null loads once
+ * Loads data.
+ *
+ * @param load is called again when one of the values in `given` changes
+ * @param everyMs time between a response and the next request; null to load only once
  */
 export function useLoaded<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
@@ -55,12 +56,12 @@ export function useLoaded<Value>(
     };
     void repeat();
     return () => leaving.abort();
-    // The caller lists the captured values in `given`.
+    // The linter cannot check the dependencies: the caller lists in `given` which values `load` captures.
   }, [...given, turn, everyMs]);
   return { ...state, reload };
 }
 
-/** Returns an error's message for people. */
+/** Returns an error's message to show to the user. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
-// Tracks the page's visibility: a hidden tab sends no requests.
+// Waits for the page to be visible or hidden, so that a hidden tab sends no requests.
 
-/** Resolves once the page is visible, or the signal aborts. */
+/** Resolves once the page is visible or the signal has aborted. */
 export function untilVisible(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -14,7 +14,7 @@ export function untilVisible(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Aborts once the page is hidden, or the signal aborts. */
+/** Returns a signal that aborts once the page is hidden or the given signal has aborted. */
 export function whileVisible(signal: AbortSignal): AbortSignal {
   const looking = new AbortController();
   const stop = (): void => {

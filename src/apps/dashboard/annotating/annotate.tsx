@@ -1,4 +1,5 @@
-// View that judges the items of a queue by keyboard: the conversation, the questions one by one, and their keys.
+// View for annotating a queue's items by keyboard: the item's conversation, its questions one by one, and the keys
+// that answer them.
 import { useRef } from "preact/hooks";
 import { type AnswerKey, answerKeys, sessionKeys, typedAnswer } from "../../client/annotating/answer-keys.ts";
 import type {
@@ -16,7 +17,10 @@ import { useSession } from "./use-session.ts";
 
 type Run = (work: (session: AnnotationSession) => Promise<void>) => void;
 
-/** Like `run`, but only for the question on screen: a key pressed twice must not answer the next question unseen. */
+/**
+ * Returns a variant of `run` that does nothing if the session has moved on from the question on screen. A key pressed
+ * twice must not answer the next question before the annotator has seen it.
+ */
 function runShown(run: Run, { held, questionIndex }: SessionState): Run {
   return (work) => {
     run(async (session) => {
@@ -263,10 +267,13 @@ function agreementText({ percent_agreement: percent, kappa, statistic, reason }:
   return `${(percent ?? 0).toFixed(0)} %, ${kappa === null ? (reason ?? "") : `${name} kappa ${kappa.toFixed(3)}`}`;
 }
 
-/** Keys of the page only: in a terminal, enter does both. */
+/**
+ * Keys to focus the text field and to finish an item without questions. Only the page needs them: in the terminal,
+ * Enter does both.
+ */
 const [writeKey, doneKey] = ["w", "d"];
 
-/** Returns the currently active keys. */
+/** Returns the shortcuts for the current item and question. */
 function keysOf({ held, question, canUndo }: SessionState, run: Run): readonly Shortcut[] {
   const answer = (value: unknown) => (): void => run((session) => session.answer(value));
   const undo = {

@@ -7,7 +7,7 @@ import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 const everyMs = 5000;
-/** Maximum number shown; the API lists all. */
+/** Maximum number of queues that the view shows. */
 const shownMax = 100;
 
 interface ListedQueue {
@@ -74,7 +74,7 @@ function QueueTable({
 }: {
   readonly queues: readonly ListedQueue[];
   readonly project: string;
-  /** Name of the annotator; empty for the owner of the key. */
+  /** Name of the annotator; empty to annotate as the owner of the key. */
   readonly as: string;
 }) {
   return (
@@ -120,7 +120,7 @@ function textIn(form: FormData, name: string): string {
   return typeof given === "string" ? given.trim() : "";
 }
 
-/** Returns the projects of the first models. */
+/** Returns the projects of the first 100 models. */
 async function projectsOf(hone: Hone, signal: AbortSignal): Promise<readonly string[]> {
   const { data } = await hone.models.list({ limit: 100 }, { signal }).first();
   return [...new Set(data.map(({ entity, project }) => `${entity}/${project}`))];

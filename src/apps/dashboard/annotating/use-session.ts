@@ -1,4 +1,5 @@
-// Hook for an annotator's session: runs its calls one after another, and shows the state that the server confirmed.
+// Hook for an annotator's session. It runs calls one after another, and provides the state that the server has
+// confirmed.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { AnnotationSession, type SessionState } from "../../client/annotating/annotation-session.ts";
 import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
@@ -6,7 +7,7 @@ import type { Hone } from "../../client/hone.ts";
 import { messageOf } from "../use-loaded.ts";
 
 export interface UsedSession {
-  /** Null before the first claim. */
+  /** State of the session; null until it has begun. */
   readonly state: SessionState | null;
   /** Message of the last error; null if there is none. */
   readonly failure: string | null;
@@ -14,9 +15,9 @@ export interface UsedSession {
 }
 
 /**
- * Starts a session when the view opens, and releases the leased item when it closes.
+ * Begins a session when the view opens, keeps the lease of its item, and releases the item when the view closes.
  *
- * @param annotator empty for the owner of the key
+ * @param annotator name of the annotator; empty for the owner of the key
  */
 export function useSession(hone: Hone, { project_id, queue_id }: QueueName, annotator: string): UsedSession {
   const [state, setState] = useState<SessionState | null>(null);

@@ -17,7 +17,7 @@ export function AnswerSide({
   readonly name: string;
   readonly model: string;
   readonly state: SideState;
-  /** Subject of feedback on the answer; null while there is none. */
+  /** Subject of feedback on the answer; null until the answer has ended. */
   readonly subject: Subject | null;
 }) {
   return (

@@ -1,4 +1,4 @@
-// Tests of a streamed answer's states.
+// Tests of the state of a streamed answer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatCompletionChunk } from "../../client/api.ts";
@@ -21,7 +21,7 @@ async function* stream(
   yield { id: "c", choices: [] };
 }
 
-test("accumulates text, thoughts, tokens and times chunk by chunk", async () => {
+test("accumulates text, reasoning, tokens and times chunk by chunk", async () => {
   let ms = 0;
   const chunks = stream(
     { delta: { role: "assistant" }, logprobs: null, finish_reason: null },
@@ -55,6 +55,6 @@ test("accumulates text, thoughts, tokens and times chunk by chunk", async () => 
   );
 });
 
-test("yields nothing for a stream without choices", async () => {
+test("yields no state for a stream without choices", async () => {
   for await (const state of answerStates(stream(), () => 0)) assert.deepEqual(state, noAnswer);
 });

@@ -1,4 +1,4 @@
-// State of one streamed answer: its text, its tokens and their timing.
+// State of a streamed answer: its text, its tokens and their timing.
 import type { ChatCompletionChunk } from "../../client/api.ts";
 import { type ShownToken, TokenReader } from "../trajectories/tokens.ts";
 
@@ -6,12 +6,12 @@ export interface Sampling {
   readonly temperature: number;
   readonly topP: number;
   readonly maxTokens: number;
-  /** The same for both sides, so that only the models differ. */
+  /** Seed of the sampling. Both sides use the same one, so that only the models differ. */
   readonly seed: number;
 }
 
 export interface AnswerState {
-  /** Id of the completion; null before the first chunk. */
+  /** Id of the completion; null until the first chunk arrives. */
   readonly id: string | null;
   readonly thoughts: string;
   readonly text: string;
@@ -31,7 +31,7 @@ export const noAnswer: AnswerState = {
   totalMs: null,
 };
 
-/** Number of alternatives requested per token. */
+/** Number of alternatives requested for each token. */
 const alternativeCount = 4;
 
 export interface Message {
@@ -39,7 +39,7 @@ export interface Message {
   readonly content: string;
 }
 
-/** Returns the request body of a side. */
+/** Returns the request body for one side of a comparison. */
 export function answerBody(model: string, messages: readonly Message[], sampling: Sampling) {
   return {
     model,
@@ -56,7 +56,7 @@ export function answerBody(model: string, messages: readonly Message[], sampling
 /**
  * Yields the state of an answer after each chunk.
  *
- * @param nowMs a monotonic clock
+ * @param nowMs returns a monotonic time in milliseconds
  */
 export async function* answerStates(
   chunks: AsyncIterable<Pick<ChatCompletionChunk, "id" | "choices">>,

@@ -1,4 +1,4 @@
-// Hook for both sides of a comparison, which are requested and stopped together.
+// Hook for both answers of a comparison, which are requested and stopped together.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { messageOf } from "../use-loaded.ts";
@@ -41,7 +41,7 @@ export function useAnswers(hone: Hone): Answers {
     ]);
     for (const index of [0, 1] as const) {
       const show = (state: SideState): void => {
-        // A later question may already own the sides.
+        // Ignored if a later question has replaced this one meanwhile.
         if (running.current === stopping) put(index, state);
       };
       const body = answerBody(models[index], messages, sampling);
@@ -56,12 +56,12 @@ export function useAnswers(hone: Hone): Answers {
   };
 }
 
-/** Time of the current frame: measurements are as exact as the screen. */
+/** Returns the time of the current frame. Times therefore match what the screen shows. */
 function frameMs(): number {
   return Number(document.timeline.currentTime);
 }
 
-/** Shows an answer as it arrives, updated at most once per frame. */
+/** Shows a streamed answer while it arrives, updating it at most once per frame. */
 async function showAnswer(
   hone: Hone,
   body: ReturnType<typeof answerBody>,

@@ -1,5 +1,4 @@
-// A curve over steps, drawn by uPlot with the values at the pointer, and the same numbers as a table for screen
-// readers.
+// A curve over steps, drawn by uPlot with the value at the pointer. A table has the same numbers for screen readers.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "../theme.ts";
@@ -7,24 +6,24 @@ import { shortNumber } from "./numbers.ts";
 
 export interface Curve {
   readonly label: string;
-  /** Steps, ascending. */
+  /** Steps of the values, ascending. */
   readonly steps: readonly number[];
   readonly values: readonly number[];
 }
 
 const height = 180;
-/** Maximum rows of the table; the API has the rest. */
+/** Maximum number of table rows. The newest are shown; the API returns all. */
 const rowsMax = 200;
-/** With more points, dots would hide the curve. */
+/** Maximum number of points that are drawn as dots; more dots would hide the curve. */
 const dotsMax = 60;
-/** Steps are integers. */
+/** Distances between ticks. Only integers, because steps are integers. */
 const stepTicks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000];
 
 export function Chart({ curve: { label, steps, values } }: { readonly curve: Curve }) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const [pointed, setPointed] = useState<number | null>(null);
-  // A canvas takes its colours when it is created.
+  // The chart is created again for another theme, because a canvas reads its colours when it is created.
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;
@@ -73,7 +72,7 @@ export function Chart({ curve: { label, steps, values } }: { readonly curve: Cur
   );
 }
 
-/** @param onPoint called with the index of the point nearest to the pointer; null if there is none */
+/** @param onPoint called with the index of the point nearest to the pointer, or null if the pointer leaves */
 function optionsFor(element: HTMLElement, onPoint: (index: number | null) => void): uPlot.Options {
   const style = getComputedStyle(element);
   const line = { stroke: style.getPropertyValue("--line"), width: 1 };

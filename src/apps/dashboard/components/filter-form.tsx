@@ -1,4 +1,4 @@
-// Form that filters the list below it. Typed values apply on submit, choices immediately.
+// Form that filters the list below it. Text fields apply when the form is submitted, selections immediately.
 import type { ComponentChildren } from "preact";
 
 export function FilterForm({
@@ -10,14 +10,14 @@ export function FilterForm({
   readonly filters: object;
   readonly onSubmit: (form: HTMLFormElement) => void;
   readonly onClear: () => void;
-  /** Its fields. */
+  /** Fields of the form. */
   readonly children: ComponentChildren;
 }) {
   return (
     <form
       class="filters"
       aria-label="Filters"
-      // Re-created if the address changes by other means than the form.
+      // The key re-creates the form if something other than the form changes the filters in the URL.
       key={JSON.stringify(filters)}
       onSubmit={(event) => {
         event.preventDefault();
@@ -44,7 +44,7 @@ export function FilterChoice({
   readonly name: string;
   readonly label: string;
   readonly value: string | undefined;
-  /** Values and their labels; the empty value matches everything. */
+  /** Values and their labels. The empty value stands for no filter. */
   readonly choices: readonly (readonly [value: string, title: string])[];
 }) {
   return (
@@ -80,7 +80,7 @@ export function FilterText({ name, label, value = "" }: FieldProperties) {
   );
 }
 
-/** Field for a number or a time. */
+/** A field for a number or a time. */
 export function FilterField({
   name,
   label,

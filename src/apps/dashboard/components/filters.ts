@@ -1,6 +1,6 @@
-// Filters of a list in its address, and the page of results.
+// Filters of a list, which are part of the URL, and the search for the first page with results.
 
-/** Returns the filters in an address whose names are in `names`, without empty ones. */
+/** Returns the non-empty filters in a URL's query whose names are in `names`. */
 export function filtersNamed<Name extends string>(
   names: readonly Name[],
   query: URLSearchParams,
@@ -21,10 +21,13 @@ export function filledIn(form: HTMLFormElement): URLSearchParams {
   return given;
 }
 
-/** Maximum number of empty pages to read; the server has searched many rows for each. */
+/** Maximum number of empty pages to read. The server has searched many rows for each, so more would take long. */
 const emptyPagesMax = 20;
 
-/** Returns the first page with results, or else the last page read; null if there is none. */
+/**
+ * Returns the first page that has results. If the limit of empty pages or the end of the list comes first, returns the
+ * last page that was read; null if the list has no pages.
+ */
 export async function firstFound<
   Listed extends { readonly data: readonly unknown[]; readonly has_more: boolean },
 >(pages: AsyncIterable<Listed>): Promise<Listed | null> {

@@ -1,4 +1,4 @@
-// Formats numbers in few characters.
+// Formats numbers briefly.
 
 /** Formats a number with four significant digits. */
 export function shortNumber(value: number): string {
@@ -14,7 +14,7 @@ export function byteText(bytes: number): string {
   return `${Number((bytes / 1000 ** power).toPrecision(3)).toLocaleString("en")} ${units[power]}`;
 }
 
-/** Formats a duration for people. */
+/** Formats a duration in seconds, minutes or hours. */
 export function durationText(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;

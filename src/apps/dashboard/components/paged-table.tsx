@@ -1,4 +1,4 @@
-// Table of a list, page by page.
+// Table that shows one page of a list, with links to the first and the next page.
 import type { ComponentChildren } from "preact";
 import type { Loaded } from "../use-loaded.ts";
 import { Pager, Shown, WideTable } from "./shown.tsx";
@@ -6,14 +6,14 @@ import { Pager, Shown, WideTable } from "./shown.tsx";
 /** A page of a list. */
 export interface ListedPage<Row> {
   readonly rows: readonly Row[];
-  /** Id of the row before the next page; null on the last page. */
+  /** Id of the last row, after which the next page begins; null on the last page. */
   readonly last: string | null;
 }
 
-/** Heading of a column, optionally of numbers; `title` explains it. */
+/** Heading of a column. An object marks a column of numbers; its `title` is a tooltip. */
 export type Column = string | { readonly number: string; readonly title?: string };
 
-/** Converts the server's answer to a page; null if there is none. */
+/** Converts a page of the API to a page of the table; no page is shown as an empty one. */
 export function listed<Row>(
   page: { readonly data: readonly Row[]; readonly has_more: boolean; readonly last_id: string | null } | null,
 ): ListedPage<Row> {
@@ -32,17 +32,17 @@ export function PagedTable<Row>({
   children,
 }: {
   readonly loaded: Loaded<ListedPage<Row>>;
-  /** Label of the table for screen readers. */
+  /** Name of the table for screen readers. */
   readonly label: string;
-  /** Columns, or a function of a page's rows. */
+  /** Columns, or a function that returns the columns for a page's rows. */
   readonly columns: readonly Column[] | ((rows: readonly Row[]) => readonly Column[]);
-  /** Address of the first page; null if it is shown. */
+  /** URL of the first page; null if the first page is shown. */
   readonly first: string | null;
-  /** Returns the address of the page after a row. */
+  /** Returns the URL of the page that begins after a row. */
   readonly nextOf: (last: string) => string;
-  /** Content in place of an empty table. */
+  /** Returns the content that replaces an empty table. */
   readonly none: (page: ListedPage<Row>) => ComponentChildren;
-  /** Returns a row's `tr`. */
+  /** Returns the `tr` element of a row. */
   readonly children: (row: Row, index: number, rows: readonly Row[]) => ComponentChildren;
 }) {
   return (

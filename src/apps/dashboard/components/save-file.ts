@@ -1,4 +1,4 @@
-// Saves bytes as a file through the browser. They pass through memory: an adapter has a few megabytes.
+// Saves bytes as a file through the browser. All bytes are in memory until then; an adapter has only a few megabytes.
 
 export async function saveFile(bytes: AsyncIterable<Uint8Array>, name: string): Promise<void> {
   const parts: BlobPart[] = [];
@@ -8,6 +8,6 @@ export async function saveFile(bytes: AsyncIterable<Uint8Array>, name: string): 
   link.href = address;
   link.download = name;
   link.click();
-  // The download keeps its own reference to the bytes.
+  // Revoking the URL does not affect a download that has begun, because it has its own reference to the bytes.
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

@@ -1,9 +1,9 @@
-// Shared elements of views: title, errors, loading state, links between pages, facts, states and times.
+// Elements that views share: title, error, loading indicator, links between pages, lists of facts, states and times.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Loaded } from "../use-loaded.ts";
 
-/** A view whose title takes the focus when it opens, so that a screen reader announces it. */
+/** A view with a title. The title receives the focus when the view opens, so that a screen reader announces it. */
 export function View({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -21,7 +21,7 @@ export function View({ title, children }: { readonly title: string; readonly chi
   );
 }
 
-/** Shows a loaded value, or the error. A loaded value stays while a later attempt fails. */
+/** Shows a loaded value, or the error of loading. If reloading fails, shows the previous value and the error. */
 export function Shown<Value>({
   loaded,
   children,
@@ -45,7 +45,7 @@ export function Shown<Value>({
   );
 }
 
-/** A table that may be wider than the screen, and can be scrolled with the arrow keys. */
+/** A table that scrolls horizontally if it is wider than the screen, also with the arrow keys. */
 export function WideTable({
   label,
   children,
@@ -75,7 +75,7 @@ export function Pager({ first, next }: { readonly first: string | null; readonly
   );
 }
 
-/** A list of names and values. */
+/** A list of names with their values. */
 export function Facts({ of }: { readonly of: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">
@@ -89,12 +89,12 @@ export function Facts({ of }: { readonly of: readonly (readonly [string, Compone
   );
 }
 
-/** A state with its colour. */
+/** A state in its colour. */
 export function State({ of }: { readonly of: string }) {
   return <span class={`state state-${of}`}>{of}</span>;
 }
 
-/** A time in the reader's time zone. */
+/** A time in the user's time zone; a dash for null. */
 export function When({ at }: { readonly at: string | null }) {
   if (at === null) return <>–</>;
   return <time dateTime={at}>{new Date(at).toLocaleString()}</time>;

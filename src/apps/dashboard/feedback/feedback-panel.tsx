@@ -1,4 +1,4 @@
-// Panel with the feedback on a subject, and forms and keys to add a reaction, a note, or any other record.
+// Panel that shows the feedback on a subject. Its forms and keys add a reaction, a note, or a record of another type.
 import { useRef } from "preact/hooks";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -10,12 +10,12 @@ import { isReaction, note as noteOf, noteLengthMax, reaction, formatRecord } fro
 import type { Subject } from "./references.ts";
 import { useFeedback } from "./use-feedback.ts";
 
-/** Indexed by the digit key. */
+/** Emojis of the reactions. The digit key 1 stands for the first. */
 const reactions = ["👍", "👎", "🎉", "🤔", "❤️"] as const;
 
 /**
- * @param isElsewhere true for records that another panel shows
- * @param hasKeys true if this panel handles the view's keys
+ * @param isElsewhere returns true for records that another panel shows
+ * @param hasKeys true if the view's keyboard shortcuts apply to this panel
  */
 export function FeedbackPanel({
   hone,
@@ -37,13 +37,13 @@ export function FeedbackPanel({
   const owner = key.value?.owner;
   const isOwn = (record: FeedbackRecord): boolean => record.vendor_user_id === owner;
   const given = (emoji: string) => records.find((record) => isOwn(record) && isReaction(record, emoji));
-  /** Adds the user's reaction, or removes it if it exists. */
+  /** Adds the user's reaction, or removes it if the user has already given it. */
   const react = (emoji: string): void => {
     const record = given(emoji);
     if (record === undefined) feedback.give(reaction(emoji));
     else feedback.remove(record.id);
   };
-  // Keys are registered once; the ref calls the latest function.
+  // Shortcuts are registered only once, so they call the function of the latest rendering through this ref.
   const latest = useRef(react);
   latest.current = react;
   useShortcuts(hasKeys ? keysOf(latest, note) : [], [hasKeys]);

@@ -1,4 +1,4 @@
-// Form for feedback of any type with a JSON payload.
+// Form for feedback with any type and a JSON payload.
 import { useState } from "preact/hooks";
 import { freeRecord, type Given } from "./records.ts";
 

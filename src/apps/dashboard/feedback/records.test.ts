@@ -1,9 +1,9 @@
-// Tests of typed feedback, and of the text of a record.
+// Tests of feedback typed by the user, and of the text that shows a record.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freeRecord, isReaction, note, reaction, formatRecord } from "./records.ts";
 
-test("requires a type and an object, and names the fault", () => {
+test("requires a type and an object, and says what is wrong", () => {
   assert.deepEqual(freeRecord(" score ", '{"value": 0.5}'), {
     feedback_type: "score",
     payload: { value: 0.5 },

@@ -1,4 +1,4 @@
-// Creates feedback records from input, and formats records as text.
+// Creates feedback records from the user's input, and formats records as text.
 import type { FeedbackCreateReq, FeedbackRecord } from "../../client/api.ts";
 
 /** Type and payload of a new record. */
@@ -7,7 +7,7 @@ export type Given = Pick<FeedbackCreateReq, "feedback_type" | "payload">;
 const reactionType = "vendor.reaction.1";
 const noteType = "vendor.note.1";
 
-/** In characters, as the server's limit. */
+/** Maximum length of a note in characters, as the server limits it. */
 export const noteLengthMax = 1024;
 
 export function reaction(emoji: string): Given {
@@ -26,9 +26,9 @@ export function isReaction(
 }
 
 /**
- * Parses typed feedback.
+ * Parses feedback that the user has typed.
  *
- * @returns a message if it is invalid
+ * @returns the record, or an error message if the input is invalid
  */
 export function freeRecord(type: string, json: string): Given | string {
   const example = '{"value": 0.5}';

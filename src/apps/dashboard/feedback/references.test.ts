@@ -1,9 +1,9 @@
-// Tests of references to answers by model name.
+// Tests of the references to answers, which depend on the model's name.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerOf } from "./references.ts";
 
-test("assigns an answer to its model's project, or to a project named after the base model", () => {
+test("refers to an answer in its model's project, or for a base model, in a project named after it", () => {
   const of = (model: string) => answerOf(model, "chatcmpl-1", "acme").reference;
   assert.equal(of("team/games/bot:step3"), "hone:///team/games/call/chatcmpl-1");
   assert.equal(of("wandb-artifact:///team/games/bot"), "hone:///team/games/call/chatcmpl-1");

@@ -1,12 +1,13 @@
-// API references of feedback subjects: a stored trajectory, or a fresh answer.
+// References by which the API identifies the subject of feedback: a stored trajectory, or an answer that was just
+// generated.
 
 export interface Subject {
-  /** `<entity>/<project>`. */
+  /** Project as `<entity>/<project>`. */
   readonly projectId: string;
   readonly reference: string;
 }
 
-/** @param id id of a stored trajectory's row, or of a completion */
+/** Returns the subject for a call in a project. @param id id of a stored trajectory, or of a completion */
 export function callIn(
   { entity, project }: { readonly entity: string; readonly project: string },
   id: string,
@@ -14,7 +15,7 @@ export function callIn(
   return { projectId: `${entity}/${project}`, reference: `hone:///${entity}/${project}/call/${id}` };
 }
 
-/** True if a record is on one of the first `choiceCount` choices of its call. */
+/** Returns true if a record refers to one of the first `choiceCount` choices of a completion. */
 export function isOnChoice(
   { vendor_ref: reference }: { readonly vendor_ref: string },
   choiceCount: number,
@@ -26,10 +27,10 @@ export function isOnChoice(
 }
 
 /**
- * Returns the subject of a model's answer, by its name in a chat. An answer of a base model belongs to a project named
- * after it.
+ * Returns the subject for an answer of the model with this name. Answers of a base model belong to a project with the
+ * base model's name.
  *
- * @param entity the user's entity, for names without one
+ * @param entity the user's entity, used if the name has none
  */
 export function answerOf(model: string, id: string, entity: string): Subject {
   const parts = model
@@ -37,6 +38,6 @@ export function answerOf(model: string, id: string, entity: string): Subject {
     .replace(/:[^/:]*$/, "")
     .split("/");
   const [named, project] = parts.length === 3 ? parts : [entity, parts[0] ?? ""];
-  // A project name has no spaces, and a reference no more parts.
+  // Replaces characters that a project's name cannot contain, such as slashes and spaces.
   return callIn({ entity: named ?? entity, project: (project ?? "").replaceAll(/[^\w.-]/g, "-") }, id);
 }

@@ -1,4 +1,4 @@
-// Hook that reads, adds and removes feedback on a subject, and shows what the server confirmed.
+// Hook that loads, adds and removes feedback on a subject, and provides the records that the server has confirmed.
 import { useCallback, useState } from "preact/hooks";
 import type { FeedbackRecord } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -7,7 +7,7 @@ import type { Given } from "./records.ts";
 import type { Subject } from "./references.ts";
 
 export interface FeedbackOn {
-  /** Oldest first; at most a thousand. */
+  /** Records, oldest first; at most a thousand. */
   readonly records: readonly FeedbackRecord[];
   readonly hasMore: boolean;
   readonly isLoaded: boolean;

@@ -1,4 +1,4 @@
-// Table of the server's keys, newest first, page by page; for administrators.
+// Table of all keys of the server, newest first, page by page. Only administrators see it.
 import type { Key } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { listed, PagedTable } from "../components/paged-table.tsx";

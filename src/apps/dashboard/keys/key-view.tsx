@@ -1,4 +1,5 @@
-// View of the user's key and usage, with all keys for administrators, and the server's counts since its start.
+// View of the user's key and usage. Administrators also see all keys, and everyone sees the server's counts since its
+// start.
 import type { Hone } from "../../client/hone.ts";
 import { readMetrics, type Sample, valueOf } from "../metrics.ts";
 import { Facts, Shown, View } from "../components/shown.tsx";

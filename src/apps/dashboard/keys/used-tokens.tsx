@@ -1,4 +1,4 @@
-// Table of usage by day, key and model, page by page: the user's own, or everyone's for administrators.
+// Table of usage by day, key and model, page by page. Users see their own usage, administrators that of everyone.
 import type { Hone } from "../../client/hone.ts";
 import { listed, PagedTable } from "../components/paged-table.tsx";
 import { shortId } from "../components/short-id.ts";
@@ -7,7 +7,7 @@ import { useLoaded } from "../use-loaded.ts";
 
 const limit = 30;
 const everyMs = 30_000;
-/** Query parameter with the row before the page. */
+/** Query parameter with the id of the row after which the page begins. */
 const name = "used_after";
 
 const columns = [
@@ -56,7 +56,7 @@ export function UsedTokens({ hone }: { readonly hone: Hone }) {
   );
 }
 
-/** Returns a key's short id; for users without a key, their name. */
+/** Returns a key's short id, or the name of a user who signed in without a key. */
 function keyText(id: string | null): string {
   if (id === null) return "–";
   return id.startsWith("user:") ? id.slice("user:".length) : shortId(id);

@@ -1,4 +1,4 @@
-// View of one recorded chat: its turns with tokens, and each choice with its feedback.
+// View of a recorded chat: its turns with their tokens, and feedback on the chat and on each choice.
 import type { RecordedCompletion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";

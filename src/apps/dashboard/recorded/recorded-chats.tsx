@@ -1,4 +1,4 @@
-// View of recorded chats, newest first, filtered, page by page.
+// View of recorded chats, newest first, with filters, page by page.
 import type { StoredChatCompletion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FilterChoice, FilterForm, FilterText } from "../components/filter-form.tsx";
@@ -9,7 +9,7 @@ import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { askedPage, type Filters, filtersIn } from "./recorded-query.ts";
 
-/** Interval of reloads of the newest page. */
+/** Interval in milliseconds at which the first page is reloaded. */
 const everyMs = 10_000;
 
 export function RecordedChats({ hone }: { readonly hone: Hone }) {

@@ -1,9 +1,9 @@
-// Tests of the API query for an address.
+// Tests of converting the URL's query to the API query.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askedPage, filtersIn } from "./recorded-query.ts";
 
-test("requests the filters and the position of an address, and nothing else", () => {
+test("requests the page with the URL's filters and position, and ignores other parameters", () => {
   const query = new URLSearchParams("model=p/a&feedback=&after=17&x=1");
   assert.deepEqual(filtersIn(query), { model: "p/a" });
   assert.deepEqual(askedPage(query), { model: "p/a", limit: 50, after: "17" });

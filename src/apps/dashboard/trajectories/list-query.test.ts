@@ -1,18 +1,18 @@
-// Tests of a trajectory list's address and its API query.
+// Tests of converting the URL's query to the API query for a list of trajectories.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askedPage, filtersIn, isCounted, metricColumns } from "./list-query.ts";
 
 const parsed = (query: string): URLSearchParams => new URLSearchParams(query);
 
-test("passes on filters, without empty and unknown ones", () => {
+test("keeps known filters that are not empty", () => {
   const filters = filtersIn(parsed("split=val&step=&reward_min=0.5&order=asc&x=1"));
   assert.deepEqual(filters, { split: "val", reward_min: "0.5" });
   assert.equal(isCounted(filters), false);
   assert.equal(isCounted(filtersIn(parsed("split=val&step=3&source=log"))), true);
 });
 
-test("requests the page after a trajectory, or before one", () => {
+test("requests the page after or before a trajectory", () => {
   assert.deepEqual(askedPage(parsed("split=val&step=3&reward_max=-1")), {
     filter: { split: "val", step: 3, reward_max: -1, limit: 50 },
     isReversed: false,
@@ -27,7 +27,7 @@ test("requests the page after a trajectory, or before one", () => {
   });
 });
 
-test("gives the most frequent metrics columns", () => {
+test("shows the metrics that most rows have as columns", () => {
   const metrics: readonly Readonly<Record<string, number | boolean>>[] = [
     { a: 1, b: 2 },
     { b: 1, c: true },

@@ -1,9 +1,9 @@
-// Converts the address of a trajectory list to the page that it shows.
+// Converts the query of the page's URL to the API query for a list of trajectories.
 import type { TrajectoryOutline } from "../../client/api.ts";
 import type { OutlineFilter } from "../../client/calls/trajectory-calls.ts";
 import { filtersNamed } from "../components/filters.ts";
 
-/** Filters of the list, named as in the address and in the API. */
+/** Names of the filters, which are the same in the URL and in the API. */
 const filterNames = [
   "source",
   "split",
@@ -18,27 +18,28 @@ export type Filters = { readonly [Name in FilterName]?: string };
 
 export const rowsPerPage = 50;
 
-/** Returns the filters of an address, without empty ones. */
+/** Returns the non-empty filters in a URL's query. */
 export function filtersIn(query: URLSearchParams): Filters {
   return filtersNamed(filterNames, query);
 }
 
-/** True if the counts tell how many trajectories match the filters. */
+/** Returns true if the API's counts apply to these filters: they are broken down by source, split and version only. */
 export function isCounted(filters: Filters): boolean {
   return Object.keys(filters).every((name) => name === "source" || name === "split" || name === "step");
 }
 
-/** Query of a page. */
+/** API query of a page. */
 export interface AskedPage {
   readonly filter: OutlineFilter;
-  /** True if the page is read backwards: oldest first. */
+  /** True if the query is for the oldest first, so that the page shows its rows in reverse order. */
   readonly isReversed: boolean;
 }
 
 /**
- * Returns the API query of a page. Lists are newest first; a previous page is read backwards.
+ * Returns the API query of a page. The page lists the newest trajectories first. To go back to the page before a
+ * trajectory, the query reads forward from it, oldest first.
  *
- * @param query of the address: the filters, and `after` or `before` with a trajectory's number
+ * @param query query of the page's URL, with the filters, and a trajectory's number as `after` or `before`
  */
 export function askedPage(query: URLSearchParams): AskedPage {
   const filters = filtersIn(query);
@@ -50,11 +51,11 @@ export function askedPage(query: URLSearchParams): AskedPage {
   const filter = { ...filters, ...Object.fromEntries(numbers), limit: rowsPerPage };
   const isReversed = before !== null;
   const place = isReversed ? { order: "asc", after: before } : after === null ? {} : { after };
-  // Safe cast: the server validates the filters, and reports errors.
+  // Safe cast: the server validates the filters and reports invalid ones.
   return { filter: { ...filter, ...place } as OutlineFilter, isReversed };
 }
 
-/** Returns the most frequent metrics on the page, as columns next to the reward. */
+/** Returns the names of the metrics that most rows have, at most `countMax`. They become columns. */
 export function metricColumns(
   rows: readonly Pick<TrajectoryOutline, "metrics">[],
   countMax: number,

@@ -1,7 +1,7 @@
-// Formats a trajectory's metric in few characters.
+// Formats the value of a trajectory's metric briefly.
 import { shortNumber } from "../components/numbers.ts";
 
-/** Booleans become marks, a missing value an empty text. */
+/** Returns a number, ✓ or ✗ for a boolean, or an empty text for a missing value. */
 export function metricText(value: number | boolean | undefined): string {
   if (value === undefined) return "";
   return typeof value === "boolean" ? (value ? "✓" : "✗") : shortNumber(value);

@@ -1,9 +1,9 @@
-// Shows an answer's tokens, coloured by probability, with the numbers of the token at the pointer or the arrow keys.
-// The text is a single tab stop for any number of tokens.
+// Shows an answer's tokens, coloured by probability, and the details of the token that the pointer or the arrow keys
+// select. However many tokens it has, the text is a single tab stop.
 import { useId, useState } from "preact/hooks";
 import { levelBounds, meanLogprob, probabilityText, type ShownToken, visibleText } from "./tokens.ts";
 
-/** Tokens drawn at first; a button draws the rest. */
+/** Maximum number of tokens that are drawn before the user asks for all. */
 const drawnMax = 4000;
 
 export function TokenText({
@@ -117,7 +117,7 @@ function indexAt({ target }: Event): number | null {
   return index === undefined ? null : Number(index);
 }
 
-/** Returns the index that a key moves to; null for other keys. */
+/** Returns the index of the token that a key selects; null for keys that select none. */
 function nextIndex(key: string, index: number, count: number): number | null {
   const within = (next: number): number => Math.max(0, Math.min(count - 1, next));
   if (key === "ArrowRight" || key === "ArrowDown") return within(index + 1);

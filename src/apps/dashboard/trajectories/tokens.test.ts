@@ -1,11 +1,11 @@
-// Tests of tokens as they are shown: multi-token characters, levels, and texts of numbers.
+// Tests of the displayed tokens: characters of several tokens, probability levels, and formatted numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { levelBounds, levelOf, meanLogprob, probabilityText, shownTokens, visibleText } from "./tokens.ts";
 
 const bytesOf = (text: string): readonly number[] => [...new TextEncoder().encode(text)];
 
-test("shows a character that spans tokens at the last one", () => {
+test("shows a character of several tokens at the last of them", () => {
   const bytes = bytesOf("a👍b");
   const parts = [bytes.slice(0, 3), bytes.slice(3, 5), bytes.slice(5)];
   const tokens = shownTokens(parts.map((part) => ({ token: "?", logprob: -1, bytes: part })));
@@ -15,7 +15,7 @@ test("shows a character that spans tokens at the last one", () => {
   );
 });
 
-test("shows a token without bytes as its text or id", () => {
+test("shows a token without bytes as its text, or as its id", () => {
   const tokens = shownTokens([
     { token: " yes", logprob: -0.1, top_logprobs: [{ token: "no", logprob: -3 }] },
     { token: "token_id:42", bytes: null },
@@ -26,7 +26,7 @@ test("shows a token without bytes as its text or id", () => {
   ]);
 });
 
-test("starts each level at its bound", () => {
+test("includes each level's lower bound in the level", () => {
   for (const [level, bound] of levelBounds.entries()) {
     assert.equal(levelOf(Math.log(bound) + 1e-9), level);
     assert.equal(levelOf(Math.log(bound) - 1e-9), level + 1);
@@ -34,7 +34,7 @@ test("starts each level at its bound", () => {
   assert.equal(levelOf(-Infinity), levelBounds.length);
 });
 
-test("formats a probability as logarithm and percentage", () => {
+test("formats a probability as logarithm and as percentage", () => {
   assert.equal(probabilityText(0), "0.000 (100.0 %)");
   assert.equal(probabilityText(Math.log(0.25)), "−1.386 (25.0 %)");
   assert.equal(probabilityText(Math.log(0.0314)), "−3.461 (3.14 %)");
@@ -42,11 +42,11 @@ test("formats a probability as logarithm and percentage", () => {
   assert.equal(probabilityText(null), "unknown");
 });
 
-test("averages known values only", () => {
+test("averages only the known log-probabilities", () => {
   assert.equal(meanLogprob([{ logprob: -1 }, { logprob: null }, { logprob: -2 }]), -1.5);
   assert.equal(meanLogprob([{ logprob: null }]), null);
 });
 
-test("makes whitespace in tokens visible", () => {
+test("shows whitespace in tokens as visible characters", () => {
   assert.equal(visibleText(" a\n\tb"), "␣a⏎⇥b");
 });

@@ -1,6 +1,6 @@
-// The shown tokens of an answer: their text and probability.
+// Tokens of an answer as the page shows them: their text and probability.
 
-/** A token as the API spells it in `logprobs.content`. */
+/** A token in the format of the API's `logprobs.content`. */
 export interface TokenBody {
   readonly token: string;
   readonly logprob?: number | null;
@@ -9,9 +9,9 @@ export interface TokenBody {
 }
 
 export interface ShownToken {
-  /** Empty if the token ends within a character. */
+  /** Text of the token; empty if it ends within a character, which the next tokens complete. */
   readonly text: string;
-  /** Natural logarithm; null if unknown. */
+  /** Natural log-probability; null if unknown. */
   readonly logprob: number | null;
   readonly level: number | null;
   /** Alternatives, most probable first. */
@@ -21,14 +21,17 @@ export interface ShownToken {
 /** Lower bounds of the probability levels; the last level is below all of them. */
 export const levelBounds = [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01] as const;
 
-/** Returns the level: 0 for a nearly certain token, up to 7 for an unexpected one. */
+/**
+ * Returns the probability level of a token, which determines its colour: 0 for a nearly certain token, 7 for an
+ * improbable one.
+ */
 export function levelOf(logprob: number): number {
   const probability = Math.exp(logprob);
   const level = levelBounds.findIndex((bound) => probability >= bound);
   return level === -1 ? levelBounds.length : level;
 }
 
-/** Decodes tokens one after another: a character may span several. */
+/** Decodes the tokens of an answer in order. It keeps the bytes of an incomplete character until the next token. */
 export class TokenReader {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -58,18 +61,18 @@ function alternativeOf(body: TokenBody): ShownToken["alternatives"][number] {
   return { text, logprob: typeof body.logprob === "number" ? body.logprob : null };
 }
 
-/** With `return_tokens_as_token_ids`, ids replace the texts. */
+/** With `return_tokens_as_token_ids`, the API sends `token_id:<id>` in place of the text. */
 function textWithoutBytes(token: string): string {
   const id = /^token_id:(\d+)$/.exec(token);
   return id === null ? token : `⟨${id[1]}⟩`;
 }
 
-/** Shows whitespace in a token as visible signs, on one line. */
+/** Returns a token's text on one line, with visible characters in place of whitespace. */
 export function visibleText(text: string): string {
   return text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "␣");
 }
 
-/** Such as `−0.105 (90.0 %)`. */
+/** Formats a probability, such as `−0.105 (90.0 %)`. */
 export function probabilityText(logprob: number | null): string {
   if (logprob === null) return "unknown";
   const percent = Math.exp(logprob) * 100;
@@ -81,7 +84,7 @@ function signed(logprob: number): string {
   return logprob.toFixed(3).replaceAll("-", "−");
 }
 
-/** Returns the mean of the known logarithms; null if there are none. */
+/** Returns the mean of the known log-probabilities; null if none is known. */
 export function meanLogprob(tokens: readonly Pick<ShownToken, "logprob">[]): number | null {
   const known = tokens.flatMap(({ logprob }) => logprob ?? []);
   return known.length === 0 ? null : known.reduce((sum, logprob) => sum + logprob, 0) / known.length;

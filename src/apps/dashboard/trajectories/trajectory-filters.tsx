@@ -1,4 +1,4 @@
-// Filters of a trajectory list.
+// Form with the filters of a trajectory list.
 import type { TrajectoryCount } from "../../client/api.ts";
 import { FilterChoice, FilterField, FilterForm } from "../components/filter-form.tsx";
 import { type Filters, filtersIn } from "./list-query.ts";
@@ -68,7 +68,7 @@ function filtersOf(form: HTMLFormElement): Filters {
   return filtersIn(given);
 }
 
-/** Formats a time as a field needs it: in the reader's time zone, to the minute. */
+/** Formats a time for a `datetime-local` field: in the user's time zone, to the minute. */
 function localTime(iso: string | undefined): string | undefined {
   const time = new Date(iso ?? NaN);
   if (Number.isNaN(time.getTime())) return undefined;

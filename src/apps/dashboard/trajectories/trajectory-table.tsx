@@ -1,4 +1,4 @@
-// Table of stored trajectories: prompt, answer, reward, and the most frequent metrics.
+// Table of stored trajectories: prompt, answer, reward, and the metrics that most rows have.
 import type { TrajectoryOutline } from "../../client/api.ts";
 import { When, WideTable } from "../components/shown.tsx";
 import { metricColumns } from "./list-query.ts";
@@ -58,7 +58,7 @@ export function TrajectoryTable({
   );
 }
 
-/** Such as `val, version 3`. */
+/** Describes the origin of a trajectory, such as `val, version 3`. */
 export function sourceText({
   source,
   split,

@@ -2,7 +2,7 @@
 import type { Branch, ToolCall, Turn } from "./turns.ts";
 import { TokenText } from "./token-text.tsx";
 
-/** Length in characters at which a text is cut until the user asks for the rest. */
+/** Maximum number of characters that are shown of a text before the user asks for the rest. */
 const textLengthMax = 20_000;
 
 /** Shows the turns of a conversation, and the names of its tools. */

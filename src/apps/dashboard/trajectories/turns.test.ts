@@ -1,11 +1,11 @@
-// Tests of converting a stored trajectory to turns.
+// Tests of converting a stored trajectory to the turns that the page shows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { branchesOf } from "./turns.ts";
 
 const plain = { thoughts: null, toolCalls: [], toolCallId: null, finishReason: null, tokens: null };
 
-test("lists messages, answers with tokens, calls and results in order", () => {
+test("lists messages, answers with tokens, tool calls and tool results in order", () => {
   const call = { id: "c1", type: "function", function: { name: "find", arguments: '{"city":"Oslo"}' } };
   const [{ turns, toolNames }] = branchesOf({
     tools: [{ type: "function", function: { name: "find" } }],
@@ -36,7 +36,7 @@ test("lists messages, answers with tokens, calls and results in order", () => {
   ]);
 });
 
-test("shows additional histories as branches, and tolerates malformed client messages", () => {
+test("shows additional histories as branches, and accepts malformed messages of clients", () => {
   const branches = branchesOf({
     messages_and_choices: [{ role: "user" }],
     additional_histories: [

@@ -1,4 +1,5 @@
-// Converts a stored trajectory to turns: messages as sent, and answers with their tokens.
+// Converts a stored trajectory to the turns that the page shows: messages that the client sent, and answers with their
+// tokens.
 import { type ShownToken, shownTokens, type TokenBody } from "./tokens.ts";
 
 /** A parsed JSON object. */
@@ -7,33 +8,33 @@ type Body = Readonly<Record<string, unknown>>;
 export interface ToolCall {
   readonly id: string | null;
   readonly name: string;
-  /** Indented if it is JSON, otherwise unchanged. */
+  /** Arguments of the call: indented if they are JSON, otherwise unchanged. */
   readonly argumentsText: string;
 }
 
 export interface Turn {
   readonly role: string;
-  /** True if the model gave it, so that training sees its tokens. */
+  /** True if the model generated the turn, so that training includes its tokens. */
   readonly isReply: boolean;
   readonly text: string;
-  /** Reasoning before the answer. */
+  /** Reasoning before the answer; null if there is none. */
   readonly thoughts: string | null;
   readonly toolCalls: readonly ToolCall[];
-  /** Id of the call that a tool's result answers. */
+  /** Id of the tool call whose result this turn is; null for other turns. */
   readonly toolCallId: string | null;
   readonly finishReason: string | null;
-  /** Null if the answer has no log probabilities. */
+  /** Tokens of the answer; null if log-probabilities were not recorded. */
   readonly tokens: readonly ShownToken[] | null;
 }
 
-/** A conversation of a trajectory. */
+/** The main conversation of a trajectory, or an additional one. */
 export interface Branch {
   readonly name: string;
   readonly turns: readonly Turn[];
   readonly toolNames: readonly string[];
 }
 
-/** Returns the main conversation, then the additional ones. */
+/** Returns the main conversation, followed by the additional ones. */
 export function branchesOf(trajectory: Body): readonly Branch[] {
   const others = listOf(trajectory["additional_histories"]).map((history, index) =>
     branchOf(`Branch ${index + 1}`, history),
@@ -61,7 +62,7 @@ function turnOf(item: Body): Turn {
     toolCalls: listOf(message["tool_calls"]).map(callOf),
     toolCallId: textOf(message["tool_call_id"]),
     finishReason: isReply ? textOf(item["finish_reason"]) : null,
-    // Safe cast: validated when they were stored.
+    // Safe cast: the server validated the tokens when it stored them.
     tokens: logprobs.length === 0 ? null : shownTokens(logprobs as unknown as readonly TokenBody[]),
   };
 }

@@ -1,4 +1,4 @@
-// View that compares two models or versions on one prompt, with the same sampling and seed.
+// View that compares the answers of two models or versions to one prompt, with the same sampling options and seed.
 import { useRef, useState } from "preact/hooks";
 import type { Hone } from "../../client/hone.ts";
 import { AnswerSide } from "../compare/answer-side.tsx";
@@ -30,7 +30,7 @@ function Sides({ hone, served }: { readonly hone: Hone; readonly served: readonl
     setAsked(chosen);
     ask(chosen, messagesIn(form), samplingIn(form));
     const address = addressOf("compare", [], { left: chosen[0], right: chosen[1] });
-    // The address of the answers; keeps the typed text.
+    // Puts the models that answered into the URL. The prompt that the user has typed remains.
     if (address !== location.hash) go(address);
   };
   const subjectOf = (index: 0 | 1): Subject | null => {

@@ -1,25 +1,25 @@
-// Filters of the job list in its address, and texts of its cells. Pure.
+// Filters of the job list, and texts of its cells. Has no side effects.
 import type { TrainingJob } from "../../client/api.ts";
 import { filtersNamed } from "../components/filters.ts";
 import { durationText, shortNumber } from "../components/numbers.ts";
 import { type RewardName, rewardNames } from "./version-curves.ts";
 
 export const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
-/** Kinds of jobs with their full names. */
+/** Kinds of jobs in the API, with their titles. */
 export const jobKinds = [
   ["rl", "reinforcement"],
   ["sft", "supervised"],
   ["preference", "preferences"],
 ] as const;
 
-/** Filters of the list, named as in the address and in the API. */
+/** Filters of the list, with the same names in the URL and in the API. */
 export type JobFilters = {
   readonly model?: string;
   readonly kind?: TrainingJob["kind"];
   readonly state?: TrainingJob["state"];
 };
 
-/** Returns the filters of an address, without unknown kinds and states. */
+/** Returns the filters in a URL's query, without unknown kinds and states. */
 export function jobFilters(query: URLSearchParams): JobFilters {
   const { model, kind: asked, state: wanted } = filtersNamed(["model", "kind", "state"], query);
   const kind = jobKinds.find(([name]) => name === asked)?.[0];
@@ -31,19 +31,19 @@ export function jobFilters(query: URLSearchParams): JobFilters {
   };
 }
 
-/** Returns a job's duration so far; a dash if it never started. */
+/** Returns the time that a job has run so far; a dash if it never started. */
 export function ranFor({ duration_seconds: seconds }: Pick<TrainingJob, "duration_seconds">): string {
   return seconds === null ? "–" : durationText(seconds);
 }
 
-/** Returns the rewards that at least one of the jobs has, as columns. */
+/** Returns the names of the rewards that at least one of the jobs has. They become columns. */
 export function jobRewardColumns(jobs: readonly Pick<TrainingJob, "rewards">[]): readonly RewardName[] {
   return rewardNames.filter((name) =>
     jobs.some(({ rewards }) => rewards.some(({ metric }) => metric === name)),
   );
 }
 
-/** Returns a reward before and after the job; empty if neither is known. */
+/** Returns a reward before and after the job; empty if the job does not have this reward. */
 export function rewardText({ rewards }: Pick<TrainingJob, "rewards">, name: RewardName): string {
   const found = rewards.find(({ metric }) => metric === name);
   return found === undefined

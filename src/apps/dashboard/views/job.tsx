@@ -1,4 +1,4 @@
-// View of a job: its state, the live curves of its steps, and its skipped data.
+// View of a job: its state, the curves of its steps (updated live), and the data that it skipped.
 import { useState } from "preact/hooks";
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -148,7 +148,7 @@ function Progress({ job }: { readonly job: TrainingJob }) {
   );
 }
 
-/** Skipped data by reason, with counts. */
+/** Amount of training data, and counts of skipped data by reason. */
 function NotTrained({
   job: { counts, kind, preference_config: preferences, config_not_applied: notApplied },
 }: {
@@ -194,7 +194,7 @@ function inGroups(count: number): string {
   return ` in ${count} ${count === 1 ? "group" : "groups"}`;
 }
 
-/** Duration of a finished job. */
+/** Returns how long a finished job ran; a dash for other jobs. */
 function formatDuration({ started_at: startedAt, ended_at: endedAt }: TrainingJob): string {
   if (startedAt === null || endedAt === null) return "–";
   return durationText((Date.parse(endedAt) - Date.parse(startedAt)) / 1000);

@@ -1,4 +1,4 @@
-// View of training jobs, newest first, with filters, progress, rewards before and after, and duration.
+// View of training jobs, newest first, with filters, progress, rewards before and after each job, and duration.
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { jobItems } from "../../client/job-items.ts";
@@ -124,7 +124,7 @@ function itemsText(job: TrainingJob): string {
   return `${job.counts.trajectories} ${job.counts.trajectories === 1 ? one : many}`;
 }
 
-/** Formats a job's progress, reason of a wait, or error as one line. */
+/** Describes on one line how far a job is, why it waits, or why it failed. */
 export function progressText(job: TrainingJob): string {
   if (job.error_message !== null) return job.error_message;
   if (job.waiting_for !== null) return `waiting for ${job.waiting_for}`;

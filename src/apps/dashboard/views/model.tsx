@@ -1,4 +1,4 @@
-// View of a model: curves over its versions, and a table of the versions.
+// View of a trained model: curves over its versions, and a table of the versions.
 import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { Chart } from "../components/chart.tsx";
@@ -11,10 +11,10 @@ import { curvesOf, rewardColumns, rewardTitles } from "./version-curves.ts";
 import { useState } from "preact/hooks";
 
 const everyMs = 5000;
-/** Number of newest versions in curves and table. */
+/** Maximum number of versions in curves and table; the newest are shown. */
 const versionsMax = 500;
 const pageSize = 100;
-/** Number of curves shown at first. */
+/** Maximum number of curves that are shown before the user asks for all. */
 const curvesMax = 6;
 
 export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: string }) {
@@ -174,12 +174,12 @@ function Versions({
   );
 }
 
-/** Returns the model's name in chats, for its newest version. */
+/** Returns the name by which requests select the model's newest version. */
 export function nameOf({ entity, project, name }: ModelObject): string {
   return `${entity}/${project}/${name}`;
 }
 
-/** Returns the newest versions, oldest first. */
+/** Returns the newest versions, ordered from oldest to newest. */
 async function newestVersions(hone: Hone, id: string, signal: AbortSignal): Promise<readonly Checkpoint[]> {
   const found: Checkpoint[] = [];
   for await (const version of hone.checkpoints.list(id, { order: "desc", limit: pageSize }, { signal })) {

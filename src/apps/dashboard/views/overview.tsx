@@ -1,4 +1,4 @@
-// View of the server's state: its parts, models, engines and training.
+// View of the server's state: its components, training jobs, and base models with their engines.
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { HoneError } from "../../client/hone-error.ts";
@@ -11,17 +11,17 @@ import { useLoaded } from "../use-loaded.ts";
 import { progressText } from "./jobs.tsx";
 
 const everyMs = 3000;
-/** Maximum number of listed jobs. */
+/** Maximum number of running jobs in the list. */
 const jobsMax = 10;
 
 interface Seen {
   readonly version: string;
-  /** State of each part of the server. */
+  /** Components of the server that the system check covers, with their state. */
   readonly parts: readonly (readonly [string, string])[];
-  /** Base models, and whether they are loaded. */
+  /** Base models with their state, such as loaded or not. */
   readonly bases: readonly (readonly [string, string])[];
   readonly samples: readonly Sample[];
-  /** Running jobs of the user. */
+  /** Running jobs that the user can see. */
   readonly jobs: readonly TrainingJob[];
 }
 
@@ -151,7 +151,7 @@ async function look(hone: Hone, signal: AbortSignal): Promise<Seen> {
   };
 }
 
-/** Returns the body; an unhealthy server answers with an error that has the same body. */
+/** Returns the body of a response, also of an unhealthy server's error response, which has the same format. */
 async function bodyOrUnhealthy<Body extends object>(asked: Promise<Body>): Promise<Body> {
   try {
     return await asked;

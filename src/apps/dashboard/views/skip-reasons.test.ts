@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { explainSkip } from "./skip-reasons.ts";
 
-test("has a sentence for every reason in docs/concepts/training.md", () => {
+test("explains each reason in docs/concepts/training.md", () => {
   const [, section = ""] = readFileSync("docs/concepts/training.md", "utf8").split("## Skipped data\n");
   const [table = ""] = section.split("\n## ");
   const reasons = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = ""]) => reason);

@@ -1,4 +1,4 @@
-// Explains each reason for which a job skips data.
+// Explanations of the reasons for which a job skips data.
 
 const words: Readonly<Record<string, string>> = {
   zero_variance: "all rewards of the group are equal",
@@ -13,7 +13,7 @@ const words: Readonly<Record<string, string>> = {
   equal_answers: "both answers have the same tokens",
 };
 
-/** Returns the explanation; for an unknown reason, its name. */
+/** Returns the explanation of a reason; for an unknown reason, its name in words. */
 export function explainSkip(reason: string): string {
   return words[reason] ?? reason.replaceAll("_", " ");
 }

@@ -5,7 +5,7 @@ import { stepCurves } from "./step-curves.ts";
 
 const stepOf = (data: TrainingEvent["data"]): TrainingEvent => ({ id: "e", type: "gradient_step", data });
 
-test("draws a curve over the steps with its metric, numbered in order of arrival", () => {
+test("draws a curve for each known metric, with the steps numbered in the order of their events", () => {
   const curves = stepCurves([stepOf({ loss: 2 }), stepOf({ loss: 1, entropy: 0.5 }), stepOf({ other: 7 })]);
   assert.deepEqual(curves, [
     { label: "loss", steps: [1, 2], values: [2, 1] },

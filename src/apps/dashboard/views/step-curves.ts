@@ -1,8 +1,8 @@
-// Converts the metrics of a job's gradient steps to curves. Pure.
+// Converts the metrics of a job's gradient steps to curves. Has no side effects.
 import type { TrainingEvent } from "../../client/api.ts";
 import type { Curve } from "../components/chart.tsx";
 
-/** Metrics with a curve, in order; missing ones are omitted. */
+/** Metrics that have a curve, in the order of the curves. A metric without values has no curve. */
 const shownMetrics = [
   "reward",
   "rewards/margins",
@@ -19,7 +19,7 @@ const shownMetrics = [
   "tokens_per_second",
 ];
 
-/** Returns the curves of gradient step events, given oldest first. */
+/** Returns the curves for events of gradient steps, which must be ordered from oldest to newest. */
 export function stepCurves(events: readonly TrainingEvent[]): readonly Curve[] {
   return shownMetrics.flatMap((label) => {
     const points = events.flatMap(({ data }, index) => {

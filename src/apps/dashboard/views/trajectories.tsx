@@ -1,4 +1,4 @@
-// View of a model's stored trajectories, newest first, page by page, with filters and position in the address.
+// View of a model's stored trajectories, newest first, page by page. The URL contains the filters and the position.
 import type { TrajectoryCount, TrajectoryOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { firstFound } from "../components/filters.ts";
@@ -10,7 +10,7 @@ import { TrajectoryTable } from "../trajectories/trajectory-table.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
-/** Interval of reloads of the newest page. */
+/** Interval in milliseconds at which the newest page is reloaded. */
 const everyMs = 10_000;
 
 export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly modelId: string }) {
@@ -69,7 +69,10 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
   );
 }
 
-/** Shows the number of trajectories, as far as it is known. */
+/**
+ * Shows how many trajectories match the filters, and their mean reward; nothing if the API's counts do not apply to
+ * the filters.
+ */
 function CountLine({
   counts,
   filters,
@@ -92,11 +95,14 @@ function CountLine({
 }
 
 interface ListedPage {
-  /** Newest first. */
+  /** Trajectories of the page, newest first. */
   readonly rows: readonly TrajectoryOutline[];
-  /** Number before the older page; null if there is none. */
+  /** Number of the trajectory after which the page of older ones begins; null if there is no such page. */
   readonly older: string | null;
-  /** Number after the newer page; null if none is known. */
+  /**
+   * Number of the trajectory before which the page of newer ones ends; null if there is no such page, or none is
+   * known.
+   */
   readonly newer: string | null;
 }
 

@@ -1,4 +1,4 @@
-// View that chooses the model whose trajectories to read, newest first.
+// View for choosing the model whose trajectories to read; lists models newest first.
 import type { Hone } from "../../client/hone.ts";
 import { Pager, Shown, View } from "../components/shown.tsx";
 import { addressOf, place } from "../router.ts";

@@ -1,4 +1,4 @@
-// View of a stored trajectory: its turns, with its reward and feedback.
+// View of a stored trajectory: its turns, reward, metrics and feedback.
 import type { ModelObject, StoredTrajectory } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
@@ -119,7 +119,10 @@ function Judgement({ trajectory }: { readonly trajectory: StoredTrajectory }) {
   );
 }
 
-/** Returns the versions at its start and end, if its client reported them. */
+/**
+ * Returns the model's versions at the trajectory's start and end, as its client reported them; a dash if it reported
+ * none.
+ */
 function versionsText(trajectory: StoredTrajectory): string {
   const [first, last] = [trajectory["initial_policy_version"], trajectory["final_policy_version"]].map(
     (version) => (typeof version === "number" ? String(version) : null),

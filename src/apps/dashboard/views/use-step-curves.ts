@@ -1,4 +1,4 @@
-// Hook for the curves of a job's steps, followed while the page is visible.
+// Hook for the curves of a job's gradient steps. It follows the job's events while the page is visible.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { TrainingEvent } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -7,12 +7,12 @@ import { untilVisible, whileVisible } from "../visibility.ts";
 import { messageOf } from "../use-loaded.ts";
 import { stepCurves } from "./step-curves.ts";
 
-/** Events within this time are shown in one update. */
+/** Time in milliseconds during which events are collected for one update of the page. */
 const gatherMs = 100;
 
 export interface FollowedCurves {
   readonly curves: readonly Curve[];
-  /** Message of the error that ended following; null if there is none. */
+  /** Message of the error that ended following the events; null if none occurred. */
   readonly failure: string | null;
 }
 
@@ -43,7 +43,10 @@ export function useStepCurves(hone: Hone, jobId: string): FollowedCurves {
   return { curves: useMemo(() => stepCurves(steps), [steps]), failure };
 }
 
-/** Follows a job to its end; a hidden tab holds no connection, and resumes after the last event. */
+/**
+ * Follows a job's events to its end. A hidden tab closes the connection; once visible, it continues after the last
+ * event received.
+ */
 async function followWhileVisible(
   hone: Hone,
   jobId: string,

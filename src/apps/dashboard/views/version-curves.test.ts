@@ -15,7 +15,7 @@ const version = (step: number, metrics: Record<string, number>): Checkpoint => (
   adapter_hash: null,
 });
 
-test("draws a curve over the versions with its metric, rewards first", () => {
+test("draws a curve for each metric over the versions, rewards first", () => {
   const curves = curvesOf([
     version(0, {}),
     version(1, { "train/entropy": 2, "val/reward": 0.5 }),
@@ -32,7 +32,7 @@ test("draws a curve over the versions with its metric, rewards first", () => {
   );
 });
 
-test("gives each reward that a version has its own column", () => {
+test("shows each reward that a version has in a separate column", () => {
   const columns = (...metrics: readonly Record<string, number>[]) =>
     rewardColumns(metrics.map((each, step) => version(step, each)));
   assert.deepEqual(columns({ "val/reward": 0.75 }, { "data/reward": 0.25 }), ["val/reward", "data/reward"]);

@@ -1,8 +1,8 @@
-// Converts the metrics of a model's versions to curves. Pure.
+// Converts the metrics of a model's versions to curves. Has no side effects.
 import type { Checkpoint } from "../../client/api.ts";
 import type { Curve } from "../components/chart.tsx";
 
-/** Metrics shown first, by name or prefix. */
+/** Metrics whose curves are first, in this order. An entry that ends with a slash is a prefix. */
 const firstCurves = [
   "val/reward",
   "train/reward",
@@ -12,18 +12,18 @@ const firstCurves = [
   "loss/entropy",
   "loss/",
 ];
-/** Rewards that tables show, each in its own column. */
+/** Metrics that are rewards. Tables show each in a separate column. */
 export const rewardNames = ["val/reward", "train/reward", "data/reward"] as const;
 export type RewardName = (typeof rewardNames)[number];
 
-/** Explains a reward column. */
+/** Explanation of each reward, shown as a tooltip of its column. */
 export const rewardTitles: Readonly<Record<RewardName, string>> = {
   "val/reward": "Mean logged reward of the version on the split val",
   "train/reward": "Mean logged reward of the version on the split train",
   "data/reward": "Mean reward of the answers that trained the version, sampled from its predecessor",
 };
 
-/** Returns the curves of all metrics, the most important first. */
+/** Returns a curve for each metric, those of `firstCurves` first. */
 export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
   const names = [...new Set(versions.flatMap(({ metrics }) => Object.keys(metrics)))];
   const rankOf = (name: string): number => {
@@ -45,7 +45,7 @@ export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
     .filter(({ steps }) => steps.length > 0);
 }
 
-/** Returns the rewards that at least one of the versions has. */
+/** Returns the rewards that at least one of the versions has. They become columns. */
 export function rewardColumns(versions: readonly Pick<Checkpoint, "metrics">[]): readonly RewardName[] {
   return rewardNames.filter((name) => versions.some(({ metrics }) => Number.isFinite(metrics[name])));
 }
