@@ -30,7 +30,7 @@ import {
   beams,
 } from "./testing/scripted-engine.ts";
 
-test("takes sampling from the request, then the model's makers, then neutral values", async () => {
+test("takes sampling from the request, else the model's recommended defaults, else neutral values", async () => {
   const sampling = async (
     request: RequestChanges["sampling"],
     defaults: Partial<GenerationDefaults> = {},
@@ -86,7 +86,7 @@ test("lets an answer fill the context but not exceed it", async () => {
   assert.equal(cut.engine.requests[0].stopping.maxTokens, room, "more than fits is cut to what fits");
 });
 
-test("caps the answer's length by the request, else the makers' default, and always by the remaining room", async () => {
+test("caps the answer's length by the request, or else by the recommended default, and always by the remaining context", async () => {
   const maxTokens = async (requested: number | null, recommended: number | null): Promise<number> => {
     const { engine } = await check(
       oneByOne(idsOf("a"), finished("length")),
@@ -101,7 +101,7 @@ test("caps the answer's length by the request, else the makers' default, and alw
   assert.equal(await maxTokens(null, 100_000), room);
 });
 
-test("caps an answer by the engine's memory and refuses a prompt that leaves no room", async () => {
+test("caps an answer by the engine's memory and refuses a prompt that leaves no memory for an answer", async () => {
   const engine = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")));
   engine.rooms = [20];
   const { signal } = new AbortController();
@@ -139,7 +139,7 @@ test("refuses more log-probabilities than an answer may have", async () => {
   assert.equal(engine.requests.length, 2);
 });
 
-test("shares the remaining room among beams and refuses more beams than can run", async () => {
+test("divides the remaining context among beams and refuses more beams than can run", async () => {
   const engine = new ScriptedEngine([[prompt, finished("length"), finished("length", null, 1)]], ["beam"]);
   const signal = new AbortController().signal;
   const { header } = await readCompletion(serve(engine).begin(chatRequest(beams(2)), caller, { signal }));
@@ -157,7 +157,7 @@ test("shares the remaining room among beams and refuses more beams than can run"
   );
 });
 
-test("applies none of the makers' sampling defaults to a beam search", async () => {
+test("applies none of the recommended sampling defaults to a beam search", async () => {
   const { engine } = await check(
     [[prompt], [tokens(idsOf("a")), finished("length")]],
     { ...beams(1), sampling: { temperature: 0, allowedTokenIds: [4], badWords: ["b"] } },
@@ -171,7 +171,7 @@ test("applies none of the makers' sampling defaults to a beam search", async () 
   assert.deepEqual(badWords, [idsOf("b")]);
 });
 
-test("sends each answer of a search whole, and the header gives the number of answers found", async () => {
+test("sends each answer of a beam search as a whole, and reports the number of answers in the header", async () => {
   const answers = (found: number) =>
     Array.from({ length: found }, (_, rank) => [
       tokens([...idsOf("ab"), endOfText], rank),
@@ -376,7 +376,7 @@ test("returns a notice for a seed if the engine is not exact", async () => {
   assert.match((await noticeFor(false, 3)) ?? "", /^seed: the engine of this model is not exact/);
 });
 
-test("names every field that the engine cannot serve in one error", async () => {
+test("names every field that the engine does not support in one error", async () => {
   const error = await refused(new ScriptedEngine([], ["min-p"]), {
     identity: { priority: 1, cacheSalt: "s" },
     sampling: { minP: 0.5, repetitionPenalty: 2 },

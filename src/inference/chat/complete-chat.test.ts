@@ -34,7 +34,7 @@ import {
   refused,
 } from "./testing/scripted-engine.ts";
 
-test("counts an answer's usage once for its key, also if the reader leaves", async () => {
+test("counts an answer's usage once for its key, even if the client stops reading", async () => {
   const counted: unknown[] = [];
   const usage: UsageCounter = { count: (...one) => void counted.push(one) };
   const ids = [...idsOf("yes, 1"), endOfText];
@@ -49,7 +49,7 @@ test("counts an answer's usage once for its key, also if the reader leaves", asy
   assert.deepEqual(counted.slice(1), [[by, { requests: 1, ...left.usage }]]);
 });
 
-test("emits a header, a delta per batch of tokens, the finish on the last one, and the usage", async () => {
+test("emits a header, a delta per batch of tokens, the finish on the last delta, and the usage", async () => {
   const ids = [...idsOf("yes, 1"), endOfText];
   const { header, deltas, finishes, text, usage, engine } = await check(
     oneByOne(ids, finished("stop", endOfText)),
@@ -77,7 +77,7 @@ test("emits a header, a delta per batch of tokens, the finish on the last one, a
   assert.deepEqual(engine.requests[0].prompt.tokenIds, header.promptTokenIds);
 });
 
-test("holds the header until the whole prompt is computed, and names its tokens' log-probabilities", async () => {
+test("sends the header once the whole prompt is computed, with token texts in the prompt's log-probabilities", async () => {
   const [a] = idsOf("a");
   const broken = idsOf("東")[0];
   const own = { id: broken, logprob: -2, rank: 7 };
@@ -109,7 +109,7 @@ test("puts notices about the constraint into the header", async () => {
   assert.equal(silent.header.notice, null);
 });
 
-test("gives the id of a further end token as the stop reason and hides its text", async () => {
+test("reports the id of an additional end token as the stop reason and hides its text", async () => {
   const [further] = idsOf("b");
   const { text, ids, finishes, engine } = await check(
     oneByOne([...idsOf("a"), further], finished("stop", further)),
@@ -124,7 +124,7 @@ test("gives the id of a further end token as the stop reason and hides its text"
   assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: further, matchedStop: null }]);
 });
 
-test("puts the finish into a separate delta if the engine reports it later", async () => {
+test("sends the finish in a separate delta if the engine reports it later", async () => {
   const { deltas, finishes } = await check([[prompt, tokens(idsOf("a"))], [finished("length")]]);
   assert.deepEqual(
     deltas.map((delta) => [delta.text, delta.finish?.reason ?? null]),
@@ -136,7 +136,7 @@ test("puts the finish into a separate delta if the engine reports it later", asy
   assert.equal(finishes.length, 1);
 });
 
-test("emits a character spread over tokens whole, and an incomplete one as U+FFFD, also in the log-probabilities", async () => {
+test("emits a character that spans tokens whole, and an incomplete one as U+FFFD, also in the log-probabilities", async () => {
   const ids = [...idsOf("東"), ...idsOf("京").slice(0, 1)];
   const { deltas, text } = await check(oneByOne(ids, finished("length")), {
     output: { logprobs: { topCount: 1 } },
@@ -167,7 +167,7 @@ test("makes the joined bytes of the log-probabilities equal the text", async () 
   );
 });
 
-test("names each token in its log-probabilities, and its alternatives", async () => {
+test("names each token, and its alternatives, in the log-probabilities", async () => {
   const { deltas, engine, header } = await check(
     oneByOne([...idsOf("a"), endOfText], finished("stop", endOfText)),
     { output: { logprobs: { topCount: 1 } } },
@@ -189,7 +189,7 @@ test("names each token in its log-probabilities, and its alternatives", async ()
   );
 });
 
-test("gives log-probabilities and ids by default for a trained model, and on request for a base model", async () => {
+test("returns log-probabilities and token ids by default for a trained model, and only on request for a base model", async () => {
   const script = oneByOne(idsOf("a"), finished("length"));
   const modes = async (model: ResolvedModel, request: RequestChanges): Promise<unknown> => {
     const { header, engine, deltas } = await check(script, request, { model });
@@ -231,7 +231,7 @@ test("names the version whose adapter an engine refuses, unless it was deleted m
   assert.equal(await codeOf(new ServiceError({ code: "unavailable", message: "" }), true), "unavailable");
 });
 
-test("names the model whose scores are not finite, before and during an answer", async () => {
+test("names the model whose logits are not finite, before and during an answer", async () => {
   for (const [script, model] of [
     [[brokenModel()], base],
     [[[prompt, tokens(idsOf("a"))], brokenModel()], trained],
@@ -251,7 +251,7 @@ test("names the model whose scores are not finite, before and during an answer",
   }
 });
 
-test("cuts the text but not the tokens at a stop string spread over tokens, and frees the slot", async () => {
+test("cuts the text, but not the tokens, at a stop string that spans tokens, and frees the slot", async () => {
   const ids = idsOf("one STOP two");
   const {
     engine,
@@ -269,14 +269,14 @@ test("cuts the text but not the tokens at a stop string spread over tokens, and 
   assert.equal(usage.completionTokens, seen().length);
 });
 
-test("prefers a stop string completed by the last allowed token over the length", async () => {
+test("reports a stop string, not the length, if the last allowed token completes it", async () => {
   const { finishes } = await check([[prompt, tokens(idsOf("a STOP")), finished("length")]], {
     stopping: { stop: ["STOP"] },
   });
   assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: null, matchedStop: "STOP" }]);
 });
 
-test("shows the stop string on request, and then holds nothing back", async () => {
+test("shows the stop string on request, and then holds back no text", async () => {
   const { text, deltas, finishes } = await check(oneByOne(idsOf("one STOP two"), finished("length")), {
     stopping: { stop: ["STOP"], includeStopText: true },
   });
@@ -300,7 +300,7 @@ test("ignores a stop string within the minimum number of tokens", async () => {
   assert.equal(engine.requests[0].stopping.minTokens, idsOf("ab").length);
 });
 
-test("shows special tokens that are not to be skipped, and the one that ends the answer if requested", async () => {
+test("shows special tokens unless they are skipped, and the end token only on request", async () => {
   const shown = async (stopping: RequestChanges["stopping"], skipSpecialTokens: boolean): Promise<string> => {
     const script = oneByOne([...idsOf("a"), 1, endOfText], finished("stop", endOfText));
     return (await check(script, { stopping, output: { skipSpecialTokens } })).text();
@@ -334,7 +334,7 @@ test("echoes the last message if the answer continues it", async () => {
   assert.equal(await echoOf({ role: "assistant", content: null }, {}), "");
 });
 
-test("shows held-back text when the answer ends", async () => {
+test("emits held-back text when the answer ends", async () => {
   const { text, deltas } = await check(oneByOne(idsOf("a STO"), finished("length")), {
     stopping: { stop: ["STOP"] },
   });
@@ -345,7 +345,7 @@ test("shows held-back text when the answer ends", async () => {
   );
 });
 
-test("gives the same text, ids and finish however the engine batches tokens", async () => {
+test("returns the same text, ids and finish however the engine batches tokens", async () => {
   const words = fc.constantFrom("a", "b", "ab", "京", " the", "👍🏽");
   await fc.assert(
     fc.asyncProperty(
@@ -371,7 +371,7 @@ test("gives the same text, ids and finish however the engine batches tokens", as
   );
 });
 
-test("distinguishes several choices and counts all of them in the usage", async () => {
+test("keeps the text and finish of several choices apart and counts all of them in the usage", async () => {
   const { text, finishes, usage, deltas } = await check(
     [
       [prompt, tokens(idsOf("a"), 0), tokens(idsOf("STOP"), 1)],
@@ -401,7 +401,7 @@ test("gives the answer the last message's role if no generation prompt is added"
   assert.match(tokenizer.decode(header.promptTokenIds, { skipSpecialTokens: false }), /bard\nOnce$/);
 });
 
-test("accepts texts and token ids as prompts, answered by the assistant", async () => {
+test("accepts texts and token ids as prompts and gives the answer the role assistant", async () => {
   const answer = oneByOne(idsOf("a"), finished("length"));
   const options = { truncation: null, echo: false };
   for (const prompt of [
@@ -416,7 +416,7 @@ test("accepts texts and token ids as prompts, answered by the assistant", async 
   }
 });
 
-test("echoes the text of a prompt that is no conversation", async () => {
+test("echoes the text of a prompt that is not a conversation", async () => {
   const answer = oneByOne(idsOf("a"), finished("length"));
   const options = { truncation: null, echo: true };
   const echoOf = async (prompt: TextPrompt | TokenPrompt): Promise<string> =>
@@ -426,7 +426,7 @@ test("echoes the text of a prompt that is no conversation", async () => {
   assert.equal(await echoOf({ kind: "tokens", tokenIds, ...options }), "Once ");
 });
 
-test("asks nothing of an engine that is not up", async () => {
+test("submits nothing to an engine that is not ready", async () => {
   const engine = new ScriptedEngine([]);
   engine.state = { kind: "starting", reason: "" };
   const error = await refused(engine);
@@ -436,7 +436,7 @@ test("asks nothing of an engine that is not up", async () => {
   assert.equal(engine.requests.length, 0);
 });
 
-test("throws an engine's refusal before any event", async () => {
+test("throws an engine's refusal before the first event", async () => {
   for (const code of ["conflict", "overloaded", "unavailable"] as const) {
     const engine = new ScriptedEngine([]);
     engine.refusal = new ServiceError({ code, message: "no" });
@@ -449,7 +449,7 @@ test("throws an engine's refusal before any event", async () => {
   );
 });
 
-test("ends the answer with the engine's error if it fails later, after the text so far", async () => {
+test("ends the answer with the engine's error, after the text so far, if the engine fails later", async () => {
   const engine = new ScriptedEngine([
     [prompt, tokens(idsOf("a"))],
     new ServiceError({ code: "unavailable", message: "gone" }),
@@ -502,7 +502,7 @@ test("aborts the generation on a signal before, during and after its start", asy
   assert.ok(engine.abortCount > 0);
 });
 
-test("counts a request as running and waiting while its prompt is written, and drops it with its client", async () => {
+test("counts a request as running while its prompt is written, and cancels it when its client leaves", async () => {
   const engine = new ScriptedEngine([]);
   const clients: string[] = [];
   const slowPrompts: PromptWriter = {
@@ -525,7 +525,7 @@ test("counts a request as running and waiting while its prompt is written, and d
   assert.equal(engine.requests.length, 0);
 });
 
-test("frees the slot if the reader leaves early, whether or not anything was read", async () => {
+test("frees the slot if the client stops reading early, even before the first delta", async () => {
   for (const reads of [true, false]) {
     const engine = new ScriptedEngine(oneByOne(idsOf("a long story"), finished("length")));
     const service = serve(engine);
@@ -538,7 +538,7 @@ test("frees the slot if the reader leaves early, whether or not anything was rea
   }
 });
 
-test("treats tokens of several choices in one batch as one step, without holding back the first", async () => {
+test("emits the tokens of several choices in one batch as one step, without delaying the first", async () => {
   const [a, b] = [tokens(idsOf("a")), tokens(idsOf("b"), 1)];
   const ends = [finished("length"), finished("length", null, 1)];
   const engine = new ScriptedEngine([[prompt], [a], [b, a], ends]);

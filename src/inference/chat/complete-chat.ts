@@ -47,14 +47,14 @@ import type { WaitingSlots } from "./waiting-slots.ts";
 
 export interface ChatService {
   /**
-   * Begins to answer a request. Resolves once the prompt is computed and the number of answers is known; throws for an
-   * invalid request and for an engine that cannot take it. Later failures are thrown by the deltas.
+   * Begins to answer a request. Resolves once the prompt is computed and the number of answers is known. Throws if the
+   * request is invalid or the engine refuses it; later failures are thrown by the deltas.
    *
    * @throws ServiceError with one of these codes:
    * - `not_found` (also for a version that is deleted before it is loaded), `forbidden`
-   * - `invalid` (the model's name; calls of tools that the model does not make)
-   * - `unsupported` (template, context length, what the engine cannot do)
-   * - `conflict` (the request's id is running)
+   * - `invalid` (the model's name; required tool calls, if the model makes none)
+   * - `unsupported` (the template, the context length, or a feature that the engine lacks)
+   * - `conflict` (a request with this id is running)
    * - `overloaded` (the engine, or a limit of the caller's), `unavailable`, `cancelled` (the signal)
    */
   begin(request: ChatRequest, caller: Caller, options: BeginOptions): Promise<ChatCompletion>;
@@ -73,13 +73,13 @@ export interface TrainedRequest {
 }
 
 export interface BeginOptions {
-  /** Aborting it ends the completion and frees the engine's slots. */
+  /** Aborting this signal ends the completion and frees the engine's slots. */
   readonly signal: AbortSignal;
   /** Remaining allowance of the caller; absent if unlimited. */
   readonly allowance?: Allowance | null;
   /**
-   * Called once the request is submitted to the engine. Errors that can be detected before that have been thrown by
-   * then.
+   * Called once the request is submitted to the engine. Errors that can be detected before submission are thrown
+   * before this call.
    */
   readonly onSubmitted?: () => void;
   /** Parent span of the trace; absent or null if not traced. */
@@ -98,7 +98,7 @@ export interface ChatDependencies {
   readonly exchange?: PromptExchange | null;
   /** Recorder of answers; absent if nothing is recorded. */
   readonly recorder?: ChatRecorder | null;
-  /** Limit shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
+  /** Limit on an entity's waiting requests, shared with other users of the engines; absent if unlimited. */
   readonly waitingSlots?: WaitingSlots;
   /** Counts the requests that use each adapter, so that versions in use are not deleted. */
   readonly adapters?: AdaptersInUse;
@@ -168,7 +168,7 @@ class Completion implements ChatCompletion {
   #passed: PassedPrompt | null = null;
   #recording: ChatRecording | null = null;
   #reservation: TokenReservation | null = null;
-  /** Ends the count of this request as waiting for the engine. */
+  /** Stops counting this request as waiting for the engine. */
   #stopWaiting: () => void = () => undefined;
   /** True if the answer is recorded; final at the end of the answer. */
   #isRecorded = true;
@@ -254,7 +254,7 @@ class Completion implements ChatCompletion {
     }
   }
 
-  /** Records the ended request's counts, times and trace. */
+  /** Records metrics and the trace of the ended request. */
   #observe(): void {
     const { vllm, genAi = null } = this.#shared;
     const timeline = this.#timeline;
@@ -305,7 +305,7 @@ class Completion implements ChatCompletion {
     return { base, plan, generation };
   }
 
-  /** Reserves the maximum that the request may use of the caller's limits, until it ends. */
+  /** Reserves the request's maximum usage against the caller's limits, until the request ends. */
   #reserve({ generation }: GenerationPlan, base: ServedBase): void {
     const { request, caller, allowance = null } = this.#asked;
     const leaveSlot = this.#shared.waitingSlots?.enter(caller.entity);
@@ -314,7 +314,8 @@ class Completion implements ChatCompletion {
     if (allowance === null) return;
     const leaveQueue = allowance.wait(base.model.name, base.engine.status().waitingCountMax);
     this.#stopWaiting = () => (leaveQueue(), leaveSlot?.());
-    // If the request has no limit of its own, reserving its maximum would take a whole context for a few words.
+    // A request without a token limit reserves no answer tokens: its maximum, the whole context, would block other
+    // requests even if the answer is short.
     const { maxTokens } = generation.stopping;
     const isBounded = Number.isFinite(request.stopping.maxTokens ?? Infinity);
     const answerTokens = isBounded ? maxTokens * choiceCountOf(generation) : 0;
@@ -323,7 +324,10 @@ class Completion implements ChatCompletion {
     this.#ends.push(() => reservation.settle());
   }
 
-  /** Returns the extra engine options for a prompt that passes between servers. Fetches it if another server holds it. */
+  /**
+   * Returns the extra engine options for a prompt that is passed between servers. Fetches the prompt if another server
+   * holds it.
+   */
   async #pass(
     plan: GenerationPlan,
     model: ResolvedModel,
@@ -345,7 +349,7 @@ class Completion implements ChatCompletion {
     return this.#passed.asked;
   }
 
-  /** Returns the model and its base, whose engine is loaded and stays loaded until the end. */
+  /** Resolves the request's model and loads its base's engine, which stays loaded until the request ends. */
   #acquireModel(): Promise<AcquiredModel> {
     const { request, caller, signal } = this.#asked;
     const refuse = (base: ServedBase): void => {

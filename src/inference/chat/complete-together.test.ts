@@ -3,21 +3,21 @@ import { test } from "node:test";
 import type { ChatCompletion, ChatDelta, ChatHeader, RequestDeltas } from "../../base/domain/chat.ts";
 import { beginTogether, type BeginOne } from "./complete-together.ts";
 
-/** Deltas identified by their number. */
+/** Returns deltas that are identified by this number. */
 const numbered = (number: number): readonly ChatDelta[] => [
-  // Holds only the field that the tests read.
+  // Only the field that the tests read.
   { choiceTokens: number } as ChatDelta,
 ];
 const numbersOf = ({ deltas }: RequestDeltas): readonly number[] =>
   deltas.map(({ choiceTokens }) => choiceTokens);
 
-/** A started completion with these deltas; its model is named by its number. */
+/** Returns a completion with these deltas; its model is named after the request's number. */
 function completionOf(
   request: number,
   deltas: AsyncGenerator<readonly ChatDelta[], void>,
 ): Promise<ChatCompletion> {
   const usage = { promptTokens: 1, completionTokens: request, cachedTokens: 0 };
-  // Holds only the field that the tests read.
+  // Only the field that the tests read.
   const header = { model: `model ${request}` } as ChatHeader;
   return Promise.resolve({
     header,
@@ -28,7 +28,7 @@ function completionOf(
   });
 }
 
-/** Rejects once the signal aborts, as an answer does. */
+/** Rejects once the signal aborts, like an aborted answer. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const onAbort = (): void => reject(new Error("aborted"));
@@ -85,7 +85,7 @@ test("sums the usage of all requests", async () => {
   }
 });
 
-test("starts none before every request is submitted, and throws the error of a bad one first", async () => {
+test("emits nothing before every request is submitted, and throws the error of an invalid request first", async () => {
   const refusal = new Error("the last prompt is too long");
   const ended: number[] = [];
   const begin: BeginOne = async (request, { signal, onSubmitted }) => {
@@ -145,7 +145,7 @@ test("ends all requests if the reader leaves early or the signal aborts", async 
             endedCount += 1;
           }
         })();
-        // Started, as chat's deltas are.
+        // Starts the generator, as chat does before it returns a completion.
         await deltas.next();
         return completionOf(request, deltas);
       };
@@ -161,7 +161,7 @@ test("ends all requests if the reader leaves early or the signal aborts", async 
   }
 });
 
-test("lets at most one step of each request wait for a slow reader", async () => {
+test("buffers at most one step of each request for a slow reader", async () => {
   let madeCount = 0;
   const begin: BeginOne = (request) =>
     completionOf(

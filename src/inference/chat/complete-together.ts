@@ -1,5 +1,6 @@
 // Answers several requests as one. Each request's deltas keep their order, and are interleaved with those of the other
-// requests; the first failure ends all requests. Knows nothing of how requests are answered or written.
+// requests; the first failure ends all requests. Does not depend on how requests are answered or how deltas are
+// written.
 import { setMaxListeners } from "node:events";
 import { present } from "../../base/domain/assert.ts";
 import type { ChatCompletion, ChatUsage, RequestDeltas } from "../../base/domain/chat.ts";
@@ -11,8 +12,8 @@ export type BeginOne = (
 ) => Promise<ChatCompletion>;
 
 /**
- * Resolves once every request is submitted and one of them has begun, with that request's header; throws before that
- * for an invalid request. At most one step of each request waits to be read. Leaving the generator, or aborting the
+ * Resolves, with the header of the first request to begin, once every request is submitted; throws before that for an
+ * invalid request. At most one step of each request is buffered for the reader. Leaving the generator, or aborting the
  * signal, ends all requests.
  *
  * @param count at least 1
@@ -68,7 +69,7 @@ async function* answerAll(
 ): AsyncGenerator<RequestDeltas, void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  // Disables the warning about many listeners: one for each request is intended, not a leak.
+  // Disables the warning about many listeners: one listener for each request is intended, not a leak.
   setMaxListeners(0, both);
   const handover = new Handover<RequestDeltas>();
   const submissions = new Countdown(count);
@@ -115,7 +116,7 @@ function sumOfUsage(one: ChatUsage, other: ChatUsage): ChatUsage {
   };
 }
 
-/** Resolves once the given number of steps has been made. */
+/** Countdown whose promise resolves once the given number of steps has been made. */
 class Countdown {
   readonly done: Promise<void>;
   #left: number;
@@ -153,7 +154,7 @@ class Handover<Value> {
     });
   }
 
-  /** Takes the oldest offer; null once closed. */
+  /** Returns the oldest offered value, waiting for one if necessary; null once closed. */
   async take(): Promise<Value | null> {
     while (this.#offers.length === 0) {
       if (this.#isClosed) return null;

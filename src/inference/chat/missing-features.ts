@@ -25,6 +25,8 @@ const otherFields: {
 };
 
 /**
+ * Refuses a request that uses features which the engine lacks.
+ *
  * @param others further faults, reported in the same error
  * @throws ServiceError `unsupported` naming every field that needs a feature which chat or the engine lacks
  */
@@ -46,7 +48,7 @@ export function refuseMissingFeatures(
   if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
 }
 
-/** Returns the request's fields that need a feature; see {@link constraintFault} for constraints. */
+/** Returns the request's fields that need a feature; none for constraints, which {@link constraintFault} reports. */
 function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly ChatField[] {
   if (isOfConstraint(feature)) return [];
   if (isOther(feature)) return [otherFields[feature]];
@@ -56,10 +58,10 @@ function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly Chat
 }
 
 /**
- * Checks the constraint that is finally submitted. It may come from other fields than the client's constraint, to
- * enforce tool calls, or thoughts before a constraint.
+ * Refuses a submitted constraint that the engine lacks. The constraint may differ from the client's: it may also
+ * enforce tool calls, or a thought before the constraint.
  *
- * @throws ServiceError `unsupported` naming the field that needs it
+ * @throws ServiceError `unsupported` naming the field that needs the constraint
  */
 export function refuseMissingConstraint(
   request: ChatRequest,

@@ -1,5 +1,5 @@
-// Passes prompts between servers for a chat request. Refuses what this server does not support, asks the engine to
-// hold a prompt, and fetches a prompt that another server holds.
+// Passes a chat request's prompt (its KV cache) between servers. Refuses unsupported requests, makes the engine hold a
+// prompt for another server, and fetches a prompt that another server holds.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
 import type {
@@ -16,7 +16,7 @@ import { TransferFailure } from "../kv-transfer/transfer-failure.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 
-/** Returns the faults of a request's passing fields that this server does not support. */
+/** Returns a fault if this server does not support the request's `passing` field. */
 export function findPassingFaults(
   { passing }: ChatRequest,
   { engine }: ServedBase,
@@ -33,13 +33,16 @@ export function findPassingFaults(
   return message === null ? [] : [chatFault("passing", { message, type: "unsupported" })];
 }
 
-/** A prompt that passes between servers, with its clean-up. */
+/** A prompt that is passed between servers, with its clean-up functions. */
 export interface PassedPrompt {
   /** Extra options for the engine. */
   readonly asked: Pick<GenerationRequest["prompt"], "hold" | "received" | "passed">;
   /** Notices for the client, one sentence each. */
   readonly notices: readonly string[];
-  /** Place of the held prompt; used once the engine confirms that it holds it. */
+  /**
+   * Address from which another server can fetch the held prompt; null if none is to be held. Valid only if the engine
+   * confirms that it holds the prompt.
+   */
   readonly place: HeldPlace | null;
   /** Seals the parameters that servers behind the engine return; absent if there are no such servers. */
   readonly seal?: (answered: PassedParameters) => PassedParameters;
@@ -60,7 +63,7 @@ export interface PassingContext {
 }
 
 /**
- * Fetches a prompt that another server holds, and determines whether this server is to hold one.
+ * Fetches the prompt if another server holds it, and prepares holding it if the request asks for that.
  *
  * @param passing has no faults (see {@link findPassingFaults})
  * @throws ServiceError `unavailable` for a prompt that cannot be fetched if the operator forbids computing it here;
@@ -112,7 +115,7 @@ export function forwardParameters(
 const cannotBeTold =
   "The prompt is not held for another server: the weights that computed it are not known for certain.";
 
-/** Returns the id of the fetched prompt; undefined if the prompt is computed here. */
+/** Returns the id of the fetched prompt; undefined if it must be computed here. */
 async function fetched(
   from: Omit<HeldPlace, "engineId">,
   {
@@ -151,7 +154,7 @@ async function fetched(
   }
 }
 
-/** Returns the prompt's origin; null if it is not known with certainty. */
+/** Returns the origin that a prompt computed by this model has; null if the weights are not known with certainty. */
 function originOf({ model, base, exchange }: PassingContext): PromptOrigin | null {
   const { state } = base.engine.status();
   const weights = state.kind === "ready" ? state.weights : undefined;

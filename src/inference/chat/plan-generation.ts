@@ -1,5 +1,5 @@
 // Plans a chat request for the model it names: resolves defaults, checks limits, and builds the engine's request.
-// Waits only for the prompt, which other threads write. Apart from that it is pure, except for a random seed if the
+// Waits only for the prompt, which other threads write. Otherwise pure, except that it draws a random seed if the
 // request has none.
 import { chatFault, type ChatHeader, type ChatPrompt, type ChatRequest } from "../../base/domain/chat.ts";
 import { joinedText } from "../../base/domain/content-part.ts";
@@ -33,9 +33,11 @@ export interface GenerationPlan {
 }
 
 /**
+ * Builds the plan of a request.
+ *
  * @param request needs no feature that the engine lacks
  * @throws ServiceError with one of these codes:
- * - `unavailable` while the engine is not up
+ * - `unavailable` while the engine is not ready
  * - `unsupported` for a prompt that cannot be rendered or does not fit and for token ids that the model lacks
  * - `invalid` for more log-probabilities than an answer may have
  * - `overloaded` when too many prompts wait, `cancelled` when the signal aborts
@@ -48,7 +50,7 @@ export async function planGeneration(
     readonly client: string;
     readonly entity: string;
     readonly signal: AbortSignal;
-    /** True to compute log-probabilities even if the client requests none, for the record. */
+    /** True to compute log-probabilities for the recording, even if the client requests none. */
     readonly isRecorded: boolean;
   },
 ): Promise<GenerationPlan> {
@@ -140,8 +142,8 @@ function refuseWideLogprobs(
 }
 
 /**
- * Maximum number of log-probabilities in an answer, each about 60 bytes: as many as 128 choices of 32,768 tokens have
- * without alternatives.
+ * Maximum number of log-probabilities in an answer, each about 60 bytes: the number that 128 choices of 32,768 tokens
+ * have without alternatives.
  */
 const logprobsMax = choiceCountMax * 32_768;
 
@@ -170,7 +172,7 @@ function refuseManyLogprobs(
   throw new ServiceError({ code: "invalid", faults: [chatFault(field, { message, type: "too_long" })] });
 }
 
-/** Returns how many of the prompt's last tokens are to be kept; null keeps all. */
+/** Returns the number of last tokens to which the prompt is truncated; null to keep all. */
 function keptTokens(
   { prompt: { truncation }, stopping: { maxTokens } }: ChatRequest,
   { contextLength, positionCountMax }: RequestLimits,
@@ -217,7 +219,7 @@ function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader[
 
 /** Limits that a request must respect. */
 interface RequestLimits extends EngineLimits {
-  /** Maximum number of tokens in prompt and answer together for which the engine has room. */
+  /** Maximum number of tokens, prompt and answer together, that fit into the engine's memory. */
   readonly positionCountMax: number;
 }
 
@@ -235,9 +237,10 @@ function limitsOf(choices: ChoiceRequest, base: ServedBase): RequestLimits {
 }
 
 /**
- * Returns how many tokens may follow the prompt within the context and the memory.
+ * Returns the number of tokens that may follow the prompt within the context and the engine's memory.
  *
  * @returns at least 1
+ * @throws ServiceError if the prompt leaves no memory for an answer
  */
 function roomLeft(
   { kind }: ChatPrompt,

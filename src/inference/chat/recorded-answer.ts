@@ -1,4 +1,4 @@
-// Builds the input of the recorder from a chat.
+// Builds the recorder's input from a chat request and its plan.
 import { present } from "../../base/domain/assert.ts";
 import type { ChatRequest } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
@@ -11,10 +11,7 @@ import type { RecordedSampling } from "../../base/domain/recordings/recorded-com
 import type { ResolvedModel } from "../models/registry/model-directory.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 
-/**
- * Returns true if the model's answer to the request is to be recorded. A base model's answers belong to no project and
- * are never recorded.
- */
+/** Returns true if the answer is to be recorded. Answers of base models belong to no project and are never recorded. */
 export function isRecorded(
   recorder: ChatRecorder | null,
   request: ChatRequest,

@@ -1,4 +1,4 @@
-// Recording of answers.
+// Tests which answers are recorded, and when.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatDelta } from "../../base/domain/chat.ts";
@@ -17,7 +17,7 @@ import {
   serve,
 } from "./testing/scripted-engine.ts";
 
-/** Stores its input; an answer's end waits until `open` is called. */
+/** Returns a recorder that keeps its input in memory. Its `end` waits until `open` is called. */
 function keepingRecorder(wanted = true, isStored = true) {
   const begun: AnsweredRequest[] = [];
   const deltas: ChatDelta[] = [];
@@ -42,7 +42,7 @@ function keepingRecorder(wanted = true, isStored = true) {
   return { recorder, begun, deltas, open, ends: () => endCount };
 }
 
-test("records a trained model's answer before its end, with log-probabilities that the client does not get", async () => {
+test("records a trained model's answer before the answer ends, with log-probabilities that the client does not get", async () => {
   const ids = [...idsOf("yes"), endOfText];
   const script = oneByOne(ids, finished("stop", endOfText));
   const { recorder, begun, deltas, open, ends } = keepingRecorder();
@@ -83,7 +83,7 @@ test("records a trained model's answer before its end, with log-probabilities th
   assert.deepEqual([promptTokenIds, choiceCount, sender], [completion.header.promptTokenIds, 1, caller]);
 });
 
-test("records no unwanted answer, no base model's, and none that fails or is left", async () => {
+test("does not record unwanted answers, base models' answers, failed answers, or answers that the client abandons", async () => {
   const script = oneByOne(idsOf("yes, 1"), finished("length"));
   const { signal } = new AbortController();
   const asked = { output: { logprobs: null } };
@@ -116,7 +116,7 @@ test("records no unwanted answer, no base model's, and none that fails or is lef
   assert.deepEqual([failing.begun.length, failing.ends(), left.begun.length, left.ends()], [1, 0, 1, 0]);
 });
 
-test("does not mark an answer as recorded if its record is not on disk at its end", async () => {
+test("does not mark an answer as recorded if its record is not on disk when the answer ends", async () => {
   const script = oneByOne(idsOf("yes"), finished("length"));
   const { recorder, open } = keepingRecorder(true, false);
   open();

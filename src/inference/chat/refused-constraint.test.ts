@@ -21,7 +21,10 @@ interface Changes extends RequestChanges {
   readonly format?: keyof typeof callFormats;
 }
 
-/** The fault reported for a refusal if calls are required, or if the request's own constraint is used. */
+/**
+ * Returns the fault reported for an engine's refusal. A request with tools requires calls; otherwise its own
+ * constraint is used.
+ */
 function faultOf(message: string, { thought = "none", format = "hermes", ...changes }: Changes): Fault {
   const request = chatRequest(changes);
   const choice = request.calls.choice ?? { kind: toolsOf(request).length > 0 ? "required" : "none" };
@@ -61,13 +64,13 @@ test("reports a fault in a tool's schema at the tool, in every format", () => {
   assert.deepEqual(faultOf(inText, text).location, ["prompt", "tools", "1", "custom", "format"]);
 });
 
-test("blames the one tool that must be called, or all tools, if no text is possible", () => {
+test("reports an unsatisfiable constraint at the one tool that must be called, else at all tools", () => {
   const named = { prompt: { tools }, calls: { choice: { kind: "named", name: "g" } as const } };
   assert.deepEqual(faultOf("No text.", named).location, ["prompt", "tools", "1", "function", "parameters"]);
   assert.deepEqual(faultOf("No text.", { prompt: { tools } }).location, ["prompt", "tools"]);
 });
 
-test("reports a fault in the request's own constraint there, in the engine's words", () => {
+test("reports a fault in the request's own constraint at that field, with the engine's message", () => {
   const own = { constraint: jsonSchema({ type: "integer" }) };
   assert.deepEqual(faultOf("No.", own).location, ["constraint"]);
   const place = "#/format/elements/1/json_schema";

@@ -1,6 +1,5 @@
 // Locates an engine's refusal of a constraint in the chat request: at the request's own constraint, or at the tool
-// whose schema the constraint contains. The engine does not know the request's field names, and refuses a constraint
-// only after the request is submitted.
+// whose schema the constraint contains. Needed because the engine does not know the request's field names.
 import { chatFault, type ChatRequest } from "../../base/domain/chat.ts";
 import { ServiceError, type Fault } from "../../base/domain/service-error.ts";
 import {
@@ -38,7 +37,7 @@ function ownFault(message: string): Fault {
   return chatFault("constraint", { message, type: "unsupported" });
 }
 
-/** Returns the fault for a place within a constraint that the client did not write. */
+/** Returns the fault for a pointer into a constraint that was composed from the request's tools. */
 function foundFault(
   message: string,
   request: ChatRequest,
@@ -57,8 +56,8 @@ function foundFault(
 }
 
 /**
- * Returns the fault of an unsatisfiable constraint made only of tools: if a single tool may be called, its schema is
- * at fault.
+ * Returns the fault of an unsatisfiable constraint composed only of tools: if only one tool may be called, its schema
+ * is at fault.
  */
 function wholeFault(message: string, request: ChatRequest): Fault {
   const { choice } = request.calls;
@@ -78,8 +77,8 @@ function toolFault(message: string, request: ChatRequest, index: number): Fault 
 }
 
 /**
- * Returns each value on the pointer's path. Assumes that names contain no escapes, which is true for all pointers that
- * this module reads.
+ * Returns each value on the pointer's path. Assumes that names contain no escapes, which is true of all pointers that
+ * reach this function.
  */
 function valuesAt(tag: ExactJson, pointer: string): readonly ExactJson[] {
   const values: ExactJson[] = [tag];

@@ -1,4 +1,4 @@
-// Abilities of a model's answers, found in its template or set by the operator.
+// Detection of a model's reply abilities from its template, and the operator's settings that override it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BaseModel } from "../../base/domain/model.ts";
@@ -26,14 +26,14 @@ async function abilities(
 
 const folder = "test/fixtures/tool-model";
 
-test("reads calls and thoughts that the template writes, with their marks as text", async () => {
+test("detects the calls and thoughts that the template writes, and keeps their mark tokens in the text", async () => {
   const { callFormat, thinks, markIds } = await abilities(folder);
   assert.equal(callFormat, callFormats.hermes);
   assert.equal(thinks, true);
   assert.deepEqual([...markIds], [3, 4, 5, 6]);
 });
 
-test("finds no tool calls, unless asked for, and no thoughts in the built-in model", async () => {
+test("detects no thoughts in the built-in model, and tool calls only if set", async () => {
   const builtIn = { name: "m", toolCalls: "off" } as const;
   const { callFormat, thinks, markIds } = await abilities("models/hone-tiny", {}, builtIn);
   assert.deepEqual([callFormat, thinks, markIds.size], [null, false, 0]);
@@ -43,7 +43,7 @@ test("finds no tool calls, unless asked for, and no thoughts in the built-in mod
   }
 });
 
-test("prefers the operator's last setting for this model", async () => {
+test("applies the last of the operator's settings for this model", async () => {
   const other = await abilities(folder, { toolCalls: ["x=off"], reasoning: ["x=off"] });
   assert.deepEqual([other.callFormat, other.thinks], [callFormats.hermes, true]);
   const off = await abilities(folder, { toolCalls: ["m=llama3", "m=off"], reasoning: ["m=off"] });
@@ -52,7 +52,7 @@ test("prefers the operator's last setting for this model", async () => {
   assert.deepEqual([on.callFormat, on.thinks], [callFormats["mistral-named"], true]);
 });
 
-test("gives the reason why calls and thoughts are read as they are", async () => {
+test("reports the reason for the format of calls and thoughts", async () => {
   const reasons = async (...given: Parameters<typeof abilities>): Promise<readonly string[]> =>
     Object.values((await abilities(...given)).reasons);
   assert.deepEqual(await reasons(folder), [
@@ -85,7 +85,7 @@ test("refuses a setting for a model that is not served", () => {
   });
 });
 
-test("names an empty setting when refusing it", async () => {
+test("names an invalid setting when refusing it", async () => {
   const refused = { name: "ServiceError", code: "invalid" };
   for (const item of ["hermes", "m=xml", "=off", "m="])
     await assert.rejects(abilities(folder, { toolCalls: [item] }), {

@@ -1,5 +1,5 @@
-// Abilities of a model's answers besides text: thoughts and tool calls. Detected from the model's chat template,
-// unless the operator overrides them.
+// A model's reply abilities besides text: thoughts and tool calls. Detected from the model's chat template, unless the
+// operator overrides them.
 import type { BaseModel } from "../../base/domain/model.ts";
 import { invalid } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../chat-templates/chat-template.ts";
@@ -9,7 +9,7 @@ import type { ChatSettings } from "./settings.ts";
 import type { CallFormat } from "./tools/call-format.ts";
 import { callFormats, detectCallFormat } from "./tools/call-formats.ts";
 
-/** The abilities that are known without the model's tokenizer. */
+/** Abilities that can be determined without the model's tokenizer. */
 export type TemplateReplies = Omit<ReplyAbilities, "markIds">;
 
 export interface ReplyAbilities {
@@ -22,7 +22,7 @@ export interface ReplyAbilities {
    * them.
    */
   readonly markIds: ReadonlySet<number>;
-  /** Reasons, for people, why this format of calls and of thoughts was chosen. */
+  /** Reasons for the format of calls and of thoughts, as text for operators. */
   readonly reasons: { readonly calls: string; readonly thoughts: string };
 }
 
@@ -42,7 +42,7 @@ export function readReplyAbilities(
   return { callFormat, thinks, reasons: { calls, thoughts } };
 }
 
-/** Finds the tokens that mark calls and thoughts in answers. */
+/** Adds the ids of the tokens that mark calls and thoughts in answers. */
 export function withMarkIds(replies: TemplateReplies, tokenizer: Tokenizer): ReplyAbilities {
   const { callFormat, thinks } = replies;
   const marks = [...(callFormat?.marks ?? []), ...(thinks ? [thoughtMarks.begin, thoughtMarks.end] : [])];

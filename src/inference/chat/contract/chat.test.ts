@@ -1,4 +1,5 @@
-// Two chats under the contract: the real one over an engine of few words, and the fake used by HTTP tests.
+// Runs the contract's tests for the real chat, over a fake engine with a short answer, and for the fake chat of the
+// HTTP tests.
 import { FakeChat } from "../../../api/http/testing/fake-chat.ts";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
@@ -24,7 +25,7 @@ const tokenizer = await loadTokenizer(folder);
 const prompts = await directPrompts(folder);
 const answer = tokenizer.encode("yes, 1", { addSpecialTokens: false });
 
-/** Gives each choice the same answer, one token at a time, the choices in turn. */
+/** Emits the same answer for each choice, one token at a time, with the choices taking turns. */
 async function* play(
   request: GenerationRequest,
   end: Promise<never> | null,

@@ -1,4 +1,5 @@
-// The contract of each prompt writer: the ids it returns and the prompts it refuses. Does not check time.
+// The contract that every prompt writer fulfils: the ids it returns and the prompts it refuses. Does not check
+// durations.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -12,7 +13,7 @@ import type { PromptTask, PromptWriter, WrittenPrompt } from "../prompts/write-p
 
 const root = "test/fixtures/goldens/models";
 
-/** A task for a model with 512 ids. */
+/** Returns a task for a model with a vocabulary of 512 ids. */
 export function promptTask(
   prompt: readonly MessageRecord[] | ChatPrompt,
   changes: Partial<PromptTask> & { readonly contextLength?: number; readonly keepLast?: number } = {},

@@ -1,4 +1,5 @@
-// Two prompt writers under the contract: the threads used for serving, and the direct one that other tests use.
+// Runs the contract's tests for the prompt threads, which servers use, and for the direct prompt writer, which other
+// tests use.
 import { after } from "node:test";
 import { createPromptThreads, type PromptThreads } from "../prompts/prompt-threads.ts";
 import { directPrompts } from "../testing/direct-prompts.ts";
@@ -7,7 +8,7 @@ import { checkPrompts } from "./check-prompts.ts";
 const started = new Map<string, PromptThreads>();
 after(() => Promise.all([...started.values()].map((threads) => threads.stop())));
 
-// One writer per model is shared: tests leave no state in it, and starting threads takes longer than a test.
+// The tests share one writer per model: they leave no state in it, and starting threads takes longer than a test.
 checkPrompts("prompt threads", async (folder) => {
   const threads = started.get(folder) ?? createPromptThreads({ folder, toolsAsText: false });
   started.set(folder, threads);

@@ -1,4 +1,4 @@
-// The embedding service over an engine whose numbers derive from the request.
+// The embedding service over a fake engine, whose hidden states derive from the request.
 import { AdaptersInUse } from "../../models/registry/version-uses.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -45,7 +45,10 @@ const model: ResolvedModel = {
 };
 const size = 4;
 
-/** Answers in a later turn with the number of tokens and the last of them; counts concurrent requests. */
+/**
+ * Engine whose hidden state consists of the number of tokens and the last token. Answers in a later turn of the event
+ * loop and counts concurrent requests.
+ */
 class CountingEngine implements Engine {
   readonly capabilities;
   readonly requests: GenerationRequest[] = [];
@@ -175,7 +178,7 @@ test("truncates to fewer dimensions and normalizes again, and refuses more than 
   });
 });
 
-test("runs only a few inputs at a time", async () => {
+test("submits only a few inputs at a time", async () => {
   const engine = new CountingEngine();
   const inputs = Array.from({ length: 100 }, (_, index) => tokens(index + 1));
   const { embeddings } = await embed(serviceOver(engine), { inputs });
@@ -183,7 +186,7 @@ test("runs only a few inputs at a time", async () => {
   assert.deepEqual([engine.concurrencyMax, engine.underWay], [16, 0]);
 });
 
-test("reports a fault in one input before any is computed", async () => {
+test("reports a fault in one input before any input is computed", async () => {
   const engine = new CountingEngine();
   for (const bad of [
     tokens(),
@@ -206,7 +209,7 @@ test("reports a fault in one input before any is computed", async () => {
   assert.equal(engine.requests.length, 0);
 });
 
-test("ends all inputs if one fails, and blames the model for an adapter's refusal", async () => {
+test("ends all inputs if one fails, and reports an adapter's refusal as a missing model", async () => {
   for (const [code, wanted] of [
     ["overloaded", "overloaded"],
     ["conflict", "not_found"],
@@ -221,7 +224,7 @@ test("ends all inputs if one fails, and blames the model for an adapter's refusa
   }
 });
 
-test("names the model whose states are not finite", async () => {
+test("names the model whose hidden states are not finite", async () => {
   const engine = new CountingEngine();
   engine.failure = { index: 0, error: brokenModel() };
   await assert.rejects(embed(serviceOver(engine), {}), {
@@ -243,7 +246,7 @@ test("ends on a signal and keeps its adapter in use until then", async () => {
   assert.deepEqual([engine.underWay, service.runningCount, ...adapters.ids()], [0, 0]);
 });
 
-test("asks no embeddings of an engine that offers none", async () => {
+test("submits nothing to an engine that does not offer embeddings", async () => {
   const refused = embed(serviceOver(new CountingEngine([])), {});
   await assert.rejects(refused, { code: "unsupported", message: /tiny offers no embeddings/ });
 });

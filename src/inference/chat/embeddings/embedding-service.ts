@@ -1,6 +1,6 @@
 // Embeddings of texts: the model's last hidden state of each text's last token, scaled to length 1. A text passes
-// through the same prompt threads and engine queue as a chat's prompt. A request runs only a few texts at a time, so
-// that it never fills a queue.
+// through the same prompt threads and engine queue as a chat's prompt. At most a few texts of a request are in the
+// engine at a time, so that one request never fills the queue.
 import type { Caller } from "../../../base/domain/access.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { brokenModel, isBrokenModel } from "../../../base/domain/broken-model.ts";
@@ -30,7 +30,7 @@ export interface EmbeddingService {
   /**
    * Embeds the inputs of a request.
    *
-   * @throws ServiceError for the model's name as a chat does, and:
+   * @throws ServiceError for the model's name as chat does, and:
    * - `unsupported` for an engine without embeddings, and for inputs that are empty, too long, or hold ids that the
    *   model lacks
    * - `invalid` for more dimensions than the model has and for too many tokens
@@ -43,7 +43,7 @@ export interface EmbeddingService {
       readonly signal: AbortSignal;
       /** Remaining allowance of the caller; absent if unlimited. */
       readonly allowance?: Allowance | null;
-      /** Maps an error about one of the inputs before it is thrown. */
+      /** Maps an error to the client's names before it is thrown; `input` is the index of the input at fault. */
       readonly located: (error: unknown, input: number) => unknown;
     },
   ): Promise<Embeddings>;
@@ -59,7 +59,7 @@ interface Dependencies {
   readonly adapters?: AdaptersInUse;
   /** Counts usage per key; absent if usage is not counted. */
   readonly usage?: UsageCounter | null;
-  /** Limit shared with the engines' other users; absent if an entity's waiting requests are unlimited. */
+  /** Limit on an entity's waiting requests, shared with other users of the engines; absent if unlimited. */
   readonly waitingSlots?: WaitingSlots;
 }
 
@@ -157,7 +157,7 @@ function refuseWithout({ engine, model }: ServedBase): void {
   });
 }
 
-/** Returns the size of each embedding. */
+/** Returns the number of dimensions of each embedding. */
 function sizeOf({ dimensions }: EmbeddingRequest, base: ServedBase): number {
   const size = present(servedLimits(base).embeddingSize, "the size of embeddings that an engine offers");
   if (dimensions === null || dimensions <= size) return dimensions ?? size;

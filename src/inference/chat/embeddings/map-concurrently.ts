@@ -4,7 +4,7 @@ import { setMaxListeners } from "node:events";
 /**
  * @param work gets a separate signal, which aborts as soon as another item has failed
  * @returns the results in the items' order
- * @throws the first error, once no work is running
+ * @throws the first error, after all started work has ended
  */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
@@ -13,7 +13,7 @@ export async function mapConcurrently<Item, Result>(
 ): Promise<readonly Result[]> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
-  // Disables the warning about many listeners: one for each running item is intended, not a leak.
+  // Disables the warning about many listeners: one listener for each running item is intended, not a leak.
   setMaxListeners(0, both);
   const results: Result[] = [];
   const failures: unknown[] = [];

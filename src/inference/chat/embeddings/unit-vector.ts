@@ -8,7 +8,7 @@ const leastLength = 1e-12;
  * @returns a vector of length 1 in the same direction
  */
 export function unitVector(values: Float32Array): Float32Array {
-  // Sums in double precision, because single precision would lose the last digits in a sum of thousands of squares.
+  // Sums in double precision: in single precision, a sum of thousands of squares would lose the last digits.
   const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
   const scale = 1 / Math.max(length, leastLength);
   return values.map((value) => value * scale);

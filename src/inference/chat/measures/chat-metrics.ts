@@ -60,8 +60,8 @@ export function createChatMetrics(metrics: Metrics, running: () => number): Chat
   };
 }
 
-// vLLM's request metrics, with its names and buckets, for gateways and dashboards that read vLLM's. The server's
-// gauges show an engine's current state.
+// Request metrics with vLLM's names and buckets, for gateways and dashboards that read vLLM's metrics. The server
+// exports an engine's current state as gauges elsewhere.
 
 export interface VllmMetrics {
   firstToken(base: string, waitedMs: number): void;
@@ -69,7 +69,7 @@ export interface VllmMetrics {
   ended(base: string, timeline: ChatTimeline): void;
 }
 
-/** Labels with vLLM's names, which identify an engine; on this server each base model is one engine. */
+/** Labels that identify an engine, with vLLM's names; on this server each base model has one engine. */
 export const vllmLabels = (base: string) => ({ model_name: base, engine: "0" });
 
 const labels = ["model_name", "engine"];
@@ -149,7 +149,7 @@ export function createVllmMetrics(metrics: Metrics): VllmMetrics {
   };
 }
 
-/** Returns the finish reason under which vLLM counts a choice: `stop` for one that calls tools. */
+/** Returns the finish reason under which vLLM counts a choice: `stop` for a choice with tool calls. */
 function shown(reason: ChatTimeline["finishes"][number]["reason"]): string {
   return reason === "tool_calls" ? "stop" : reason;
 }

@@ -17,14 +17,14 @@ interface FinishedChoice {
 export interface ChatTimeline {
   readonly request: ChatRequest;
   readonly requestedMs: number;
-  /** Time when the request's model was known and in memory. */
+  /** Time when the request's model was resolved and its base loaded. */
   reachedMs: number | null;
   model: ResolvedModel | null;
-  /** Time when the prompt was rendered and tokenized, and the engine had the request. */
+  /** Time when the request was submitted to the engine, with its prompt rendered and tokenized. */
   submittedMs: number | null;
   plan: GenerationPlan | null;
   /**
-   * Time that the request waited in the engine before its prompt was begun; null also if the engine does not report
+   * Duration for which the request waited in the engine before prefill began; null also if the engine does not report
    * it.
    */
   waitedMs: number | null;
@@ -52,7 +52,7 @@ export function startTimeline(request: ChatRequest, requestedMs: number): ChatTi
     computedMs: null,
     firstTokenMs: null,
     endedMs: null,
-    // Default outcome: if the reader leaves early, neither the end nor an error sets another one.
+    // Default outcome: if the client stops reading early, neither the end nor an error sets another one.
     outcome: "cancelled",
     usage: noUsage,
     finishes: [],

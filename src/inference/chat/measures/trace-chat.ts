@@ -1,5 +1,5 @@
-// OpenTelemetry span of a finished chat request, with a child span for each phase, and its metrics, following the
-// conventions for generative AI. Contains no prompts or answers.
+// Writes the OpenTelemetry span of a finished chat request, with a child span for each phase, and builds its metrics,
+// following the conventions for generative AI. Contains no prompts or answers.
 // https://github.com/open-telemetry/semantic-conventions-genai
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import type { GenAiRequest, Span } from "../../../base/telemetry/tracing.ts";
@@ -65,8 +65,8 @@ function attributesOf(timeline: ChatTimeline) {
 }
 
 /**
- * Returns the metrics of a request; call only if its model is known. They are labelled by the base, because there may
- * be many trained models.
+ * Returns the request's metrics; call only if its model is known. They are labelled with the base model, because there
+ * may be many trained models.
  */
 export function toGenAiRequest(timeline: ChatTimeline, base: string): GenAiRequest {
   const { requestedMs, endedMs, firstTokenMs, usage } = timeline;

@@ -1,7 +1,10 @@
 // Default limits for writing a prompt, the same on every server; programs that embed this module may override them.
 
 export const promptLimits = {
-  /** Maximum time to render a conversation with a model's template; a long context takes a tenth of it. */
+  /**
+   * Maximum time to render a conversation with a model's template; a conversation that fills a long context takes a
+   * tenth of it.
+   */
   renderMs: 800,
   /**
    * Maximum time to tokenize a rendered prompt: enough for ten megabytes of ordinary text, but not for a single word
@@ -9,13 +12,16 @@ export const promptLimits = {
    */
   encodeMs: 10_000,
   /**
-   * Maximum length of a text or list that rendering may create, in characters or items: the size of the largest body
-   * of a chat request.
+   * Maximum length of a text or list that rendering may create, in characters or items; equal to the maximum size of a
+   * chat request's body.
    */
   renderedCharacters: 16 * 1024 ** 2,
-  /** Maximum length of a template that a request may bring; models' templates have up to 20,000 characters. */
+  /** Maximum length of a template in a request; models' templates have up to 20,000 characters. */
   templateCharacters: 256 * 1024,
-  /** Maximum length of a text that may be truncated to its last tokens, since all of it is tokenized first. */
+  /**
+   * Maximum length of a text that may be truncated to its last tokens. Limited because all of the text is tokenized
+   * before it is truncated.
+   */
   cutCharacters: 1024 ** 2,
   /** Maximum number of one base model's prompts that wait for rendering, equal to the length of the engine's queue. */
   waitingMax: 1024,

@@ -1,5 +1,5 @@
 // Hostile templates and texts do not affect other requests. The tests check the order of answers, never durations;
-// tasks that must still be running have no time limit that could expire.
+// tasks that must still be running have limits that cannot expire during a test.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import type { PromptLimits } from "./prompt-limits.ts";
 import { createPromptThreads } from "./prompt-threads.ts";
 import type { PromptTask, WrittenPrompt } from "./write-prompt.ts";
 
-/** Templates selected by the first message; any other message is rendered verbatim. */
+/** Template whose behaviour depends on the first message; an unknown message is rendered verbatim. */
 const template = `
 {%- set first = messages[0].content -%}
 {%- if first == "endless" -%}
@@ -29,10 +29,10 @@ const template = `
   {{- first -}}
 {%- endif -%}`;
 
-/** Far above the needs of any test. */
+/** Time limits far longer than any test. */
 const unlimited = { renderMs: 60_000, encodeMs: 600_000, waitMs: 3_600_000 };
 
-/** One word that takes a tokenizer seconds. */
+/** One word that takes seconds to tokenize. */
 const emojiWord = "😀🎉".repeat(200_000);
 
 interface Running {
@@ -41,7 +41,10 @@ interface Running {
   readonly abort: () => void;
 }
 
-/** Threads for a model with that template; `write` takes a first message, in a context that holds anything. */
+/**
+ * Returns threads for a model with that template; `start` and `write` take the first message's content. The context is
+ * long enough for every prompt.
+ */
 function threadsFor(context: TestContext, changes: Partial<PromptLimits> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "hone-prompts-"));
   for (const file of ["tokenizer.json", "tokenizer_config.json"])
@@ -66,7 +69,7 @@ function threadsFor(context: TestContext, changes: Partial<PromptLimits> = {}) {
   return { threads, start, write };
 }
 
-test("accepts token ids without a thread and starts one only to explain a fault in them", async (context) => {
+test("accepts token ids without a thread, and starts one only to explain a fault in them", async (context) => {
   const { threads } = threadsFor(context);
   await threads.stop();
   const write = (tokenIds: readonly number[]): Promise<WrittenPrompt> => {
@@ -77,7 +80,7 @@ test("accepts token ids without a thread and starts one only to explain a fault 
   await assert.rejects(write([5, 512]));
 });
 
-/** Counts as large but is tokenized in moments. */
+/** Counts as a large prompt, but is tokenized quickly. */
 const large = "some words ".repeat(2000);
 
 for (const [name, content] of Object.entries({
@@ -95,7 +98,7 @@ for (const [name, content] of Object.entries({
   });
 }
 
-test("refuses a template that exceeds its time, naming limit and cure, and writes the next prompt", async (context) => {
+test("refuses a template that exceeds its time limit, naming the limit and the cure, and writes the next prompt", async (context) => {
   const { write } = threadsFor(context, { renderMs: 200 });
   for (const content of ["endless", "one endless filter"]) {
     await assert.rejects(
@@ -111,13 +114,13 @@ test("refuses a template that exceeds its time, naming limit and cure, and write
   }
 });
 
-test("refuses a template whose values grow without end and writes the next prompt", async (context) => {
+test("refuses a template whose values grow endlessly and writes the next prompt", async (context) => {
   const { write } = threadsFor(context);
   await assert.rejects(write("growth"), { code: "unsupported", message: /makes more than \d+ characters/ });
   assert.ok((await write(large)).tokenIds.length > 0);
 });
 
-test("refuses a text that exceeds the time to tokenize it and writes the next prompt", async (context) => {
+test("refuses a text that exceeds the time limit of tokenization and writes the next prompt", async (context) => {
   const { write } = threadsFor(context, { encodeMs: 100 });
   await assert.rejects(write(emojiWord), { code: "unsupported", message: /tokenized within 0\.1 s/ });
   assert.ok((await write("small")).tokenIds.length > 0);
@@ -145,7 +148,7 @@ test("refuses to truncate a very long text before tokenizing it", async (context
     await assert.rejects(refused.written, { code: "unsupported", message });
 });
 
-test("tokenizes many bad words apart from small prompts", async (context) => {
+test("tokenizes many bad words separately from small prompts", async (context) => {
   const { start, write } = threadsFor(context);
   const hostile = start("hi", { badWords: [emojiWord] });
   assert.ok((await write("one")).tokenIds.length > 0);
@@ -162,7 +165,7 @@ test("takes large prompts of different clients in turns", async (context) => {
   assert.deepEqual(order, ["a0", "a1", "b3", "a2"]);
 });
 
-test("limits the number of waiting large prompts and their wait", async (context) => {
+test("limits the number of waiting large prompts and the duration of their wait", async (context) => {
   const full = threadsFor(context, { waitingMax: 1 });
   const hostile = full.start(emojiWord);
   const waiting = full.start(large);
@@ -182,14 +185,14 @@ test("limits the number of waiting large prompts and their wait", async (context
   });
 });
 
-/** A conversation that brings a template. */
+/** Changes to a task: a conversation with this template. */
 const templated = (template: string): Partial<PromptTask> => ({
   prompt: chatPrompt({ messages: userSays("Hi"), template }),
 });
 
 const tooSlow = /not rendered these messages within 0\.3 s/;
 
-/** Templates that never end or exceed the memory, the limits under which each is refused, and the error. */
+/** Templates that never end or that exhaust the memory, each with the limits under which it is refused, and the error. */
 const hostileTemplates: Readonly<Record<string, readonly [source: string, Partial<PromptLimits>, RegExp]>> = {
   "a loop": [
     "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
@@ -248,7 +251,7 @@ test("serves another client's small template while endless templates run", async
   const endless = Array.from({ length: 8 }, () => start("", templated(hostileTemplates["a loop"][0])));
   const small = await start("", templated("{{ messages[0].content }}"), "other").written;
   assert.ok(small.tokenIds.length > 0);
-  // If each endless template had run its full turn, they would be over by now.
+  // If each endless template had run until its time limit, all would have ended by now.
   assert.ok(endless.every(({ isSettled }) => !isSettled()));
   for (const { abort, written } of endless) {
     abort();

@@ -1,6 +1,6 @@
 // Writes the prompts of one base model in separate threads, so that no template or text blocks the event loop. One
-// thread serves small prompts, and passes those that turn out to be large to the other thread. A template that comes
-// with a request runs in a separate process, which returns only the rendered text.
+// thread serves small prompts; prompts that take it too long are moved to another thread for large ones. A template
+// that comes with a request runs in a separate process, which returns only the rendered text.
 import { present, unreachable } from "../../../base/domain/assert.ts";
 import { serviceOf, type Service } from "../../../base/domain/lifecycle.ts";
 import type { ServiceError } from "../../../base/domain/service-error.ts";
@@ -31,11 +31,11 @@ export interface PromptThreads extends PromptWriter, Service {
  * at worst 60 ms.
  */
 const smallSize = 16_384;
-/** Rendering time after which a small conversation counts as large. */
+/** Rendering time after which a small conversation is treated as large. */
 const smallRenderMs = 50;
 /**
- * Time limits of the stages of a small prompt: rendering, if the renderer itself does not stop at its limit, and
- * tokenizing. Exceeding one restarts the thread.
+ * Time limits of the two stages of a small prompt. The first, rendering, applies only if the renderer fails to stop at
+ * its own limit; the second is tokenizing. Exceeding a limit restarts the thread.
  */
 const smallStageMs = [150, 1000];
 /**

@@ -18,8 +18,10 @@ type Pool = WorkerPool<TemplateTasks, PromptModel>;
 
 export interface RequestTemplates {
   /**
-   * @throws ServiceError `unsupported` when the template is too long, has an error, raises (with its message), refuses
-   * the messages or reaches a limit; else as {@link WorkerPool.run}
+   * Renders a conversation with the template that came with it.
+   *
+   * @throws ServiceError `unsupported` when the template is too long, has an error, raises one (its message is passed
+   * on), refuses the messages or reaches a limit; else as {@link WorkerPool.run}
    */
   render(prompt: TemplatedPrompt, options: TaskOptions): Promise<RenderedPrompt>;
   close(): Promise<void>;
@@ -48,7 +50,7 @@ export function createRequestTemplates(
   const slow = processFor(limits.timeMs);
   const trialLimits = { ...limits, timeMs: Math.min(trialMs, limits.timeMs) };
 
-  /** Returns null if the trial reached a limit; throws the error of a worker that failed otherwise. */
+  /** Returns null if the trial reached a limit. If the worker failed for another reason, throws its error. */
   const run = async (pool: Pool, task: TemplateTask, options: TaskOptions): Promise<string | null> => {
     try {
       return await pool.run("render", task, options);

@@ -29,7 +29,7 @@ export interface TemplateTasks {
   readonly render: { readonly task: TemplateTask; readonly result: string | null };
 }
 
-/** A trial is limited by processor time, so that small templates pass it even on a busy machine. */
+/** Clock of a trial: measures processor time, so that small templates pass it even on a busy machine. */
 const clock = { ...systemClock, monotonicMs: processorMs };
 
 function processorMs(): number {
@@ -38,7 +38,7 @@ function processorMs(): number {
 }
 
 export async function openTasks({ folder }: PromptModel): Promise<TaskHandlers<TemplateTasks>> {
-  // Templates get a lower priority than answers, since any client may run them.
+  // Lowers the priority of this process: any client may send a template, and rendering it must not slow down answers.
   setPriority(10);
   const modelTemplate = await loadChatTemplate(folder, { clock });
   // Warms up the process: loading and compilation at first use must neither be interrupted nor count against the first
@@ -85,7 +85,7 @@ function withinTime({ limits, isTrial }: TemplateTask, work: () => string): stri
   }
 }
 
-/** Reports faults of the template, rather than of a message, at the template. */
+/** Locates an error at the field `prompt.template`, unless the error already names a message. */
 function atTemplate(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   if (error.faults.length > 0 && !(error instanceof RenderLimitError)) return error;

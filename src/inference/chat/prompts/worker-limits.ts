@@ -1,8 +1,8 @@
-// Time limits after which a prompt worker is ended, and a test for the resulting error.
+// Time limits after which a prompt worker is terminated, and a test for the resulting error.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { TaskTimeout } from "../../../base/processes/worker-thread.ts";
 
-/** Grace period in which a template that exceeds its time limit can stop without ending its thread. */
+/** Grace period in which a template that exceeds its time limit can stop before its thread is terminated. */
 export const graceMs = 100;
 
 /** Wall-clock limit of a trial; its processor time has a lower limit. */

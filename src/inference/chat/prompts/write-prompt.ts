@@ -19,9 +19,9 @@ export interface RenderedPrompt {
 export interface PromptTask {
   readonly prompt: ChatPrompt | RenderedPrompt;
   readonly fit: PromptFit;
-  /** True if each token's spelling is requested too. */
+  /** True if the text of each token is requested too. */
   readonly wantsTexts: boolean;
-  /** Texts that must not appear in the answer; none is empty. */
+  /** Texts, each non-empty, that must not appear in the answer. */
   readonly badWords: readonly string[];
   readonly modelName: string;
   /** Upper bound of the prompt's ids, exclusive. */
@@ -33,21 +33,21 @@ export interface WrittenPrompt {
   readonly tokenIds: readonly number[];
   /** Each token's text as the tokenizer spells it; null if not requested. */
   readonly texts: readonly string[] | null;
-  /** Token ids of each word in all its forbidden spellings. */
+  /** Token ids of each bad word, in each of its spellings. */
   readonly badWordIds: readonly (readonly number[])[];
 }
 
 /** Writes prompts, and converts tokens back into text. */
 export interface PromptWriter {
   /**
-   * @throws ServiceError as {@link writePrompt}; `overloaded` when too many wait, or this waited too long; `cancelled`
-   * when the signal aborts
+   * @throws ServiceError as {@link writePrompt}; `overloaded` when too many prompts wait or this one waited too long;
+   * `cancelled` when the signal aborts
    */
   write(
     task: PromptTask,
     options: { readonly client: string; readonly signal: AbortSignal },
   ): Promise<WrittenPrompt>;
-  /** Returns the text of tokens, including special tokens; throws as `write` does for waiting and aborting. */
+  /** Returns the text of tokens, including special tokens. Throws the same errors as `write` for waiting and aborting. */
   read(
     tokenIds: readonly number[],
     options: { readonly client: string; readonly signal: AbortSignal },
@@ -55,6 +55,8 @@ export interface PromptWriter {
 }
 
 /**
+ * Renders and tokenizes a prompt, and tokenizes its bad words.
+ *
  * @throws ServiceError `unsupported` when the template refuses the messages, or the prompt does not fit;
  * `RenderLimitError` if the template reaches a limit
  */
@@ -76,8 +78,8 @@ export function writePrompt(
 }
 
 /**
- * Returns the prompt if it consists of token ids and needs no tokenizer; null if a tokenizer is needed, including to
- * explain a fault.
+ * Returns the prompt if it consists of valid token ids; null if the tokenizer is needed, for example to explain a
+ * fault.
  */
 export function writeTokenIds({
   prompt,
@@ -128,8 +130,8 @@ function unknownToken(id: number, tokenizer: Tokenizer, task: PromptTask): Servi
 }
 
 /**
- * Returns the tokens of a word as it begins a text, and as it follows a blank if that changes only its first token.
- * This is vLLM's rule for `bad_words`.
+ * Returns the tokens of a word at the start of a text. Adds those of the word after a blank if they differ only in the
+ * first token. This is vLLM's rule for `bad_words`.
  */
 function badWordIds(word: string, tokenizer: Tokenizer): readonly (readonly number[])[] {
   const encode = (text: string): readonly number[] => tokenizer.encode(text, { addSpecialTokens: false });

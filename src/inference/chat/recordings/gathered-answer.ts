@@ -13,7 +13,7 @@ export const tokenBytes = 20;
 interface GatheredChoice {
   text: string;
   reasoning: string;
-  /** Tool calls, indexed by the call's index. */
+  /** Tool calls; each call's index is its position here. */
   readonly toolCalls: ToolCallDelta[];
   readonly tokenIds: number[];
   readonly logprobs: TokenRecord[];
@@ -30,7 +30,10 @@ export class GatheredAnswer {
   #bytes = 0;
   #hasLogprobs = false;
 
-  /** @param beginning minimum kept length of the first choice's text, in characters */
+  /**
+   * @param bytesMax maximum estimated size; a larger answer keeps only its beginning
+   * @param beginning maximum length of {@link beginning}, in characters
+   */
   constructor(
     choiceCount: number,
     { bytesMax, beginning }: { readonly bytesMax: number; readonly beginning: number },
@@ -110,7 +113,7 @@ function recordedChoice({ toolCalls, tokenIds, logprobs, finish, ...texts }: Gat
     toolCalls: toolCalls.map(recordedCall),
     finish,
     tokenIds,
-    // Log-probabilities are kept only if there is one for each token.
+    // Log-probabilities are recorded only if each token has one.
     logprobs: logprobs.length === tokenIds.length && tokenIds.length > 0 ? logprobs : null,
   };
 }

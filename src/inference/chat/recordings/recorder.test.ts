@@ -1,4 +1,4 @@
-// Recording of answers, with slow and failing databases, and the expiry of recordings.
+// Tests the recorder with slow and failing databases, and the expiry of recordings.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ import { valueBytes } from "./recorder.ts";
 const usage = { promptTokens: 3, completionTokens: 4, cachedTokens: 0 };
 const { sampling } = sampleContent();
 
-/** A store in memory with the model `m`, whose writing can be replaced. */
+/** Returns a recorder over an in-memory store with the model `m`; `add` replaces the store's write. */
 async function recording(
   options: {
     readonly settings?: Partial<RecordingSettings>;
@@ -31,7 +31,7 @@ async function recording(
   await storeModel(models, "m");
   const clock = new FakeClock();
   const metrics = createMetrics({ processMetrics: false });
-  /** The ids of requests that the log names. */
+  /** Ids of requests named in the log. */
   const named: string[] = [];
   const warn = (fields: { readonly requestIds?: readonly string[] }): void =>
     void named.push(...(fields.requestIds ?? []));
@@ -83,7 +83,7 @@ function delta(changes: Partial<ChatDelta> = {}): ChatDelta {
 
 const finish = { reason: "stop", stopReason: null, matchedStop: null } as const;
 
-test("waits at its stop for running writes", async () => {
+test("waits for running writes when it stops", async () => {
   const { recorder, completions } = await recording();
   const record = begin(recorder, "a");
   record.add([delta({ text: "hi", tokenIds: [1], finish })]);
@@ -185,7 +185,7 @@ test("records an answer if the operator and then the request allow it", async ()
   }
 });
 
-test("records the fact and the beginning of an answer that is too large", async () => {
+test("records only metadata and the beginning of an answer that is too large", async () => {
   const { completions, recorder } = await recording({ settings: { bytesMax: 2000 } });
   const answerLong = begin(recorder, "answer");
   for (let index = 0; index < 200; index++) answerLong.add([delta({ text: "word ", tokenIds: [index] })]);
@@ -204,7 +204,7 @@ test("records the fact and the beginning of an answer that is too large", async 
   );
 });
 
-test("writes waiting recordings together", async () => {
+test("writes waiting recordings in one transaction", async () => {
   const batches: string[][] = [];
   const opened: (() => void)[] = [];
   const { recorder } = await recording({
@@ -229,7 +229,7 @@ test("writes waiting recordings together", async () => {
   assert.deepEqual(batches, [["a"], ["b", "c", "d"], ["e"]]);
 });
 
-test("waits for a slow database no longer than a client would", async () => {
+test("delays the answer's end for a slow database only up to a time limit", async () => {
   let stored = 0;
   let open = (): void => undefined;
   const { recorder, clock } = await recording({
@@ -246,7 +246,7 @@ test("waits for a slow database no longer than a client would", async () => {
   assert.equal(stored, 1);
 });
 
-test("retries a failed write, counts it as lost at last, and still ends the answer", async () => {
+test("retries a failed write, finally counts it as lost, and still ends the answer", async () => {
   let failures = 1;
   const added: string[] = [];
   const { recorder, clock, lost, named } = await recording({
@@ -270,7 +270,7 @@ test("retries a failed write, counts it as lost at last, and still ends the answ
   assert.deepEqual([added, await lost(), named], [["again"], ["1 not written"], ["lost"]]);
 });
 
-test("limits the waiting recordings and drops further ones", async () => {
+test("limits the size of waiting recordings and drops the excess", async () => {
   const { recorder, lost, named } = await recording({
     add: () => new Promise(() => undefined),
     settings: { waitingBytesMax: 600, waitMs: 0 },
@@ -299,7 +299,7 @@ test("records nothing more for an entity that exceeds its storage quota", async 
   assert.equal(await completions.find({ projectId: "team/games", requestId: "a" }), null);
 });
 
-test("measures the size of a value's JSON, up to a limit", () => {
+test("measures the size of a value's JSON up to a limit", () => {
   for (const value of [
     { role: "user", content: "hello" },
     [1, [true, null], "a"],

@@ -1,5 +1,5 @@
 // Records the answers of trained models. The last part of an answer waits briefly until its recording is on disk. A
-// failed recording is logged and counted, and never fails the answer.
+// failed recording is logged and counted, but never fails the answer.
 import { hash } from "node:crypto";
 import type { ChatPrompt, ChatUsage } from "../../../base/domain/chat.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -37,7 +37,7 @@ export interface RecorderDependencies {
 /** The recorder; `stop` writes the waiting recordings. */
 export type Recorder = ChatRecorder & Service;
 
-/** Maximum length of texts in lists, in characters. */
+/** Maximum length of the excerpts of prompts and answers that lists show, in characters. */
 const beginningLength = 160;
 
 /** Estimated bytes of a recording without its content. */
@@ -114,7 +114,7 @@ class Recording implements ChatRecording {
     return await Promise.race([writing, patience]);
   }
 
-  /** An entity at its storage quota gets answers, but no more recordings. */
+  /** Writes the recording unless its entity exceeds its storage quota; the answer itself is not affected by the quota. */
   async #writeInto(room: StorageRoom, completion: RecordedCompletion, bytes: number): Promise<boolean> {
     try {
       await room.require(completion.projectId.split("/", 1)[0] ?? "");
@@ -161,7 +161,7 @@ function excerptOf(prompt: RecordedPrompt): string {
   return cut(joinedText(asked?.["content"] ?? null) ?? "");
 }
 
-/** Shortens a text for lists. Never splits a surrogate pair. */
+/** Shortens a text to an excerpt for lists. Never splits a surrogate pair. */
 function cut(text: string): string {
   return text
     .trimStart()

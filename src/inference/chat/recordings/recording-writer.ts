@@ -1,6 +1,6 @@
-// Writes recordings as they arrive; those that wait are written together in one transaction. Retries failed writes for
-// a while. Recordings that still fail, or for which the queue has no room, are lost, counted and logged; answers
-// continue without them.
+// Writes recordings as they arrive; those that have queued up are written together in one transaction. Retries failed
+// writes for a while. Recordings that still fail, or for which the queue has no room, are lost, counted and logged;
+// answers continue without them.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { CompletionStore } from "../../../base/domain/recordings/completion-store.ts";
 import type { RecordedCompletion } from "../../../base/domain/recordings/recorded-completion.ts";
@@ -53,7 +53,11 @@ export class RecordingWriter {
     metrics.gauge(waiting, () => [{ value: this.#waiting.length }]);
   }
 
-  /** Resolves to true once it was written, to false if it is lost. @param bytes its estimated size while it waits */
+  /**
+   * Resolves to true once the recording is written, or to false if it is lost.
+   *
+   * @param bytes estimated size of the recording in memory while it waits
+   */
   write(completion: RecordedCompletion, bytes: number): Promise<boolean> {
     if (this.#waitingBytes + bytes > this.#dependencies.settings.waitingBytesMax) {
       this.lose([completion], "too many waiting");
@@ -107,7 +111,7 @@ export class RecordingWriter {
           this.lose(completions, "not written", error);
           return false;
         }
-        // The sleep rejects when the writer stops; the next try is then the last.
+        // The sleep rejects when the writer stops, so the next try follows immediately and is the last.
         await clock.sleep(pauseMs, { signal }).catch(() => undefined);
       }
     }

@@ -1,4 +1,4 @@
-// Settings of recordings: those of the operator, and fixed values.
+// Settings of recordings: the operator's settings, and fixed values.
 import { section, type SettingsIn, type SettingsSchema } from "../../../base/domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
@@ -15,18 +15,21 @@ const schema = {
 
 const fixed = {
   /**
-   * Maximum size of a recording in bytes, counting four for each token of a prompt and about twenty for each token of
-   * an answer. A larger recording is stored without messages and tokens, but with the beginning of its texts.
+   * Maximum size of a recording in bytes, counting four for each prompt token and about twenty for each answer token.
+   * A larger recording is stored without messages and tokens, but with the beginnings of its texts.
    */
   bytesMax: mebibyte,
-  /** Maximum time that an answer waits for its recording: long enough for a busy disk, short enough for the client. */
+  /**
+   * Maximum time in milliseconds that an answer's end waits for its recording: long enough for a busy disk, but short
+   * for the client.
+   */
   waitMs: 500,
-  /** Maximum size of the queue, counted like `bytesMax`; further recordings are lost. */
+  /** Maximum size of the queue in bytes, estimated as for `bytesMax`; recordings that exceed it are lost. */
   waitingBytesMax: 64 * mebibyte,
   /** Maximum number of recordings in one transaction. */
   batchMax: 100,
   batchBytesMax: 4 * mebibyte,
-  /** Pauses between retries of a write; after the last one a batch is lost. */
+  /** Pauses between retries of a write in milliseconds; if the try after the last pause fails, the batch is lost. */
   pausesMs: [200, 1000, 5000] as readonly number[],
 };
 
