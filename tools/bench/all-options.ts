@@ -9,9 +9,9 @@ import { runLoad, type ChatLoad } from "./streamed-chats.ts";
 import { measureTurnAbout, type TurnAboutResult } from "./turn-about.ts";
 
 const help = `Usage: node dist/tools/bench/all-options.js [flags]
-Streams chats from a server on loopback, 1 and 16 at once: plain ones and ones with every option of sampling, then ones that
-also return token ids and log-probabilities with 5 alternatives, turn about. Answers have 128 tokens (135 M: 32). Prints
-tokens per second of both and the median of the rounds' ratios. --against is not used.`;
+Streams chats from a server on the loopback address, 1 and 16 concurrently. Plain chats alternate with chats that use every
+sampling option, then with chats that also return token ids and log-probabilities with 5 alternatives. Answers have 128 tokens
+(135 M: 32). Prints the tokens per second of both and the median of the per-round ratios. --against is ignored.`;
 
 interface OptionsReport extends TurnAboutResult {
   readonly name: string;

@@ -9,9 +9,9 @@ import { ownFolder } from "./run-bench.ts";
 import { serveBuild } from "./served-build.ts";
 
 const help = `Usage: node dist/tools/bench/answers.js [--count <schemas>] [--seed <number>] [--only <family>]
-Asks hone-tiny for an answer to each of --count schemas (default 500, spread over the families) at temperatures 0, 1 and 2,
-and validates every answer that finished with ajv. Prints how many finished, were cut at 700 tokens and were refused; an
-answer that is not valid is printed whole, and the exit status is 1.`;
+Requests answers from hone-tiny for --count schemas (default 500, spread over all families) at temperatures 0, 1 and 2, and
+validates each finished answer with ajv. Prints how many answers finished, how many reached the limit of 700 tokens, and how
+many requests were refused. Prints invalid answers in full and exits with status 1 if there are any.`;
 
 const temperatures = [0, 1, 2] as const;
 const atOnce = 16;

@@ -4,15 +4,15 @@ import { parseArgs } from "node:util";
 import { backUpUnderLoad } from "../../test/backups/back-up-under-load.ts";
 
 const help = `Usage: node dist/tools/bench/backups.js [flags]
-Starts a server, whose clients chat with a model and say something of each answer, send feedback in batches, log trajectories
-and submit training jobs, all at once. Meanwhile it is backed up again and again; each backup is restored into another data
-folder and verified there. What was acknowledged before a backup has to be in it, feedback on answers that are there, batches
-whole, every version with its adapter, each job with one end, and everything that is counted as the rows come to.
+Starts a server. Its clients concurrently chat with a model and give feedback on each answer, send feedback in batches, log
+trajectories and submit training jobs. Meanwhile the server is backed up repeatedly, and each backup is restored into another
+data folder and verified there. A backup must contain everything acknowledged before it, feedback only on answers that it
+contains, batches in full, each version with its adapter, one final state per job, and counters that equal the number of rows.
 
-  --rounds <count>      how many backups (default 50)
-  --database-url <url>  an empty PostgreSQL (default: SQLite in the data folder)
+  --rounds <count>      number of backups (default 50)
+  --database-url <url>  empty PostgreSQL database to use (default: SQLite in the data folder)
   --json                print JSON
-  --help                print this
+  --help                print this help
 `;
 
 const { values } = parseArgs({
@@ -37,8 +37,10 @@ async function run(): Promise<void> {
     values.json
       ? `${JSON.stringify(report, null, 2)}\n`
       : [
-          `${rounds} backups beside writers, of up to ${rows} rows and ${versions} versions; each took ${median.toFixed(2)} s at the median, ${(sorted.at(-1) ?? 0).toFixed(2)} s at most`,
-          faults.length === 0 ? "each of one moment, and nothing acknowledged is missing" : faults.join("\n"),
+          `${rounds} backups during writes, with up to ${rows} rows and ${versions} versions; duration: median ${median.toFixed(2)} s, at most ${(sorted.at(-1) ?? 0).toFixed(2)} s`,
+          faults.length === 0
+            ? "each is a consistent snapshot, and nothing acknowledged is missing"
+            : faults.join("\n"),
           "",
         ].join("\n"),
   );

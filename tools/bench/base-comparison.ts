@@ -20,7 +20,8 @@ import { benchTrainers, randomRows } from "./random-training.ts";
 import { measureEach, ownFolder, runBench } from "./run-bench.ts";
 
 const help = `Usage: node dist/tools/bench/base-comparison.js [flags]
-Times LoRA steps of rows of 128 tokens, of which none, the usual share or all are also computed with the base model.`;
+Times LoRA training steps with rows of 128 tokens. None, the default share or all of the rows are also computed with the base
+model, for comparison with the policy.`;
 
 interface Shape {
   readonly name: string;
@@ -58,7 +59,7 @@ await runBench<Measurement>({
     }
   },
   textOf: ({ name, stepMs, usualRatio, allRatio }) =>
-    `${name}: ${stepMs.toFixed(0)} ms a step; x ${usualRatio.toFixed(2)} with ${usualShare} of it compared, x ${allRatio.toFixed(2)} with all`,
+    `${name}: ${stepMs.toFixed(0)} ms per step; ${usualRatio.toFixed(2)} times as long with a share of ${usualShare} compared, ${allRatio.toFixed(2)} times with all rows`,
 });
 
 function modelFolder({ size }: Shape, folder: string): string {

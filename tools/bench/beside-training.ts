@@ -10,9 +10,9 @@ import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./
 import { serveBuild } from "./served-build.ts";
 
 const help = `Usage: node dist/tools/bench/beside-training.js [flags]
-Asks a server on loopback for chats, 1 and 4 at a time, prompts of about 60 tokens and answers of 32, alone and while a
-training job of sequences of 256 tokens runs, turn about. Prints the 50th and 95th percentile of a whole chat's milliseconds of
-both, and the ratio of the 95th ones. --against is not used.`;
+Sends chats to a server on the loopback address, 1 and 4 concurrently, with prompts of about 60 tokens and answers of 32.
+Alternates between chats alone and chats during a training job with sequences of 256 tokens. Prints the 50th and 95th
+percentiles of the duration of a chat in milliseconds for both, and the ratio of the 95th percentiles. --against is ignored.`;
 
 interface BesideReport {
   readonly name: string;
@@ -50,7 +50,7 @@ await runComparingBench<BesideReport>({
   measure: (options) => measureEach(subjects, options, (subject) => measure(subject, options)),
   textOf: ({ name, aloneMs, besideMs, ratio }) =>
     `${name}: alone p50 ${aloneMs.p50.toFixed(0)} p95 ${aloneMs.p95.toFixed(0)} ms, ` +
-    `beside a job p50 ${besideMs.p50.toFixed(0)} p95 ${besideMs.p95.toFixed(0)} ms; ratio of p95 ${ratio.toFixed(2)}`,
+    `during a job p50 ${besideMs.p50.toFixed(0)} p95 ${besideMs.p95.toFixed(0)} ms; p95 ratio ${ratio.toFixed(2)}`,
 });
 
 async function measure(
@@ -75,7 +75,7 @@ async function measure(
       const [aloneMs, besideMs] = [percentiles(alone), percentiles(beside)];
       const ratio = besideMs.p95 / aloneMs.p95;
       reports.push({
-        name: `${subject.name}, ${atOnce} at a time`,
+        name: `${subject.name}, ${atOnce} concurrent`,
         chats: beside.length,
         aloneMs,
         besideMs,
@@ -102,7 +102,7 @@ async function besideJob(
   const times = await chatTimes(client, load);
   const { state } = await client.jobs.get(jobId);
   if (state !== "running")
-    throw new Error(`The job was ${state} before the chats were done; it is too short.`);
+    throw new Error(`The job was ${state} before the chats had ended; it is too short.`);
   await client.jobs.cancel(jobId);
   for await (const { type } of client.jobs.watch(jobId)) if (type === "training_failed") break;
   return times;

@@ -7,9 +7,9 @@ import { runLoad, type ChatLoad } from "./streamed-chats.ts";
 import { measureTurnAbout } from "./turn-about.ts";
 
 const help = `Usage: node dist/tools/bench/constrained.js [flags]
-Streams chats from a server on loopback, 16 at once, plain ones and ones that are held to a JSON schema (a list of objects
-without end), turn about: answers of 128 tokens (135 M: 48) drawn at temperature 1 with a seed. Prints tokens per second of
-both and the median of the rounds' ratios. --against is not used.`;
+Streams chats from a server on the loopback address, 16 concurrently. Plain chats alternate with chats constrained by a JSON
+schema (a list of objects that never ends). Answers have 128 tokens (135 M: 48), sampled at temperature 1 with a seed. Prints
+the tokens per second of both and the median of the per-round ratios. --against is ignored.`;
 
 interface ConstrainedReport {
   readonly name: string;

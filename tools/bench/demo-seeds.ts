@@ -11,8 +11,8 @@ import { withTemporaryServer } from "../../src/apps/cli/temporary-server.ts";
 
 const help = `Usage: node dist/tools/bench/demo-seeds.js [--model path] [--task name] [--seeds 10] [--from 1] [--teach maybe,yes] [--jobs count]
   [--learning-rate x] [--quantize as-stored] [--base-precision float32] [--limit-seconds 90] [--json]
-Runs the demo for as many seeds, and for each word where the task teaches one, on one server, and prints a curve a line.
-Every seed trains a new model; the first one also pays what a server does once.`;
+Runs the demo with this many seeds on one server, for each word if the task teaches words. Prints one learning curve per line.
+Each run trains a new model. The first run also includes the server's one-time work.`;
 
 interface Run {
   readonly task: string;
@@ -107,7 +107,7 @@ function summarise(runs: readonly Run[]): void {
   const seconds = runs.map(({ result }) => secondsOf(result));
   process.stdout.write(
     `learned ${learned} of ${runs.length}; jobs ${Math.min(...jobs)} to ${Math.max(...jobs)}; ` +
-      `test ${rangeOf(starts)} at first, ${rangeOf(ends)} in the end; longest run ${Math.max(...seconds).toFixed(1)} s\n`,
+      `test reward ${rangeOf(starts)} at first, ${rangeOf(ends)} at the end; longest run ${Math.max(...seconds).toFixed(1)} s\n`,
   );
 }
 

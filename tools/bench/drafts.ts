@@ -29,10 +29,11 @@ const answerLength = 128;
 const draftCounts = [1, 2, 3, 4, 5, 6, 7] as const;
 
 const help = `Usage: node dist/tools/bench/drafts.js --model <path> [flags]
-First the time of a step of one row with so many drafts, beside one without. Then answers of at most ${answerLength} tokens, of texts
-that copy from their prompt and of texts that do not, greedy and drawn, alone and two at once, with drafts (at most ${settings.draftTokensMax} a row
-and step) and without. Answers must be equal. The median counts of the rounds' own ratios; beside it the tokens of a row and step,
-and how many of the drafted tokens came true. The model is one with SmolLM2's chat format.`;
+Measures two things. First, the time of a one-row step by number of drafted tokens, relative to a step without drafts. Second,
+the speed of answers with at most ${answerLength} tokens, with drafts (at most ${settings.draftTokensMax} per row and step) and without, for answers that
+copy from their prompt and answers that do not: greedy, sampled, and two concurrently. Answers must be equal with and without
+drafts. Prints the median of the per-round ratios, the tokens per row and step, and how many drafted tokens were accepted.
+The model must use SmolLM2's chat format.`;
 
 interface StepReport {
   readonly name: string;
@@ -69,7 +70,7 @@ await runBench<StepReport | TextReport>({
 });
 
 function textOfSteps({ name, costs }: StepReport): string {
-  return `${name}, beside one without: ${[...costs].map(([count, cost]) => `${count}: ${cost.toFixed(2)}`).join(", ")}`;
+  return `${name}, relative to one without: ${[...costs].map(([count, cost]) => `${count}: ${cost.toFixed(2)}`).join(", ")}`;
 }
 
 function textOfAnswers(report: TextReport): string {
@@ -77,12 +78,12 @@ function textOfAnswers(report: TextReport): string {
   const { tokensPerStep, draftedTokens, acceptedTokens } = report;
   return (
     `${name.padEnd(46)} ratio ${ratio.toFixed(2)} (${tokensPerSecond.toFixed(0)} tokens/s, ${plainTokensPerSecond.toFixed(0)} without), ` +
-    `${tokensPerStep.toFixed(2)} tokens a step; ${acceptedTokens} of ${draftedTokens} came true`
+    `${tokensPerStep.toFixed(2)} tokens per step; ${acceptedTokens} of ${draftedTokens} drafted tokens accepted`
   );
 }
 
 async function openModel({ model, quantize, threads }: BenchOptions, cacheFolder: string) {
-  assert.ok(model !== null, "--model says which model");
+  assert.ok(model !== null, "--model is required");
   const folder = statSync(model).isFile() ? ensureGgufFolder(model, cacheFolder) : model;
   const config = readModelConfig(folder);
   const quantization = quantize ?? "off";
@@ -105,7 +106,7 @@ async function measureTexts(
   const kinds = [
     { what: "greedy", temperature: 0, streams: 1 },
     { what: "at 0.7", temperature: 0.7, streams: 1 },
-    { what: "greedy, two at once", temperature: 0, streams: 2 },
+    { what: "greedy, two concurrently", temperature: 0, streams: 2 },
   ];
   const reports: TextReport[] = [];
   for (const text of draftTexts)

@@ -12,14 +12,14 @@ import { batchSizes, bestDecodeMs, bestOf, bestPrefillMs, contextCount } from ".
 import { subjects, type Subject } from "./subjects.ts";
 
 const help = `Usage: node dist/tools/bench/engine.js [flags]
-Times decoding at batch 1, 8 and 16 over a context of 256 tokens, and a prompt of 256 tokens: on a 135 M Llama of random
-weights, and on models/hone-tiny where it is there. Beside them the machine's limits, and for the 135 M the ratios:
-  decode   bytes of all weights in products, read once a step at batch 1, over the memory rate   target 0.80
-  batch    tokens/s at batch 16 over tokens/s at batch 1                                         target 4.5
-  products a step's products with weights, run by themselves, over the step at batch 1           target 0.85
-  prefill  FLOPs of a prompt of 256 over the rate of a plain MatMul                              target 0.45
-FLOPs of a prompt: 2 for each weight and token (in the last layer all but keys, values and queries for one token only, the
-output for one token), and 2 T² heads headSize per layer for attention, whose other half is masked.`;
+Times decoding at batch sizes 1, 8 and 16 with a context of 256 tokens, and a prompt of 256 tokens. Measures a 135 M Llama with
+random weights, and models/hone-tiny if present. Also prints the machine's limits, and for the 135 M model these ratios:
+  decode   bytes of all weights in products, read once per step at batch 1, relative to the memory rate  target 0.80
+  batch    tokens/s at batch 16 relative to tokens/s at batch 1                                          target 4.5
+  products time of only a step's products with weights, relative to the whole step at batch 1            target 0.85
+  prefill  FLOP/s of a prompt of 256 tokens relative to the rate of a plain MatMul                       target 0.45
+FLOPs of a prompt: 2 per weight and token, plus 2 T² heads headSize per layer for attention, whose masked half does not count.
+In the last layer, everything except keys, values and queries is computed for one token only; so is the output projection.`;
 
 const targets = { decode: 0.8, batch: 4.5, products: 0.85, prefill: 0.45 } as const;
 
@@ -136,12 +136,12 @@ function textOf(report: Report): string {
     ...batchSizes.map(
       (size) =>
         `  decode batch ${size}: ${whole(decode[size])} tokens/s (${decodeMs[size].toFixed(2)} ms, ` +
-        `${productsMs[size].toFixed(2)} for its products alone)`,
+        `${productsMs[size].toFixed(2)} for only its products)`,
     ),
     `  prefill: ${whole(report.prefillTokensPerSecond)} tokens/s (${report.prefillMs.toFixed(1)} ms)`,
     `  limits: MatMul ${whole(report.matMulFlopsPerSecond / 1e9)} GFLOP/s, memory ${(report.memoryBytesPerSecond / 1e9).toFixed(1)} GB/s`,
     `  decode ${ratios.decode.toFixed(2)} of the memory rate (target ${targets.decode}), ` +
-      `batch 16 over 1 ${ratios.batch.toFixed(2)} (target ${targets.batch}), ` +
+      `batch 16 relative to 1 ${ratios.batch.toFixed(2)} (target ${targets.batch}), ` +
       `products ${ratios.products.toFixed(2)} of a step (target ${targets.products}), ` +
       `prefill ${ratios.prefill.toFixed(2)} of MatMul (target ${targets.prefill})`,
   ].join("\n");

@@ -7,21 +7,21 @@ import { checkServed, type ServedReport } from "../../test/exactness/run-served.
 import { ownFolder } from "./run-bench.ts";
 
 const help = `Usage: node dist/tools/bench/exact.js [flags]
-Asks the same seeded requests in every way in which the engine may compute them (test/exactness/modes.ts): alone, in full and
-small batches, with prompts in chunks, with and without what is kept of prompts, beside adapters, interrupted and going on; and
-some of them over HTTP (test/exactness/served-modes.ts). Compares tokens, log-probabilities and their alternatives with those of
-each alone, to the last bit. Ends with status 1 where one differs.
+Sends the same seeded requests in every way in which the engine may compute them (test/exactness/modes.ts): alone, in full and
+in small batches, with prompts in chunks, with and without cached prefixes, together with adapters, interrupted and resumed.
+Sends some of them over HTTP too (test/exactness/served-modes.ts). Compares tokens, log-probabilities and alternatives bit for
+bit with those of each request alone. Exits with status 1 if any differ.
 
-  --model <path>          a model's folder or GGUF file (default: the built-in model)
-  --count <count>         how many requests (default 500)
-  --prompt <tokens>       most tokens of a prompt, at least 40 (default 256)
-  --http <count>          how many chats over HTTP (default 24)
-  --seed <seed>           which ones (default 1)
-  --only <name>           modes alone that have this in their names
-  --precision <off|8|4>   one alone of what --quantize says
-  --threads <count>       how many threads compute (default 2)
+  --model <path>          model folder or GGUF file (default: the built-in model)
+  --count <count>         number of requests (default 500)
+  --prompt <tokens>       maximum length of a prompt, at least 40 (default 256)
+  --http <count>          number of chats over HTTP (default 24)
+  --seed <seed>           seed that selects the requests (default 1)
+  --only <name>           only modes whose name contains this text
+  --precision <off|8|4>   only this value of --quantize
+  --threads <count>       number of compute threads (default 2)
   --json                  print JSON
-  --help                  print this`;
+  --help                  print this help`;
 
 const { values } = parseArgs({
   options: {
@@ -68,8 +68,8 @@ function textOf({
   const equal = `${requestCount - differing.length} of ${requestCount} equal`;
   const more =
     "stepCount" in counts
-      ? `, ${counts.stepCount} steps, ${counts.keptCount} tokens of prompts kept, ${counts.draftedCount} drafted`
+      ? `, ${counts.stepCount} steps, ${counts.keptCount} prompt tokens from the cache, ${counts.draftedCount} drafted`
       : "";
-  const wrong = differing.length === 0 ? "" : `; not: ${differing.join(", ")}`;
+  const wrong = differing.length === 0 ? "" : `; different: ${differing.join(", ")}`;
   return `--quantize ${precision}, ${mode}: ${equal}, ${tokenCount} tokens${more}${wrong}`;
 }

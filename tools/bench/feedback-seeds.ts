@@ -12,7 +12,7 @@ import { withTemporaryServer } from "../../src/apps/cli/temporary-server.ts";
 
 const help = `Usage: node dist/tools/bench/feedback-seeds.js [--seeds 10] [--from 1] [--teach maybe] [--noise 0.1] [--jobs 15]
   [--learning-rate x] [--limit-seconds 120] [--json]
-Has the built-in model learn a word from simulated thumbs for as many seeds, on one server, and prints a curve a line.`;
+Teaches the built-in model a word with simulated thumbs for this many seeds on one server. Prints one learning curve per line.`;
 
 const { values } = parseArgs({
   options: {

@@ -11,16 +11,17 @@ import { createPostgres } from "../../src/store/database/testing/postgres-databa
 import { runTrainedFleet } from "../../test/fleets/run-trained-fleet.ts";
 
 const help = `Usage: node dist/tools/bench/fleet.js [flags]
-10,000 requests to eight stub servers of vLLM that fall ill and get well: how even their shares are, and how many requests go to
-what was computed before.
+Sends 10,000 requests to eight stub vLLM servers that fail and recover. Prints how evenly the requests are distributed, and how
+many requests reach a server that has their prefix cached.
 
-  --requests <count>   of each case, 1000 to 1000000 (default 10000)
-  --jobs <count>       the same before two servers of Hone on a PostgreSQL, with so many jobs on two stub trainers, 1 to 1000
-  --models <count>     of those jobs, one after the other for each, 1 to 100 (default 10)
-  --virtual            without HTTP and in virtual time, a hundred replicas among them
-  --seed <number>      of prompts and illnesses (default 1)
+  --requests <count>   number of requests per case, 1000 to 1000000 (default 10000)
+  --jobs <count>       instead use two Hone servers on one PostgreSQL database, and run this many training jobs on two stub
+                       trainers, 1 to 1000
+  --models <count>     number of models to spread the jobs over; the jobs of a model run in sequence, 1 to 100 (default 10)
+  --virtual            simulate in virtual time without HTTP, with up to a hundred replicas
+  --seed <number>      seed of prompts and failures (default 1)
   --json               print JSON
-  --help               print this`;
+  --help               print this help`;
 
 const { values } = parseArgs({
   options: {
@@ -50,10 +51,10 @@ else {
 async function runServers(requestCount: number, seed: number): Promise<void> {
   const load = { requestCount, promptCount: 2000, firstTokenSeconds: 3, seed };
   const cases: readonly (FleetLoad & { readonly name: string })[] = [
-    { ...load, name: "all are well", concurrency: 64, illnessCount: 0 },
-    { ...load, name: "much to do", concurrency: 256, illnessCount: 0 },
+    { ...load, name: "no failures", concurrency: 64, illnessCount: 0 },
+    { ...load, name: "high load", concurrency: 256, illnessCount: 0 },
     { ...load, name: "few prompts", concurrency: 64, promptCount: 500, illnessCount: 0 },
-    { ...load, name: "servers fall ill", concurrency: 64, illnessCount: 12 },
+    { ...load, name: "servers fail", concurrency: 64, illnessCount: 12 },
   ];
   for (const each of cases) {
     const report = await simulateFleet(each);
@@ -72,7 +73,7 @@ async function runTrained(requestCount: number, seed: number): Promise<void> {
   const modelCount = countOf("models", 1, 100);
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const server = await startDatabase(log);
-  if (server === null) throw new Error("There is no PostgreSQL; see CONTRIBUTING.md.");
+  if (server === null) throw new Error("PostgreSQL is not installed; see CONTRIBUTING.md.");
   const { url, drop } = await createPostgres(server);
   try {
     const plan = {
@@ -89,7 +90,7 @@ async function runTrained(requestCount: number, seed: number): Promise<void> {
     if (faults.length > 0) process.exitCode = 1;
     print({ ...plan, ...report }, [
       `${answeredCount} of ${sentCount} answered, refused: ${listed(refusedCounts)}; ${versionCount} versions of ${jobCount} jobs, ` +
-        `${report.loadCount} loads, trainers fell ill ${report.trainerIllnessCount} times; ${report.seconds.toFixed(0)} s`,
+        `${report.loadCount} adapter loads, ${report.trainerIllnessCount} trainer failures; ${report.seconds.toFixed(0)} s`,
       ...figuresOf(report),
       ...faults.map((fault) => `  ${fault}`),
     ]);
@@ -115,11 +116,11 @@ function runVirtual(requestCount: number, seed: number): void {
   const cases: readonly (ChoiceLoad & { readonly name: string })[] = [
     { ...eight, name: "8 replicas" },
     { ...eight, name: "8 replicas, 500 prompts", promptCount: 500 },
-    { ...eight, name: "8 replicas that die", deaths: dying },
-    { ...eight, name: "8 replicas that die, 4 servers of Hone", chooserCount: 4, deaths: dying },
+    { ...eight, name: "8 crashing replicas", deaths: dying },
+    { ...eight, name: "8 crashing replicas, 4 Hone servers", chooserCount: 4, deaths: dying },
     {
       ...eight,
-      name: "100 replicas, 4 servers of Hone",
+      name: "100 replicas, 4 Hone servers",
       replicaCount: 100,
       chooserCount: 4,
       requestCount: 24 * requestCount,
@@ -133,8 +134,8 @@ function runVirtual(requestCount: number, seed: number): void {
     const { user, system } = process.cpuUsage(cpu);
     const choiceMs = (user + system) / 1000 / load.requestCount;
     print({ name, ...load, ...report }, [
-      `${name}: ${load.requestCount} requests, ${report.perSecond.toFixed(0)} a second, ${report.lostCount} lost; ` +
-        `${choiceMs.toFixed(3)} ms of the processor for each, with the simulation`,
+      `${name}: ${load.requestCount} requests, ${report.perSecond.toFixed(0)} per second, ${report.lostCount} lost; ` +
+        `${choiceMs.toFixed(3)} ms of processor time each, including the simulation`,
       ...figuresOf(report),
     ]);
   }
@@ -149,9 +150,9 @@ function figuresOf({
 }: FleetFigures): readonly string[] {
   const percent = (part: number): string => `${(100 * part).toFixed(1)} %`;
   return [
-    `  off a fair share by ${percent(unevenness)} at most (of all servers alike: ${percent(plainUnevenness)})`,
-    `  at the first server of their prompt's order ${percent(affinity)} (at one server: ${percent(plainAffinity)}), ` +
-      `where it was computed already ${percent(reuse)}`,
+    `  deviation from a fair share: at most ${percent(unevenness)} (from equal shares for all servers: ${percent(plainUnevenness)})`,
+    `  answered by the prompt's preferred server: ${percent(affinity)} (by the server that answered most of the prompt's requests: ${percent(plainAffinity)}), ` +
+      `by a server with the prompt cached, if any had it: ${percent(reuse)}`,
   ];
 }
 
@@ -171,7 +172,7 @@ function countOf(flag: "requests" | "jobs" | "models" | "seed", least: number, m
   const count = Number(values[flag]);
   if (Number.isInteger(count) && count >= least && count <= most) return count;
   throw new Error(
-    `--${flag} is ${JSON.stringify(values[flag])}; it takes a whole number from ${least} to ${most}`,
+    `--${flag} is ${JSON.stringify(values[flag])}; it must be an integer from ${least} to ${most}`,
   );
 }
 

@@ -4,13 +4,13 @@ import { parseArgs } from "node:util";
 import { freshSeed } from "../../src/base/domain/random.ts";
 import { fuzz } from "../../test/fuzz/run-fuzz.ts";
 
-const help = `Sends mutated requests to a server of its own and reports what it answered.
+const help = `Starts a server, sends it mutated requests and reports its responses.
 
-  --count <count>  how many (default 50000)
-  --seed <seed>    which ones (default: a new one)
-  --only <index>   sends this one of the seed alone
+  --count <count>  number of requests (default 50000)
+  --seed <seed>    seed that selects the requests (default: random)
+  --only <index>   send only the request with this index
   --json           print JSON
-  --help           print this
+  --help           print this help
 `;
 
 const { values } = parseArgs({
@@ -46,7 +46,7 @@ function textOf(seed: number, report: Awaited<ReturnType<typeof fuzz>>): string 
     `statuses: ${Object.entries(statuses)
       .map(([status, count]) => `${status} × ${count}`)
       .join(", ")}`,
-    `resident memory at a tenth, half and the end: ${residentMebibytes.join(", ")} MiB`,
+    `resident memory after a tenth, half and all of the requests: ${residentMebibytes.join(", ")} MiB`,
     idleGauges.length === 0 ? "not idle at the end" : `0 at the end: ${idleGauges.join(", ")}`,
     `failures: ${failures.length}`,
     ...failures,

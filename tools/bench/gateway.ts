@@ -12,22 +12,22 @@ import { ownFolder } from "./run-bench.ts";
 import { cpuSecondsOf, serveBuild, type LocalBuild, untilWell } from "./served-build.ts";
 
 const help = `Usage: node dist/tools/bench/gateway.js [flags]
-Serves a model that stub vLLM servers compute, and asks it for streamed answers of 16 tokens at a rate that does not wait for
-answers (a Poisson process): completions of token ids, and chats. The same answers are asked of the stubs themselves, and
-through a reverse proxy that pipes and does nothing else, turn about. Prints the milliseconds to the first bytes and to the
-end of an answer, what Hone and the proxy add to the stubs' own (p50 and p99 of all rounds), their ratio, and the processor
-time of each for a request. Then many streams run at once through either: how many finish, with how many wrong tokens, and
-whether they came as they were made. Memory of Hone's process is told after the warm-up, in the middle and at the end.
+Runs Hone in front of stub vLLM servers, and requests streamed answers of 16 tokens at a rate that does not wait for answers
+(a Poisson process): completions with token ids, and chats. The same answers are requested from the stubs directly and through
+a reverse proxy that only pipes data; the sides alternate. Prints p50 and p99 of the milliseconds to the first bytes and to the
+end of an answer over all rounds, the latency that Hone and the proxy add, their ratio, and the processor time per request.
+Then runs many concurrent streams through Hone and the proxy, and prints how many finish, how many have wrong tokens, and how
+many arrive in pieces. Prints the memory of Hone's process after the warm-up, halfway through, and at the end.
 
-  --rate <count>           requests a second (default 500)
-  --seconds <count>        of each side in each round (default 10)
-  --rounds <count>         (default 3)
-  --streams <count>        at once (default 1000; 0 leaves them out)
-  --stream-tokens <count>  of each of these, 100 ms apart (default 100)
-  --servers <count>        stub servers (default 4)
-  --hone <folder>          the build to serve (default: this one)
+  --rate <count>           requests per second (default 500)
+  --seconds <count>        duration of each side in each round (default 10)
+  --rounds <count>         number of rounds (default 3)
+  --streams <count>        number of concurrent streams (default 1000; 0 skips them)
+  --stream-tokens <count>  tokens per stream, 100 ms apart (default 100)
+  --servers <count>        number of stub servers (default 4)
+  --hone <folder>          build of Hone to measure (default: this one)
   --json                   print JSON
-  --help                   print this`;
+  --help                   print this help`;
 
 const answerLength = 16;
 const streamStepMs = 100;
@@ -58,7 +58,7 @@ interface RateReport {
   readonly name: Side["name"];
   readonly firstMs: Percentiles;
   readonly wholeMs: Percentiles;
-  /** Time to the end of a response, minus the same time with the stubs alone. */
+  /** Time to the end of a response, minus the same time when the stubs are called directly. */
   readonly addedMs: Percentiles;
   /** Median time to the end of a response, relative to the bare proxy's. */
   readonly ratioToProxy: number;
@@ -121,7 +121,7 @@ type CountFlag = Exclude<keyof typeof values, "hone" | "json" | "help">;
 function countOf(flag: CountFlag, least: number, most: number): number {
   const count = Number(values[flag]);
   if (Number.isInteger(count) && count >= least && count <= most) return count;
-  throw new Error(`--${flag} is ${values[flag]}; it takes a whole number from ${least} to ${most}`);
+  throw new Error(`--${flag} is ${values[flag]}; it must be an integer from ${least} to ${most}`);
 }
 
 async function measure(flags: Flags): Promise<GatewayReport> {
@@ -278,15 +278,15 @@ function textOf({ rates, streams, memoryMebibytes }: GatewayReport): string {
     ...rates.map(
       (side) =>
         `${side.name}: first bytes ${both(side.firstMs)}, end ${both(side.wholeMs)}, added ${both(side.addedMs)}, ` +
-        `${side.ratioToProxy.toFixed(2)} of the bare proxy` +
+        `ratio to the bare proxy ${side.ratioToProxy.toFixed(2)}` +
         (side.cpuMicrosecondsPerRequest === null
           ? ""
-          : `, CPU ${side.cpuMicrosecondsPerRequest.toFixed(0)} µs a request`) +
+          : `, CPU ${side.cpuMicrosecondsPerRequest.toFixed(0)} µs per request`) +
         `; ${side.wrongCount} wrong${failed(side.failures)}`,
     ),
     ...streams.map(
       (side) =>
-        `${side.name}, streams at once: ${side.finishedCount} finished, ${side.streamedCount} as they were made, ${side.wrongCount} wrong; ` +
+        `${side.name}, concurrent streams: ${side.finishedCount} finished, ${side.streamedCount} arrived in pieces, ${side.wrongCount} wrong; ` +
         `first bytes ${both(side.firstMs)}, end ${both(side.wholeMs)}${failed(side.failures)}`,
     ),
     `memory of Hone's process: ${memoryMebibytes.map((mebibytes) => mebibytes.toFixed(0)).join(", ")} MiB`,

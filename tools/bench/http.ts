@@ -23,14 +23,14 @@ import {
 } from "./streamed-chats.ts";
 
 const help = `Usage: node dist/tools/bench/http.js [flags]
-Streams chats from servers on loopback: 1, 16 and 64 at once (the 135 M 32 too), a prompt of about 64 tokens, answers drawn at temperature 1
-with a seed, of 96 to 160 tokens where the model is hone-tiny and of 48 to 80 where it is a Llama of 135 M random weights;
-neither knows when it is done. Counts the tokens of the answers over the time of all, and the processor time of the
-server's own process (without its engine's) for each. The same load is given to the engine's loop in this process, without
-HTTP, where what the model runner's prefill and decode take is counted by themselves: tokens over that time are what could
-arrive at most. At all but the greatest load it is sent with every option of sampling and log-probabilities too (see
-all-options.js); hone-tiny is also asked as a trained model at 16 streams, whose answers are recorded, beside the same that
-says it is not to be. With --against both servers run and are asked turn about; ratios are medians of the rounds' own.`;
+Streams chats from servers on the loopback address: 1, 16 and 64 concurrently (135 M: also 32), with prompts of about 64 tokens
+and answers sampled at temperature 1 with a seed. Answers have 96 to 160 tokens with hone-tiny, and 48 to 80 with a Llama of
+135 M random weights; neither model stops early. Prints the tokens per second over the total time, and the processor time per
+token of the server's process without its engine. The same load also runs on the engine's loop in this process without HTTP.
+There, the time of the model runner's prefill and decode is measured separately; it determines the maximum possible rate.
+Each load except the greatest also runs with all sampling options and log-probabilities (see all-options.js). hone-tiny also
+runs as a trained model with 16 streams, with and without recording. With --against, both builds' servers run and their loads
+alternate. All ratios are medians of the per-round ratios.`;
 
 /** Approximate length of the streamed chats' prompts in tokens. */
 const promptLength = 64;
@@ -136,11 +136,11 @@ await runComparingBench<HttpReport>({
     const { name, streams, tokensPerSecond, cpuMicrosecondsPerToken: cpu } = report;
     const { otherTokensPerSecond, otherCpuMicrosecondsPerToken: otherCpu, ratio, cpuRatio } = report;
     const own =
-      `${name}, ${streams} streams: ${tokensPerSecond.toFixed(0)} tokens/s, server CPU ${cpu?.toFixed(0)} µs a token, ` +
-      `${report.ratioToThat.toFixed(3)} of ${report.comparedWith}` +
+      `${name}, ${streams} streams: ${tokensPerSecond.toFixed(0)} tokens/s, server CPU ${cpu?.toFixed(0)} µs per token, ` +
+      `ratio ${report.ratioToThat.toFixed(3)} to ${report.comparedWith}` +
       (report.ratioToRunner === null
         ? ""
-        : `, ${report.ratioToRunner.toFixed(3)} of the runner alone, whose share of processor time is ${report.runnerShareOfCpu?.toFixed(3)}`);
+        : `, ratio ${report.ratioToRunner.toFixed(3)} to the runner alone, which uses this share of processor time: ${report.runnerShareOfCpu?.toFixed(3)}`);
     if (otherTokensPerSecond === null) return own;
     return `${own}; the other build ${otherTokensPerSecond.toFixed(0)}, ${otherCpu?.toFixed(0)} µs; ratio ${ratio?.toFixed(3)}, of CPU ${cpuRatio?.toFixed(3)}`;
   },

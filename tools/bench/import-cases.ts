@@ -46,11 +46,11 @@ function honestArchive(): Buffer {
 
 /** Archives by name. Each is built once, since all requests of a case send the same bytes. */
 const archives: readonly (readonly [string, () => Buffer])[] = [
-  ["an honest one of 66 MB, zipped", honestArchive],
-  ["2,000 MiB of an ignored name, zipped", () => Buffer.concat([...zippedTarOfOne("x", 2000)])],
-  ["2,000 MiB behind the end, zipped", () => Buffer.concat([...zippedTarAndMore(2000)])],
-  ["100,000 ignored names", () => Buffer.concat([...tarOfMany(100_000, 0)])],
-  ["200 descriptions of 900 KB", () => Buffer.concat([...tarOfMany(200, 900_000, { type: "x" })])],
+  ["an ordinary archive of 66 MB, zipped", honestArchive],
+  ["an ignored file of 2,000 MiB, zipped", () => Buffer.concat([...zippedTarOfOne("x", 2000)])],
+  ["2,000 MiB after the end of the archive, zipped", () => Buffer.concat([...zippedTarAndMore(2000)])],
+  ["100,000 ignored files", () => Buffer.concat([...tarOfMany(100_000, 0)])],
+  ["200 metadata entries of 900 KB", () => Buffer.concat([...tarOfMany(200, 900_000, { type: "x" })])],
 ];
 
 export const importCases: readonly Case[] = [1, 16].flatMap((times) =>

@@ -7,17 +7,18 @@ import { freshSeed } from "../../src/base/domain/random.ts";
 import { killWhileWriting } from "../../test/kills/kill-while-writing.ts";
 
 const help = `Usage: node dist/tools/bench/kill-feedback.js [flags]
-Writes feedback to a server over a few connections at once: records one by one, batches of up to 2,000, replacements and purges.
-A webhook is told of all of it, and its receiver fails at times; others chat with a model and say which of two answers is better,
-and a standing rule trains the model on that. Kills the server (SIGKILL) after up to 1.5 s, starts it again on its data, sends
-half of what was not answered once more, and compares what is stored with what was acknowledged: each record as it was
-acknowledged, no batch in part, nothing twice. At the end it waits for what is under way: every event was told, under one id,
-and of nothing that did not happen; every answer that was judged has trained, and once for each judgement at most.
+Writes feedback to a server over a few connections concurrently: single records, batches of up to 2,000, replacements and
+purges. A webhook reports all of it to a receiver that fails at times. Other clients chat with a model and send preferences
+between two answers, on which an automatic rule trains the model. Kills the server (SIGKILL) after up to 1.5 s, restarts it on
+its data, repeats half of the unanswered requests, and compares the stored data with what was acknowledged: each record must
+equal the acknowledged one, no batch may be partial, and nothing may be duplicated. At the end, waits for work in progress.
+Then each change must have been reported under one event id and no other event; each judged answer must have been trained on,
+at most once per judgement.
 
-  --rounds <count>  how many kills (default 200)
-  --seed <seed>     when (default: a new one)
+  --rounds <count>  number of kills (default 200)
+  --seed <seed>     seed of the kill times (default: random)
   --json            print JSON
-  --help            print this
+  --help            print this help
 `;
 
 const { values } = parseArgs({
@@ -39,9 +40,9 @@ async function run(seed: number): Promise<void> {
     values.json
       ? `${JSON.stringify(report, null, 2)}\n`
       : [
-          `${rounds} kills, seed ${seed}: ${acknowledged} records acknowledged, ${unanswered} operations without an answer`,
-          `${events} events told, ${repeatedEvents} of them more than once; ${trained} judged answers trained in ${jobs} jobs`,
-          faults.length === 0 ? "nothing lost, nothing in part, nothing twice" : faults.join("\n"),
+          `${rounds} kills, seed ${seed}: ${acknowledged} records acknowledged, ${unanswered} unanswered operations`,
+          `${events} events delivered, ${repeatedEvents} of them more than once; ${trained} judged answers trained on in ${jobs} jobs`,
+          faults.length === 0 ? "nothing lost, partial or duplicated" : faults.join("\n"),
           "",
         ].join("\n"),
   );

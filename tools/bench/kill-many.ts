@@ -8,14 +8,14 @@ import { pathToFileURL } from "node:url";
 import { freshSeed } from "../../src/base/domain/random.ts";
 import { killMany, type MortalDatabase } from "../../test/kills/kill-many.ts";
 
-const help = `Kills servers that share one PostgreSQL at random, and that too, and reports, as JSON, what became of the work.
+const help = `Kills servers that share one PostgreSQL database, and PostgreSQL itself, at random times. Prints the fate of all work as JSON.
 
-  --servers <count>         how many servers (default 4)
-  --kills <count>           how many kills (default 200)
-  --database-kills <count>  how many of them are the database's (default 20)
-  --older <folder>          where another build lies, on the same version of the database: every other start is of that
-  --seed <seed>             which ones (default: a new one)
-  --help                    print this
+  --servers <count>         number of servers (default 4)
+  --kills <count>           number of kills (default 200)
+  --database-kills <count>  how many of the kills hit PostgreSQL (default 20)
+  --older <folder>          folder of another build with the same database version; every other start runs that build
+  --seed <seed>             seed of the kills (default: random)
+  --help                    print this help
 `;
 
 const { values } = parseArgs({
@@ -34,7 +34,7 @@ else await run(Number(values.seed ?? freshSeed()));
 async function run(seed: number): Promise<void> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const started = await startDatabase(log);
-  if (started === null) throw new Error("There is no PostgreSQL to kill.");
+  if (started === null) throw new Error("PostgreSQL is not installed.");
   const report = await killMany({
     database: started,
     seed,

@@ -8,14 +8,14 @@ import { parseArgs } from "node:util";
 import { freshSeed } from "../../src/base/domain/random.ts";
 import { killAtRandom } from "../../test/kills/kill-at-random.ts";
 
-const help = `Kills a server and its processes at random and reports, as JSON, what became of the work.
+const help = `Kills a server and its child processes at random times. Prints the fate of all work as JSON.
 
-  --count <count>      how many kills (default 200)
-  --seconds <seconds>  kill for so long instead
+  --count <count>      number of kills (default 200)
+  --seconds <seconds>  instead of --count: duration of the run
   --pause <from-to>    seconds between two kills (default 0.1-1.6)
-  --usual              with the settings of jobs that a server has unasked: how often they are tried, and how soon again
-  --seed <seed>        which ones (default: a new one)
-  --help               print this
+  --usual              keep the server's default retry settings for jobs (attempts and back-off)
+  --seed <seed>        seed of the kills (default: random)
+  --help               print this help
 `;
 
 const { values } = parseArgs({

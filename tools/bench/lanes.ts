@@ -10,8 +10,8 @@ import { runBench, type BenchOptions } from "./run-bench.ts";
 import { subjects, type Subject } from "./subjects.ts";
 
 const help = `Usage: node dist/tools/bench/lanes.js [flags]
-Times a step of 15 rows with 256 tokens each, and of one more with 1,000: in a lane of its own in the same call, and in the
-lane of the others; and of two adapters of rank 8 with 8 rows each in one call, beside one adapter with 16.`;
+Times a step of 15 rows with 256 tokens each, and of the same rows plus one with 1,000 tokens: in a separate lane within the same
+call, and in the same lane. Also times two adapters of rank 8 with 8 rows each in one call, and one adapter with 16 rows.`;
 
 interface LaneReport {
   readonly name: string;

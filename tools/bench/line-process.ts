@@ -30,7 +30,7 @@ export class LineProcess {
     this.tell(line);
     const answer = await this.#lines.next();
     if (answer.done)
-      throw new Error("A side of the benchmark ended before its time; its own output says why.");
+      throw new Error("A process of the benchmark ended early; see its output for the reason.");
     // Safe cast: the programs at the other end are part of this repository.
     return JSON.parse(answer.value) as Record<string, number>;
   }

@@ -14,11 +14,11 @@ import { loopTokensPerSecond } from "./run-loop.ts";
 import { subjects, type Subject } from "./subjects.ts";
 
 const help = `Usage: node dist/tools/bench/loop.js [flags]
-Times the engine's loop in this process: 1, 8, 16 and 64 requests at once, each a prompt of 64 tokens and an answer of 64
-(135 M: 16) tokens. Greedy is the base model alone; sampled adds temperature, top-p, five log-probabilities and a LoRA
-adapter of rank 8, beside the median of the rounds' ratios of the two. Counts the tokens of the answers over the time from
-the first request to the last token. Short answers are of one token each to prompts of 96, greedy, 64 requests at once, the
-next when one has ended.`;
+Times the engine's loop in this process with 1, 8, 16 and 64 concurrent requests, each with a prompt of 64 tokens and an answer
+of 64 tokens (135 M: 16). "Greedy" is the plain base model. "Sampled" adds temperature, top-p, five log-probabilities and a LoRA
+adapter of rank 8, followed by the median of the per-round ratios of sampled to greedy. Rates are the tokens of all answers
+divided by the time from the first request to the last token. "Short answers" have one greedy token for a prompt of 96 tokens,
+with 64 concurrent requests; when one ends, the next starts.`;
 
 const batchSizes = [1, 8, 16, 64] as const;
 const promptLength = 64;
@@ -55,10 +55,10 @@ await runBench<LoopReport>({
       `${name}, the engine's loop, tokens/s`,
       ...batchSizes.map(
         (size) =>
-          `  ${size} at once: greedy ${greedyTokensPerSecond[size].toFixed(0)}, ` +
-          `sampled with an adapter ${sampledTokensPerSecond[size].toFixed(0)}: ${sampledOverGreedy[size].toFixed(2)}`,
+          `  ${size} concurrent: greedy ${greedyTokensPerSecond[size].toFixed(0)}, ` +
+          `sampled with an adapter ${sampledTokensPerSecond[size].toFixed(0)}, ratio ${sampledOverGreedy[size].toFixed(2)}`,
       ),
-      `  ${shortAnswers.streams} at once: short answers ${shortAnswersPerSecond.toFixed(0)}`,
+      `  ${shortAnswers.streams} concurrent: short answers ${shortAnswersPerSecond.toFixed(0)}`,
     ].join("\n"),
 });
 

@@ -18,10 +18,10 @@ import { processorMs } from "./grammar-times.ts";
 import type { TokenText } from "./grammar-times.ts";
 
 const help = `Usage: node dist/tools/bench/mask-paths.js --schemas <file> --out <folder> [flags]
-  --schemas <file>   a JSON object in each line: {name, schema, tests: [{valid, data}]}
-  --out <folder>     where vocabulary.txt and paths.jsonl go
-  --tokens <count>   tokens of the vocabulary                              (128000)
-  --warm-up <count>  schemas that are measured twice, the first time for nothing (150)`;
+  --schemas <file>   file with a JSON object per line: {name, schema, tests: [{valid, data}]}
+  --out <folder>     output folder for vocabulary.txt and paths.jsonl
+  --tokens <count>   size of the vocabulary                                                  (128000)
+  --warm-up <count>  number of schemas measured twice; their first measurement is discarded  (150)`;
 
 const { values } = parseArgs({
   options: {

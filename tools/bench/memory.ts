@@ -26,11 +26,11 @@ import { ownFolder, runComparingBench, type BenchOptions, type Report } from "./
 import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
 const help = `Usage: node dist/tools/bench/memory.js [flags]
-Starts the engine of a Llama of 135 M random weights in a process of its own, the second time over what the first start left
-in its cache, and prints its private memory, and what of that is not mapped from files, in megabytes and over the bytes of the
-weights: when it is ready, after a first chat, when it has had nothing to do for a while, after 16 chats at once, 8 with an
-adapter, and a prompt of 1,900 tokens without and with one; the time to ready, and to the first token of the first chat, of the
-first with an adapter, and of the long prompts; and what it was estimated to take over the most that it took.`;
+Starts the engine for a Llama of 135 M random weights in a separate process twice; the second start reuses the cache of the first.
+Prints its private memory in megabytes and relative to the size of the weights, and the part not mapped from files: when ready,
+after a first chat, after idling, after 16 concurrent chats, after 8 chats with an adapter, and after a prompt of 1,900 tokens
+without and with an adapter. Also prints the time until ready, the time to the first token of the first chat, of the first chat
+with an adapter and of the long prompts, and the estimated memory relative to the measured peak.`;
 
 /** Time in which the engine does the work that it postpones until it is idle. */
 const idleMs = 8000;
@@ -115,7 +115,7 @@ async function measureBuild(
     const adapter = { id: "bench:1", folder: adapterFolder };
     stage("8 with an adapter", await chats(engine, { count: 8, promptLength: 96, adapter }));
     stage("a long prompt", await chats(engine, { count: 1, promptLength: 1900, adapter: null }));
-    stage("one with an adapter", await chats(engine, { count: 1, promptLength: 1900, adapter }));
+    stage("a long prompt with an adapter", await chats(engine, { count: 1, promptLength: 1900, adapter }));
     await engine.stop();
     const { modelFolder, quantization, threads } = model;
     const { bytes: estimate } = engineMemory(
@@ -234,12 +234,12 @@ function textOf(report: MemoryReport): string {
   const { name, firstReadyMs, readyMs, readyCpuMs, weightBytes, estimateRatio, stages } = report;
   const megabytes = (ratio: number): string => `${((ratio * weightBytes) / 1e6).toFixed(0)} MB`;
   return [
-    `${name}: ready after ${readyMs.toFixed(0)} ms (${readyCpuMs} of processor), the first time ${firstReadyMs.toFixed(0)}`,
+    `${name}: ready after ${readyMs.toFixed(0)} ms (${readyCpuMs} ms of processor time), at the first start ${firstReadyMs.toFixed(0)} ms`,
     ...stages.map(
       (stage) =>
-        `  ${stage.name}: private ${megabytes(stage.privateRatio)}, ${stage.privateRatio.toFixed(2)} of the weights, not in files ${stage.anonymousRatio.toFixed(2)}` +
+        `  ${stage.name}: private ${megabytes(stage.privateRatio)}, ${stage.privateRatio.toFixed(2)} of the weights; not mapped from files: ${stage.anonymousRatio.toFixed(2)}` +
         (stage.firstTokenMs === null ? "" : `, first token after ${stage.firstTokenMs.toFixed(0)} ms`),
     ),
-    `  estimated over the most that was taken, what is mapped included: ${estimateRatio.toFixed(2)}`,
+    `  estimate relative to the peak, including mapped files: ${estimateRatio.toFixed(2)}`,
   ].join("\n");
 }

@@ -8,11 +8,11 @@ import { serveBuild, type ServedBuild } from "./served-build.ts";
 import { streamedChat } from "./streamed-chats.ts";
 
 const help = `Usage: node dist/tools/bench/mixed.js [flags]
-Streams eight answers from a server on loopback, and sends long prompts one after the other, each with one of about 40 tokens
-right behind it. Prints the time between the tokens of the streams, alone and while prompts arrive (a stream's tokens of one
-piece count as one), the 99th percentile of the latter over its median, the short prompt's time to its first token in median
-gaps of streams alone, and the long prompt's, with streams and without anything beside. Long is 1,900 tokens with the 135 M
-model, or with --model in its place, and 800 with hone-tiny. With --against both servers run and are asked turn about. Figures
+Streams eight answers from a server on the loopback address and sends long prompts one after the other, each followed immediately
+by a short prompt of about 40 tokens. Prints the time between the tokens of the streams without and with prompts (tokens that
+arrive in one piece count as one), the 99th percentile with prompts relative to the median, the short prompt's time to its first
+token in median gaps of undisturbed streams, and the long prompt's, with streams and without. Long prompts have 1,900 tokens with
+the 135 M model (or the one of --model) and 800 with hone-tiny. With --against, both builds' servers run and alternate. Figures
 are medians of the rounds.`;
 
 const streamCount = 8;
@@ -68,10 +68,10 @@ await runComparingBench<MixedReport>({
 function textOf(figures: Figures): string {
   const ms = (value: number): string => `${value.toFixed(value < 20 ? 1 : 0)} ms`;
   return (
-    `between tokens ${ms(figures.quietMedianMs)} alone; beside prompts median ${ms(figures.medianMs)}, p99 ${ms(figures.p99Ms)}: ` +
-    `${figures.p99OverMedian.toFixed(1)} of its median, ${figures.p99OverQuietMedian.toFixed(1)} of the one alone; ` +
-    `short prompt ${ms(figures.shortMs)}, ${figures.shortOverQuietMedian.toFixed(1)} gaps; ` +
-    `long prompt ${ms(figures.longMs)}, ${ms(figures.longAloneMs)} with nothing beside`
+    `between tokens: median ${ms(figures.quietMedianMs)} without prompts; with prompts median ${ms(figures.medianMs)}, p99 ${ms(figures.p99Ms)}, ` +
+    `${figures.p99OverMedian.toFixed(1)} times that median, ${figures.p99OverQuietMedian.toFixed(1)} times the one without; ` +
+    `short prompt ${ms(figures.shortMs)}, ${figures.shortOverQuietMedian.toFixed(1)} median gaps; ` +
+    `long prompt ${ms(figures.longMs)}, ${ms(figures.longAloneMs)} without streams`
   );
 }
 

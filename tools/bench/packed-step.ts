@@ -8,12 +8,12 @@ import { type BenchOptions, runBench } from "./run-bench.ts";
 import { type Subject, subjects } from "./subjects.ts";
 
 const help = `Usage: node dist/tools/bench/packed-step.js [flags]
-Times LoRA gradients (rank 8, all seven projections), microbatches of at most 2048 tokens, with what sequences begin with
-alike computed once and without:
+Times LoRA gradients (rank 8, all seven projections) with microbatches of at most 2048 tokens. Common prefixes of sequences are
+computed once, or separately for each sequence:
   group    16 answers of 64 tokens to one prompt of 512
   prompts  8 groups of 8 answers of 4 to 12 tokens to prompts of 20 to 40
-  turns    4 trajectories of 3 histories, of which each goes on from most of the one before
-and sequences that share nothing, of 8 to 248 tokens, beside as many of 128.`;
+  turns    4 trajectories of 3 histories, each of which continues most of the one before
+Also compares sequences of 8 to 248 tokens without common prefixes to the same number of sequences of 128 tokens.`;
 
 const loads = { group, prompts, turns } as const;
 

@@ -13,10 +13,10 @@ import { fillModel } from "./filled-model.ts";
 import { median } from "./median.ts";
 
 const help = `Usage: node dist/tools/bench/page.js [--count <number>] [--rounds <number>] [--json]
-Logs so many trajectories (100000) to a server on the loopback address and uses its page in Chromium: opens it, opens the
-list, goes to the next page, filters by a split and by rewards that one in a thousand has, moves by keys, opens one
-trajectory and reads its tokens. Prints the median and the slowest of so many rounds (10), in milliseconds.
-CHROMIUM says where the browser is (/usr/bin/chromium).`;
+Logs --count trajectories (default 100000) to a server on the loopback address and uses its web page in Chromium: loads the page,
+opens the list, goes to the next page, filters by split and by a reward range that one in a thousand has, moves with the
+keyboard, opens a trajectory and shows its tokens. Prints the median and the maximum of --rounds rounds (default 10) in
+milliseconds. The environment variable CHROMIUM sets the path of the browser (default /usr/bin/chromium).`;
 
 /** A user action: a script that starts it, and a script that checks whether its result is visible. */
 interface Step {

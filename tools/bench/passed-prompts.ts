@@ -7,9 +7,10 @@ import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./
 import { serveBuild, type ServedBuild } from "./served-build.ts";
 
 const help = `Usage: node dist/tools/bench/passed-prompts.js [flags]
-The time to one token of a prompt of 1,900 tokens (hone-tiny: 900) that another server computed, against the same prompt where
-nothing of it is kept; and the longest gap between tokens of two streams that run meanwhile, against their median without
-either. Over HTTP, turn about; ratios are medians of the rounds' own. Both servers share the machine, and so its cores.`;
+Measures the time to one token for a prompt of 1,900 tokens (hone-tiny: 900): with the KV cache fetched from another server that
+computed it, and computed without any cached prefix. Also prints the longest gap between tokens of two streams that run
+meanwhile, and their median gap without such prompts. Runs over HTTP, alternating; ratios are medians of the per-round ratios.
+Both servers share the machine's cores.`;
 
 const secret = "a secret of two servers on one machine";
 const streamCount = 2;
@@ -43,7 +44,7 @@ await runComparingBench<PassedReport>({
     [
       `${name}, a prompt of ${promptTokens} tokens`,
       `  computed ${computedMs.toFixed(0)} ms, fetched ${fetchedMs.toFixed(0)} ms: ratio ${ratio.toFixed(3)}`,
-      `  longest gap of ${streamCount} streams beside it: computed ${gaps.computedGapMs.toFixed(0)} ms, fetched ${gaps.fetchedGapMs.toFixed(0)} ms, median without ${gaps.medianGapMs.toFixed(1)} ms`,
+      `  longest gap of ${streamCount} streams meanwhile: computed ${gaps.computedGapMs.toFixed(0)} ms, fetched ${gaps.fetchedGapMs.toFixed(0)} ms; median gap otherwise ${gaps.medianGapMs.toFixed(1)} ms`,
     ].join("\n"),
 });
 

@@ -15,10 +15,11 @@ import { streamedChat } from "./streamed-chats.ts";
 import { subjects } from "./subjects.ts";
 
 const help = `Usage: node dist/tools/bench/prefix.js [flags]
-Rollouts: 16 requests of one prompt of 512 tokens, answers of 64 tokens drawn at temperature 1, against one request of 16
-choices. Second turn: the time to the first token behind a history of 1,000 tokens (hone-tiny: 800) that was asked about before, with an answer
-of 24 and a new message of 40 tokens, against the same prompt where nothing of it is kept. Of the engine's loop in this
-process, where both are also measured without a prefix cache, and over HTTP. Turn about; ratios are medians of the rounds' own.`;
+Rollouts: compares 16 requests with the same prompt of 512 tokens and answers of 64 tokens, sampled at temperature 1, with one
+request for 16 choices. Second turn: measures the time to the first token after a cached history of 1,000 tokens (hone-tiny: 800),
+an answer of 24 and a new message of 40 tokens, and after the same prompt without any cached prefix. Both run on the engine's
+loop in this process, where rollouts are also measured without a prefix cache, and over HTTP. The variants alternate; ratios are
+medians of the per-round ratios.`;
 
 const rollouts = { count: 16, promptLength: 512, answerLength: 64 };
 const turn = { historyLength: { tiny: 800, "135m": 1000 }, answerLength: 24, messageLength: 40 };
@@ -79,8 +80,8 @@ await runComparingBench<PrefixReport>({
       plainRolloutRatio === null ? "" : ` (without a prefix cache ${plainRolloutRatio.toFixed(2)})`;
     return [
       name,
-      `  ${rollouts.count} requests ${manyRequestsMs.toFixed(0)} ms, one of ${rollouts.count} choices ${oneRequestMs.toFixed(0)} ms: ratio ${rolloutRatio.toFixed(2)}${plain}`,
-      `  first token of a second turn ${secondTurnMs.toFixed(0)} ms, from nothing ${coldMs.toFixed(0)} ms: ratio ${turnRatio.toFixed(3)}`,
+      `  ${rollouts.count} requests ${manyRequestsMs.toFixed(0)} ms, one for ${rollouts.count} choices ${oneRequestMs.toFixed(0)} ms: ratio ${rolloutRatio.toFixed(2)}${plain}`,
+      `  first token of a second turn ${secondTurnMs.toFixed(0)} ms, uncached ${coldMs.toFixed(0)} ms: ratio ${turnRatio.toFixed(3)}`,
     ].join("\n");
   },
 });

@@ -1,7 +1,6 @@
-// Measures the cost of publishing a version and how much it delays streams: imports adapters of ranks 8 and 64 while 8
-// streams run. Reports the time from the archive's first byte to the response, the longest gap between two tokens of a
-// stream relative to the median gap before, and how much longer the version's first chat waits for its first token
-// than its tenth.
+// Measures the cost of publishing a version: imports adapters of ranks 8 and 64 while 8 streams run. Reports the time
+// from the archive's first byte to the response, and the longest gap between two tokens of a stream relative to the
+// median gap before. Also reports how much longer the version's first chat waits for its first token than its tenth.
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -13,9 +12,9 @@ import { serveBuild, type ServedBuild } from "./served-build.ts";
 import { streamedChat } from "./streamed-chats.ts";
 
 const help = `Usage: node dist/tools/bench/publish.js [flags]
-Imports adapters of ranks 8 and 64 while 8 streams run, and asks each version for chats of a token. Prints the time of the
-import, the longest gap of the streams meanwhile over their median gap, and the first chat's time to its first token over the
-median of the later ones. With --against both servers do the same turn about; figures are medians of the rounds.`;
+Imports adapters of ranks 8 and 64 while 8 streams run, and requests chats of one token from each new version. Prints the duration
+of the import, the longest gap of the streams meanwhile relative to their median gap, and the first chat's time to its first
+token relative to the median of later chats. With --against, both builds' servers alternate. Figures are medians of the rounds.`;
 
 const ranks = [8, 64] as const;
 const streamCount = 8;

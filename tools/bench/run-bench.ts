@@ -27,16 +27,16 @@ export interface BenchOptions {
 }
 
 const flagHelp = `
-  --rounds <count>    how often everything is measured, the best of which counts (default 5)
-  --threads <count>   how many threads compute (default: one for every core)
-  --only <tiny|135m>  one model only
-  --against <folder>  measure the build in another checkout too, turn about, and print the ratio
-  --quantize <8|4>    engine, loop, memory: the 135 M model's weights in so many bits; start: those of --model
-  --model <path>      start: a model's folder or GGUF file, served beside the built-in one; loop: a GGUF file of about
-                      135 M weights in place of the random ones
-  --against-pytorch <python>  train-step only: compare with PyTorch
+  --rounds <count>    number of rounds; the best counts (default 5)
+  --threads <count>   number of compute threads (default: one per core)
+  --only <tiny|135m>  only this model
+  --against <folder>  also measure the build in another checkout, alternating, and print the ratio
+  --quantize <8|4>    weight precision in bits; engine, loop, memory: of the 135 M model; start: of the model in --model
+  --model <path>      start: model folder or GGUF file to serve besides the built-in model; loop: GGUF file of about
+                      135 M weights to use instead of random weights
+  --against-pytorch <python>  train-step only: Python interpreter with PyTorch to compare with
   --json              print JSON
-  --help              print this`;
+  --help              print this help`;
 
 export interface Report {
   readonly name: string;
@@ -100,16 +100,16 @@ function readOptions(): BenchOptions | null {
   const { only = null, against = null, "against-pytorch": pytorch = null, json } = values;
   const { quantize = null, model = null } = values;
   if (quantize !== null && quantize !== "8" && quantize !== "4")
-    refuse(`--quantize is ${quantize}; it can be 8 or 4.`);
+    refuse(`--quantize is ${quantize}; it must be 8 or 4.`);
   const [rounds, threads] = [Number(values.rounds), Number(values.threads)];
   if (only !== null && only !== "tiny" && only !== "135m")
-    refuse(`--only is ${only}; it can be tiny or 135m.`);
+    refuse(`--only is ${only}; it must be tiny or 135m.`);
   for (const count of [rounds, threads]) {
     if (!Number.isInteger(count) || count < 1)
-      refuse("--rounds and --threads are whole numbers of at least 1.");
+      refuse("--rounds and --threads must be integers of at least 1.");
   }
   if (against !== null && !existsSync(join(against, "dist", "src", "apps", "cli", "main.js")))
-    refuse(`--against is ${against}; there is no built checkout. Run npm run build there.`);
+    refuse(`--against is ${against}; that folder is not a built checkout. Run npm run build there.`);
   return { json, rounds, threads, only, against, pytorch, quantize, model };
 }
 

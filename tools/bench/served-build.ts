@@ -90,7 +90,7 @@ export async function untilWell(url: string): Promise<void> {
     if (ok) return;
     await sleep(100);
   }
-  throw new Error("The server is not well after a minute.");
+  throw new Error("The server is not healthy after a minute.");
 }
 
 /** Linux counts hundredths of a second. The process's name in parentheses precedes the numbers. */

@@ -1,4 +1,4 @@
-// Measures the overhead of a small training job compared with its gradient steps alone. Times a job over HTTP from its
+// Measures the overhead of a small training job compared with only its gradient steps. Times a job over HTTP from its
 // request to the first answer of the new version, and the same steps in this process with programs already loaded. The
 // two alternate and the best of each counts; the server's first job is reported separately.
 import { systemClock } from "../../src/base/domain/clock.ts";
@@ -13,9 +13,9 @@ import { serveBuild } from "./served-build.ts";
 import { StepsAlone } from "./steps-alone.ts";
 
 const help = `Usage: node dist/tools/bench/small-jobs.js [flags]
-Sends jobs of 100 sequences of 50 tokens behind 12 prompts to a server on loopback, one after the other, with a step for each
-sequence, with one for 25, and with one in all, and asks the version that each made for a token. Prints the seconds from the
-request to the answer, by phase, beside those of the job's gradient steps alone. --against is not used.`;
+Sends training jobs with 100 sequences of 50 tokens for 12 prompts to a server on the loopback address, one after the other: with a
+step per sequence, a step per 25 sequences, and a single step. Requests one token from each job's version. Prints the seconds
+from the request to the answer by phase, and those of only the job's gradient steps. --against is ignored.`;
 
 const promptCount = 12;
 const sequenceCount = 100;
@@ -59,7 +59,7 @@ interface JobReport extends Report {
   readonly stepsSeconds: number;
   readonly first: Phases;
   readonly best: Phases;
-  /** Time of the best job relative to its gradient steps alone. */
+  /** Time of the best job relative to only its gradient steps. */
   readonly ratio: number;
   /** How much longer the first job took than the best one, in seconds. */
   readonly firstMore: number;
@@ -70,8 +70,8 @@ await runComparingBench<JobReport>({
   help,
   measure: (options) => measureEach(subjects, options, (subject) => measure(subject, options)),
   textOf: ({ name, stepsSeconds, first, best, ratio, firstMore }) =>
-    `${name}: ${total(best).toFixed(2)} s, steps alone ${stepsSeconds.toFixed(2)} s, ratio ${ratio.toFixed(2)}; ` +
-    `first job ${firstMore.toFixed(2)} s more\n  ${phasesText(best)}\n  first: ${phasesText(first)}`,
+    `${name}: ${total(best).toFixed(2)} s, only steps ${stepsSeconds.toFixed(2)} s, ratio ${ratio.toFixed(2)}; ` +
+    `first job ${firstMore.toFixed(2)} s longer\n  ${phasesText(best)}\n  first: ${phasesText(first)}`,
 });
 
 async function measure(subject: Subject, options: BenchOptions): Promise<readonly JobReport[]> {

@@ -25,19 +25,19 @@ const progressMs = 60_000;
 const shownMax = 10;
 
 const help = `Usage: node dist/tools/bench/soak.js [flags]
-Keeps a server busy over HTTP: 12 clients with random requests (chats, completions, responses; short and long prompts, every option
-of sampling, log-probabilities, beams, constraints, streams), a quarter of which leave before they are answered, while adapters of
-three models are published and removed. Prints progress each minute, and at the end what failed, which gauges of work under way
-are not 0, and the resident memory of the server's process and of its engine's: its growth from the first fifth to the last of the
-time after the warm-up (a quarter), and a picture. Ctrl-C ends it early, with its report.
+Keeps a server busy over HTTP. 12 clients send random requests: chats, completions and responses, with short and long prompts, all
+sampling options, log-probabilities, beam search, constraints and streams. A quarter of them disconnect before the answer is
+complete. Meanwhile adapters of three models are published and deleted. Prints progress every minute. At the end, prints the
+failures, gauges of work in progress that are not 0, and the resident memory of the server and its engine with a chart: its growth
+from the first to the last fifth of the time after the warm-up (a quarter). Ctrl-C ends the run early with its report.
 
-  --minutes <count>    how long (default 60)
-  --model <path>       a model's folder or GGUF file (default: the built-in model)
-  --quantize <8|4>     the model's weights in so many bits
-  --seed <seed>        which requests (default: a new one)
-  --flag <serve flag>  of the server, such as --flag=--engine-scheduling=fcfs; may stand several times
+  --minutes <count>    duration (default 60)
+  --model <path>       model folder or GGUF file (default: the built-in model)
+  --quantize <8|4>     weight precision of the model in bits
+  --seed <seed>        seed that selects the requests (default: random)
+  --flag <serve flag>  flag for the server, such as --flag=--engine-scheduling=fcfs; can be repeated
   --json               print JSON
-  --help               print this`;
+  --help               print this help`;
 
 interface SoakReport extends SoakCounts {
   readonly seed: number;
@@ -136,8 +136,8 @@ function isClean({ failures, held, logged, growths, engineRestarts }: SoakReport
 
 function countText({ answered, left, refused, published, removed, failures }: SoakCounts): string {
   return (
-    `${answered} answered, ${left} left, ${refused} refused as overloaded, ${published} versions published, ` +
-    `${removed} removed, ${failures.length} failed`
+    `${answered} answered, ${left} disconnected, ${refused} refused as overloaded, ${published} versions published, ` +
+    `${removed} deleted, ${failures.length} failed`
   );
 }
 
@@ -145,10 +145,10 @@ function textOf(report: SoakReport): string {
   const { seed, minutes, growths, held, logged, failures, engineRestarts } = report;
   return [
     `seed ${seed}, ${minutes.toFixed(1)} minutes: ${countText(report)}`,
-    held.length === 0 ? "nothing is held at the end" : `held at the end: ${held.join(", ")}`,
-    `the engine was started again ${engineRestarts} times`,
+    held.length === 0 ? "no work in progress at the end" : `still in progress at the end: ${held.join(", ")}`,
+    `the engine was restarted ${engineRestarts} times`,
     ...growths.flatMap(({ process: name, firstMebibytes, lastMebibytes, growth, picture }) => [
-      `resident memory of the ${name}'s process, MiB: ${firstMebibytes.toFixed(0)}, at the end ${lastMebibytes.toFixed(0)}: ${(100 * growth).toFixed(1)} %`,
+      `resident memory of the ${name}'s process: ${firstMebibytes.toFixed(0)} MiB at first, ${lastMebibytes.toFixed(0)} MiB at the end: ${(100 * growth).toFixed(1)} %`,
       ...picture,
     ]),
     ...failures.slice(0, shownMax).map((line) => `failed: ${line}`),

@@ -71,27 +71,27 @@ function deepSchema(index: number, depth = 3): object {
 }
 
 const writes: readonly Case[] = [
-  constrained("of none, to compare with", () => null),
-  constrained("patterns that take long to read", (index) => ({
+  constrained("chats without a constraint, as a baseline", () => null),
+  constrained("patterns that are slow to compile", (index) => ({
     regex: `(?=.*a.{14}$)(?=.*b.{15}$)(?=.*c.{16}$)[a-z ]{3,${200 + index}}`,
   })),
-  constrained("patterns whose masks take long", (index) => ({
+  constrained("patterns with slow masks", (index) => ({
     regex: `([ab]|[a-z]{2}|c.{3}){5,${60 + index}}x[^]{40}`,
   })),
-  constrained("schemas that take long to read", (index) => ({ json: deepSchema(index) })),
-  constrained("schemas whose masks take long", (index) => {
+  constrained("schemas that are slow to compile", (index) => ({ json: deepSchema(index) })),
+  constrained("schemas with slow masks", (index) => {
     const pattern = `^(?:[ab]|[a-z]{2}|c.{3}|(?:d|.d)*){5,${60 + index}}x.{40}$`;
     return {
       json: { type: "array", minItems: 9, items: { anyOf: [{ type: "string", pattern }, { const: index }] } },
     };
   }),
-  constrained("grammars that take long to read", (index) => ({
+  constrained("grammars that are slow to compile", (index) => ({
     grammar: `root ::= ${Array.from({ length: 700 }, (_, rule) => `r${rule}`).join(" | ")}\n${Array.from(
       { length: 700 },
       (_, rule) => `r${rule} ::= "${index * 7919 + rule}" [a-z]{1,9} r${(rule + 1) % 700}?`,
     ).join("\n")}`,
   })),
-  constrained("grammars whose masks take long", (index) => ({ grammar: ambiguousGrammar(index) })),
+  constrained("grammars with slow masks", (index) => ({ grammar: ambiguousGrammar(index) })),
   {
     name: "chat: 500,000 empty messages",
     path: chatPath,
@@ -144,7 +144,7 @@ const writes: readonly Case[] = [
     body: () => Buffer.from(JSON.stringify({ messages, logit_bias: biases(32_768) })),
   },
   {
-    name: "chat: 16 bad words of 4,096 letters that are nearly said, n 16",
+    name: "chat: 16 bad words of 4,096 letters that almost occur, n 16",
     path: chatPath,
     body: () =>
       Buffer.from(
@@ -165,7 +165,7 @@ const writes: readonly Case[] = [
       Buffer.from(JSON.stringify({ messages: [{ role: "user", content: "x y ".repeat(mebibyte * 3.75) }] })),
   },
   {
-    name: "chat: a template that never ends",
+    name: "chat: a template that loops forever",
     path: chatPath,
     body: () => hostileChat(endless),
   },
@@ -180,7 +180,7 @@ const writes: readonly Case[] = [
     body: () => hostileChat("the quick brown fox ".repeat(10_000)),
   },
   {
-    name: "chat: 16 MB of faults",
+    name: "chat: 16 MB of invalid fields",
     path: chatPath,
     body: () => object('{"messages":[],"stop_token_ids":', list('"x"', 4_000_000)),
   },
@@ -190,7 +190,7 @@ const writes: readonly Case[] = [
     body: () => object('{"trajectory_groups":', list("{}", 83 * mebibyte)),
   },
   {
-    name: "log: an honest one of 240 MiB",
+    name: "log: ordinary trajectories, 240 MiB",
     path: logPath,
     body: () => object('{"trajectory_groups":', list(trajectoryGroup(mebibyte), 240)),
   },
@@ -421,12 +421,12 @@ async function measure(only: string): Promise<void> {
       const { status, ms } = await sendAll(server, one, modelId);
       const busy = await prober.takeGaps();
       const memory = takePeakMemory(server);
-      const show = (kind: keyof Gaps): string => {
+      const show = (kind: keyof Gaps, label: string = kind): string => {
         const [during, before] = [busy[kind], quiet[kind]];
-        return `${kind} ${during.ms.toFixed(0)} ms, own ${during.ownMs.toFixed(0)} (quiet ${before.ms.toFixed(0)}, own ${before.ownMs.toFixed(0)})`;
+        return `${label} ${during.ms.toFixed(0)} ms, own ${during.ownMs.toFixed(0)} (without the request ${before.ms.toFixed(0)}, own ${before.ownMs.toFixed(0)})`;
       };
       console.log(
-        `${one.name.padEnd(44)} ${status} in ${ms.toFixed(0)} ms; longest gap: ${show("health")}; ${show("stream")}; ${show("held")}; memory ${memory ?? "?"} MiB`,
+        `${one.name.padEnd(44)} ${status} in ${ms.toFixed(0)} ms; longest gap: ${show("health")}; ${show("stream")}; ${show("held", "constrained stream")}; memory ${memory ?? "?"} MiB`,
       );
     }
   } finally {
@@ -438,10 +438,9 @@ async function measure(only: string): Promise<void> {
 
 const USAGE = `Usage: node dist/tools/bench/standstill.js [--only <part of a name>]
 
-Sends the heaviest requests that a client may, each beside a probe of /health, a running stream and one whose answer is
-held to a small schema, and prints the longest gap of each, the same without the request, and the most memory that the
-server's process had. "own" is the longest gap without the time in which the server's event loop, or the probe, waited for
-a core.`;
+Sends each of the heaviest requests that a client may send, while /health is probed, an ordinary stream runs, and another stream
+is constrained by a small schema. Prints the longest gap of each with and without the request, and the peak memory of the
+server's process. "Own" is the longest gap excluding the time in which the server's event loop or the probe waited for a core.`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({

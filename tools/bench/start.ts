@@ -33,12 +33,12 @@ interface Start {
 
 /** Labels of a start's figures in the output. */
 const figures: Readonly<Record<keyof Start, string>> = {
-  wallMs: "ms to ready",
-  firstChatMs: "ms to the first chat's answer",
-  firstOverTenth: "of the tenth chat's time to the first token takes the first",
-  firstOverTenthCpu: "of the tenth chat's processor time takes the first",
-  serverCpuMs: "ms of the server's processor time",
-  enginesCpuMs: "ms of the engines' processor time",
+  wallMs: "ms until ready",
+  firstChatMs: "ms until the first chat is answered",
+  firstOverTenth: "first chat's time to the first token relative to the tenth's",
+  firstOverTenthCpu: "first chat's processor time relative to the tenth's",
+  serverCpuMs: "ms of processor time, server",
+  enginesCpuMs: "ms of processor time, engines",
 };
 
 interface BuildReport {
@@ -54,7 +54,7 @@ interface StartReport extends Report {
 
 await runComparingBench<StartReport>({
   script: import.meta.url,
-  help: "Usage: node dist/tools/bench/start.js [options]\nMeasures what a start of the server costs.",
+  help: "Usage: node dist/tools/bench/start.js [options]\nMeasures the cost of starting the server: time, processor time and loaded modules.",
   measure,
   textOf,
 });

@@ -15,20 +15,20 @@ import { ownFolder } from "./run-bench.ts";
 import { type LocalBuild, serveBuild } from "./served-build.ts";
 
 const help = `Usage: node dist/tools/bench/store.js [flags]
-Writes feedback to a server on the loopback address: batches of 1000 records over a few connections that are kept open, then
-records one by one over many; every record has an id and is on disk when it is answered. Meanwhile it asks /health and
-/v1/models and says how long these waited, and what became of the server's memory. Then it asks for pages of 100 records by
-reference and by a number in the payload. At the end the database alone writes the same rows to the same table, with nothing
-around it. Rates are records a second; clients, server and database share the machine's processors.
+Writes feedback to a server on the loopback address: batches of 1000 records over a few keep-alive connections, then single
+records over many. Each record has an id and is on disk when the server answers. Meanwhile requests /health and /v1/models, and
+prints their latency and the growth of the server's memory. Then requests pages of 100 records by reference and by a number in
+the payload. At the end, the database alone writes the same rows to the same table. Rates are records per second. Clients, server
+and database share the machine's processors.
 
-  --records <count>  in batches (default 200000)
-  --singles <count>  one by one (default 20000)
-  --batch <count>    records of a batch (default 1000)
-  --pages <count>    of each kind, as many as are answered within 20 s (default 200)
-  --postgres <url>   of a PostgreSQL, in which a database is made for this and dropped; a SQLite file without it
-  --flag <flag>      of the server, such as --flag=--log-level=info; may stand several times
+  --records <count>  number of records written in batches (default 200000)
+  --singles <count>  number of records written one by one (default 20000)
+  --batch <count>    records per batch (default 1000)
+  --pages <count>    number of pages of each kind, or as many as are answered within 20 s (default 200)
+  --postgres <url>   PostgreSQL server on which a temporary database is created (default: a SQLite file)
+  --flag <flag>      flag for the server, such as --flag=--log-level=info; can be repeated
   --json             print JSON
-  --help             print this`;
+  --help             print this help`;
 
 interface Options {
   readonly records: number;
@@ -262,20 +262,20 @@ async function askPages(
 
 function textOf({ processor, loadAverage, written, memory, pages, database, raw }: StoreReport): string {
   const rawOf = [raw.batched, raw.single];
-  const lines = [`${processor}, load ${loadAverage.toFixed(1)} before`];
+  const lines = [`${processor}, load average ${loadAverage.toFixed(1)} before the run`];
   for (const [
     index,
     { name, recordsPerSecond, medianMs, p99Ms, cpuMicroseconds, others },
   ] of written.entries()) {
     const ratio = (recordsPerSecond / rawOf[index]).toFixed(2);
-    const cpu = cpuMicroseconds === null ? "" : `, server CPU ${cpuMicroseconds.toFixed(1)} µs a record`;
+    const cpu = cpuMicroseconds === null ? "" : `, server CPU ${cpuMicroseconds.toFixed(1)} µs per record`;
     lines.push(
       `written ${name}: ${recordsPerSecond.toFixed(0)} records/s, ${database} alone ${rawOf[index].toFixed(0)}: ratio ${ratio}`,
-      `  answers: median ${medianMs.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)}${cpu}`,
+      `  latency: median ${medianMs.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)}${cpu}`,
     );
     for (const waits of others)
       lines.push(
-        `  meanwhile ${waits.name}: median ${waits.medianMs.toFixed(1)} ms, p99 ${waits.p99Ms.toFixed(1)}, at most ${waits.slowestMs.toFixed(1)} (${waits.count})`,
+        `  meanwhile latency of ${waits.name}: median ${waits.medianMs.toFixed(1)} ms, p99 ${waits.p99Ms.toFixed(1)}, at most ${waits.slowestMs.toFixed(1)} (${waits.count})`,
       );
   }
   if (memory !== null)
@@ -283,6 +283,8 @@ function textOf({ processor, loadAverage, written, memory, pages, database, raw 
       `memory: ${memory.earlyMebibytes.toFixed(0)} MiB in the second fifth of the batches, ${memory.lateMebibytes.toFixed(0)} in the last, at most ${memory.mostMebibytes.toFixed(0)}`,
     );
   for (const { name, count, medianMs, p95Ms } of pages)
-    lines.push(`a page of 100 ${name}: median ${medianMs.toFixed(1)} ms, p95 ${p95Ms.toFixed(1)} (${count})`);
+    lines.push(
+      `page of 100 records ${name}: median ${medianMs.toFixed(1)} ms, p95 ${p95Ms.toFixed(1)} (${count})`,
+    );
   return `${lines.join("\n")}\n`;
 }

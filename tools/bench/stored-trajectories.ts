@@ -8,9 +8,9 @@ import { serveBuild, type ServedBuild } from "./served-build.ts";
 import { fillModel } from "./filled-model.ts";
 
 const help = `Usage: node dist/tools/bench/stored-trajectories.js [--count <number>] [--rounds <number>] [--json]
-Logs so many trajectories (100000) of 20 tokens with their log-probabilities to a server on the loopback address, and asks
-for pages of 50 of their outlines: the newest, from the middle, by a split, by rewards that one in a thousand has, for the
-counts, and for one trajectory whole. Prints the median and the slowest of so many requests each (30), in milliseconds.`;
+Logs --count trajectories (default 100000) of 20 tokens with log-probabilities to a server on the loopback address. Then requests
+pages of 50 summaries (the newest, from the middle, by split, by a reward range that one in a thousand has), the counts, and one
+complete trajectory. Prints the median and the maximum of --rounds requests each (default 30), in milliseconds.`;
 
 interface Figure {
   readonly name: string;
@@ -53,12 +53,12 @@ async function figuresOf(
 ): Promise<readonly Figure[]> {
   const middle = Math.ceil(count / 2);
   const asked = {
-    "the newest": `${list}/outlines?limit=50`,
-    "from the middle": `${list}/outlines?limit=50&after=${middle}`,
-    "of a split": `${list}/outlines?limit=50&split=val&after=${middle}`,
-    "of rare rewards": `${list}/outlines?limit=50&reward_min=0.999`,
+    "newest page": `${list}/outlines?limit=50`,
+    "page from the middle": `${list}/outlines?limit=50&after=${middle}`,
+    "page of a split": `${list}/outlines?limit=50&split=val&after=${middle}`,
+    "page with rare rewards": `${list}/outlines?limit=50&reward_min=0.999`,
     counts: `${list}/counts`,
-    "one whole": `${list}/${middle}`,
+    "one complete trajectory": `${list}/${middle}`,
   };
   const figures: Figure[] = [];
   for (const [name, path] of Object.entries(asked)) {

@@ -9,8 +9,8 @@ import { fileURLToPath } from "node:url";
 import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 
 const help = `Usage: node dist/tools/bench/streamed-path.js [flags]
-Streams answers of 256 tokens, a chunk each, to 1, 16 and 64 clients at once, and prints the server's processor time a token.
-With --against both servers run and are asked turn about; figures are medians of the rounds.`;
+Streams answers of 256 tokens with one token per chunk to 1, 16 and 64 concurrent clients, and prints the server's processor time
+per token. With --against, both builds' servers run and alternate. Figures are medians of the rounds.`;
 
 const answerTokens = 256;
 /** Approximate number of tokens per round. */
@@ -39,7 +39,7 @@ await runComparingBench<PathReport>({
     return reports;
   },
   textOf: ({ name, cpuMicrosecondsPerToken: own, otherCpuMicrosecondsPerToken: other, ratio }) =>
-    `${name}: server CPU ${own.toFixed(1)} µs a token` +
+    `${name}: server CPU ${own.toFixed(1)} µs per token` +
     (other === null ? "" : `; the other build ${other.toFixed(1)}; ratio ${ratio?.toFixed(3)}`),
 });
 
@@ -57,7 +57,7 @@ async function measure(streams: number, { rounds, against }: BenchOptions): Prom
     }
     const [own, other = null] = results;
     return {
-      name: `a streamed token, ${streams} at once`,
+      name: `a streamed token, ${streams} concurrent`,
       cpuMicrosecondsPerToken: median(own),
       otherCpuMicrosecondsPerToken: other && median(other),
       ratio: other && median(own.map((figure, round) => figure / other[round])),

@@ -21,19 +21,19 @@ const namesOf = (tasks: readonly LearningTask[]): string => tasks.map(({ name })
 const help = `Usage: node dist/tools/bench/tasks.js [options]
 Trains a new model on each task and seed with the client's \`train\` and prints a table.
 
-  --model <name or file>   hone-tiny unless given; a GGUF file or folder of a pretrained model
-  --task <a,b>             for hone-tiny unless given: ${namesOf(tinyTasks)};
-                           for other models unless given: ${namesOf(pretrainedTasks)}
-  --seeds <count>          5 unless given
-  --from <seed>            1 unless given: the first of them
-  --rounds <count>         12 unless given
-  --config <json>          experimental_config of the jobs in place of the defaults, such as '{"steps": 4}'
-  --options <json>         options of train in place of the defaults, such as '{"groupSize": 16, "request": {"temperature": 1.2}}'
-  --reachable              only teaches each task by supervised fine-tuning, and prints what the model then earns
-  --json                   prints every run and every round's numbers as JSON; progress is on standard error
-  --help                   prints this
+  --model <name or file>   hone-tiny, or the GGUF file or folder of a pretrained model (default hone-tiny)
+  --task <a,b>             names of the tasks; default for hone-tiny: ${namesOf(tinyTasks)};
+                           default for other models: ${namesOf(pretrainedTasks)}
+  --seeds <count>          number of seeds (default 5)
+  --from <seed>            first seed (default 1)
+  --rounds <count>         number of training rounds (default 12)
+  --config <json>          experimental_config of the jobs instead of the defaults, such as '{"steps": 4}'
+  --options <json>         options of train instead of the defaults, such as '{"groupSize": 16, "request": {"temperature": 1.2}}'
+  --reachable              only fine-tune on each task's answers, and print the reward that the model then earns
+  --json                   print each run with the figures of each round as JSON; progress goes to standard error
+  --help                   print this help
 
-The reward that is reachable is 1 for every task: supervised teaching reaches it (--reachable).
+The attainable reward is 1 for every task: supervised fine-tuning reaches it (--reachable).
 ${allTasks.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`).join("\n")}`;
 
 const { values } = parseArgs({
@@ -70,7 +70,7 @@ function chosenTasks(names: string | undefined): readonly LearningTask[] {
   return names.split(",").map((name) => {
     const task = allTasks.find((one) => one.name === name);
     if (task !== undefined) return task;
-    throw new Error(`--task is ${JSON.stringify(name)}; it must be of ${namesOf(allTasks)}.`);
+    throw new Error(`--task is ${JSON.stringify(name)}; it must be one of ${namesOf(allTasks)}.`);
   });
 }
 

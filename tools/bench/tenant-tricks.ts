@@ -161,7 +161,7 @@ export const tricks: readonly Trick[] = [
       }),
   },
   {
-    name: "large bodies as fast as they go, never complete",
+    name: "large bodies at full speed, never complete",
     play: (stage, signal) =>
       lanes(24, signal, (lane) =>
         hold(
@@ -181,7 +181,7 @@ export const tricks: readonly Trick[] = [
       }),
   },
   {
-    name: "bodies without a key as fast as they go",
+    name: "bodies without a key at full speed",
     play: (stage, signal) =>
       lanes(64, signal, (lane) =>
         hold(stage, signal, headOf(lane % 2 === 0 ? transfers : chats, null, mebibyte * 256), pour),
@@ -210,7 +210,7 @@ export const tricks: readonly Trick[] = [
       }),
   },
   {
-    name: "600 connections with a key at once, again and again",
+    name: "600 concurrent connections with a key, repeatedly",
     play: async (stage, signal) => {
       while (!signal.aborted) {
         const one = (): Promise<void> => ask(stage, signal, { path: "/v1/models", ownConnection: true });
@@ -238,7 +238,7 @@ export const tricks: readonly Trick[] = [
       }),
   },
   {
-    name: "480 streams of chats",
+    name: "480 streamed chats",
     play: (stage, signal) =>
       lanes(480, signal, (lane) => {
         const body = jsonOf({ messages: hello, stream: true, seed: lane, max_tokens: 200, ignore_eos: true });
@@ -261,7 +261,7 @@ export const tricks: readonly Trick[] = [
       }),
   },
   {
-    name: "all waiting places",
+    name: "a full request queue",
     play: (stage, signal) =>
       lanes(500, signal, (lane) => {
         const more = { max_tokens: 300, ignore_eos: true };
@@ -272,7 +272,7 @@ export const tricks: readonly Trick[] = [
       }),
   },
   {
-    name: "64 bodies of 120 KB that are all faults",
+    name: "64 bodies of 120 KB with only invalid fields",
     play: (stage, signal) => lanes(64, signal, () => ask(stage, signal, { path: chats, body: denseChat })),
   },
   {

@@ -316,11 +316,13 @@ function lineOf({ name, alone, beside, ratio, chatRatio }: TrickFigures): string
   const shown = ({ count, p50, p99 }: Quantiles): string =>
     `${p50.toFixed(1)} / ${p99.toFixed(1)} (${count})`;
   const parts = [
-    `requests alone ${shown(alone.requests)}, beside ${shown(beside.requests)}: ${ratio.toFixed(2)}`,
+    `requests: without attack ${shown(alone.requests)}, with ${shown(beside.requests)}, ratio ${ratio.toFixed(2)}`,
     ...(alone.chats.count === 0
       ? []
-      : [`chats alone ${shown(alone.chats)}, beside ${shown(beside.chats)}: ${chatRatio.toFixed(2)}`]),
-    `health at most ${beside.healthMs.toFixed(0)}, own ${beside.healthOwnMs.toFixed(0)} (alone ${alone.healthMs.toFixed(0)}, own ${alone.healthOwnMs.toFixed(0)})`,
+      : [
+          `chats: without attack ${shown(alone.chats)}, with ${shown(beside.chats)}, ratio ${chatRatio.toFixed(2)}`,
+        ]),
+    `/health: at most ${beside.healthMs.toFixed(0)}, own ${beside.healthOwnMs.toFixed(0)} (without attack ${alone.healthMs.toFixed(0)}, own ${alone.healthOwnMs.toFixed(0)})`,
     ...Object.entries(beside.failures).map(([what, count]) => `${count} × ${what}`),
   ];
   return `${name}\n  ${parts.join("\n  ")}`;
@@ -328,16 +330,16 @@ function lineOf({ name, alone, beside, ratio, chatRatio }: TrickFigures): string
 
 const usage = `Usage: node dist/tools/bench/tenants.js [--only <part of a name>] [--seconds <count>] [--chats] [--json]
 
-Plays every trick of a hostile tenant against a server, beside a polite tenant who sends small requests and a probe of
-/health. Prints, in milliseconds, the polite one's p50 / p99 (and how many requests that is of) alone and beside the trick,
-the ratio of the two p99, and the longest wait for /health; "own" is without the time in which the server's main thread, or
-the probe, waited for a core.
+Plays each attack of a hostile tenant against a server, while a polite tenant sends small requests and /health is probed.
+Prints in milliseconds the polite tenant's p50 / p99 latency (and the number of requests) without and with the attack, the ratio
+of the two p99, and the maximum latency of /health. "Own" excludes the time in which the server's main thread or the probe
+waited for a core.
 
-  --only <text>      tricks whose name holds this
-  --seconds <count>  how long each is played, and how long the polite one is alone before (default 10)
-  --chats            the polite one also asks for chats of four tokens, which the engine's steps take their time for
+  --only <text>      only attacks whose name contains this text
+  --seconds <count>  duration of each attack, and of the measurement without it before (default 10)
+  --chats            the polite tenant also requests chats of four tokens, whose time depends on the engine's steps
   --json             print JSON
-  --help             print this`;
+  --help             print this help`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -362,7 +364,7 @@ async function main(): Promise<void> {
   });
   const load = loadavg().map((value) => value.toFixed(1));
   if (values.json) console.log(JSON.stringify({ load, tricks: all }, null, 2));
-  else console.log(`load of the machine at the end: ${load.join(", ")}`);
+  else console.log(`load average at the end: ${load.join(", ")}`);
 }
 
 if (isMainThread) {

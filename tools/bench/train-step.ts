@@ -21,19 +21,20 @@ import { type BenchOptions, measureEach, ownFolder, runBench } from "./run-bench
 import { type StepJob, StepProcess, readModelFile } from "./step-process.ts";
 
 const help = `Usage: node dist/tools/bench/train-step.js [flags]
-Times LoRA steps (rank 8, all seven projections): 4 rows of 128 tokens, 1 of 2,048 and 1 of 4,096 on a 135 M Llama of random
-weights, and 16 rows of 128 tokens on models/hone-tiny. Reports tokens/s, the most memory that the process held, and FLOP/s
-beside the rate of a plain MatMul.
+Times LoRA steps (rank 8, all seven projections): 4 rows of 128 tokens, 1 of 2,048 and 1 of 4,096 with a 135 M Llama of random
+weights, and 16 rows of 128 tokens with models/hone-tiny. Prints tokens/s, the peak memory of the process, and FLOP/s relative to
+the rate of a plain MatMul.
 
-Each shape is timed over the base in float32 and in 8 bits (base_precision int8), turn about, and the two are compared.
+Each shape is timed with base weights in float32 and in 8 bits (base_precision int8), alternating, and the two are compared.
 
-With --against-pytorch PyTorch 2 with PEFT takes the same steps (tools/conformance/python/train_step.py), all but those of 4,096
-tokens, and both are compared. Our side has the environment that the server gives its processes. The interpreter needs conformance/python/requirements-train-step.txt.
+With --against-pytorch, PyTorch 2 with PEFT takes the same steps (tools/conformance/python/train_step.py), except those of 4,096
+tokens, and the two are compared. Hone's side runs in the environment that the server sets for its child processes. The Python
+interpreter needs the packages in tools/conformance/python/requirements-train-step.txt.
 
-What counts as FLOPs, with P weights in products, N tokens, and every token trained but the first of each row:
-  forward 2PN, gradient of inputs 2PN (the frozen weights have no gradient of their own);
+FLOPs, with P weights in products and N tokens, where all tokens but the first of each row are trained on:
+  forward 2PN, gradient of inputs 2PN (frozen weights need no gradient);
   LoRA 6 rank (in + out) N per projection (forward, and both gradients);
-  attention 4 T² heads headSize per row and layer forward, twice that backward (the causal half is not left out).`;
+  attention 4 T² heads headSize per row and layer forward, twice that backward (the masked half is included).`;
 
 const rank = 8;
 
@@ -169,7 +170,7 @@ function textOf(measurement: Measurement): string {
   if (pytorch === null) return own;
   const speed = (measurement.tokensPerSecond / pytorch.tokensPerSecond).toFixed(2);
   const memory = (measurement.memoryGb / pytorch.memoryGb).toFixed(2);
-  return `${own}\n  PyTorch: ${sideText(pytorch)}; ${speed} times its speed with ${memory} of its memory`;
+  return `${own}\n  PyTorch: ${sideText(pytorch)}; ${speed} times its speed, ${memory} times its memory`;
 }
 
 function sideText({ stepMs, tokensPerSecond, memoryGb }: Side): string {

@@ -36,12 +36,12 @@ interface FileCount {
 }
 
 const help = `Usage: node dist/tools/bench/walks.js [options]
-Counts the files and functions that a streamed chat and an RL job pass, by area.
+Counts by area the files and functions that run for a streamed chat and for an RL job.
 
-  --build <folder>  another built checkout
-  --files           print every file too
+  --build <folder>  folder of another built checkout to measure
+  --files           also print each file
   --json            print JSON
-  --help            print this
+  --help            print this help
 `;
 
 /**
@@ -81,7 +81,7 @@ async function measure(folder: string): Promise<readonly Walk[]> {
   const perToken = [...longChat].filter(([place, count]) => count - (chat.get(place) ?? 0) >= least);
   return [
     walkOf(`a streamed chat of ${shortAnswer} tokens`, chat),
-    walkOf("of it, what runs for every token", new Map(perToken)),
+    walkOf("of these, functions that run for every token", new Map(perToken)),
     walkOf("an RL job of three trajectories", job),
   ];
 }
@@ -215,7 +215,7 @@ function textOf({ name, areas, files, fileCount, functionCount }: Walk): string 
   return [
     name,
     ...areas.map((each) => row(each.area, each.files, each.functions)),
-    row("together", fileCount, functionCount),
+    row("total", fileCount, functionCount),
     ...(values.files ? files.map((each) => `    ${each.file} (${each.functions})`) : []),
     "",
   ].join("\n");

@@ -11,16 +11,16 @@ import { ownFolder } from "../run-bench.ts";
 import { batchSizes, contextCount } from "../runner-times.ts";
 
 const help = `Usage: node dist/tools/bench/peers/llama-cpp.js --python <interpreter> --model <file.gguf> [flags]
-Times decoding at batch 1, 8 and 16 over a context of ${contextCount} tokens, and a prompt of ${contextCount} tokens, in float32, 8 bits
-(Q8_0) and 4 bits (Q4_0), beside llama.cpp. It makes the three files of the given one, and both sides read them; with the last
-we compute in 4 bits and, as --quantize 8 does, in 8.
-tools/bench/peers/llama-cpp/install.sh <folder> installs llama.cpp; the interpreter is bin/python there.
+Times decoding at batch sizes 1, 8 and 16 with a context of ${contextCount} tokens, and a prompt of ${contextCount} tokens, in float32, 8 bits (Q8_0)
+and 4 bits (Q4_0), compared with llama.cpp. The benchmark converts the given file to these three types, and both sides read the
+results. Hone computes the 4-bit file in 4 bits and, as with --quantize 8, in 8 bits.
+tools/bench/peers/llama-cpp/install.sh <folder> installs llama.cpp; the interpreter is bin/python in that folder.
 
-  --only <float32|int8|int4>  one file only
-  --rounds <count>            how often everything is measured, the best of which counts (default 5)
-  --threads <count>           how many threads compute on either side (default 2)
+  --only <float32|int8|int4>  only this file
+  --rounds <count>            number of rounds; the best counts (default 5)
+  --threads <count>           number of compute threads on each side (default 2)
   --json                      print JSON
-  --help                      print this`;
+  --help                      print this help`;
 
 /** A model file that both sides read. */
 interface SharedFile {

@@ -18,20 +18,20 @@ const streamCounts = [16, 32] as const;
 const chatsEach = 2;
 
 const help = `Usage: node dist/tools/bench/peers/vllm-http.js --python <interpreter> --model <file.gguf> [flags]
-Streams chats over HTTP, 16 and 32 at once, from a server of this build in float32 and in 8 bits and from vLLM's in float32 and
-bfloat16, compiled: prompts of about 130 tokens, no two of which begin alike, answers of ${answerTokens} drawn at temperature 1. All servers
-are up; one is asked at a time, and the others are suspended meanwhile. Prints tokens of the answers a second over the time of
-all, the best of the rounds, and the median of the rounds' own ratios to vLLM in float32.
-tools/bench/peers/vllm/install.sh <folder> installs vLLM; the interpreter is bin/python there.
+Streams chats over HTTP, 16 and 32 concurrently, from this build's server in float32 and in 8 bits and from vLLM's server in
+float32 and bfloat16, compiled. Prompts have about 130 tokens and no common prefix; answers have ${answerTokens} tokens, sampled at
+temperature 1. All servers run, but only one gets requests at a time while the others are suspended. Prints the tokens per
+second of the best round, and the median of the per-round ratios to vLLM in float32.
+tools/bench/peers/vllm/install.sh <folder> installs vLLM; the interpreter is bin/python in that folder.
 
-  --eager            vLLM without compiling, which takes minutes at its first start
-  --float32          servers in float32 alone
-  --keep <folder>    keeps what is made of the model, and what vLLM compiles, for the next run
-  --streams <count>  so many streams alone
-  --rounds <count>   how often everything is measured (default 5)
-  --threads <count>  how many threads compute on either side (default 2)
+  --eager            run vLLM without compilation, which takes minutes at its first start
+  --float32          only the servers in float32
+  --keep <folder>    keep the converted model and vLLM's compiled code in this folder for the next run
+  --streams <count>  only this number of concurrent streams
+  --rounds <count>   number of rounds (default 5)
+  --threads <count>  number of compute threads on each side (default 2)
   --json             print JSON
-  --help             print this`;
+  --help             print this help`;
 
 /** Figures of one server under one load. */
 interface Row {

@@ -14,17 +14,17 @@ import { batchSizes, contextCount } from "../runner-times.ts";
 const promptCount = 512;
 
 const help = `Usage: node dist/tools/bench/peers/vllm.js --python <interpreter> --model <file.gguf> [flags]
-Times decoding at batch 1, 8 and 16 over a context of ${contextCount} tokens, and a prompt of ${promptCount} tokens, in 8 and 4 bits,
-beside vLLM in bfloat16, compiled. vLLM reads the weights of the file as float32, and rounds them itself. What is timed of
-it is its model runner, as here: neither scheduler nor sampler. tools/bench/peers/vllm/install.sh <folder> installs it; the
-interpreter is bin/python there.
+Times decoding at batch sizes 1, 8 and 16 with a context of ${contextCount} tokens, and a prompt of ${promptCount} tokens, in 8 and 4 bits, compared
+with vLLM in bfloat16, compiled. vLLM reads the file's weights as float32 and rounds them itself. On both sides only the model
+runner is timed, without scheduler and sampler. tools/bench/peers/vllm/install.sh <folder> installs vLLM; the interpreter is
+bin/python in that folder.
 
-  --type <bfloat16|float32>  what vLLM computes in (default bfloat16); beside float32, float32 is measured here
-  --keep <folder>            keeps what is made of the model, and what vLLM compiles (minutes), for the next run
-  --rounds <count>           how often everything is measured, the best of which counts (default 5)
-  --threads <count>          how many threads compute on either side (default 2)
+  --type <bfloat16|float32>  data type of vLLM (default bfloat16); with float32, Hone computes in float32 too
+  --keep <folder>            keep the converted model and vLLM's compiled code (minutes) in this folder for the next run
+  --rounds <count>           number of rounds; the best counts (default 5)
+  --threads <count>          number of compute threads on each side (default 2)
   --json                     print JSON
-  --help                     print this`;
+  --help                     print this help`;
 
 /** Hone's precisions to compare with each data type of vLLM. */
 const precisions: Readonly<Record<string, Readonly<Record<string, Quantization>>>> = {

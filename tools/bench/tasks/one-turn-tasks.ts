@@ -5,7 +5,7 @@ import { question, type LearningTask } from "./learning-task.ts";
 /** Sparse reward: an untrained model rarely earns anything. */
 const bedtime: LearningTask = {
   name: "bedtime",
-  about: "a story that takes place near the sea and ends in sleep; 1 for both, else 0",
+  about: "tell a story that takes place near the sea and ends with going to sleep; 1 for both, else 0",
   cases: ["a fox", "a cat", "a bear", "an owl", "a robot", "a king", "a train", "a rabbit"].map((hero) => {
     const name = hero.replace(/^an? /, "");
     return question(`Tell a story about ${hero}.`, {
@@ -31,7 +31,7 @@ const categories: Readonly<Record<string, readonly string[]>> = {
 const sorted: LearningTask = {
   name: "sorted",
   about:
-    "three members of a category in alphabetical order; 0.2 for three different items with commas between, 0.2 for the share of them that are members, 0.6 more if they are also in order",
+    "list three members of a category in alphabetical order; 0.2 for three different items separated by commas, up to 0.2 for the share of members, 0.6 if all are members in order",
   cases: Object.entries(categories).map(([category, members]) =>
     question(`List three sorted ${category}.`, {
       judge: (answer) => sortedReward(answer, members),
@@ -52,7 +52,7 @@ function sortedReward(answer: string, members: readonly string[]): number {
 /** Multiple choice. */
 const kinds: LearningTask = {
   name: "kinds",
-  about: "which of three words is of a kind; 1 for that word alone, else 0",
+  about: "name the one of three words that is of a given kind; 1 for only that word, else 0",
   cases: (
     [
       ["an animal", "cat", ["red", "cat", "seven"]],
@@ -76,7 +76,7 @@ const kinds: LearningTask = {
 /** Copying according to a rule. */
 const lastWord: LearningTask = {
   name: "last-word",
-  about: "repeat only the last of three words; 1 for that word alone, else 0",
+  about: "repeat only the last of three words; 1 for only that word, else 0",
   cases: [
     ["cat", "sun", "tree"],
     ["red", "house", "milk"],
@@ -114,7 +114,7 @@ const unknown = [
 /** Refusal: the model must answer questions that have an answer, and admit ignorance for those that have none. */
 const honest: LearningTask = {
   name: "honest",
-  about: "answer four facts, and say that one does not know in six questions without an answer; 1 or 0",
+  about: "answer four questions about facts, and admit ignorance for six questions without an answer; 1 or 0",
   cases: [
     ...known.map(([prompt, fact]) =>
       question(prompt, { judge: (answer) => exact(answer, fact), best: fact, answerTokensMax: 24 }),

@@ -16,7 +16,7 @@ const asked = [
 export const shopTask: LearningTask = {
   name: "shop",
   about:
-    "call price or stock, whichever a question needs, with the right item, then say what it found; 1 or 0",
+    "call the tool that the question needs (price or stock) with the right item, then report its result; 1 or 0",
   cases: ["lamp", "kite", "drum"].flatMap((item) =>
     asked.map(([form, tool]) => shopCase(form.replace("{item}", item), { tool, item })),
   ),

@@ -40,7 +40,7 @@ export function tableOf(outcomes: readonly TaskOutcome[]): string {
   });
   const count = outcomes[0]?.runs[0]?.rounds.length ?? 0;
   return [
-    `| task | before | reachable | after ${count} rounds | rounds to 0.8 of reachable | learned |`,
+    `| task | before | attainable | after ${count} rounds | rounds to 0.8 of attainable | learned |`,
     "|---|---|---|---|---|---|",
     ...rows,
   ].join("\n");
