@@ -9,7 +9,7 @@ import { root, say, setUp } from "./setup.js";
 const flags = process.argv.slice(2);
 setUp();
 const { computeEnvironment } = await import(
-  pathToFileURL(join(root, "dist", "src", "inference", "runtime", "environment.js")).href
+  pathToFileURL(join(root, "dist", "src", "inference", "onnx", "environment.js")).href
 );
 const results = {};
 for (const name of ["engine", "loop", "train-step", "http"]) {
