@@ -1,4 +1,4 @@
-// Sampling and stopping resolved from the request, the makers' defaults, and neutral values.
+// Sampling and stopping are resolved from the request, the makers' defaults, and neutral values.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainSampling, type SamplingParameters } from "../../base/domain/sampling.ts";
@@ -44,14 +44,14 @@ test("uses the makers' defaults for fields that the request omits", () => {
   checkSampling(asked, asked, made);
 });
 
-test("treats a tiny temperature as greedy, and raises a small one", () => {
+test("treats a tiny temperature as greedy, and raises a small one to the minimum", () => {
   const cut = { topP: 0.5, topK: 3 };
   checkSampling({ ...cut, temperature: 9e-6 }, { temperature: 0 });
   checkSampling({ ...cut, temperature: 1e-5 }, { ...cut, temperature: 0.01 });
   checkSampling({ temperature: 0 }, { temperature: 0, repetitionPenalty: 1.2 }, { repetitionPenalty: 1.2 });
 });
 
-test("normalizes the spellings of off, and clamps biases to between -100 and 100", () => {
+test("normalizes every value that means off to 0, and clamps biases to between -100 and 100", () => {
   for (const topK of [0, 512, 9999]) checkSampling({ topK }, { topK: 0 });
   checkSampling({ topK: 511 }, { topK: 511 });
   const logitBias = [
@@ -71,7 +71,7 @@ test("drops bad words without tokens", () => {
   checkSampling({ badWords: ["a", "b"] }, { badWords: [[7], [8, 9]] }, {}, [[7], [], [8, 9]]);
 });
 
-test("draws a random seed for -1 and for none", () => {
+test("draws a random seed for -1 and for an omitted seed", () => {
   const seeds = [null, -1, null, -1].map((seed) => {
     const request = chatRequest({ sampling: { seed } });
     return resolveSampling(request, { defaults: noDefaults([2]) }, { badWordIds: [], vocabularySize: 512 })
@@ -89,7 +89,7 @@ test("ends an answer at the request's stop tokens and the model's, or only at th
     further,
   );
   checkStopping({ ignoreEndTokens: true }, { stopTokenIds: [], endOfTextId: null }, further);
-  // The end of text is then an ordinary stop token, with its id as the reason.
+  // Listed explicitly, the end-of-text token is an ordinary stop token and its id is the stop reason.
   checkStopping(
     { ignoreEndTokens: true, stopTokenIds: [9, endOfText] },
     { stopTokenIds: [9, endOfText], endOfTextId: null },

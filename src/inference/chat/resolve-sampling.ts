@@ -1,4 +1,4 @@
-// Resolves how an answer's tokens are sampled and what ends the answer, with the model's defaults for fields that the
+// Resolves how an answer's tokens are sampled and what ends the answer. The model's defaults apply to fields that the
 // request omits. Refuses token ids that the model lacks; other modules check everything else.
 import { type ChatRequest, chatFault, type ChatField } from "../../base/domain/chat.ts";
 import type { GenerationRequest } from "../../base/domain/generation.ts";
@@ -13,10 +13,10 @@ import { cut, ServiceError, type Fault } from "../../base/domain/service-error.t
  */
 const greedyBelow = 1e-5;
 const temperatureMin = 0.01;
-/** Maximum absolute bias; larger ones are clamped to it. */
+/** Maximum absolute value of a logit bias; larger values are clamped to it. */
 const biasMax = 100;
 
-/** @param resolved known once the prompt is written */
+/** @param resolved values that are known once the prompt is written */
 export function resolveSampling(
   { sampling, output }: ChatRequest,
   { defaults }: Pick<ServedBase, "defaults">,
@@ -31,17 +31,17 @@ export function resolveSampling(
     logitBias: (sampling.logitBias ?? []).map(
       ([id, bias]) => [id, Math.max(-biasMax, Math.min(biasMax, bias))] as const,
     ),
-    // A word without tokens cannot occur in an answer.
+    // A bad word without tokens cannot occur in an answer.
     badWords: resolved.badWordIds.filter((ids) => ids.length > 0),
     seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
   };
-  // A beam search samples nothing, so the sampling defaults of the model's makers do not apply.
+  // A beam search does not sample, so the recommended sampling defaults do not apply.
   if (output.choices.kind === "beam") {
     const { allowedTokenIds, badWords, seed } = given;
     return { ...plainSampling, allowedTokenIds, badWords, seed };
   }
-  // Greedy sampling keeps the remaining fields although they have no effect, because they must still be refused or
-  // passed on.
+  // The remaining fields have no effect on greedy sampling, but are kept: they must still be refused if unsupported,
+  // or passed on.
   if (given.temperature < greedyBelow) return { ...given, temperature: 0, topP: 1, topK: 0 };
   return {
     ...given,
@@ -50,19 +50,19 @@ export function resolveSampling(
   };
 }
 
-/** Returns the values that are not null. */
+/** Returns the entries whose value is not null. */
 function givenOf<Values extends object>(
   values: Values,
 ): { [Name in keyof Values]?: NonNullable<Values[Name]> } {
   const entries = Object.entries(values).filter(([, value]) => value !== null);
-  // The cast is safe: the remaining entries have these names.
+  // The cast is safe: the remaining entries have the names of `values`.
   return Object.fromEntries(entries) as { [Name in keyof Values]?: NonNullable<Values[Name]> };
 }
 
 /** Conditions that end an answer, and the end token that is not reported as a stop reason. */
 export interface ResolvedStopping {
   readonly stopping: GenerationRequest["stopping"];
-  /** The model's end of text; null if it does not end the answer. */
+  /** Id of the model's end-of-text token; null if that token does not end the answer. */
   readonly endOfTextId: number | null;
 }
 
@@ -73,9 +73,9 @@ export function resolveStopping(
   room: number,
 ): ResolvedStopping {
   const { minTokens } = stopping;
-  // A request's minimum overrides the makers' maximum.
+  // If the request's minimum exceeds the makers' maximum, the minimum applies.
   const defaultMax = defaults.maxTokens === null ? room : Math.max(defaults.maxTokens, minTokens);
-  // Upper bound; an answer that reaches it ends with `length`.
+  // Maximum number of tokens; an answer that reaches it finishes with the reason `length`.
   const maxTokens = Math.min(stopping.maxTokens ?? defaultMax, room);
   const { endTokenIds } = defaults;
   const isEnded = !stopping.ignoreEndTokens;
@@ -95,7 +95,7 @@ export function resolveStopping(
   };
 }
 
-// Token ids in a request that the model does not have, refused field by field. Ids in the prompt are checked where it
+// Refuses, field by field, token ids in a request that the model does not have. Ids in the prompt are checked when it
 // is written.
 
 /**

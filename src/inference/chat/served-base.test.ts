@@ -17,7 +17,7 @@ async function check(t: TestContext, files: Readonly<Record<string, object>>): P
   return readGenerationDefaults(folder, [2, 7]);
 }
 
-test("reads sampling, and takes the end tokens that it is given", async (t) => {
+test("reads the recommended sampling, and uses the given end tokens", async (t) => {
   const generation = {
     eos_token_id: 9,
     temperature: 0.6,
@@ -41,7 +41,7 @@ test("reads sampling, and takes the end tokens that it is given", async (t) => {
   });
 });
 
-test("recommends nothing if the makers recommend nothing", async (t) => {
+test("returns no defaults if the makers recommend nothing", async (t) => {
   assert.deepEqual(await check(t, {}), {
     defaults: noDefaults([2, 7]),
     notApplied: [],
@@ -55,7 +55,7 @@ test("names recommendations that are not applied", async (t) => {
     no_repeat_ngram_size: 3,
     typical_p: 0.9,
     length_penalty: null,
-    // Common members that have no effect.
+    // Common settings without effect on sampling.
     use_cache: true,
     output_attentions: false,
     return_dict_in_generate: true,
@@ -67,7 +67,7 @@ test("names recommendations that are not applied", async (t) => {
   assert.deepEqual(notApplied, ["no_repeat_ngram_size 3", "typical_p 0.9", "typical 1"]);
 });
 
-test("refuses a value out of its range by name", async (t) => {
+test("refuses a value out of its range and names it", async (t) => {
   for (const [member, value] of [
     ["temperature", -1],
     ["top_p", 0],

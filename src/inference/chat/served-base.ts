@@ -1,5 +1,5 @@
-// A base model as served: its engine, and the tokenizer and prompts that translate between text and tokens. The
-// composition of the server builds it; chat only uses it. `acquireModel` loads the base of a request's model.
+// A base model that is being served: its engine, and the tokenizer and prompts that translate between text and tokens.
+// The server's composition root builds it; chat only uses it. `acquireModel` loads the base of a request's model.
 import { join } from "node:path";
 import type { Engine, EngineLimits } from "../../base/domain/generation.ts";
 import type { BaseModel } from "../../base/domain/model.ts";
@@ -16,27 +16,27 @@ export interface ServedBase {
   readonly engine: Engine;
   /**
    * Loads the engine and keeps it loaded until the returned function is called; absent if the engine is always loaded.
-   * Requests with the same signal are admitted together.
+   * Calls with the same signal are admitted together.
    *
-   * @throws ServiceError `unavailable` if it cannot be loaded, or no memory is free for it in time; `overloaded` if
-   * too many wait; `cancelled` when the signal aborts
+   * @throws ServiceError `unavailable` if the engine cannot be loaded, or no memory becomes free for it in time;
+   * `overloaded` if too many requests wait; `cancelled` when the signal aborts
    */
   readonly hold?: (options: { readonly signal: AbortSignal }) => Promise<() => void>;
   readonly prompts: PromptWriter;
-  /** Used only for answers: tokenizing prompts may take long, so `prompts` does it in other threads. */
+  /** Use only for answers: tokenizing a prompt may take long, so `prompts` does it in other threads. */
   readonly tokenizer: Tokenizer;
   readonly defaults: GenerationDefaults;
   readonly replies: ReplyAbilities;
-  /** Precision in which the engine computes; absent for float32. */
+  /** Numeric precision in which the engine computes; absent for float32. */
   readonly precision?: string;
-  /** Maximum number of tokens in prompt and answer together that the model was made for; the engine may allow fewer. */
+  /** Maximum number of tokens, prompt and answer together, for which the model was made; the engine may allow fewer. */
   readonly contextLength: number;
 }
 
-/** The base models that are served; unused ones need not be in memory. */
+/** The served base models; a base that is not in use may be unloaded from memory. */
 export interface ServedBases {
   /**
-   * Returns a base with its tokenizer and prompts, which stay in memory until `release` is called. To use its engine,
+   * Loads a base's tokenizer and prompts, which stay in memory until `release` is called. To use the base's engine,
    * call `hold` too.
    *
    * @param name of a served base
@@ -47,7 +47,7 @@ export interface ServedBases {
 /**
  * Returns the limits for requests to this base.
  *
- * @throws ServiceError `unavailable` while the engine is not up, and so has no limits
+ * @throws ServiceError `unavailable` while the engine is not ready, because its limits are then unknown
  */
 export function servedLimits({ engine, model, contextLength }: ServedBase): EngineLimits {
   const { state } = engine.status();
@@ -60,7 +60,7 @@ export function servedLimits({ engine, model, contextLength }: ServedBase): Engi
 }
 
 /**
- * Returns the maximum number of tokens in prompt and answer together; while the engine is not up, the model's own
+ * Returns the maximum number of tokens, prompt and answer together; while the engine is not ready, the model's own
  * limit.
  */
 export function servedContextLength({
@@ -74,19 +74,19 @@ export function servedContextLength({
 
 /** Defaults recommended by a model's makers; each applies if a request omits the field. */
 export interface GenerationDefaults {
-  /** Tokens that each end an answer, besides the tokenizer's end-of-text token. */
+  /** Ids of the tokens that end an answer, besides the tokenizer's end-of-text token. */
   readonly endTokenIds: readonly number[];
-  /** At least 0; null if the makers recommend none. */
+  /** Temperature, at least 0; null if the makers recommend none. */
   readonly temperature: number | null;
-  /** In (0, 1]; null if the makers recommend none. */
+  /** Top-p, in (0, 1]; null if the makers recommend none. */
   readonly topP: number | null;
-  /** At least 1, or 0 for off; null if the makers recommend none. */
+  /** Top-k, at least 1, or 0 for off; null if the makers recommend none. */
   readonly topK: number | null;
-  /** In [0, 1]; null if the makers recommend none. */
+  /** Min-p, in [0, 1]; null if the makers recommend none. */
   readonly minP: number | null;
-  /** Above 0; null if the makers recommend none. */
+  /** Repetition penalty, above 0; null if the makers recommend none. */
   readonly repetitionPenalty: number | null;
-  /** At least 1; null if the makers recommend none. */
+  /** Maximum number of answer tokens, at least 1; null if the makers recommend none. */
   readonly maxTokens: number | null;
 }
 
@@ -99,18 +99,18 @@ const otherMembers: ReadonlySet<string> = new Set([
   "transformers_version",
 ]);
 
-/** The recommendations in a model folder, and which of them are not applied. */
+/** The recommended defaults in a model folder, and those that Hone does not apply. */
 export interface Recommendations {
   readonly defaults: GenerationDefaults;
-  /** Members with their values, for people. */
+  /** Names and values of the settings, as text for operators. */
   readonly notApplied: readonly string[];
 }
 
 /**
  * Reads generation_config.json of a model folder.
  *
- * @param endTokenIds those of the model's configuration, which is read elsewhere
- * @throws ServiceError `unsupported` for a value out of its range, naming it
+ * @param endTokenIds the end tokens of the model's configuration, which another module reads
+ * @throws ServiceError `unsupported` for a value out of its range, naming the value
  */
 export async function readGenerationDefaults(
   folder: string,
@@ -153,8 +153,8 @@ export async function readGenerationDefaults(
 }
 
 /**
- * Values with which members that are not read have no effect, following transformers; an empty list means that no
- * value is without effect.
+ * Values for which a setting that Hone does not apply has no effect in transformers, so that it need not be reported.
+ * An empty list means that each value has an effect.
  */
 const plainValues: Readonly<Record<string, readonly unknown[]>> = {
   do_sample: [true],
@@ -176,7 +176,7 @@ const plainValues: Readonly<Record<string, readonly unknown[]>> = {
   renormalize_logits: [false],
 };
 
-/** Settings that concern how transformers computes, and its extra outputs. */
+/** Settings that only concern how transformers computes, or outputs that it adds. */
 const ofTransformers: ReadonlySet<string> = new Set([
   "use_cache",
   "cache_implementation",
@@ -194,7 +194,7 @@ function asksForNothing(member: string, value: unknown): boolean {
   return Object.hasOwn(plainValues, member) && plainValues[member].includes(value);
 }
 
-// Dependencies of resolving the model that a request names, with its base in memory.
+// Dependencies for resolving the model that a request names and loading its base.
 
 interface ModelReach {
   readonly directory: Pick<ModelDirectory, "resolve">;
@@ -208,10 +208,11 @@ export interface AcquiredModel {
 }
 
 /**
- * Resolves the model once its base's engine is loaded. Model and engine stay until the functions in `ends` are called.
+ * Resolves the model and loads its base's engine. Model and engine stay in use until the functions in `ends` are
+ * called.
  *
- * @param asked.refuse throws if the base lacks an ability, before its engine is loaded
- * @param asked.ends receives the release functions, also if this throws
+ * @param asked.refuse throws if the base lacks an ability; called before its engine is loaded
+ * @param asked.ends receives the release functions, even if this function throws
  * @throws ServiceError as {@link ModelDirectory.resolve}, and as `hold` of the base
  */
 export async function acquireModel(
@@ -233,6 +234,6 @@ export async function acquireModel(
   refuse(base);
   const { kind } = base.engine.status().state;
   if (base.hold !== undefined) ends.push(await base.hold({ signal }));
-  // Checks again after loading: the base's weights, and so its abilities, are certain only once it is loaded.
+  // Checks again after loading: the base's weights, and with them its abilities, are certain only once it is loaded.
   return kind === "unloaded" || kind === "loading" ? acquireModel(reach, asked) : { model, base };
 }

@@ -1,4 +1,4 @@
-// Settings of chat: parsing of a model's answers.
+// Settings of chat: how a model's answers are parsed.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {

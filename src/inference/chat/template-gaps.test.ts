@@ -18,7 +18,7 @@ function check(source: string | null, expected: readonly string[]): void {
 
 const loop = "{% for m in messages %}{{ m.content }}{% endfor %}";
 
-test("reports what a template cannot render, or does not show, and why", () => {
+test("reports what a template cannot render or silently omits, and why", () => {
   check(`${loop}{{ tools }}`, []);
   check(loop, ["it does not show tools"]);
   check("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}", [
@@ -41,6 +41,6 @@ test("reports what a template cannot render, or does not show, and why", () => {
   ]);
 });
 
-test("finds nothing missing in the built-in model's template", async () => {
+test("finds no gaps in the built-in model's template", async () => {
   assert.deepEqual(findTemplateGaps(await loadChatTemplate("models/hone-tiny")), []);
 });

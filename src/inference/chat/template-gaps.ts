@@ -1,5 +1,5 @@
-// Checks which kinds of conversation a model's chat template can render. Renders one of each kind when the model is
-// loaded, so that the operator learns of a gap before a client does.
+// Checks which features of a conversation a model's chat template can render. Renders an example of each feature when
+// the model is loaded, so that the operator learns of a gap before a client does.
 import { plainConversation, type Conversation } from "../../base/domain/chat.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 import type { ChatTemplate } from "../chat-templates/chat-template.ts";
@@ -20,7 +20,7 @@ const tool = {
 interface Probe {
   readonly what: string;
   readonly conversation: Pick<Conversation, "messages" | "tools">;
-  /** Text that the prompt contains if the template shows the feature. */
+  /** Text that is in the prompt if the template shows the feature. */
   readonly shown: string;
 }
 
@@ -38,7 +38,7 @@ const others: readonly Probe[] = [
   { what: "tools", conversation: { messages: [user], tools: [tool] }, shown: tool.function.name },
 ];
 
-/** A feature of conversations that the template does not show, for people. */
+/** A feature of conversations that the template does not show, with texts for operators. */
 export interface TemplateGap {
   readonly what: string;
   /** True if the template refuses such a conversation; false if it silently leaves the feature out. */

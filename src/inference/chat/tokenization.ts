@@ -9,8 +9,10 @@ import { servedContextLength, type ServedBase, type ServedBases } from "./served
 
 export interface TokenizationService {
   /**
-   * @throws ServiceError for the model's name as a chat does; `unsupported` when the template refuses the messages,
-   * and for more tokens than are counted; `overloaded`, `cancelled`
+   * Tokenizes a prompt.
+   *
+   * @throws ServiceError for the model's name as chat does; `unsupported` when the template refuses the messages, and
+   * for too many tokens; `overloaded`, `cancelled`
    */
   tokenize(
     request: TokenizeRequest,
@@ -35,8 +37,8 @@ interface Dependencies {
 }
 
 /**
- * Maximum tokens of a text or conversation that is only tokenized, and of tokens turned into text: the longest context
- * of models in use.
+ * Maximum number of tokens of a text or conversation that is tokenized here, and of tokens that are converted into
+ * text: the longest context of current models.
  */
 const fit = { purpose: "count", countMax: 128 * 1024 } as const;
 
@@ -72,8 +74,8 @@ export function createTokenizationService({ directory, bases }: Dependencies): T
 }
 
 /**
- * Returns the number of ids, including ids without a token: a model's logits may cover more ids than its tokenizer
- * has.
+ * Returns the number of valid ids. This includes ids without a token: a model's logits may cover more ids than its
+ * tokenizer has.
  */
 function vocabularySizeOf({ engine, tokenizer }: ServedBase): number {
   const { state } = engine.status();

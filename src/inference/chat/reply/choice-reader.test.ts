@@ -1,4 +1,4 @@
-// A choice's text read token by token equals the text read whole.
+// A choice read token by token has the same text as the choice read as a whole.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -41,11 +41,11 @@ function optionsOf(reading: Reading): ChoiceReaderOptions {
 }
 
 interface Read extends ChoicePiece {
-  /** Joined bytes of the log-probabilities. */
+  /** Text of the joined bytes of all log-probabilities, and of the unfinished last character. */
   readonly bytesText: string;
 }
 
-/** Reads tokens in batches, and ends the choice if no stop string did. */
+/** Reads tokens in batches, and ends the choice unless a stop string has ended it. */
 function read(batches: readonly (readonly number[])[], changes: Partial<Reading> = {}): Read {
   const reader = choiceReaders(tokenizer, optionsOf({ ...plainReading, ...changes }))();
   const pieces: ChoicePiece[] = [];
@@ -70,7 +70,7 @@ function textOf(ids: readonly number[], changes: Partial<Reading> = {}): string 
   return read([ids], changes).text;
 }
 
-test("names a hidden token in its log-probabilities, without bytes", () => {
+test("gives a hidden token a name, but no bytes, in its log-probabilities", () => {
   assert.deepEqual([tokenizer.isSpecial(special), tokenizer.isSpecial(plain)], [true, false]);
   const { text, tokenIds, logprobs } = read([[special, other, plain]], { stopTokenIds: [plain] });
   const names = [special, other, plain].map((id) => tokenizer.tokenText(id));
@@ -94,14 +94,14 @@ test("names a hidden token in its log-probabilities, without bytes", () => {
     );
 });
 
-test("shows special tokens that are not skipped, and always those that are exempted", () => {
+test("shows special tokens that are not skipped, and always those that the parser needs", () => {
   const name = tokenizer.tokenText(special);
   assert.equal(textOf([plain, special, other]), "ab");
   assert.equal(textOf([plain, special, other], { skipsSpecialTokens: false }), `a${name}b`);
   assert.equal(textOf([plain, special, other, 1], { shownSpecialIds: [special] }), `a${name}b`);
 });
 
-test("shows the token that ends a choice if stop strings are shown", () => {
+test("shows the end token of a choice if stop strings are shown", () => {
   const name = tokenizer.tokenText(special);
   const ends = (end: number, changes: Partial<Reading>): string =>
     textOf([plain, end], { stopTokenIds: [end], ...changes });
@@ -112,20 +112,20 @@ test("shows the token that ends a choice if stop strings are shown", () => {
   assert.equal(ends(special, { includesStop: true, skipsSpecialTokens: false }), `a${name}`);
 });
 
-test("finds a stop string in a special token's text if that is shown", () => {
+test("finds a stop string in the text of a special token that is shown", () => {
   const stop = [tokenizer.tokenText(special).slice(2, 5)];
   assert.equal(read([[plain, special, other]], { stop }).matchedStop, null);
   const shown = read([[plain, special, other]], { stop, skipsSpecialTokens: false });
   assert.deepEqual([shown.matchedStop, shown.text, shown.tokenIds], [stop[0], "a<|", [plain, special]]);
 });
 
-test("prefers a stop string over the stop token that completes it", () => {
+test("reports the stop string, not the stop token, if that token completes it", () => {
   const found = read([[plain, other]], { stop: ["ab"], stopTokenIds: [other], includesStop: true });
   assert.deepEqual([found.text, found.matchedStop], ["ab", "ab"]);
   assert.equal(read([[plain, other]], { stop: ["ab"], stopTokenIds: [other] }).matchedStop, null);
 });
 
-test("completes a stop string with a character that is never completed", () => {
+test("matches a stop string with the U+FFFD of an incomplete last character", () => {
   const [half] = idsOf("東");
   const found = read([[plain, half]], { stop: ["\ufffd"] });
   assert.deepEqual([found.text, found.matchedStop], ["a", "\ufffd"]);
@@ -145,7 +145,7 @@ function oracle(ids: readonly number[], reading: Reading): Ending {
   const textAfter = (count: number): string =>
     tokenizer.decode(ids.slice(0, count).filter(isShown), { skipSpecialTokens: false });
   const whole = textAfter(ids.length);
-  /** Length of the text that is certain after each number of tokens. */
+  /** Length of the text that is final after each number of tokens. */
   const certain = Array.from({ length: ids.length + 1 }, (_, count) => {
     const text = textAfter(count);
     let length = 0;
@@ -162,7 +162,7 @@ function oracle(ids: readonly number[], reading: Reading): Ending {
   return { text: whole, tokenCount: ids.length, matchedStop: null };
 }
 
-test("reads any batching of tokens as their whole text", () => {
+test("reads the same text however tokens are batched", () => {
   const frequent = ["a", "b", "ab", " a", "東", "👍"].flatMap(idsOf);
   const id = fc.oneof(fc.constantFrom(...frequent, 0, 1, special), fc.integer({ min: 0, max: 430 }));
   const piece = fc.constantFrom("a", "b", " ", "東", "👍", "|", "im");

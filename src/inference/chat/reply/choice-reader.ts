@@ -1,5 +1,5 @@
 // Reads one choice: takes tokens and returns text and log-probabilities until a stop string or the engine ends the
-// choice. Does not wait for tokens; the caller pulls them from the engine.
+// choice. Does not wait for tokens; the caller reads them from the engine.
 import type { ChatLogprob, ChatOutput } from "../../../base/domain/chat.ts";
 import type { GeneratedToken } from "../../../base/domain/generation.ts";
 import { createDetokenizer } from "../../../lib/tokenizer/detokenizer.ts";
@@ -24,17 +24,17 @@ export interface ChoiceReader {
   /** Takes tokens in order; tokens after a stop string are dropped, as if they had never been generated. */
   take(tokens: readonly GeneratedToken[]): ChoicePiece;
   /**
-   * Ends the choice for the engine's reason. `unfinished` is U+FFFD if the last character was never completed; `text`
-   * contains it too.
+   * Ends the choice when the engine has ended it. `unfinished` is U+FFFD if the last character was never completed;
+   * `text` contains it too.
    */
   end(): { readonly text: string; readonly unfinished: string; readonly matchedStop: string | null };
 }
 
 export interface ChoiceReaderOptions {
   readonly stops: StopRule;
-  /** A stop string that is completed within this number of first tokens does not end the choice. */
+  /** Number of first tokens within which stop strings are ignored. */
   readonly minTokens: number;
-  /** Tokens that end a choice; their text is shown if the stop rule shows stop strings. */
+  /** Ids of tokens that end a choice; their text is shown if `stops` includes stop strings in the text. */
   readonly stopTokenIds: ReadonlySet<number>;
   readonly skipsSpecialTokens: boolean;
   /** Special tokens that are never skipped, since the parser of the text needs them. */
@@ -59,7 +59,7 @@ function createChoiceReader(
   const scan = (text: string): ReturnType<StopScanner["push"]> =>
     scanner.push(text, { mayEnd: tokenCount > options.minTokens });
 
-  /** A hidden token has a name, but no bytes, so that the joined bytes of all tokens equal the text. */
+  /** A hidden token has a name but no bytes, so that the joined bytes of all tokens equal the text. */
   const nameOf = (id: number, shown: string): string => (isHidden(id) ? tokenizer.tokenText(id) : shown);
   /** Must be called before the token itself is taken, because the alternatives are decoded at the same position. */
   const alternativesOf = (token: GeneratedToken): ChatLogprob["alternatives"] =>
@@ -96,7 +96,7 @@ function createChoiceReader(
   };
 }
 
-/** Returns a test for tokens that are not part of the text. */
+/** Returns a predicate for tokens that are not part of the text. */
 function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: number) => boolean {
   const { stops, stopTokenIds, skipsSpecialTokens, shownSpecialIds } = options;
   return (id) =>
@@ -105,8 +105,8 @@ function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: nu
 }
 
 /**
- * Returns the log-probability entry of a token with text added that became certain only after the token, so that the
- * joined bytes still equal the text.
+ * Appends text to a token's log-probability entry: text that became final only after the token, such as an incomplete
+ * last character. The joined bytes then still equal the text.
  */
 export function withAddedText(logprob: ChatLogprob, text: string): ChatLogprob {
   return { ...logprob, text: logprob.text + text, bytes: [...logprob.bytes, ...utf8(text)] };
@@ -116,7 +116,7 @@ function utf8(text: string): readonly number[] {
   const bytes: number[] = [];
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
-    // The shortcut handles only ASCII, which most token texts are; a buffer takes several times as long.
+    // Fast path for ASCII, which most token texts are; a buffer takes several times as long.
     if (unit >= 128) return [...Buffer.from(text)];
     bytes.push(unit);
   }
@@ -128,10 +128,10 @@ function utf8(text: string): readonly number[] {
 export interface AnswerReader {
   /**
    * Takes tokens in order, up to the answer's end. `isComplete` is true once a stop string, or the last permitted
-   * call, has ended the answer; take nothing after that.
+   * call, has ended the answer; do not call `take` after that.
    */
   take(tokens: readonly GeneratedToken[]): ChoicePiece & ReplyPiece & { readonly isComplete: boolean };
-  /** Ends the answer for the engine's reason. */
+  /** Ends the answer when the engine has ended it. */
   end(): ReplyPiece & Omit<ReturnType<ChoiceReader["end"]>, "text">;
   /** Number of tool calls in the answer. */
   readonly callCount: number;

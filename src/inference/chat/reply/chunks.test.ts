@@ -26,7 +26,7 @@ function check(batch: readonly GenerationEvent[], logprobCount: number, sizes: r
   );
 }
 
-test("reads a batch of few events whole", () => {
+test("keeps a batch of few events whole", () => {
   check([tokens(0, 1)], 1, [1]);
   check(
     many(16, (choice) => [tokens(choice, 16), finished(choice)]),
@@ -35,7 +35,7 @@ test("reads a batch of few events whole", () => {
   );
 });
 
-test("reads many events in chunks, each finish with the tokens before it", () => {
+test("splits many events into chunks, each finish with the tokens before it", () => {
   check(
     many(40, (choice) => [tokens(choice, 1), finished(choice)]),
     1,

@@ -1,14 +1,14 @@
-// Splits the events of a generation into chunks, between which the event loop handles other work. Detokenizing all
-// collected events in one turn would block it.
+// Splits the events of a generation into chunks. Between two chunks the event loop handles other work; detokenizing
+// all collected events in one turn would block it.
 import type { GenerationEvent } from "../../../base/domain/generation.ts";
 
-/** Maximum number of events in a chunk, and of log-probabilities, each of which is converted to a text. */
+/** Maximum number of events in a chunk, and of log-probabilities, each of which is decoded to text. */
 const eventsMax = 16;
 const logprobsMax = 512;
 
 /**
- * Splits a batch into chunks, each of which is read in one turn; a choice's finish stays in one chunk with its last
- * tokens.
+ * Splits a batch into chunks, each of which is read in one turn of the event loop; a choice's finish stays in one
+ * chunk with its last tokens.
  *
  * @param logprobCount number of log-probabilities of each token, including its alternatives
  */

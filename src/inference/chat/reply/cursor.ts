@@ -1,5 +1,5 @@
 // Cursor over the text received so far, for parsers that read it once, look ahead, and may return to a saved position.
-// A parser is a generator that yields when it needs more text, so its code reads as if all text were present.
+// A parser is a generator that yields when it needs more text, so its code can be written as if all text were present.
 
 /** A parser: yields whenever it needs more text, and returns its result. */
 export type Reading<Result = void> = Generator<void, Result, void>;
@@ -10,7 +10,7 @@ export class Cursor {
   #keptAt: number | null = null;
   #isEnded = false;
 
-  /** Appends received text, and drops text that was read and that no saved position needs. */
+  /** Appends received text. Drops text that has been read, unless a saved position still needs it. */
   append(text: string): void {
     const start = this.#keptAt ?? this.#at;
     this.#text = this.#text.slice(start) + text;
@@ -112,8 +112,8 @@ export function* takesAfterBlanks(cursor: Cursor, text: string): Reading<boolean
  * Reads and emits text up to the first mark, or to the end. Holds back a possible prefix of a mark, and the padding
  * before it.
  *
- * @returns true if a mark comes next, after its padding. The padding stays unread even if no mark follows it at the
- * end of the text
+ * @returns true if a mark comes next, after its padding. At the end of the text, the padding stays unread even without
+ * a mark after it
  */
 export function* readUntil(
   cursor: Cursor,
@@ -137,7 +137,7 @@ export function* readUntil(
   }
 }
 
-/** Returns the index of the first of several texts in another; -1 if there is none. */
+/** Returns the index of the first occurrence of any of the marks in the text; -1 if there is none. */
 function firstOf(text: string, marks: readonly string[]): number {
   const places = marks.map((mark) => text.indexOf(mark)).filter((place) => place >= 0);
   return places.length === 0 ? -1 : Math.min(...places);

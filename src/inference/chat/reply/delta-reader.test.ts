@@ -1,4 +1,4 @@
-// Calls and thoughts of an answer become deltas and a finish, independent of how tokens are batched.
+// Calls and thoughts of an answer become deltas and a finish, however tokens are batched.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatDelta } from "../../../base/domain/chat.ts";
@@ -25,7 +25,7 @@ interface Answered {
   readonly deltas: readonly ChatDelta[];
 }
 
-/** The answer of a model that thinks and may call f. */
+/** Reads an answer of a model that thinks and may call f. */
 async function answer(
   said: string,
   {
@@ -55,7 +55,7 @@ async function answer(
     },
     endOfTextId,
     reply: { form: { thought: "possible", calls }, constraint: null, finishOfCalls },
-    // Holds only the fields that the reader uses.
+    // Safe cast: the reader uses only these fields.
   } as unknown as GenerationPlan;
   const markIds = new Set(["<tool_call>", "</tool_call>", "<think>", "</think>"].flatMap(idsOf));
   const deltas: ChatDelta[] = [];
@@ -109,7 +109,7 @@ test("separates thought, text and calls, however tokens are batched", async () =
   }
 });
 
-test("keeps the reason of a truncated answer and its call as far as it came", async () => {
+test("keeps the finish reason of a truncated answer, and its incomplete call", async () => {
   const { calls, finish } = await answer(call.slice(0, 45), { reason: "length" });
   assert.deepEqual(calls, ['f {"a": ']);
   assert.equal(finish?.reason, "length");
@@ -125,12 +125,12 @@ test("stops the choice after the only allowed call and does not count later toke
   }
 });
 
-test("finishes a named call as text", async () => {
+test("reports the finish of a required named call as stop", async () => {
   assert.equal((await answer(call, { areParallel: false, finishOfCalls: "stop" })).finish?.reason, "stop");
   assert.equal((await answer("no call")).finish?.reason, "stop");
 });
 
-test("ends an answer at a stop string within a thought and within a call", async () => {
+test("ends an answer at a stop string within a thought or within a call", async () => {
   const thought = await answer("<think>\nHm STOP no", { changes: { stopping: { stop: ["STOP"] } } });
   assert.deepEqual([thought.reasoning, thought.text, thought.finish?.matchedStop], ["Hm ", "", "STOP"]);
   const inCall = await answer(call, { changes: { stopping: { stop: ['"a"'] } } });

@@ -72,16 +72,16 @@ export class DeltaReader {
   }
 
   /**
-   * Parameters that servers behind the engine returned in response to those passed to them; known once {@link read}
-   * has returned deltas.
+   * Parameters that the servers behind the engine returned for the passing parameters sent to them; known once {@link
+   * read} has returned deltas.
    */
   get passedOn(): PassedParameters | null {
     return this.#passedOn;
   }
 
   /**
-   * Time that the request waited in the engine, or null if the engine does not report it; known once {@link read} has
-   * returned deltas.
+   * Milliseconds for which the request waited in the engine; null if the engine does not report it. Known once {@link
+   * read} has returned deltas.
    */
   get waitedMs(): number | null {
     return this.#waitedMs;
@@ -92,9 +92,9 @@ export class DeltaReader {
   }
 
   /**
-   * Returns one delta for each event with tokens; a finish in the same batch is on the choice's last delta.
+   * Returns one delta for each event with tokens. A finish in the same batch is on the choice's last delta.
    *
-   * @returns null until the prompt is computed and the number of a search's answers is known
+   * @returns null until the prompt is computed and, for a beam search, the number of answers is known
    */
   read(events: readonly GenerationEvent[]): readonly ChatDelta[] | null {
     const deltas: ChatDelta[] = [];
@@ -167,7 +167,7 @@ interface DeltaOptions {
   readonly request: Pick<ChatRequest, "stopping" | "output">;
 }
 
-/** State of one choice being read. */
+/** State of a choice while its answer is read. */
 interface ChoiceState {
   readonly reader: AnswerReader;
   tokenCount: number;
@@ -234,7 +234,7 @@ function finishChoice(
   return { ...before, ...joinedPieces(before, piece), logprobs, finish: finishOf(finish, state, plan) };
 }
 
-/** Returns the finish reason; an answer with tool calls finishes for that reason unless it was truncated. */
+/** Returns the finish reason: an answer with tool calls gets the plan's reason for calls, unless it was truncated. */
 function finishOf(finish: ChatFinish, { reader }: ChoiceState, { reply }: GenerationPlan): ChatFinish {
   return finish.reason === "stop" && reader.callCount > 0
     ? { ...finish, reason: reply.finishOfCalls }
@@ -255,7 +255,7 @@ function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): ChatD
   };
 }
 
-/** Each text is decoded from only its own token; only in answers are bytes joined across tokens. */
+/** Decodes the text of each token separately; only in answers are bytes joined across tokens. */
 function withTexts(
   tokens: readonly (PromptLogprob | null)[],
   tokenizer: Tokenizer,

@@ -1,11 +1,11 @@
-// The tokens of a prompt, each with the text that it adds, in the same form as in an answer.
+// The tokens of a prompt, each with the text that it adds, in the same form as an answer's tokens.
 import type { ChatLogprob, ChatOutput } from "../../../base/domain/chat.ts";
 import { createDetokenizer } from "../../../lib/tokenizer/detokenizer.ts";
 import type { Tokenizer } from "../../../lib/tokenizer/tokenizer.ts";
 
 /**
  * Returns an entry for each token. A token that is not part of the text has a name but no bytes, so that the joined
- * bytes equal the text.
+ * bytes of all tokens equal the text.
  */
 export function namedTokens(
   tokenIds: readonly number[],

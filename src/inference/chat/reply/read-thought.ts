@@ -1,5 +1,5 @@
-// Reads a model's thought between `<think>` and `</think>`. Line breaks around it, and before the answer, are layout
-// and belong to neither.
+// Reads a model's thought between `<think>` and `</think>`. Line breaks around the thought, and before the answer, are
+// layout and belong to neither.
 import { isNewline, readUntil, takesAfterBlanks, type Cursor, type Reading } from "./cursor.ts";
 import type { ReplyPieces } from "./reply-pieces.ts";
 
@@ -7,7 +7,7 @@ export const thoughtMarks = { begin: "<think>", end: "</think>" } as const;
 
 /**
  * How an answer may begin: `none` never thinks, `possible` may begin with a thought, and `open` continues a thought
- * that the prompt began. An unended thought is the whole answer.
+ * that the prompt began. A thought without an end mark is the whole answer.
  */
 export type ThoughtStart = "none" | "possible" | "open";
 

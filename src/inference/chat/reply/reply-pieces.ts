@@ -1,5 +1,5 @@
-// Collects the text, thought and tool calls of an answer in pieces that are ready to send. Does not depend on any
-// format of answers.
+// Collects the text, thought and tool calls of an answer in pieces that are ready to send. Does not depend on any call
+// format.
 import type { ToolCallDelta } from "../../../base/domain/chat.ts";
 
 /** Content of one part of an answer. */
@@ -47,8 +47,8 @@ export class ReplyPieces {
   };
 
   /**
-   * Returns the content collected since the previous call of `take`, with one delta per tool call. Arguments that
-   * arrived with their call's opening wait for the next piece, since clients recognise a call by a first delta without
+   * Returns the content collected since the last `take`, with one delta per tool call. Arguments that arrived together
+   * with their call's opening wait for the next piece, since clients recognise a call by a first delta without
    * arguments.
    */
   take(): ReplyPiece {

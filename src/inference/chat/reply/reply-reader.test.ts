@@ -1,4 +1,4 @@
-// Parsing an answer's text in every format, independent of how it is split into pieces.
+// Answers are parsed in every call format, however their text is split.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -12,7 +12,7 @@ type FormatName = keyof typeof callFormats;
 interface Expected {
   readonly text?: string;
   readonly reasoning?: string;
-  /** `name arguments` */
+  /** Each call as `name arguments`. */
   readonly calls?: readonly string[];
 }
 
@@ -67,7 +67,7 @@ const hermesTable: readonly Omit<Reading, "format">[] = [
   { from: tagged('{"arguments": {"b": 1}, "name": "f"}'), calls: ['f {"b": 1}'] },
   { from: tagged('{"id": "1", "name": "unknown", "arguments": {}, "type": "x"}'), calls: ["unknown {}"] },
   { from: tagged('{"name": "\\u0066", "arguments": {"x":"\\"}\\u00e9"}}'), calls: ['f {"x":"\\"}\\u00e9"}'] },
-  // Text that never becomes a call stays text, unchanged.
+  // Text that begins like a call but does not become one stays unchanged.
   ...[
     "{",
     "[]",
@@ -78,7 +78,7 @@ const hermesTable: readonly Omit<Reading, "format">[] = [
     '{"name": "f", "arguments": "oops"}',
     '{"name": "f", "arguments": null}',
   ].map((body) => ({ from: `a ${tagged(body)} b`, text: `a ${tagged(body)} b` })),
-  // Small models write arguments as a text, and several calls as a list.
+  // Small models write arguments as a JSON string, and several calls as a list.
   { from: tagged('{"name": "f", "arguments": "{\\"a\\": \\"b\\"}"}'), calls: ['f {"a": "b"}'] },
   {
     from: tagged('{"arguments": "{\\"n\\":12345678901234567890}", "name": "f"}'),
@@ -90,7 +90,7 @@ const hermesTable: readonly Omit<Reading, "format">[] = [
   { from: tagged('{"name": "", "arguments": {}}'), text: tagged('{"name": "", "arguments": {}}') },
   { from: '<tool_call>\n{"name": "f", "argum', text: '<tool_call>\n{"name": "f", "argum' },
   { from: `<tool_call>${tagged(callF)}`, text: "<tool_call>", calls: [f] },
-  // Once arguments have begun it is a call, even if they turn out invalid.
+  // Once its arguments have begun, a call stays a call, even if the arguments turn out to be invalid.
   { from: '<tool_call>\n{"name": "f", "arguments": {"a": "tru', calls: ['f {"a": "tru'] },
   { from: `${tagged('{"name": "f", "arguments": {"a": oops}}')} b`, text: " b", calls: ['f {"a": oops}'] },
   { from: '<tool_call>{"name": "f", "arguments": {}', calls: ["f {}"] },
@@ -102,11 +102,11 @@ const hermesTable: readonly Omit<Reading, "format">[] = [
   { from: `${tagged(callF)} ${tagged(callG)}`, calls: [f], areParallel: false },
 ];
 
-test("reads calls between tags, and text around them", () => {
+test("reads calls between tags, and the text around them", () => {
   for (const row of hermesTable) check({ ...row, format: "hermes" });
 });
 
-test("reads calls that are the whole answer", () => {
+test("reads calls that make up the whole answer", () => {
   const call = '{"name": "f", "parameters": {"a": 1}}';
   const table: readonly Omit<Reading, "format">[] = [
     { from: call, calls: ['f {"a": 1}'] },
@@ -116,7 +116,7 @@ test("reads calls that are the whole answer", () => {
     { from: '{"name": "g", "arguments": {}}', calls: ["g {}"] },
     { from: `${call} and so on`, text: " and so on", calls: ['f {"a": 1}'] },
     { from: '{"name": "f", "parameters": {oops', calls: ["f {oops"] },
-    // Nothing marks an object within text, or one that names no tool, as a call.
+    // Without a mark, an object within text, or an object that names no tool, is not a call.
     ...[
       `I say ${call}`,
       '{"name": "Ada", "parameters": {}}',
@@ -128,7 +128,7 @@ test("reads calls that are the whole answer", () => {
   for (const row of table) check({ ...row, format: "llama3" });
 });
 
-test("reads calls after a mark, in a list or each by its name", () => {
+test("reads calls after a mark, in a list or each with its name", () => {
   const table: readonly Omit<Reading, "format">[] = [
     { from: `[TOOL_CALLS] [${callF}]`, calls: [f] },
     { from: `So:[TOOL_CALLS][${callF}, ${callG}]`, text: "So:", calls: [f, g] },
@@ -172,7 +172,7 @@ test("reads a thought before the answer", () => {
   for (const row of table) check(row);
 });
 
-test("loses no character except marks and layout", () => {
+test("loses no character of an answer except marks and layout", () => {
   const words = fc.constantFrom(
     "<tool_call>",
     "</tool_call>",
@@ -203,7 +203,7 @@ test("loses no character except marks and layout", () => {
   );
 });
 
-test("sends a call's opening as a separate delta, one delta per piece, and its arguments as they arrive", () => {
+test("sends a call's opening in a separate delta, and then its arguments as they arrive, one delta per piece", () => {
   const { pieces: read } = readReply(callFormats.hermes, tagged(callF).split(""));
   const deltas = read.flatMap(({ toolCalls }) => toolCalls);
   assert.deepEqual({ ...deltas[0], id: "" }, { index: 0, id: "", name: "f", argumentsText: "" });
@@ -224,7 +224,7 @@ test("makes unique ids in the form that templates of Mistral models require", ()
   assert.equal(new Set(ids).size, 2);
 });
 
-test("completes an answer after its only allowed call, and no other answer", () => {
+test("completes an answer after its only allowed call, and otherwise never", () => {
   const one = readReply(callFormats.hermes, [tagged(callF), "more"], { areParallel: false });
   assert.deepEqual([one.isComplete, one.text], [true, ""]);
   assert.equal(readReply(callFormats.hermes, [tagged(callF), "more"]).isComplete, false);

@@ -1,5 +1,5 @@
 // Parses the text of an answer into thought, text and tool calls. The result does not depend on how the text is split.
-// Works on text instead of tokens; one reader reads one choice.
+// Works on text instead of tokens; each choice has its own reader.
 import type { CallFormat, KnownTools } from "../tools/call-format.ts";
 import { Cursor, type Reading } from "./cursor.ts";
 import { ReplyPieces, type ReplyPiece } from "./reply-pieces.ts";
@@ -15,7 +15,7 @@ export interface ReplyForm {
 
 export interface ReadCalls extends KnownTools {
   readonly format: CallFormat;
-  /** Names of the tools whose input is a plain text. */
+  /** Names of the tools whose input is plain text. */
   readonly texts: ReadonlySet<string>;
 }
 
@@ -24,7 +24,7 @@ export interface ReplyReader {
   push(text: string): ReplyPiece;
   /** Ends the text; returns the content that was held back. */
   end(): ReplyPiece;
-  /** True once the answer has all its permitted calls; text after them is not read. */
+  /** True once the answer contains all its permitted calls; text after them is not read. */
   readonly isComplete: boolean;
   readonly callCount: number;
 }

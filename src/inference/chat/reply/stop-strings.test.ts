@@ -1,11 +1,11 @@
-// Stop strings: the text cut and held back does not depend on how text arrives.
+// Stop strings: how a text arrives does not change where it is cut or how much of it is held back.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { StopAutomaton, stopScanners } from "./stop-strings.ts";
 import { searching } from "../../../base/domain/testing/search.ts";
 
-/** Returns everything shown, and the match. */
+/** Returns the shown pieces of text, and the stop string that matched. */
 function scan(
   stops: readonly string[],
   pieces: readonly string[],
@@ -21,20 +21,20 @@ function scan(
   return { shown: [...shown, scanner.flush()], matched: null };
 }
 
-test("cuts before the stop string, also if it is spread over pieces", () => {
+test("cuts before the stop string, even if it spans pieces", () => {
   assert.deepEqual(scan(["END"], ["abE", "N", "Dxyz"]), { shown: ["a", "b", ""], matched: "END" });
 });
 
-test("cuts right after a stop string that is shown, and holds nothing back", () => {
+test("cuts right after a stop string that is shown, and holds back no text", () => {
   const shown = scan(["END"], ["abE", "N", "Dxyz"], { includesStop: true });
   assert.deepEqual(shown, { shown: ["abE", "N", "D"], matched: "END" });
 });
 
-test("holds back what may become a stop string, and shows it when the text ends", () => {
+test("holds back a possible prefix of a stop string, and shows it when the text ends", () => {
   assert.deepEqual(scan(["END"], ["abcEN"]), { shown: ["abc", "EN"], matched: null });
 });
 
-test("holds back characters, not halves of them", () => {
+test("holds back whole characters", () => {
   assert.deepEqual(scan(["👍👍"], ["ab", "👍"]), { shown: ["a", "b", "👍"], matched: null });
 });
 
@@ -49,7 +49,7 @@ test("prefers the stop string that is completed first, then the one listed first
   assert.deepEqual(scan(["abc", "bc"], ["xabc"]), { shown: ["x"], matched: "abc" });
 });
 
-test("ignores a stop string that lies wholly within the part that may not end", () => {
+test("ignores a stop string that lies wholly within the part in which the text may not end", () => {
   const stops = ["ab"];
   assert.deepEqual(scan(stops, ["ab", "c"], { freeCount: 1 }), { shown: ["a", "b", "c"], matched: null });
   assert.deepEqual(scan(stops, ["a", "bc"], { freeCount: 1 }), { shown: ["", ""], matched: "ab" });
@@ -64,7 +64,7 @@ test("never shows half a surrogate pair", () => {
   }
 });
 
-test("does not end a text at half a character", () => {
+test("does not end a text within a surrogate pair", () => {
   assert.deepEqual(scan(["\udc4d", "\ud83d"], ["a👍b"]), { shown: ["a👍b", ""], matched: null });
 });
 
@@ -81,7 +81,7 @@ function oracle(
   return null;
 }
 
-test("cuts any chunking of a text at the same place as the whole text", () => {
+test("cuts a text at the same place however it is split", () => {
   const letter = fc.constantFrom("a", "b", "👍");
   const stops = fc.array(fc.string({ unit: letter, minLength: 1, maxLength: 5 }), { maxLength: 4 });
   const pieces = fc.array(fc.string({ unit: letter, maxLength: 4 }), { maxLength: 12 });
@@ -106,7 +106,7 @@ test("cuts any chunking of a text at the same place as the whole text", () => {
   );
 });
 
-test("cuts texts that share a rule of many overlapping stop strings as if each text had its own", () => {
+test("cuts texts that share one rule with many overlapping stop strings as if each text had a separate rule", () => {
   const letters = fc.constantFrom("a", "a", "a", "b", "c");
   const stops = fc.array(fc.string({ unit: letters, minLength: 1, maxLength: 9 }), { maxLength: 40 });
   const texts = fc.array(fc.array(fc.string({ unit: letters, maxLength: 5 }), { maxLength: 20 }), {
@@ -137,7 +137,7 @@ test("cuts texts that share a rule of many overlapping stop strings as if each t
   );
 });
 
-test("can discard the states that texts led to at any time", () => {
+test("finds the same stop strings if cached states are discarded at any time", () => {
   const letters = fc.constantFrom("a", "a", "b");
   const texts = fc.array(fc.string({ unit: letters, maxLength: 30 }), { maxLength: 3 });
   const stops = fc.array(fc.string({ unit: letters, minLength: 1, maxLength: 9 }), { maxLength: 20 });
@@ -158,7 +158,7 @@ test("can discard the states that texts led to at any time", () => {
   );
 });
 
-test("ends each of many texts independently with one rule", () => {
+test("scans several texts independently with one rule", () => {
   const open = stopScanners({ stops: ["ab"], includesStop: false });
   const [first, second] = [open(), open()];
   first.push("a", { mayEnd: true });
@@ -166,7 +166,7 @@ test("ends each of many texts independently with one rule", () => {
   assert.equal(first.push("b", { mayEnd: true }).matched, "ab");
 });
 
-test("takes more stop strings than a call takes arguments", () => {
+test("takes more stop strings than a function call takes arguments", () => {
   const stops = Array.from({ length: 200_000 }, (_, index) => `<${index}>`);
   const open = stopScanners({ stops, includesStop: false });
   assert.equal(open().push("<199999>", { mayEnd: true }).matched, "<199999>");

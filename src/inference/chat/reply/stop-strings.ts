@@ -23,13 +23,14 @@ export interface StopRule {
 }
 
 /**
- * Returns a factory of scanners that share one rule. The stop string that is completed first wins, then the one listed
- * first. Unless the stop string is shown too, the last (longest stop string - 1) characters are held back.
+ * Returns a factory of scanners that share one rule. The stop string that is completed first wins; of those completed
+ * together, the one listed first. Unless the stop string is shown too, the last (longest stop string - 1) characters
+ * are held back.
  */
 export function stopScanners({ stops, includesStop }: StopRule): () => StopScanner {
   const longest = stops.reduce((count, stop) => Math.max(count, characterCount(stop)), 1);
   const options = { includesStop, heldCountMax: includesStop ? 0 : longest - 1 };
-  // A stop string with an unpaired surrogate never matches, although its UTF-16 units might.
+  // A stop string with an unpaired surrogate is excluded: it must never match, although its UTF-16 units could.
   const automaton = new StopAutomaton(stops.filter((stop) => !/\p{Surrogate}/u.test(stop)));
   return () => createStopScanner(automaton, options);
 }
@@ -86,9 +87,9 @@ function isLowSurrogate(text: string, at: number): boolean {
   return (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 }
 
-// Finds many texts in others simultaneously with the automaton of Aho and Corasick (Commun. ACM 18(6), 1975): the cost
-// per unit does not depend on the number of stop strings. States are built lazily and discarded when too many: stop
-// strings may have millions of characters.
+// Searches texts for many stop strings simultaneously with the automaton of Aho and Corasick (Commun. ACM 18(6),
+// 1975): the cost per UTF-16 unit does not depend on the number of stop strings. Since stop strings may have millions
+// of characters, states are built lazily, and discarded when there are too many.
 
 /** State of the scan of one text. */
 interface StopState {
@@ -98,7 +99,7 @@ interface StopState {
 
 /** State of the automaton: the longest prefix of any stop string with which the text ends. */
 class Prefix implements StopState {
-  /** Range of the sorted list whose stop strings begin with this prefix; `end` is exclusive. */
+  /** Range of the sorted stop strings that begin with this prefix; `end` is exclusive. */
   readonly first: number;
   readonly end: number;
   /** Length of the prefix in UTF-16 units. */
@@ -106,7 +107,7 @@ class Prefix implements StopState {
   /** The longest shorter prefix with which this prefix ends; null for the empty prefix. */
   shorter: Prefix | null = null;
   readonly longer = new Map<number, Prefix>();
-  /** Index of `completed` in the list as it was given. */
+  /** Index of `completed` in the caller's list. */
   place = Infinity;
   completed: string | null = null;
 
@@ -121,11 +122,14 @@ class Prefix implements StopState {
 const keptCountMax = 1 << 16;
 
 export class StopAutomaton {
-  /** Stop strings sorted by UTF-16 units, so that common prefixes are adjacent; equal ones in the order of the list. */
+  /**
+   * Stop strings sorted by UTF-16 units, so that those with a common prefix are adjacent; equal ones keep their order
+   * in the list.
+   */
   readonly #sorted: readonly { readonly text: string; readonly place: number }[];
   readonly #start: Prefix;
   readonly #keptCountMax: number;
-  /** Each cached prefix that leads to a longer one, listed once for each longer one. */
+  /** Cached prefixes that lead to longer ones; a prefix occurs once for each longer one. */
   #kept: Prefix[] = [];
 
   /** @param stops non-empty strings */
@@ -161,8 +165,8 @@ export class StopAutomaton {
   }
 
   /**
-   * Creates the prefix that is one unit longer, and the shorter prefixes with which it ends; null if no stop string
-   * begins with it.
+   * Creates the prefix that is longer by this unit, and the shorter prefixes with which it ends; null if no stop
+   * string begins with it.
    */
   #grow(from: Prefix, unit: number): Prefix | null {
     const made: Prefix[] = [];
@@ -214,7 +218,7 @@ export class StopAutomaton {
     prefix.completed = isWhole ? text : shorter.completed;
   }
 
-  /** Returns the first stop string of the prefix whose next unit is at least this one. */
+  /** Returns the index, within the prefix's range, of the first stop string whose next unit is at least `unit`. */
   #firstFrom({ first, end, length }: Prefix, unit: number): number {
     let low = first;
     let high = end;

@@ -1,4 +1,4 @@
-// Extracts a tool's text input from the JSON that a model writes, in pieces of any size.
+// Extracts a tool's text input from the JSON that a model writes, however it is split.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
@@ -6,7 +6,7 @@ import { callFormats } from "../tools/call-formats.ts";
 import { readReply } from "../testing/read-reply.ts";
 import { searching } from "../../../base/domain/testing/search.ts";
 
-/** The texts of the calls in an answer. */
+/** Returns the text inputs of the calls in an answer. */
 function inputs(texts: readonly string[]): readonly string[] {
   const { toolCalls } = readReply(callFormats.hermes, texts, {
     names: ["f", "patch"],
@@ -37,7 +37,7 @@ function unicodeEscape(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-test("emits a text as it arrives, and passes through arguments that are no such text", () => {
+test("emits a text as it arrives, and passes through arguments of another form", () => {
   const { pieces } = readReply(
     callFormats.hermes,
     ['<tool_call>{"name": "patch", "arguments": {"input": "on', "e\\", "ntwo", '"}}</tool_call>'],

@@ -1,11 +1,11 @@
-// Calls of tools whose input is a plain text. Models write such calls as functions with one argument; clients get the
+// Calls of tools whose input is plain text. Models write such calls as functions with one argument; clients get the
 // text itself, piece by piece as it arrives. Arguments of other forms are passed through unchanged.
 import { textArgument, type ToolCallDelta } from "../../../base/domain/chat.ts";
 import type { ReplyPiece } from "./reply-pieces.ts";
 
 export class TextInputs {
   readonly #names: ReadonlySet<string>;
-  /** Texts of open calls, by the call's index. */
+  /** Decoders of unfinished calls, by the call's index. */
   readonly #open = new Map<number, InputText>();
 
   constructor(names: ReadonlySet<string>) {
@@ -45,7 +45,7 @@ const head = new RegExp(`^\\s*\\{\\s*"${textArgument}"\\s*:\\s*"`);
 /** Maximum length of the arguments' JSON before the text itself begins. */
 const headLengthMax = 256;
 
-/** The text of one call. */
+/** Decodes the text input of one call. */
 class InputText {
   #state: "before" | "within" | "behind" | "other" = "before";
   /** Text received but not yet emitted. */
@@ -64,7 +64,7 @@ class InputText {
     return this.#unescaped();
   }
 
-  /** Returns the held-back rest of arguments that do not have the expected form. */
+  /** Returns the held-back text of arguments that do not have the expected form. */
   end(): string {
     const left = this.#state === "before" ? this.#held : "";
     this.#held = "";

@@ -59,7 +59,7 @@ const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
   unserved: [],
 };
 
-/** Fields that differ from those of a plain request, in their groups. */
+/** Changes to the fields of a plain request, by group. */
 export interface RequestChanges {
   readonly identity?: Partial<ChatRequest["identity"]>;
   /** A prompt of another kind, or changes to a conversation. */

@@ -3,13 +3,13 @@ import type { Allowance, RateStandings } from "../../../base/domain/keys/limits.
 
 export class CountedAllowance implements Allowance {
   readonly standings: RateStandings = { requests: null, tokens: null };
-  /** Sum over all reservations. */
+  /** Sum of all reserved tokens. */
   reserved = 0;
   used = 0;
   /** Number of unsettled reservations. */
   openCount = 0;
   waitingCount = 0;
-  /** Error that refuses each reservation; null to accept them. */
+  /** Error with which each reservation is refused; null to accept all. */
   readonly refusal: Error | null;
 
   constructor(refusal: Error | null = null) {
@@ -42,6 +42,6 @@ export class CountedAllowance implements Allowance {
   }
 
   leave(): void {
-    // Admission leaves it, not chat.
+    // Chat does not call this; admission does.
   }
 }

@@ -1,4 +1,4 @@
-// For tests: writes prompts directly, without threads and limits.
+// For tests: writes prompts in the calling thread, without limits.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { loadChatTemplate } from "../../chat-templates/load-chat-template.ts";
 import { loadTokenizer } from "../../../lib/tokenizer/tokenizer.ts";

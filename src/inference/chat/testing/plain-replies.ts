@@ -1,7 +1,7 @@
 // For tests: a base model whose answers are only text.
 import type { ReplyAbilities } from "../reply-abilities.ts";
 
-/** Answers that are only text. */
+/** Reply abilities of such a model. */
 export const plainReplies: ReplyAbilities = {
   callFormat: null,
   thinks: false,

@@ -1,4 +1,4 @@
-// For tests: reads an answer in pieces of text, and returns its content.
+// For tests: parses an answer that arrives in pieces, and returns its content.
 import assert from "node:assert/strict";
 import type { ToolCallDelta } from "../../../base/domain/chat.ts";
 import { joinedPieces, type ReplyPiece } from "../reply/reply-pieces.ts";
@@ -15,7 +15,7 @@ export interface ReadReply {
     readonly argumentsText: string;
   }[];
   readonly isComplete: boolean;
-  /** In order of arrival. */
+  /** Pieces in order of arrival. */
   readonly pieces: readonly ReplyPiece[];
 }
 
@@ -33,7 +33,7 @@ export function readReply(
     textTools = new Set(),
   }: {
     readonly thought?: ThoughtStart;
-    /** Names of functions that take some argument. */
+    /** Names of functions that take an argument. */
     readonly names?: readonly string[];
     readonly functions?: KnownTools["functions"];
     readonly areParallel?: boolean;
