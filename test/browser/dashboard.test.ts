@@ -156,7 +156,7 @@ test("the keyboard reaches everything, and going back returns to the same place"
   for (const name of ["one", "two"]) await registerModel(server, name);
   const { page, close } = await openPage(server);
   await page.keyboard.press("?");
-  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await page.keyboard.press("Escape");
   await page.keyboard.press("g");
   await page.keyboard.press("m");

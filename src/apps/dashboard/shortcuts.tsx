@@ -80,7 +80,7 @@ export function ShortcutHelp() {
   }, [isOpen]);
   return (
     <dialog ref={dialog} aria-labelledby="keys" onClose={() => (isHelpOpen.value = false)}>
-      <h2 id="keys">Keys</h2>
+      <h2 id="keys">Keyboard shortcuts</h2>
       <dl class="keys">
         {[...ofAll, ...ofViews.value].map(({ keys, does }) => (
           <div key={keys}>

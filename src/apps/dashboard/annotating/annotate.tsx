@@ -89,7 +89,7 @@ function Session({
           <p>
             {remaining.open === 0
               ? "No items left."
-              : "Other annotators hold the last items; an item that they release appears here."}
+              : "Other annotators are working on the last items. An item appears here if they release it."}
           </p>
           <p>{undo}</p>
         </>
@@ -203,7 +203,7 @@ function Question({ question, run }: { readonly question: AskedQuestion; readonl
       )}
       {question.optional && (
         <button type="button" onClick={() => give(undefined)}>
-          Leave out <kbd>{sessionKeys.leaveOut}</kbd>
+          Leave unanswered <kbd>{sessionKeys.leaveOut}</kbd>
         </button>
       )}
     </div>

@@ -24,7 +24,7 @@ export function KeyList({ hone }: { readonly hone: Hone }) {
       <PagedTable
         loaded={loaded}
         label="Keys"
-        columns={["name", "owner", "entity", "opens", "last used", "ends"]}
+        columns={["name", "owner", "entity", "access", "last used", "expires"]}
         none={() => "No keys."}
         first={after === "" ? null : addressOf("usage")}
         nextOf={(last) => addressOf("usage", [], { [name]: last })}

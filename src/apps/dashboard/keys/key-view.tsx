@@ -46,7 +46,7 @@ export function KeyView({ hone }: { readonly hone: Hone }) {
       <section aria-labelledby="answered">
         <h2 id="answered">Requests since the server started</h2>
         <Shown loaded={samples}>{(read) => <Answered samples={read} />}</Shown>
-        <p class="muted">All keys together.</p>
+        <p class="muted">These counts include the requests of all keys.</p>
       </section>
     </View>
   );
@@ -73,7 +73,7 @@ function Answered({ samples }: { readonly samples: readonly Sample[] }) {
           <Facts
             of={[
               ["in prompts", number(tokens, { base, kind: "prompt" })],
-              ["of these from the cache", number(tokens, { base, kind: "cached" })],
+              ["of these, from the prefix cache", number(tokens, { base, kind: "cached" })],
               ["in answers", number(tokens, { base, kind: "completion" })],
             ]}
           />

@@ -62,7 +62,9 @@ function Turns({ chat }: { readonly chat: RecordedCompletion }) {
   return (
     <div>
       {!chat.is_whole && (
-        <p class="warning">It was too large to be recorded whole: its messages and tokens are not stored.</p>
+        <p class="warning">
+          This chat was too large to be recorded completely: its messages and tokens are not stored.
+        </p>
       )}
       {chat.has_logprobs && chat.is_whole && <LevelLegend />}
       <TurnList turns={turns} toolNames={toolNames} />

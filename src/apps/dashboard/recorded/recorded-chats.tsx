@@ -27,11 +27,11 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
       <PagedTable
         loaded={loaded}
         label="Recorded chats"
-        columns={["asked", "prompt", "answer", "model", { number: "tokens" }, "by"]}
+        columns={["answered", "prompt", "answer", "model", { number: "answer tokens" }, "owner"]}
         none={({ last }) =>
           last === null
             ? "No recorded chats found. Hone records answers of trained models."
-            : "No matches yet; more chats remain to be searched."
+            : "No matches so far; more chats remain to be searched."
         }
         first={isNewest ? null : addressOf("chats", [], filters)}
         nextOf={(last) => addressOf("chats", [], { ...filters, after: last })}

@@ -20,10 +20,10 @@ export function TrajectoryFilters({
     <FilterForm filters={filters} onSubmit={(form) => onChange(filtersOf(form))} onClear={() => onChange({})}>
       <FilterChoice
         name="source"
-        label="From"
+        label="Source"
         value={filters.source}
         choices={[
-          ["", "logs and jobs"],
+          ["", "all"],
           ["log", "logs"],
           ["job", "training jobs"],
         ]}

@@ -26,7 +26,7 @@ export function TrajectoryTable({
             <Column key={name} title={name} isNumber />
           ))}
           <Column title="tokens" isNumber />
-          <Column title="from" />
+          <Column title="source" />
           <Column title="stored" />
         </tr>
       </thead>

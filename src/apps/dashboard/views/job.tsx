@@ -39,7 +39,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
                 ["kind", job.kind],
                 ["version", job.result_step ?? "–"],
                 ["created", <When at={job.created_at} />],
-                ["took", formatDuration(job)],
+                ["duration", formatDuration(job)],
                 ["attempts", String(job.attempts)],
               ]}
             />
@@ -104,7 +104,7 @@ function Actions({
     }
   };
   const cancel = async (): Promise<void> => {
-    if (!confirm("Cancel this job? What it trained so far is lost.")) return;
+    if (!confirm("Cancel this job? Its training so far will be lost.")) return;
     await hone.jobs.cancel(job.id);
     onChange();
   };

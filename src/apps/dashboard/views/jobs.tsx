@@ -127,7 +127,7 @@ function itemsText(job: TrainingJob): string {
 /** Describes on one line how far a job is, why it waits, or why it failed. */
 export function progressText(job: TrainingJob): string {
   if (job.error_message !== null) return job.error_message;
-  if (job.waiting_for !== null) return `waiting for ${job.waiting_for}`;
+  if (job.waiting_for !== null) return `waiting: ${job.waiting_for}`;
   if (job.phase === null || job.progress === null) return "";
   const {
     prepared,
@@ -137,6 +137,6 @@ export function progressText(job: TrainingJob): string {
   } = job.progress;
   const left = job.seconds_left === null ? "" : `, ${durationText(job.seconds_left)} left`;
   if (job.phase === "training") return `step ${steps} of ${total ?? "?"}${left}`;
-  if (job.phase === "publishing") return "publishing its version";
+  if (job.phase === "publishing") return "publishing the new version";
   return preparedTotal === null ? "preparing" : `preparing ${prepared ?? 0} of ${preparedTotal}${left}`;
 }

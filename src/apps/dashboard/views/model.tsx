@@ -69,7 +69,7 @@ function Curves({ versions }: { readonly versions: readonly Checkpoint[] }) {
       </div>
       {shown.length < curves.length && (
         <button type="button" class="plain" onClick={() => setAreAllShown(true)}>
-          {curves.length - shown.length} more
+          Show {curves.length - shown.length} more curves
         </button>
       )}
     </section>
@@ -102,7 +102,9 @@ function Versions({
   return (
     <section aria-labelledby="versions">
       <h2 id="versions">Versions</h2>
-      {versions.length === versionsMax && <p class="muted">Newest version {versionsMax}.</p>}
+      {versions.length === versionsMax && (
+        <p class="muted">Only the newest {versionsMax} versions are shown.</p>
+      )}
       {failure !== null && (
         <p class="failure" role="alert">
           {failure}
@@ -120,7 +122,7 @@ function Versions({
               </th>
             ))}
             <th scope="col">created</th>
-            <th scope="col">by</th>
+            <th scope="col">trained by</th>
             <th scope="col">compare</th>
             <th scope="col">adapter</th>
           </tr>

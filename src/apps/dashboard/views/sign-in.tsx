@@ -14,7 +14,7 @@ export function SignIn() {
     setFailure(null);
     try {
       if (!(await signIn(key.trim())))
-        setFailure("This server does not accept the key. `hone keys create` makes one.");
+        setFailure("This server does not accept the key. `hone keys create` creates a new one.");
     } catch (error) {
       setFailure(messageOf(error));
     } finally {
@@ -42,7 +42,7 @@ export function SignIn() {
         </label>
         <p id="key-hint" class="muted">
           At its first start, the server prints its admin key and stores it in the file <code>admin-key</code>{" "}
-          of its data folder (<code>.hone/admin-key</code>), unless <code>HONE_API_KEY</code> set another;{" "}
+          of its data folder (<code>.hone/admin-key</code>), unless <code>HONE_API_KEY</code> is set;{" "}
           <code>hone keys create</code> creates more keys. This page stores the key in this tab only, until
           you close it.
         </p>

@@ -48,7 +48,7 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
               <p>
                 {older === null
                   ? "No trajectories match these filters."
-                  : "No matches yet; more trajectories remain to be searched."}
+                  : "No matches so far; more trajectories remain to be searched."}
               </p>
             ) : (
               <TrajectoryTable rows={rows} addressOf={(id) => addressOf("trajectories", [modelId, id])} />

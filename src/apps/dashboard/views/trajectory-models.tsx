@@ -18,7 +18,7 @@ export function TrajectoryModels({ hone }: { readonly hone: Hone }) {
       <Shown loaded={loaded}>
         {({ data, has_more: hasMore, last_id: lastId }) => (
           <>
-            <p>{data.length === 0 ? "No trained models yet." : "Choose a model"}</p>
+            <p>{data.length === 0 ? "No trained models yet." : "Choose a model:"}</p>
             <ul>
               {data.map(({ id, entity, project, name }) => (
                 <li key={id}>

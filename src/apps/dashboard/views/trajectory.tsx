@@ -69,8 +69,8 @@ function Turns({ trajectory }: { readonly trajectory: StoredTrajectory }) {
     <div>
       {trajectory.left_out_bytes !== undefined && (
         <p class="warning">
-          It has {trajectory.left_out_bytes.toLocaleString("en")} bytes, too many to show; an export has all
-          of them.
+          This trajectory is too large to show ({trajectory.left_out_bytes.toLocaleString("en")} bytes). An
+          export contains all of it.
         </p>
       )}
       {hasTokens && <LevelLegend />}
@@ -78,7 +78,7 @@ function Turns({ trajectory }: { readonly trajectory: StoredTrajectory }) {
         <section key={name} aria-label={name}>
           {branches.length > 1 && <h2>{name}</h2>}
           <TurnList turns={turns} toolNames={toolNames} />
-          {turns.length === 0 && <p class="muted">It has no messages.</p>}
+          {turns.length === 0 && <p class="muted">This conversation has no messages.</p>}
         </section>
       ))}
       <RawJson value={trajectory} />
@@ -97,7 +97,7 @@ function Judgement({ trajectory }: { readonly trajectory: StoredTrajectory }) {
       <Facts
         of={[
           [
-            "from",
+            "source",
             source === "job" ? (
               <a href={addressOf("jobs", [sourceId])}>training job</a>
             ) : (
