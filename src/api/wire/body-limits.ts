@@ -3,12 +3,12 @@ import type { JsonLimits } from "../../base/validation/json-body.ts";
 import type { CompletionLimits } from "./completions/read-completion.ts";
 
 export interface BodyLimits extends CompletionLimits {
-  /** Groups of a training job or a log. */
+  /** Maximum number of groups in a training job or a log. */
   readonly trajectoryGroups: number;
   readonly feedbackBatchRecords: number;
-  /** Tests of a constraint. */
+  /** Maximum number of tests in a constraint check. */
   readonly checkTests: number;
   readonly json: JsonLimits;
-  /** Limits for each group of trajectories. */
+  /** JSON limits for each trajectory group. */
   readonly trajectoryJson: JsonLimits;
 }

@@ -1,6 +1,6 @@
-// Readers of bodies, by kind. They are pure functions of the bytes, and run in the event loop for small bodies and in
-// a worker for large ones. A stored group of trajectories counts as a body, because it is as large as the body that it
-// came in.
+// Readers of request bodies, by kind. They are pure functions of the bytes: small bodies are read in the event loop,
+// large ones in a worker. Stored groups of trajectories are read here too, because a group is as large as the body in
+// which it arrived.
 import { createHash } from "node:crypto";
 import type { Caller } from "../../base/domain/access.ts";
 import { present } from "../../base/domain/assert.ts";
@@ -53,7 +53,7 @@ import { readPublishedObject } from "./weave/read-object.ts";
 import { readTable, readTableOfDigests } from "./weave/tables.ts";
 import type { TableInput } from "../../judge/weave/table-service.ts";
 
-/** Result of reading each kind of body: plain data, with large parts as packed lines. */
+/** Result for each kind of body: plain data, with large parts as packed lines. */
 interface BodyKinds {
   readonly chat: ReadChatRequest;
   readonly completion: ReadCompletion;
@@ -84,7 +84,7 @@ interface BodyKinds {
   readonly "stored group": { readonly text: Uint8Array<ArrayBuffer> };
 }
 
-/** Sender of a body, and the request's id. */
+/** Caller who sent a body, and the id of the request. */
 export interface BodySender {
   readonly caller: Caller;
   readonly requestId: RequestId;
@@ -92,15 +92,15 @@ export interface BodySender {
 
 /** Additional input for reading certain kinds of bodies. */
 export interface KindContext {
-  /** For a training job: the number of token ids of its model; absent if unknown. */
+  /** For a training job: number of token ids of its model; absent or null if unknown. */
   readonly vocabularySize?: number | null;
-  /** For a batch of feedback. */
+  /** Required for a batch of feedback: how its records are packed. */
   readonly packForm?: PackForm;
 }
 
 export type BodyKind = keyof BodyKinds;
 
-/** A body as received, in pieces. */
+/** A body as received, in pieces, with the input for its reader. */
 export interface SentBody {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly limits: BodyLimits;
@@ -151,11 +151,14 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   "stored group": whole((bytes) => ({ text: respellGroup(bytes) })),
 };
 
-/** For a pool of workers, which loads this module. */
+/** URL of this module, which pools of workers load. */
 export const bodyTaskModule = new URL("./body-tasks.js", import.meta.url);
 export const openTasks = (): typeof bodyTasks => bodyTasks;
 
-/** Reads a file as its future job would; the first line shows which kind it is. */
+/**
+ * Checks an uploaded file like a job that names it would. The first line decides whether the file contains preferences
+ * or conversations.
+ */
 function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploaded file"]["result"] {
   const lineCount = isPreference(firstLineOf(bytes, limits))
     ? readPreferenceFile(bytes, limits, "uploaded file").preferenceCount
@@ -163,7 +166,7 @@ function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploade
   return { lineCount };
 }
 
-/** Reads a body from one buffer; a body in a single piece is not copied. */
+/** Returns a task that reads the body from one buffer. A body in a single piece is not copied. */
 function whole<Result>(
   read: (bytes: Buffer, limits: BodyLimits, sender: BodySender, context: KindContext) => Result,
 ): (body: SentBody) => Result {
@@ -175,7 +178,7 @@ function whole<Result>(
   };
 }
 
-/** Reads a body of a request to a model. */
+/** Returns a task that reads the JSON body of a request to a model. */
 function request<Result>(
   read: (value: unknown, limits: BodyLimits, id: RequestId, exact: ExactJson | undefined) => Result,
 ): (body: SentBody) => Result {

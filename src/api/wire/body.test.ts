@@ -35,17 +35,17 @@ function refusal(body: unknown): readonly [code: string, fields: readonly string
   return assert.fail("it passed");
 }
 
-test("accepts values that request nothing, and names unknown fields", () => {
+test("accepts values that ask only for the default behaviour, and lists unknown fields as ignored", () => {
   const body = { name: "n", comment: "c", mode: "plain", list: [], later: null, constructor: 1 };
   assert.deepEqual(readForm(form, body), { value: body, ignored: ["constructor"] });
 });
 
-test("refuses every unsupported field by name", () => {
+test("refuses all unsupported fields and names each of them", () => {
   const body = { name: "n", mode: "wild", list: ["x"], later: {} };
   assert.deepEqual(refusal(body), ["unsupported", ["body.mode", "body.list", "body.later"]]);
 });
 
-test("reports faults of shape, other faults and unsupported options together", () => {
+test("reports schema faults, other faults and unsupported options together", () => {
   assert.deepEqual(refusal({ name: "", comment: 5, mode: "wild" }), [
     "invalid",
     ["body.comment", "body.name", "body.mode"],

@@ -1,6 +1,6 @@
 // Checks a value against its schema, and reads a body by its form: a schema, refusals of certain fields, and checks
-// that a schema cannot express. An invalid value is refused with every fault; a valid one is returned with its
-// schema's type.
+// that a schema cannot express. The error for an invalid value names every fault. A valid value is returned with the
+// type of its schema.
 import type { Static, TObject, TSchema } from "typebox";
 import { check } from "../../base/validation/check.ts";
 import {
@@ -25,7 +25,7 @@ export interface Checked<Value> {
   readonly ignored: readonly string[];
 }
 
-/** Adds faults that a schema cannot express. It gets the object unchecked, so any member may have any type. */
+/** Adds faults that a schema cannot express. Receives the object unchecked, so any member may have any type. */
 export type MoreChecks = (object: Readonly<Record<string, unknown>>, findings: Findings) => void;
 
 /**
@@ -47,34 +47,34 @@ export function checked<Schema extends TSchema>(
   return { value: value as ValueOf<Schema>, ignored: [...findings.ignored.values()] };
 }
 
-/** True for values of a field that request nothing; null never does. */
+/** True for field values that ask for nothing but the default behaviour. Null always counts as such a value. */
 export type AsksNothing = (value: unknown) => boolean;
 
 /** Refusal of a field. */
 export interface Refusal {
-  /** True for the only values that are accepted. */
+  /** True for the values that are accepted; all others are refused. */
   readonly refusedUnless: AsksNothing;
-  /** The alternative, if it is more than leaving the field out: a clause. */
+  /** Clause that says what to send instead; by default, to leave the field out or at its default. */
   readonly cure?: string;
 }
 
-/** Refusals by field name; other properties of a row are ignored. */
+/** Refusals by field name. A row may have other properties, which are ignored. */
 type Refusals = Readonly<Record<string, Partial<Refusal> & object>>;
 
 export interface BodyForm<Schema extends TObject> {
   readonly schema: Schema;
-  /** Refusals of its fields, if any. */
+  /** Refusals of the schema's fields; absent if every field is supported. */
   readonly fields?: Refusals;
   readonly more?: MoreChecks;
-  /** Returns faults for parts of a field that are not supported, regardless of value types. */
+  /** Returns faults for unsupported parts of fields. Receives the body unchecked, so any member may have any type. */
   readonly moreUnserved?: (body: Readonly<Record<string, unknown>>) => readonly Fault[];
 }
 
 /** A form whose checked body is converted to a domain value. */
 export interface DomainForm<Value> extends BodyForm<TObject> {
-  /** @param body valid under the schema */
+  /** @param body valid according to the schema */
   to(this: void, body: object): Value;
-  /** Path of each domain field in the body. */
+  /** Path in the body of each domain field. */
   readonly fieldPaths: FieldPaths;
 }
 
@@ -83,10 +83,10 @@ export function isDomainForm(form: BodyForm<TObject>): form is DomainForm<unknow
 }
 
 /**
- * Checks the whole body.
+ * Checks a body against all rules of its form.
  *
- * @param checkApart adds faults of parts of the body that are not in `value`
- * @throws ServiceError `invalid` with every fault of shape, type, range and combination; if there is none,
+ * @param checkApart adds faults for parts of the body that `value` does not contain
+ * @throws ServiceError `invalid` with every fault of shape, type, range and combination; if there are no such faults,
  * `unsupported` with every unsupported option
  */
 export function readForm<Schema extends TObject>(
@@ -100,9 +100,10 @@ export function readForm<Schema extends TObject>(
 }
 
 /**
- * Checks like {@link readForm}, for callers that may find more unsupported options and then throw for all together.
+ * Checks like {@link readForm}, but returns the faults of unsupported options. A caller that finds more of them can
+ * then throw all together.
  *
- * @throws ServiceError `invalid` as there
+ * @throws ServiceError `invalid` like {@link readForm}
  */
 export function readWithUnserved<Schema extends TObject>(
   form: BodyForm<Schema>,
@@ -112,8 +113,8 @@ export function readWithUnserved<Schema extends TObject>(
   const result = checked(form.schema, value, "body", (body, findings) => {
     form.more?.(body, findings);
     checkApart?.(findings);
-    // If there are other faults, unsupported options are reported with them; otherwise they have a separate error
-    // code.
+    // Other faults are reported together with unsupported options. Unsupported options without other faults have a
+    // separate error code.
     if (findings.faultCount > 0) addUnserved(unservedIn(form, body), findings);
   });
   return { ...result, unserved: unservedIn(form, result.value) };
@@ -151,5 +152,5 @@ export const is =
 export const isEmpty: AsksNothing = (value) =>
   Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
 
-/** For fields of which any value requests something. */
+/** For fields that are refused with any value except null. */
 export const never: AsksNothing = () => false;

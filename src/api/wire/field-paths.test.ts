@@ -9,7 +9,7 @@ const fieldPaths: FieldPaths = {
   not_found: ["path", "model_id"],
 };
 
-/** Returns a located error's content. */
+/** Locates the error and returns its content. */
 function located(options: ServiceErrorOptions) {
   const error = new ServiceError(options);
   const result = locate(error, fieldPaths);
@@ -18,7 +18,7 @@ function located(options: ServiceErrorOptions) {
   return { code, message, faults, retryAfterSeconds, obstacle };
 }
 
-test("locates faults at the client's fields, and translates field names in texts", () => {
+test("replaces domain fields by the client's, in fault locations and messages", () => {
   const message = "`stopping.maxTokens` of `model` is `other`.";
   const spelled = "max_tokens of model_id is `other`.";
   const fault = (location: readonly string[]) => ({ location, message, type: "t" });
@@ -34,7 +34,7 @@ test("locates faults at the client's fields, and translates field names in texts
   ]);
 });
 
-test("locates an error without a field by its code, and keeps its other content", () => {
+test("locates an error without a fault by its code, and preserves its other content", () => {
   const message = "There is none.";
   const rest = { retryAfterSeconds: 7, obstacle: "full-disk" } as const;
   assert.deepEqual(located({ code: "not_found", message, ...rest }), {

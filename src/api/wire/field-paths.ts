@@ -1,16 +1,16 @@
-// Translates the domain's field names to the client's field paths, in faults and in texts. Only this module
-// translates.
+// Translates the domain's field names to the client's field paths, in fault locations and in messages. No other module
+// translates them.
 import { ServiceError } from "../../base/domain/service-error.ts";
 
 /**
- * Path of each field in the request, by the domain's name, dotted within a group (`stopping.maxTokens`), or by code
- * for errors that name no field.
+ * Path of each field in the request, keyed by the domain's name, which is dotted within a group
+ * (`stopping.maxTokens`). Errors that name no field are keyed by their code.
  */
 export type FieldPaths = Readonly<Record<string, readonly string[]>>;
 
-/** Returns the error with the client's paths in its faults, and the client's field names in its texts. */
+/** Returns the error with the client's paths as fault locations, and the client's field names in its messages. */
 export function locate(error: unknown, fieldPaths: FieldPaths): unknown {
-  // A subclass, such as HTTP's refusals, already uses the client's names.
+  // Subclasses, such as the refusals of the HTTP layer, already use the client's names.
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
   const { code, retryAfterSeconds, obstacle } = error;
   const message = translateFieldNames(error.message, fieldPaths);
@@ -33,7 +33,7 @@ export function locate(error: unknown, fieldPaths: FieldPaths): unknown {
   });
 }
 
-/** Returns the error with the locations of its faults replaced by those that `moved` returns. */
+/** Returns the error with each fault's location replaced by the result of `moved`. */
 export function relocate(error: unknown, moved: (location: readonly string[]) => readonly string[]): unknown {
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
   const { code, message, retryAfterSeconds, obstacle } = error;
@@ -47,7 +47,10 @@ export function relocate(error: unknown, moved: (location: readonly string[]) =>
   });
 }
 
-/** Replaces the field at the start of a location, which has at most two parts, by its path. */
+/**
+ * Replaces the domain field at the start of a location with its path. The field's name takes one or two parts of the
+ * location.
+ */
 function toClientPath(location: readonly string[], fieldPaths: FieldPaths): readonly string[] {
   for (const count of [2, 1]) {
     const place = fieldPathOf(location.slice(0, count).join("."), fieldPaths);
@@ -56,7 +59,7 @@ function toClientPath(location: readonly string[], fieldPaths: FieldPaths): read
   return location;
 }
 
-/** Replaces fields in backquotes by the client's names. */
+/** Replaces the domain's field names, which are in backquotes, with the client's. */
 function translateFieldNames(text: string, fieldPaths: FieldPaths): string {
   return text.replaceAll(
     /`([\w.]+)`/g,
@@ -64,7 +67,10 @@ function translateFieldNames(text: string, fieldPaths: FieldPaths): string {
   );
 }
 
-/** Texts may quote the client's input, so a name may be anything. */
+/**
+ * Returns the path of a field. Inherited properties are excluded, because a message may quote any text of the client
+ * in backquotes.
+ */
 function fieldPathOf(name: string, fieldPaths: FieldPaths): readonly string[] | undefined {
   return Object.hasOwn(fieldPaths, name) ? fieldPaths[name] : undefined;
 }

@@ -38,7 +38,7 @@ export const systemCheckSchema = Type.Object(
   { additionalProperties: part("Any other part"), title: "SystemCheck" },
 );
 
-/** Also has the error body, for clients that read nothing else. */
+/** Includes the common error body, for clients that read no other fields. */
 export const unhealthySchema = Type.Object(
   {
     ...healthSchema.properties,

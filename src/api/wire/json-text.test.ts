@@ -9,7 +9,7 @@ const written = (answer: object): string =>
     .map((piece) => (typeof piece === "string" ? piece : new TextDecoder().decode(piece)))
     .join("");
 
-test("yields pieces that join to the JSON in one piece", () => {
+test("yields pieces that together equal the output of JSON.stringify", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (answer) => {
       assert.equal(written(answer), JSON.stringify(answer));
@@ -25,7 +25,7 @@ test("yields the items of a list as separate pieces", () => {
   for (const entry of content) assert.ok(pieces.includes(JSON.stringify(entry)));
 });
 
-test("writes ready JSON unchanged, and creates it when it is written", () => {
+test("writes JSON text unchanged, and creates it only when it is written", () => {
   let count = 0;
   const text = new JsonText(() => {
     count += 1;
@@ -39,7 +39,7 @@ test("writes ready JSON unchanged, and creates it when it is written", () => {
   assert.deepEqual(JSON.parse(JSON.stringify(answer)), { list: [null, { 7: 1, 3: 2 }] });
 });
 
-test("writes a list serialized on arrival like its items, and counts its bytes", () => {
+test("writes a list serialized on arrival like a plain list, and counts its bytes", () => {
   const items = fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 5 });
   fc.assert(
     fc.property(items, items, fc.nat(3), (before, added, long) => {
@@ -58,7 +58,7 @@ test("writes a list serialized on arrival like its items, and counts its bytes",
   );
 });
 
-test("writes many numbers of a long list at a time", () => {
+test("writes many numbers of a long list in one piece", () => {
   const ids = Array.from({ length: 10_000 }, (_, index) => index);
   const answer = { choices: [{ token_ids: [...ids, null, ...ids] }] };
   assert.equal(written(answer), JSON.stringify(answer));

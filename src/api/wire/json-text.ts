@@ -1,7 +1,7 @@
-// JSON in pieces: long answers are written with pauses, in which others have their turn, lists are serialized as their
-// items arrive, and members named by numbers keep their order.
+// JSON written in pieces, so that other work can run between the pieces of a long answer. Lists are serialized as
+// their items arrive. Members named by numbers keep their order.
 
-/** A member that is already JSON, created when it is written. */
+/** A member whose value is JSON text, created when it is written. */
 export class JsonText {
   readonly #make: () => string;
 
@@ -14,21 +14,21 @@ export class JsonText {
     return this.#make();
   }
 
-  /** For writers of JSON in one piece; members named by numbers are then in numeric order. */
+  /** For serializers that write JSON in one piece. They put members named by numbers in numeric order. */
   toJSON(): unknown {
     return JSON.parse(this.#make());
   }
 }
 
-/** Called with the bytes that an answer takes in memory; throws if the budget is exhausted. */
+/** Reserves the bytes that an answer takes in memory; throws if the memory budget is exhausted. */
 export type TakeBytes = (count: number) => void;
 
-/** Characters after which a list closes a piece. */
+/** Number of characters after which a list begins a new piece. */
 const pieceLength = 1 << 16;
 
 /**
  * A list that is serialized as its items arrive. Only the bytes of its JSON are in memory: as objects, the
- * log-probabilities of a long answer take many times as much, and burden the garbage collector.
+ * log-probabilities of a long answer would take many times as much and burden the garbage collector.
  */
 export class JsonList {
   readonly #take: TakeBytes;
@@ -37,7 +37,7 @@ export class JsonList {
   #open = "";
   #count: number;
 
-  /** @param before items that come first, and may be shared with other lists */
+  /** @param before first items of the list, which other lists may share */
   constructor(take: TakeBytes = () => undefined, before: readonly unknown[] = []) {
     this.#take = take;
     this.#before = before;
@@ -48,7 +48,7 @@ export class JsonList {
     return this.#count;
   }
 
-  /** @param item a value for JSON.stringify */
+  /** @param item a {@link JsonText}, or a value for JSON.stringify */
   add(item: unknown): void {
     const json = escapeLineEnds(item instanceof JsonText ? item.toString() : JSON.stringify(item));
     this.#open += this.#count === 0 ? json : `,${json}`;
@@ -67,7 +67,7 @@ export class JsonList {
     yield `${this.#open}]`;
   }
 
-  /** For writers of JSON in one piece. */
+  /** For serializers that write JSON in one piece. */
   toJSON(): unknown {
     const texts = [...this.pieces()].map((piece) =>
       typeof piece === "string" ? piece : new TextDecoder().decode(piece),
@@ -76,13 +76,13 @@ export class JsonList {
   }
 }
 
-/** Marks an object with long JSON, which is written in pieces. */
+/** Marks an object whose JSON is long and is therefore written in pieces. */
 export const isLong = Symbol("is long");
 
-/** Depth to which an answer's lists may be long. */
+/** Depth to which an answer is divided into pieces; a deeper value is written in one piece. */
 const depthMax = 5;
 
-/** Yields the JSON of an answer in pieces: its members and the items of its lists, down to parts that are not long. */
+/** Yields the JSON of an answer in pieces: its members and the items of its lists, down to a fixed depth. */
 export function* jsonPieces(answer: object): Generator<string | Uint8Array, void> {
   yield* piecesOf(answer, depthMax);
 }
@@ -99,7 +99,7 @@ function* piecesOf(value: unknown, depth: number): Generator<string | Uint8Array
   }
 }
 
-/** Number of numbers or texts of a list in one piece. */
+/** Maximum number of numbers or short texts that a list writes in one piece. */
 const plainItemsMax = 1024;
 
 function* itemPieces(items: readonly unknown[], depth: number): Generator<string | Uint8Array, void> {
@@ -117,7 +117,10 @@ function* itemPieces(items: readonly unknown[], depth: number): Generator<string
   }
 }
 
-/** Returns how many items from this one on are numbers or short texts. */
+/**
+ * Returns how many consecutive items, beginning at index `from`, are numbers or short texts; at most {@link
+ * plainItemsMax}.
+ */
 function countOfPlain(items: readonly unknown[], from: number): number {
   let count = 0;
   for (; count < plainItemsMax && from + count < items.length; count++) {
@@ -141,7 +144,8 @@ function* memberPieces(value: object, depth: number): Generator<string | Uint8Ar
 
 /** Escapes characters that some clients treat as line ends, although JSON and event streams do not. */
 export function escapeLineEnds(json: string): string {
-  // The test costs half as much as a replacement without matches, and runs for every token of every stream.
+  // Testing first costs half as much as a replacement without matches, and this code runs for every token of every
+  // stream.
   if (!/[\u0085\u2028\u2029]/.test(json)) return json;
   return json.replaceAll(
     /[\u0085\u2028\u2029]/g,

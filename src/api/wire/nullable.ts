@@ -1,12 +1,12 @@
-// Schemas of nullable fields, with documentation: a `description`, a `default`, `examples`.
+// Schemas of nullable fields. The options add documentation: a `description`, a `default`, `examples`.
 import { Type, type TSchema, type TSchemaOptions } from "typebox";
 
-/** Returns a request field that may be absent or null, with the same meaning. */
+/** Returns the schema of a request field that may be absent or null; both mean the same. */
 export function nullable<Schema extends TSchema>(schema: Schema, about: TSchemaOptions = {}) {
   return Type.Optional(orNull(schema, about));
 }
 
-/** Returns an answer field that is always present. */
+/** Returns the schema of an answer field that is always present and may be null. */
 export function orNull<Schema extends TSchema>(schema: Schema, about: TSchemaOptions = {}) {
   return Type.Union([schema, Type.Null()], about);
 }

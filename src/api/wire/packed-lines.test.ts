@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { linesIn, LinePacker } from "./packed-lines.ts";
 
-/** Packs lines of these lengths; checks the number of lines in each pack. */
+/** Packs lines of these lengths, and checks the number of lines in each buffer. */
 function check(lengths: readonly number[], expected: readonly number[]): void {
   const lines = lengths.map((length, index) => String(index % 10).repeat(length));
   const packer = new LinePacker();
@@ -15,7 +15,7 @@ function check(lengths: readonly number[], expected: readonly number[]): void {
   for (let reading = 0; reading < 2; reading++) assert.deepEqual([...linesIn(packs)], lines);
 }
 
-test("packs lines together up to a quarter of a million characters", () => {
+test("closes a buffer when its lines reach a quarter of a million characters", () => {
   const closing = 1 << 18;
   check([], []);
   check([1, 1, 1], [3]);
@@ -24,7 +24,7 @@ test("packs lines together up to a quarter of a million characters", () => {
   check([5, 3 * closing, 5], [2, 1]);
 });
 
-test("returns characters unchanged", () => {
+test("returns every character unchanged", () => {
   const packer = new LinePacker();
   packer.add('"é👍"');
   packer.add("");

@@ -6,7 +6,7 @@ import type { TrajectoryGroup } from "../../base/domain/trajectory.ts";
 /** Buffers of whole lines, separated by line feeds; together they contain all lines in order. */
 export type PackedLines = readonly Uint8Array<ArrayBuffer>[];
 
-/** Characters after which a buffer is closed. */
+/** Number of characters after which a buffer is closed. */
 const packLengthMin = 1 << 18;
 
 export class LinePacker {
@@ -15,7 +15,7 @@ export class LinePacker {
   #open: string[] = [];
   #length = 0;
 
-  /** @param line contains no line feed, like JSON without whitespace */
+  /** @param line contains no line feed, like JSON without formatting */
   add(line: string): void {
     this.#open.push(line);
     this.#length += line.length;
@@ -35,7 +35,7 @@ export class LinePacker {
   }
 }
 
-/** Iterates the lines, decoded one pack at a time; can be iterated more than once. */
+/** Iterates over the lines, decoding one buffer at a time. The result can be iterated more than once. */
 export function linesIn(packs: PackedLines): Iterable<string> {
   return {
     *[Symbol.iterator]() {
@@ -45,13 +45,13 @@ export function linesIn(packs: PackedLines): Iterable<string> {
   };
 }
 
-/** Packs summaries of trajectories, as one line of JSON each. */
+/** Packs summaries of trajectories; each summary is one line of JSON. */
 export class OutlinePacker {
   readonly #lines = new LinePacker();
   #part = 0;
   #groupIndex = 0;
 
-  /** @param partCount number of parts that the group is stored in */
+  /** @param partCount number of lines that the group takes in stored form */
   add(group: TrajectoryGroup, partCount: number): void {
     const place = { part: this.#part, groupIndex: this.#groupIndex };
     for (const outline of outlinesOf(group, place)) this.#lines.add(JSON.stringify(outline));
@@ -64,7 +64,7 @@ export class OutlinePacker {
   }
 }
 
-/** Yields the summaries, parsed one pack at a time. */
+/** Yields the summaries, parsing one buffer at a time. */
 export function* outlinesIn(packs: PackedLines): Generator<TrajectoryOutline, void> {
   // Safe cast: `OutlinePacker` wrote the line.
   for (const line of linesIn(packs)) yield JSON.parse(line) as TrajectoryOutline;

@@ -1,4 +1,4 @@
-// Cursor pages on the wire: the query for a page, and the list that answers it.
+// Cursor pages in the API: the query of a list request, and the list in the answer.
 import { Type, type Static, type TSchema } from "typebox";
 import type { NumberedPage, Page, PageRequest } from "../../base/domain/page.ts";
 
@@ -19,13 +19,13 @@ export const pageQueryFields = {
   ),
 };
 
-/** Query of a list without filters. */
+/** Query of a list request without filters. */
 export const pageQuerySchema = Type.Object(pageQueryFields);
 type PageQuery = Static<typeof pageQuerySchema>;
 
-/** @param order default order */
+/** @param order order for a query that names none */
 export function pageRequest(query: PageQuery, order: PageRequest["order"]): PageRequest {
-  // Clients send an empty cursor back from an empty page.
+  // After an empty page, clients send its empty `last_id` back as the cursor.
   const after = query.after === "" ? undefined : query.after;
   return { after: after ?? null, limit: query.limit ?? 20, order: query.order ?? order };
 }
@@ -56,7 +56,7 @@ export async function pageAnswer<Item extends { readonly id: string }>(
   return pageBody(await page, body);
 }
 
-/** Writes a page by numbers, which do not shift when items are deleted. */
+/** Converts a page of numbered items to an answer. The cursors are numbers, which do not shift when items are deleted. */
 export function numberedPageBody<Item extends { readonly number: number }>(
   { items, last, hasMore }: NumberedPage<Item>,
   body: (item: Item) => object,
@@ -70,12 +70,12 @@ export function numberedPageBody<Item extends { readonly number: number }>(
   };
 }
 
-/** Parses a number; null if the text is not one. */
+/** Parses a positive integer of at most 15 digits; returns null for any other text. */
 export function numberIn(text: string): number | null {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null;
 }
 
-/** @param body writes an item */
+/** @param body converts an item */
 export function pageBody<Item extends { readonly id: string }>(
   page: Page<Item>,
   body: (item: Item) => object,

@@ -1,4 +1,4 @@
-// Reads the bytes of a log: its stored form, and the values for its metrics.
+// Reads the body of a trajectory log: its groups in stored form, and the values for its metrics.
 import { Type } from "typebox";
 import { nullable } from "./nullable.ts";
 import { LogSummarizer, type LogSummary } from "../../train/trajectories/log-summary.ts";
@@ -55,12 +55,12 @@ export const loggedSchema = Type.Object(
 
 export interface ReadLog {
   readonly split: string;
-  /** Null if the body names no version. */
+  /** Version that the body names; null if it names no version. */
   readonly step: number | null;
-  /** Clients repeat the path's id here; null if absent. */
+  /** Id in the body, where clients repeat the id of the path; null if absent. */
   readonly modelId: string | null;
   readonly summary: LogSummary;
-  /** Groups in stored form. */
+  /** Trajectory groups in stored form. */
   readonly lines: PackedLines;
   /** Summaries of the trajectories in the groups. */
   readonly outlines: PackedLines;

@@ -1,4 +1,4 @@
-// Training jobs in the API: creation, the job, its events.
+// Training jobs in the API: their creation, the job as an answer, its events.
 import { Type } from "typebox";
 import { type JobReward, rewardMetrics } from "../../base/domain/rewards/job-rewards.ts";
 import { type JobEvent, jobKinds, type ReplayComparison, type TrainingJob } from "../../base/domain/job.ts";
@@ -64,25 +64,28 @@ export const trainingJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadTrainingJob {
   readonly modelId: string;
-  /** Groups in stored form. */
+  /** Trajectory groups in stored form. */
   readonly lines: PackedLines;
   /** Summaries of the trajectories in the groups. */
   readonly outlines: PackedLines;
   readonly config: TrainingConfig;
   readonly configNotApplied: readonly string[];
   readonly ignored: readonly string[];
-  /** For a model that was unknown when the body was read. */
+  /**
+   * Greatest recorded token id, to check it later against a model that was unknown when the body was read; null if the
+   * body records no tokens.
+   */
   readonly greatestTokenId: GreatestTokenId | null;
 }
 
-/** Returns the model that a job's body names, if its first bytes contain it. */
+/** Returns the model id that a job's body names; null if the body's first bytes do not contain a valid one. */
 export function modelIdAtHead(head: Buffer): string | null {
   const id = textMemberAtHead(head, "model_id");
   return id !== null && isUuid(id) ? id : null;
 }
 
 /**
- * @param vocabularySize number of token ids of the model to train; null if not yet known
+ * @param vocabularySize number of token ids that the model to train has; null if not yet known
  * @throws ServiceError `invalid` with every fault
  */
 export function readTrainingJob(
@@ -269,14 +272,14 @@ export const trainingJobSchema = Type.Object(
   { title: "TrainingJob" },
 );
 
-/** Facts about a job from other tables. */
+/** Data about a job from other tables. */
 export interface JobSurroundings {
-  /** Full name of its model; null if it was deleted. */
+  /** Full name of the job's model; null if the model was deleted. */
   readonly model: string | null;
   readonly rewards: readonly JobReward[];
 }
 
-/** @param limits how many attempts may be lost, by cause */
+/** @param limits maximum numbers of lost attempts and of restarts */
 export function trainingJobBody(
   job: TrainingJob,
   limits: { readonly attemptsMax: number; readonly startsMax: number },
@@ -359,7 +362,7 @@ export function trainingJobBody(
   };
 }
 
-/** Fills in the server's values for settings that the job leaves open, once its first attempt has fixed them. */
+/** Returns the job's settings, completed with the server's settings that the first attempt fixed. */
 function effectiveConfig(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig {
   const { weightDecay, gradientNormMax, klUpdateMax, batchTokens } = pins?.settings ?? {};
   const countsTokens = typeof batchTokens === "number" && batchTokens > 0;

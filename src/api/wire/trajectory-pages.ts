@@ -1,6 +1,6 @@
 // Writes a page of logged trajectories piece by piece, with one group in memory at a time. A log can have hundreds of
-// megabytes; if it does not fit in a page, it is shown without its trajectories. Groups are respelled here; the caller
-// chooses the thread.
+// megabytes; a log that exceeds the page's size limit is shown without its trajectories. The caller chooses the thread
+// that converts groups to their form in the API.
 import { fittingCount, type Page, pageBytesMax } from "../../base/domain/page.ts";
 import { unfoldedLines } from "../../base/domain/text/folded-lines.ts";
 import { notFound } from "../../base/domain/service-error.ts";
@@ -8,13 +8,16 @@ import type { TrajectoryGroup, TrajectoryLog, TrajectoryStore } from "../../base
 import { pageBody } from "./page.ts";
 import { trajectoryGroupBody, loggedMetricsAnswer } from "./trajectory.ts";
 
-/** Cuts the page so that its logs' trajectories fit in a page; at least one log remains. */
+/** Shortens the page so that the trajectories of its logs fit in the size limit. At least one log remains. */
 export function limitContent(page: Page<TrajectoryLog>): Page<TrajectoryLog> {
   const count = fittingCount(page.items.map(shownBytes), pageBytesMax);
   return { items: page.items.slice(0, count), hasMore: page.hasMore || count < page.items.length };
 }
 
-/** The trajectories of a log that does not fit in a page are not shown. */
+/**
+ * Returns the bytes of the log's trajectories; 0 if they exceed the size limit of a page, because the page then omits
+ * them.
+ */
 function shownBytes({ contentBytes }: TrajectoryLog): number {
   return contentBytes > pageBytesMax ? 0 : contentBytes;
 }
@@ -26,13 +29,13 @@ export function respellGroup(stored: Buffer): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(trajectoryGroupBody(group)));
 }
 
-/** Bytes of an answer written at a time. */
+/** Maximum bytes of a group that are written at a time. */
 const pieceBytes = 1 << 20;
 
 /**
  * Yields the answer's JSON in pieces.
  *
- * @param respell like {@link respellGroup}, for the pieces of a group's bytes
+ * @param respell converts a group like {@link respellGroup}, from pieces of its bytes
  * @throws ServiceError `not_found` if a log of the page was deleted
  */
 export async function* trajectoryPageText(

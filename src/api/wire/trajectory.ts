@@ -1,5 +1,5 @@
-// Trajectories recorded by clients: how they are checked, read and shown again. Unknown keys are kept; messages are
-// hardly checked, because clients send back what they received.
+// Trajectories that clients record: their checks, and their conversion from and to the API's form. Unknown keys are
+// kept. Messages are hardly checked, because clients send back what they received.
 import { Type, type Static, type TSchema } from "typebox";
 import type { Json, JsonObject } from "../../base/domain/text/json.ts";
 import type {
@@ -33,7 +33,7 @@ const metrics = Type.Object(
   { additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]) },
 );
 
-/** Training computes in float32, in which greater magnitudes are infinite. */
+/** Lower limit: training computes in float32, in which greater magnitudes are infinite. */
 const logprob = Type.Number({ minimum: -3.4028234663852886e38 });
 const logprobList = Type.Array(
   Type.Object(
@@ -46,7 +46,7 @@ const logprobList = Type.Array(
 );
 const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
-/** Prompt options of a request, kept on a Choice, or on the trajectory for all its Choices. */
+/** Prompt options of the recorded request. They are on a Choice, or on the trajectory for all its Choices. */
 export const promptFields = {
   documents: nullable(Type.Array(anyObject), { description: "As in the request." }),
   chat_template: nullable(Type.String(), { description: "As in the request." }),
@@ -78,7 +78,7 @@ export const choiceFields = {
   ...promptFields,
 };
 
-/** A message or a recorded Choice; which one is checked separately. */
+/** Schema for messages and for recorded Choices. `checkGroup` adds a fault if an item is neither. */
 const historyItem = Type.Object(
   {
     role: Type.Optional(Type.String({ description: "Makes the item a message." })),
@@ -137,7 +137,7 @@ export const trajectoryGroupSchema = Type.Object(
   { ...open, title: "TrajectoryGroup" },
 );
 
-/** Widened: hides the member types. */
+/** Typed as TSchema to hide the types of the members. */
 const groupSchema: TSchema = trajectoryGroupSchema;
 
 type HistoryBody = {
@@ -145,16 +145,19 @@ type HistoryBody = {
   readonly tools?: Static<typeof tools>;
 };
 
-/** Callbacks for readers of a body with groups. */
+/** Callbacks for reading a body with trajectory groups. */
 export interface GroupVisitor {
-  /** Called with every group, in order, until the first fault. */
+  /** Called with each group, in order, until the first fault. */
   readonly onGroup?: (group: TrajectoryGroup) => void;
-  /** Adds faults of a history item beyond its schema, at the walk's current path; the item is an object. */
+  /**
+   * Adds faults of a history item that its schema cannot express. The findings' current path is that of the item,
+   * which is an object.
+   */
   readonly checkItem?: (item: Readonly<Record<string, unknown>>, findings: Findings) => void;
 }
 
 /**
- * Reads a body with groups of trajectories by its form, one group at a time.
+ * Reads a body with trajectory groups against its form, one group at a time.
  *
  * @returns the rest of the body, the groups in stored form as folded lines, and the summaries of their trajectories
  * @throws ServiceError `invalid` with every fault of the body and its groups
@@ -185,7 +188,7 @@ export function readGroupBody<Schema extends ObjectSchema>(
 }
 
 /**
- * Checks the items of `trajectory_groups` one by one, and passes on valid ones until the first fault.
+ * Checks the groups in `trajectory_groups` one by one, and calls `onGroup` with each of them until the first fault.
  *
  * @param countMax maximum number of groups
  */
@@ -211,7 +214,10 @@ function readGroups(
   }
 }
 
-/** Adds faults that the schema cannot express: items that are neither messages nor Choices, and `exchanges`. */
+/**
+ * Adds faults that the schema cannot express: items that are neither messages nor Choices, and the unsupported field
+ * `exchanges`.
+ */
 function checkGroup(
   group: unknown,
   findings: Findings,
@@ -253,7 +259,7 @@ function requireKind(
   report(findings, "missing", message, ...place);
 }
 
-/** Reads a checked group. */
+/** Converts a checked group to the domain's form. */
 function toTrajectoryGroup(body: Static<typeof trajectoryGroupSchema>): TrajectoryGroup {
   const { trajectories, exceptions, metadata, metrics: groupMetrics, logs, ...extra } = body;
   return {
@@ -297,7 +303,7 @@ function toTrajectory(body: Static<typeof trajectorySchema>): Trajectory {
 
 function toHistory(body: HistoryBody): History {
   return {
-    // Safe cast: `checkGroup` found every item to be one or the other.
+    // Safe cast: `checkGroup` found every item to be a message or a Choice.
     messagesAndChoices: (body.messages_and_choices ?? []) as unknown as readonly HistoryItem[],
     tools: (body.tools ?? null) as readonly JsonObject[] | null,
   };
@@ -307,7 +313,7 @@ function historyBody(history: History): object {
   return { messages_and_choices: history.messagesAndChoices, tools: history.tools };
 }
 
-/** Writes a trajectory as it was sent. */
+/** Converts a trajectory to the form in which it was sent. */
 export function trajectoryBody(trajectory: Trajectory): object {
   return {
     ...historyBody(trajectory),
@@ -323,7 +329,7 @@ export function trajectoryBody(trajectory: Trajectory): object {
   };
 }
 
-/** Writes a group as it was sent. */
+/** Converts a group to the form in which it was sent. */
 export function trajectoryGroupBody(group: TrajectoryGroup): object {
   return {
     trajectories: group.trajectories.map(trajectoryBody),
@@ -337,7 +343,7 @@ export function trajectoryGroupBody(group: TrajectoryGroup): object {
 
 export const metricsSchema = Type.Object({}, { additionalProperties: Type.Number() });
 
-/** A stored log without its trajectories, for the history of metrics. */
+/** Answer with a stored log without its trajectories, for the history of metrics. */
 export const loggedMetricsAnswer = answerOf<TrajectoryLog>()("LoggedMetrics", {
   id: Type.String({ format: "uuid" }),
   split: Type.String(),

@@ -5,10 +5,10 @@ import { unread } from "../fields/resource.ts";
 
 export const projectId = Type.String({ description: "`<entity>/<project>`." });
 
-/** Fields of every body. */
+/** Fields that every request body has. */
 export const commonRows = {
   project_id: projectId,
-  // The key identifies the author.
+  // Ignored, because the API key identifies the author.
   vendor_user_id: unread(Type.Optional(Type.Null({ description: "Filled by the server." }))),
   wb_user_id: unread(Type.Optional(Type.Null({ description: "Filled by the server." }))),
 };
@@ -23,7 +23,7 @@ export const holdField = nullable(Type.Number({ minimum: 1, maximum: 86_400 }), 
   "x-default": "600",
 });
 
-/** Returns the fields of a list's slice. */
+/** Returns the request fields that select a slice of a list: its limit, offset and order. */
 export function sliceFields<Field extends string>(fields: readonly Field[], limitMax: number) {
   return {
     limit: nullable(Type.Integer({ minimum: 1, maximum: limitMax }), {
@@ -47,7 +47,7 @@ export function sliceFields<Field extends string>(fields: readonly Field[], limi
   };
 }
 
-/** Converts a slice to the domain's form. */
+/** Converts these fields to the domain's form of a slice. */
 export function sliceOf<Field extends string, Name extends string>(
   body: {
     readonly limit: number | null;

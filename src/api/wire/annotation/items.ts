@@ -1,4 +1,4 @@
-// Items of annotation queues on the wire, and the requests of annotators.
+// Items of annotation queues in the API, and the requests that annotators send.
 import { Type, type Static } from "typebox";
 import type { ItemFilter } from "../../../base/domain/annotation/annotation-store.ts";
 import {
@@ -170,7 +170,7 @@ const annotationAnswer = answerOf<ItemAnnotation>()(null, {
   held_until: orNull(time, { description: "Time until which nobody else gets the item." }),
   updated_at: time,
 });
-/** The position is null if it was not requested. */
+/** An item of which the position in the queue is shown only on request; otherwise the position is null. */
 type ShownItem = Omit<AnnotationItem, "position"> & { readonly position: number | null };
 export const itemAnswer = answerOf<ShownItem>()("AnnotationItem", {
   id: Type.String(),

@@ -1,4 +1,4 @@
-// Annotation queues on the wire, as in Weave, with additional questions of the queue itself.
+// Annotation queues in the API, as in Weave, with additional questions that belong to the queue.
 import { Type, type Static } from "typebox";
 import type { Question } from "../../../base/domain/annotation/question.ts";
 import { queueFields } from "../../../base/domain/annotation/queue.ts";
@@ -76,7 +76,7 @@ export const queueStatsForm = creation("AnnotationQueueStatsReq", {
   }),
 });
 export const queueProjectSchema = Type.Object({ project_id: projectId });
-/** Query of a deletion; the project may be in the body instead. */
+/** Query of a deletion; optional, because the project may be in the body instead. */
 export const queueDeletionSchema = Type.Partial(queueProjectSchema);
 
 export const orderNames = { name: "name", created_at: "createdAt", updated_at: "updatedAt" } as const;
@@ -112,7 +112,7 @@ function rangeOf({ form }: AskedQuestion) {
   return form?.kind === "integer" || form?.kind === "number" ? form : null;
 }
 
-// The questions precede the number of annotators per item.
+// Split off, so that an answer shows the questions before the number of annotators per item.
 const { annotators_per_item: annotatorsPerItem, ...firstRows } = shown(queueFields);
 export const queueAnswer = answerOf<ShownQueue>()("AnnotationQueue", {
   id: Type.String(),

@@ -1,4 +1,4 @@
-// Schemas of the answers to a text completion, for documentation and tests.
+// Schemas of the answers to a text completion, used for documentation and tests.
 import { Type } from "typebox";
 import { finish, header, promptLogprobsSchema, tokenIds, usageSchema } from "../chat/chat-answer-schema.ts";
 import { nullable, orNull } from "../nullable.ts";

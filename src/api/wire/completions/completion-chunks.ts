@@ -1,5 +1,5 @@
-// Chunks of a streamed text completion: the text of each choice, preceded by its echo, a chunk without text that ends
-// each choice, and the usage if requested. Choices of several prompts are interleaved as they are sampled.
+// Chunks of a streamed text completion. Each choice has its echo, its text, and a last chunk without text; the usage
+// follows if requested. Choices of several prompts are interleaved in the order in which they are sampled.
 import type { ChatDelta, ChatHeader, ChatUsage, RequestDeltas } from "../../../base/domain/chat.ts";
 import { choiceCountOf } from "../../../base/domain/generation.ts";
 import { finishBody, spellsIds, usageBody } from "../chat/chat-response.ts";
@@ -16,14 +16,14 @@ import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
 import { deltaAsAnswered, usageAsAnswered } from "./without-tokens.ts";
 
 /**
- * Returns a writer of one stream's chunks, fed with steps as they arrive.
+ * Returns a writer of the chunks of one stream. Its `add` takes the deltas of each step.
  *
- * @param header header of the prompt that began first
+ * @param header header of the prompt that started first
  */
 export function completionChunks({ requests, form }: ReadCompletion, header: ChatHeader) {
   const choiceCount = choiceCountOf(requests[0].output);
   const prompts: StreamedPrompt[] = [];
-  // Choices that have begun, by their index in the answer.
+  // Choices that have begun, keyed by their index in the answer.
   const choices = new Map<number, ChoiceStream>();
   const common = completionHeader(form, header);
   const chunksOf = (index: number, prompt: StreamedPrompt, delta: ChatDelta): readonly object[] => {
@@ -31,7 +31,7 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
     const choice = known ?? new ChoiceStream(prompt, form);
     if (known === undefined) choices.set(index, choice);
     const rest = form.usageInEveryChunk ? { usage: usageBody(delta.usage, delta.choiceTokens) } : {};
-    // The echo has as many log-probabilities as the prompt.
+    // The chunk is long, because the echo has a log-probability for each token of the prompt.
     const mark = known === undefined && prompt.header.echo !== "" ? { [isLong]: true } : {};
     return choice.next(delta).map((body, place) => ({
       ...common,
@@ -52,7 +52,7 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
   };
 }
 
-/** Common data of all choices of a prompt. */
+/** Data that all choices of a prompt share. */
 interface StreamedPrompt {
   readonly header: ChatHeader;
   readonly echoed: EchoedLogprobs;
@@ -68,7 +68,7 @@ class ChoiceStream {
   readonly #echoed: EchoedLogprobs;
   readonly #asIds: boolean;
   #isBegun = false;
-  /** Number of characters of all tokens so far, including the echo. */
+  /** Offset of the next token's text in characters, including the echo. */
   #characters: number;
 
   constructor({ header, echoed }: StreamedPrompt, form: CompletionForm) {
@@ -78,7 +78,10 @@ class ChoiceStream {
     this.#characters = echoed.end;
   }
 
-  /** Returns the choice's bodies for the next chunks: none without content, and a finish separate from text. */
+  /**
+   * Returns the choice's part of the next chunks: none for a delta without content, and two if text and finish reason
+   * arrive together.
+   */
   next(delta: ChatDelta): readonly object[] {
     const text = this.#textOf(delta);
     if (text === "" && delta.tokenIds.length === 0 && delta.finish === null) return [];

@@ -1,11 +1,11 @@
-// Log-probabilities in OpenAI's older form: four parallel lists, with alternatives keyed by text.
+// Log-probabilities in the older form of OpenAI's API: four parallel lists, with alternatives keyed by text.
 import type { ChatHeader, ChatLogprob } from "../../../base/domain/chat.ts";
 import { logprobMin } from "../../../base/domain/generation.ts";
 import { tokenName } from "../chat/chat-logprobs.ts";
 import { JsonList, JsonText, type TakeBytes } from "../json-text.ts";
 import type { CompletionForm } from "./read-completion.ts";
 
-/** A token in this form: one of the prompt, whose first has no log-probability, or one of an answer. */
+/** A token of a prompt or an answer, as this form shows it. The first token of a prompt has no log-probability. */
 export type ShownToken = Pick<ChatLogprob, "tokenId" | "text" | "bytes"> & {
   readonly logprob: number | null;
   readonly alternatives: readonly Pick<ChatLogprob, "tokenId" | "text" | "logprob">[];
@@ -14,7 +14,7 @@ export type ShownToken = Pick<ChatLogprob, "tokenId" | "text" | "bytes"> & {
 export interface CompletionLogprobs {
   readonly tokens: readonly string[];
   readonly token_logprobs: readonly (number | null)[];
-  /** The token itself and the alternatives, so that there may be one more than requested. */
+  /** Alternatives of each token, and the token itself. An entry may therefore have one more than requested. */
   readonly top_logprobs: readonly (Readonly<Record<string, number>> | null)[];
   /** Offset of each token's text in the choice's text, in characters (code points). */
   readonly text_offset: readonly number[];
@@ -43,10 +43,13 @@ export function completionLogprobs(
   };
 }
 
-/** Log-probabilities of an echoed prompt: shared by its answers, and serialized when they are written. */
+/**
+ * Log-probabilities of an echoed prompt. All answers to the prompt share them; alternatives are serialized when they
+ * are written.
+ */
 export interface EchoedLogprobs {
   readonly lists: Omit<CompletionLogprobs, "top_logprobs"> & { readonly top_logprobs: readonly unknown[] };
-  /** Offset of the first token after them. */
+  /** Offset of the first token after the echo. */
   readonly end: number;
 }
 
@@ -63,7 +66,7 @@ export function echoedLogprobs(header: ChatHeader, form: CompletionForm, asIds: 
   return { lists, end: endOf(tokens, start) };
 }
 
-/** Log-probabilities of one choice, serialized as they arrive. */
+/** Log-probabilities of one choice; tokens are serialized as they arrive. */
 export class GatheredLogprobs {
   readonly #lists: Readonly<Record<keyof CompletionLogprobs, JsonList>>;
   readonly #asIds: boolean;
@@ -94,7 +97,7 @@ export class GatheredLogprobs {
   }
 }
 
-/** Returns the tokens of an echoed prompt if they have log-probabilities. */
+/** Returns the tokens of an echoed prompt with their log-probabilities; empty if these were not requested. */
 function echoedTokens(
   { echoedTokens: tokens, promptLogprobs }: ChatHeader,
   { echoedLogprobCount: count }: Pick<CompletionForm, "echoedLogprobCount">,
@@ -107,12 +110,12 @@ function echoedTokens(
   });
 }
 
-/** Returns the offset of a choice's first token with text: after the echo if its tokens are not shown. */
+/** Returns the offset of the first listed token: the end of the echo if its tokens are not listed, otherwise 0. */
 function startOf({ echo, echoedTokens: tokens }: ChatHeader): number {
   return tokens === null ? characterCount(Buffer.from(echo)) : 0;
 }
 
-/** Returns the offset after the tokens, if they begin at `start`. */
+/** Returns the end offset of tokens that begin at the offset `start`. */
 export function endOf(tokens: readonly Pick<ShownToken, "bytes">[], start: number): number {
   return tokens.reduce((end, { bytes }) => end + characterCount(bytes), start);
 }
@@ -122,16 +125,16 @@ function topLogprobs(token: ShownToken, asIds: boolean): Readonly<Record<string,
   const byName = new Map<string, number>();
   for (const one of [{ ...token, logprob: token.logprob }, ...token.alternatives]) {
     const name = tokenName(one, asIds);
-    // Tokens with the same text share a key here: the token itself takes precedence, then the more probable.
+    // Tokens with the same text share one key. The token itself takes precedence, then the more probable alternative.
     if (!byName.has(name)) byName.set(name, Math.max(one.logprob, logprobMin));
   }
   return Object.fromEntries(byName);
 }
 
-/** Returns the number of code points in these bytes of whole characters. */
+/** Returns the number of code points in UTF-8 bytes, which must be whole characters. */
 function characterCount(bytes: Iterable<number>): number {
   let count = 0;
-  // Continuation bytes begin with 10.
+  // Continuation bytes start with the bits 10.
   for (const byte of bytes) if ((byte & 0xc0) !== 0x80) count += 1;
   return count;
 }

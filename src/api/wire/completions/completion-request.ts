@@ -1,5 +1,5 @@
-// Body of a text completion: one prompt or several, as text or token ids, and the generation fields of a chat request.
-// Defines its additional fields, and contradictions between fields.
+// Body of a text completion: one or more prompts, as text or token ids, and the generation fields of a chat request.
+// Defines the additional fields, and checks combinations of fields.
 import { Type } from "typebox";
 import { report, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -19,7 +19,7 @@ const promptSchema = Type.Union([
   ),
 ]);
 
-/** As in OpenAI's API, the default is short. */
+/** Default of `max_tokens`, as low as in OpenAI's API. */
 export const defaultMaxTokens = 16;
 
 export const completionFields = {
@@ -51,7 +51,7 @@ export const completionFields = {
     default: true,
     example: false,
   }),
-  // These two only accept values that request nothing.
+  // The next two fields are accepted only with values that change nothing.
   best_of: field(null, nullable(Type.Integer({ minimum: 1 })), {
     about: "Number of answers to sample. All are returned, so it must equal n.",
     otherwise: "n",
@@ -78,7 +78,7 @@ export const completionForm: BodyForm<typeof completionSchema> = {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Adds faults that the schema cannot express. It reads unchecked values of any type. */
+/** Adds faults that the schema cannot express. Receives the body unchecked, so any member may have any type. */
 function checkCombinations(body: Body, findings: Findings): void {
   checkGeneration(body, body["max_tokens"] ?? defaultMaxTokens, findings);
   checkPrompts(body["prompt"], findings);
@@ -94,7 +94,7 @@ function checkCombinations(body: Body, findings: Findings): void {
   }
 }
 
-/** The prompts of a list must be of one kind, and none empty. */
+/** Adds faults if the prompts of a list are of different kinds, or if one is an empty list. */
 function checkPrompts(prompt: unknown, findings: Findings): void {
   if (!Array.isArray(prompt)) return;
   const kinds = new Set(prompt.map((item) => (Array.isArray(item) ? "list" : typeof item)));

@@ -20,7 +20,7 @@ import { deltaAsAnswered, usageAsAnswered } from "./without-tokens.ts";
 interface GatheredPrompt {
   readonly header: ChatHeader;
   readonly choices: readonly GatheredChoice[];
-  /** One per choice. */
+  /** Log-probabilities of each choice. */
   readonly logprobs: readonly GatheredLogprobs[];
 }
 
@@ -38,9 +38,9 @@ export function completionHeader({ id }: CompletionForm, header: ChatHeader): ob
 }
 
 /**
- * Returns a collector of one answer, fed with steps as they arrive.
+ * Returns a collector for one answer. Its `add` takes the deltas of each step.
  *
- * @param take called with the bytes of the answer in memory; adding to the answer throws its errors
+ * @param take called with the bytes that the answer takes in memory; `add` throws its errors
  */
 export function completionAnswer({ requests, form }: ReadCompletion, take: TakeBytes) {
   const choiceCount = choiceCountOf(requests[0].output);
@@ -65,7 +65,8 @@ export function completionAnswer({ requests, form }: ReadCompletion, take: TakeB
       return {
         ...completionHeader(form, prompts[0].header),
         choices: prompts.flatMap(({ header, choices, logprobs }, prompt) => {
-          // Shared by all choices: created once, and serialized when it is written.
+          // All choices of the prompt share this object, and the log-probabilities are serialized only when they are
+          // written.
           const ofPrompt = { prompt_logprobs: promptLogprobs(header, form) };
           return choices.map((choice, index) => ({
             index: prompt * choiceCount + index,
@@ -94,7 +95,10 @@ function choiceBody(
   };
 }
 
-/** Returns the alternatives that `prompt_logprobs` asked for; an echo may have requested more. */
+/**
+ * Returns the prompt's log-probabilities with the number of alternatives that `prompt_logprobs` requested. The header
+ * may have more, requested by an echo.
+ */
 function promptLogprobs(
   { promptLogprobs: all }: ChatHeader,
   { promptLogprobCount }: CompletionForm,
@@ -105,7 +109,10 @@ function promptLogprobs(
   );
 }
 
-/** Returns the token ids if requested, and in choices of a trained model with log-probabilities. */
+/**
+ * Returns the token ids of the answer and the prompt. They are null unless they were requested, or the model is a
+ * trained one and log-probabilities were requested.
+ */
 function idsBody(
   { tokenIds: { top, inChoices }, promptTokenIds }: ChatHeader,
   tokenIds: readonly number[],

@@ -1,4 +1,4 @@
-// Converts a parsed body to one request per prompt, and the form of their common answer.
+// Converts a parsed body to one request per prompt, and the form of the answer to all of them.
 import type { ChatPrompt, ChatRequest } from "../../../base/domain/chat.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
@@ -26,30 +26,30 @@ export interface CompletionLimits extends ChatLimits {
   readonly completionPrompts: number;
 }
 
-/** Form of a completion. */
+/** Form of the answer to a text completion. */
 export interface CompletionForm extends ChatAnswerForm {
-  /** Id of the answer; each request has a distinct id. */
+  /** Id of the answer. Each of its requests has a separate id. */
   readonly id: string;
-  /** True if the body asks for no tokens; the sampled token is then left out of the answer. */
+  /** True if the body requests zero tokens. The engine still samples one, which the answer leaves out. */
   readonly isWithoutTokens: boolean;
-  /** Number of alternatives per token of an echoed prompt; null without log-probabilities. */
+  /** Number of alternatives per token of an echoed prompt; null if the echo has no log-probabilities. */
   readonly echoedLogprobCount: number | null;
-  /** Number of alternatives that `prompt_logprobs` asks for. */
+  /** Number of alternatives that `prompt_logprobs` requests; null if it is absent. */
   readonly promptLogprobCount: number | null;
 }
 
 export interface ReadCompletion {
-  /** One per prompt, at least one. */
+  /** Requests, one per prompt; at least one. */
   readonly requests: readonly ChatRequest[];
   readonly form: CompletionForm;
-  /** Paths of each request's fields in the body. */
+  /** For each request, the paths of its fields in the body. */
   readonly fieldPaths: readonly FieldPaths[];
   readonly ignored: readonly string[];
 }
 
 /**
- * @param exact the body with exact numbers
- * @throws ServiceError `invalid` as for a chat's body; unsupported options are in the requests
+ * @param exact the same body with all digits of its numbers
+ * @throws ServiceError `invalid` like a chat's body; unsupported options are not thrown but stored in the requests
  */
 export function readCompletion(
   value: unknown,
@@ -61,7 +61,8 @@ export function readCompletion(
   refuseManyPrompts(value, limits);
   const { value: whole, ignored, unserved } = readWithUnserved(completionForm, value);
   const body = withoutFaultyFields(whole, unserved);
-  // Safe cast: it differs from the body only in the digits of numbers, which no constraint member is.
+  // Safe cast: `exact` differs from the checked body only in the digits of numbers, and no constraint field is a
+  // number.
   const constraint = readConstraint(withoutFaultyFields(exact as CompletionBody, unserved));
   const { output, stopping, ...parts } = readGeneration(body, { requestId, constraint });
   const maxTokens = readTokenLimit(body.max_tokens) ?? defaultMaxTokens;
@@ -72,7 +73,7 @@ export function readCompletion(
     ...parts,
     // A text completion calls no tools.
     calls: { choice: { kind: "none" }, areParallel: true, areExempt: false, texts: [] },
-    // Every answer has at least one token; it is removed if none was requested.
+    // Engines generate at least one token. If none was requested, the answer leaves it out.
     stopping: { ...stopping, maxTokens: Math.max(1, maxTokens) },
     output: {
       ...output,
@@ -87,11 +88,11 @@ export function readCompletion(
   const fieldPaths = {
     ...fieldPathsOf(completionFields, body),
     ...requestIdPaths(requestId),
-    // If they were requested by way of the echo.
+    // The field that requested these log-probabilities is `logprobs`, by way of the echo.
     ...(promptLogprobCount === null && { "output.promptLogprobCount": ["body", "logprobs"] }),
   };
   return {
-    // Other users of the answer's id find the first request, which has this id.
+    // The first request has the id of the answer, so that a lookup of this id finds a request.
     requests: prompts.map((prompt, index) => ({
       ...request,
       identity: index === 0 ? identity : { ...identity, requestId: `${identity.requestId}-${index}` },
@@ -109,7 +110,7 @@ export function readCompletion(
   };
 }
 
-/** @throws ServiceError `invalid` for too many prompts, before anything iterates them */
+/** @throws ServiceError `invalid` for too many prompts, before other code iterates over them */
 function refuseManyPrompts(body: unknown, { completionPrompts }: CompletionLimits): void {
   const prompt = isObject(body) ? body["prompt"] : null;
   if (!Array.isArray(prompt) || prompt.length <= completionPrompts || typeof prompt[0] === "number") return;
@@ -129,7 +130,7 @@ function promptsOf(body: CompletionBody): readonly ChatPrompt[] {
       ? { kind: "text", text: item, addSpecialTokens, ...options }
       : { kind: "tokens", tokenIds: item, ...options };
   if (typeof prompt === "string") return [promptOf(prompt)];
-  // Safe cast: the items were found to be of one kind.
+  // Safe cast: the check of combinations found the items to be of one kind.
   if (typeof prompt[0] === "number") return [promptOf(prompt as readonly number[])];
   return (prompt as readonly (string | readonly number[])[]).map(promptOf);
 }

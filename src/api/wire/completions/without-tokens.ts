@@ -1,11 +1,11 @@
-// Completions that ask for no tokens, to score a prompt. Engines generate at least one token, which is left out of the
-// answer.
+// Completions that request zero tokens, to score a prompt. Engines generate at least one token, which the answer
+// leaves out.
 import type { ChatDelta, ChatUsage } from "../../../base/domain/chat.ts";
 import type { CompletionForm } from "./read-completion.ts";
 
 type Form = Pick<CompletionForm, "isWithoutTokens">;
 
-/** Returns the delta as it is answered. */
+/** Returns the delta that the answer shows: without the sampled token if zero tokens were requested. */
 export function deltaAsAnswered(delta: ChatDelta, form: Form): ChatDelta {
   if (!form.isWithoutTokens) return delta;
   const usage = usageAsAnswered(delta.usage, form);
@@ -13,7 +13,7 @@ export function deltaAsAnswered(delta: ChatDelta, form: Form): ChatDelta {
   return { ...delta, text: "", reasoning: "", tokenIds: [], logprobs: [], finish, usage, choiceTokens: 0 };
 }
 
-/** Returns the usage as it is answered. */
+/** Returns the usage that the answer shows: no completion tokens if zero were requested. */
 export function usageAsAnswered(usage: ChatUsage, { isWithoutTokens }: Form): ChatUsage {
   return isWithoutTokens ? { ...usage, completionTokens: 0 } : usage;
 }

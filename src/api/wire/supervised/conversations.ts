@@ -1,5 +1,5 @@
-// Conversations to learn, in a body's list or in a file with one per line: their checks and their stored form.
-// Messages are those of a chat; unknown keys are kept, because templates may show them.
+// Conversations for supervised fine-tuning, in a body's list or in a file with one per line: their checks and their
+// stored form. Their messages are chat messages. Unknown keys are kept, because chat templates may use them.
 import { Type, type Static, type TSchema } from "typebox";
 import type { AssistantTurns } from "../../../base/domain/supervised/supervised-config.ts";
 import type { ExampleConversation } from "../../../base/domain/supervised/conversation.ts";
@@ -33,7 +33,7 @@ export const conversationSchema = Type.Object(
   { ...open, title: "ExampleConversation" },
 );
 
-/** Widened: hides the member types. */
+/** Typed as TSchema to hide the types of the members. */
 const schema: TSchema = conversationSchema;
 
 /** Conversations in stored form, and their number. */
@@ -42,20 +42,20 @@ export interface StoredConversations {
   readonly conversationCount: number;
 }
 
-/** Checks conversations one by one, and keeps them until the first fault. */
+/** Checks conversations one by one, and stores them until the first fault. */
 export class ConversationReader {
   readonly #findings: Findings;
   readonly #turns: AssistantTurns;
   readonly #lines = new LinePacker();
   #count = 0;
 
-  /** @param turns if only the last message trains, it must be the assistant's */
+  /** @param turns with `last`, a conversation must end with a message of the assistant, the only one trained on */
   constructor(findings: Findings, turns: AssistantTurns = "all") {
     this.#findings = findings;
     this.#turns = turns;
   }
 
-  /** @param place path below the findings' current path */
+  /** @param place path of the conversation, relative to the findings' current path */
   read(value: unknown, ...place: readonly string[]): void {
     const findings = this.#findings;
     findings.path.push(...place);
@@ -83,7 +83,10 @@ function toConversation({
   return { messages, tools: tools ?? null, extra } as ExampleConversation;
 }
 
-/** Adds faults that the schema cannot express: of the assistant's messages, and if none trains. */
+/**
+ * Adds faults that the schema cannot express: faults of the assistant's messages, and a conversation without a message
+ * to train on.
+ */
 function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findings): void {
   if (!Array.isArray(messages)) return;
   const last: unknown = messages.at(-1);
@@ -98,13 +101,13 @@ function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findi
   report(findings, "value_error", message, "messages");
 }
 
-/** Field with the faults of a file that a job names, and of a file in a form. */
+/** Field at which the faults of a file are reported: a job names the file by URL, an upload has it in a form field. */
 const fileFields = { "conversation file": "training_data_url", "uploaded file": "file" } as const;
 
 /**
- * Reads a file of conversations, one per line as JSON.
+ * Reads a file of conversations; each line is one conversation as JSON.
  *
- * @throws ServiceError `invalid` with every fault, each with its line
+ * @throws ServiceError `invalid` with every fault and the line of each
  */
 export function readConversationFile(
   bytes: Buffer,

@@ -1,4 +1,5 @@
-// Messages to learn: those of a chat, of which the assistant's train, and their checks beyond the schema.
+// Messages of training conversations, and their checks beyond the schema. They are chat messages, of which only the
+// assistant's are trained on.
 import { Type } from "typebox";
 import { textOfPart } from "../../../base/domain/content-part.ts";
 import { isJson, type Json } from "../../../base/domain/text/json.ts";
@@ -20,8 +21,8 @@ export const exampleMessageSchema = Type.Object(
 /**
  * Adds faults that the schema cannot express: messages must be text, and the assistant's must not be empty.
  *
- * @param place path of the list, below the findings' current path
- * @returns true if a message of the assistant trains
+ * @param place path of the list, relative to the findings' current path
+ * @returns `hasAnswer`: true if at least one message is trained on
  */
 export function checkExampleMessages(
   messages: readonly unknown[],
@@ -37,7 +38,7 @@ export function checkExampleMessages(
 /**
  * Checks one message.
  *
- * @returns true if it is the assistant's, and trains
+ * @returns true if the message is trained on: a message of the assistant, without the weight 0
  */
 export function checkExampleMessage(message: unknown, findings: Findings, place: readonly string[]): boolean {
   if (!isObject(message)) return false;
@@ -70,7 +71,7 @@ function checkContent(content: unknown, findings: Findings, place: readonly stri
   });
 }
 
-/** Templates show arguments as objects. */
+/** Checks tool calls. Their arguments must be JSON, because chat templates show them as objects. */
 function checkCalls(calls: readonly unknown[], findings: Findings, place: readonly string[]): void {
   calls.forEach((call, index) => {
     const called = isObject(call) && isObject(call["function"]) ? call["function"] : null;

@@ -1,4 +1,4 @@
-// Files with one JSON value per line: read within the limits of a body, with the line of each fault.
+// Reads files with one JSON value per line. The size limits of a body apply, and each fault names its line.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { isAtFaultLimit, report, type Findings } from "../../../base/validation/findings.ts";
 import { parseJsonBody, type JsonLimits } from "../../../base/validation/json-body.ts";
@@ -13,7 +13,7 @@ export interface LineReader {
   readonly read: (value: unknown, place: string) => void;
 }
 
-/** Reads each line, and adds the file's faults to the findings. */
+/** Calls `read` with the value of each line, and adds the faults of the file to the findings. */
 export function readLineFile(
   bytes: Buffer,
   { trajectoryGroups: countMax, trajectoryJson }: Pick<BodyLimits, "trajectoryGroups" | "trajectoryJson">,
@@ -35,13 +35,13 @@ export function readLineFile(
   if (number === 0) report(findings, "too_short", `The file holds no ${holds.one}.`);
 }
 
-/** Returns the value of the first line; undefined if there is none, or it is not JSON. */
+/** Returns the value of the first line; undefined if there is no line or it is not JSON. */
 export function firstLineOf(bytes: Buffer, { trajectoryJson }: Pick<BodyLimits, "trajectoryJson">): unknown {
   const { value } = linesOf(bytes).next();
   return value === undefined ? undefined : parsed(value, trajectoryJson, () => undefined);
 }
 
-/** Returns undefined and adds a fault if the line is not JSON. */
+/** Parses a line. If the line is empty or not JSON, adds a fault and returns undefined. */
 function parsed(
   line: Buffer,
   limits: JsonLimits,
@@ -61,7 +61,7 @@ function parsed(
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 const byteOrderMark = Buffer.from("\uFEFF");
 
-/** Yields lines without line ends; trailing blank lines do not count. */
+/** Yields the lines without line ends; trailing blank lines are skipped. */
 function* linesOf(bytes: Buffer): Generator<Buffer> {
   let start = bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0;
   let end = bytes.length;

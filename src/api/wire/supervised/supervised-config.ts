@@ -11,7 +11,7 @@ import { foreignOptions, foreignProperties, refuseForeign } from "../training/fo
 
 const defaults = resolveSupervisedConfig({});
 
-/** Larger lists of rates, and more epochs, are refused. */
+/** Maximum numbers of learning rates, epochs and conversations per batch. */
 const ratesMax = 1_000_000;
 const epochsMax = 1000;
 const batchMax = 100_000;
@@ -61,7 +61,7 @@ const shared = {
 };
 const batchSize = Type.Integer({ minimum: 1, maximum: batchMax });
 
-/** Form in requests. */
+/** Form of the settings in requests. */
 export const supervisedConfigForm = Type.Object(
   {
     batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
@@ -77,7 +77,7 @@ export const supervisedConfigForm = Type.Object(
   { title: "SupervisedConfig" },
 );
 
-/** Form in jobs. */
+/** Form of the settings in jobs. */
 export const supervisedConfigSchema = Type.Object(
   {
     base_precision: nullable(precision),
@@ -94,7 +94,7 @@ export const supervisedConfigSchema = Type.Object(
 
 type ConfigBody = Static<typeof supervisedConfigForm>;
 
-/** Known fields; other fields that were sent are not applied. */
+/** Known fields. Other fields of a request have no effect and are reported. */
 export const supervisedConfigFields: readonly string[] = Object.keys(supervisedConfigForm.properties);
 
 /** Adds faults that the schema cannot express. */
@@ -107,7 +107,7 @@ export function checkSupervisedConfig(config: unknown, findings: Findings): void
   report(findings, "value_error", message, "config", "num_epochs");
 }
 
-/** Reads checked settings. */
+/** Converts checked settings to the domain's form. */
 export function toSupervisedConfig(body: ConfigBody): SupervisedConfig {
   return resolveSupervisedConfig({
     basePrecision: body.base_precision ?? null,

@@ -1,4 +1,4 @@
-// Creation of a supervised job in the API: conversations in the body, or in a file of this server.
+// Creation of a supervised job in the API. The conversations are in the body, or in a file stored on this server.
 import { Type } from "typebox";
 import {
   type AssistantTurns,
@@ -112,13 +112,13 @@ function readInline(
   return reader.stored;
 }
 
-/** Reads a body that is not yet checked. */
+/** Returns the turns to train on that a body requests; the body is not yet checked. */
 function assistantTurnsOf(body: unknown): AssistantTurns {
   const config = isObject(body) ? body["config"] : null;
   return isObject(config) && config["assistant_turns"] === "last" ? "last" : "all";
 }
 
-/** @throws ServiceError `invalid` if a list of learning rates does not have one per batch */
+/** @throws ServiceError `invalid` unless a list of learning rates has one rate per batch */
 export function requireRates(config: SupervisedConfig, conversationCount: number): void {
   const { learningRate } = config;
   if (typeof learningRate === "number") return;

@@ -1,5 +1,5 @@
-// Options of other trainers that this one does not have. A value that asks for this trainer's behaviour is accepted;
-// any other is refused, because a job that trains differently than it says is worse than none.
+// Options of other trainers that this one does not have. A value that asks for this trainer's behaviour is accepted.
+// Any other is refused, because a refused job is better than one that does not train as its options say.
 import type { TProperties } from "typebox";
 import { Type } from "typebox";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -7,7 +7,7 @@ import { is, never, type AsksNothing } from "../body.ts";
 import { nullable } from "../nullable.ts";
 
 interface ForeignOption {
-  /** True for values that lose nothing; null always does. */
+  /** True for values that ask for nothing but this trainer's behaviour. Null is always accepted. */
   readonly asksNothing: AsksNothing;
   readonly description: string;
 }

@@ -1,5 +1,5 @@
-// Checks the tokens recorded in a job's Choices as far as possible on arrival. A record that training would refuse is
-// refused immediately, with its group, trajectory and turn.
+// Checks the tokens that a job's Choices record, as far as possible when the body arrives. A Choice that training
+// would refuse is refused immediately, with its group, trajectory and turn.
 import {
   choiceFaults,
   greatestTokenId,
@@ -16,12 +16,12 @@ export interface GreatestTokenId {
   readonly location: readonly string[];
 }
 
-/** Checks one Choice after the other. */
+/** Checks Choices one by one, and remembers their greatest token id. */
 export class RecordedTokensCheck {
   readonly #vocabularySize: number | null;
   #greatest: GreatestTokenId | null = null;
 
-  /** @param vocabularySize number of ids of the model to train; null if not yet known */
+  /** @param vocabularySize number of token ids that the model to train has; null if not yet known */
   constructor(vocabularySize: number | null) {
     this.#vocabularySize = vocabularySize;
   }
@@ -30,7 +30,7 @@ export class RecordedTokensCheck {
     return this.#greatest;
   }
 
-  /** Adds faults of a history item at the walk's current path; skips messages. */
+  /** Adds the faults of a Choice, whose path is the findings' current path; skips messages. */
   check(item: Readonly<Record<string, unknown>>, findings: Findings): void {
     // Safe cast: parsed from JSON.
     const given = item as HistoryItem;
@@ -39,7 +39,7 @@ export class RecordedTokensCheck {
     if (choice === null) return;
     for (const { place, message } of choiceFaults(choice, this.#vocabularySize)) {
       if (isAtFaultLimit(findings)) return;
-      // Faults of type or range were already reported.
+      // The schema check already reported faults of type or range.
       if (!isReported(findings, place)) report(findings, "value_error", `Value error, ${message}`, ...place);
     }
     const greatest = greatestTokenId(choice);
@@ -48,14 +48,17 @@ export class RecordedTokensCheck {
   }
 }
 
-/** Faults beyond the limit are only counted, so duplicates among them do not matter. */
+/**
+ * True if the findings contain a fault at this location. Once they are full, further faults are only counted, so
+ * duplicates do not matter.
+ */
 function isReported({ faults, faultCount, path }: Findings, place: readonly string[]): boolean {
   if (faultCount > faults.length) return false;
   const location = [...path, ...place].join("\0");
   return faults.some((fault) => fault.location.join("\0") === location);
 }
 
-/** @throws ServiceError `invalid` if the model lacks the greatest token id of a body */
+/** @throws ServiceError `invalid` if the model does not have the body's greatest token id */
 export function refuseUnknownTokenId(greatest: GreatestTokenId | null, vocabularySize: number | null): void {
   if (greatest === null || vocabularySize === null || greatest.id < vocabularySize) return;
   const message = `Value error, ${unknownIdMessage(greatest.id, vocabularySize)}; it is the greatest of the job. With model_id before trajectory_groups the first of every choice is named.`;

@@ -1,5 +1,5 @@
-// Training settings of a job, as the API and clients of other trainers spell them. Null and absent mean the default.
-// Two spellings of one field must agree unless one takes precedence; known unsupported options are refused, and
+// Training settings of a job, under the names of the API and of other trainers' clients. Null and absent mean the
+// default. Two names of one field must agree unless one takes precedence; known unsupported options are refused, and
 // unknown ones reported.
 import { Type, type Static, type TSchema } from "typebox";
 import { basePrecisions } from "../../../base/domain/trainer/base-precision.ts";
@@ -20,15 +20,15 @@ const ppoDefaults = resolveTrainingConfig({ ppo: true });
 interface Option {
   readonly reads: keyof TrainingConfig;
   readonly schema: TSchema;
-  /** The primary name, which answers use. */
+  /** The option's primary name, which answers use; absent if this name is the primary one. */
   readonly spells?: string;
-  /** True if it takes precedence over the other name; otherwise both must agree. */
+  /** True if this name takes precedence over the primary name; otherwise the values of both must agree. */
   readonly wins?: true;
-  /** Converts the sent value; absent if the domain has the same value. */
+  /** Converts the value that was sent; absent if the domain uses the same value. */
   read?(this: void, value: unknown): unknown;
 }
 
-/** A schema whose values the option accepts. */
+/** The schema's type if the option accepts its values; otherwise `never`, so that the row does not compile. */
 type SchemaOf<Schema extends TSchema, Reads extends keyof TrainingConfig> =
   Static<Schema> extends NonNullable<TrainingConfig[Reads]> ? Schema : never;
 
@@ -47,14 +47,14 @@ function option<Reads extends keyof TrainingConfig, Schema extends TSchema>(
   return { reads, schema: nullable(schema, keywords) };
 }
 
-/** Greater numbers would be mistakes. */
+/** Maximum numbers of sequences and passes; larger numbers would be mistakes. */
 const [sequencesMax, passesMax] = [1_000_000, 1000];
 
 const atLeastZero = Type.Number({ minimum: 0 });
 const sequencesOfStep = Type.Integer({ minimum: 1, maximum: sequencesMax });
 const passes = Type.Integer({ minimum: 1, maximum: passesMax });
 
-/** In the order of answers; of two names, the one that takes precedence comes later. */
+/** Options in the order in which answers show them. Of an option's two names, the later takes precedence. */
 const options: Readonly<Record<string, Option>> = {
   advantage_balance: option(
     "advantageBalance",
@@ -234,19 +234,19 @@ export function checkTrainingConfig(config: unknown, findings: Findings): void {
     report(findings, "value_error", message, place, "steps");
   }
   const hasPenalty = (config["kl_penalty_coef"] ?? 0) !== 0;
-  // Without a penalty these options have no effect.
+  // Options of the KL penalty have no effect without a penalty.
   const isInert = (name: string): boolean => name.startsWith("kl_") && !hasPenalty;
   refuseForeign(config, foreignOptions.rl, findings, { place, isInert });
 }
 
-/** Reads checked settings. */
+/** Converts checked settings to the domain's form. */
 export function toTrainingConfig(body: ConfigBody): TrainingConfig {
   const given: Record<string, unknown> = {};
   for (const [name, { reads, read = asItIs }] of Object.entries(options)) {
     const value = body[name] ?? null;
     if (value !== null) given[reads] = read(value);
   }
-  // Without recomputed log-probabilities there is no ratio.
+  // The option limits the ratio of recomputed to recorded log-probabilities, so it has no effect without recomputing.
   if (body["precalculate_logprobs"] !== true) delete given["truncatedImportanceSampling"];
   // Safe cast: the schema gives each field its domain type.
   return resolveTrainingConfig(given);
@@ -256,7 +256,10 @@ function asItIs(value: unknown): unknown {
   return value;
 }
 
-/** Returns the keys that were sent but have no effect, in order: unknown ones, and one that requires another. */
+/**
+ * Returns the keys that were sent but have no effect, in the order sent: unknown options, and an option without
+ * another that it requires.
+ */
 export function keysNotApplied(body: ConfigBody): readonly string[] {
   return Object.entries(body).flatMap(([key, value]) => {
     if (value === null) return [];
@@ -266,7 +269,7 @@ export function keysNotApplied(body: ConfigBody): readonly string[] {
   });
 }
 
-/** Writes the effective settings by their API names. */
+/** Converts the effective settings to an answer, under their primary names. */
 export function trainingConfigBody(config: TrainingConfig): object {
   const written = Object.entries(options).filter(([, { spells }]) => spells === undefined);
   return Object.fromEntries(written.map(([name, { reads }]) => [name, config[reads]]));
