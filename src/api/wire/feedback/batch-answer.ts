@@ -1,7 +1,8 @@
-// Answer to a batch of only new records. The reader of the batch writes it in advance, except for the time of storing.
+// Answer to a batch that contains only new records. The batch reader writes it in advance, except for the time at
+// which the records are stored.
 import { LinePacker, type PackedLines, linesIn } from "../packed-lines.ts";
 
-/** Placeholder for the time. JSON never contains this character unescaped. */
+/** Placeholder for that time. JSON never contains this character unescaped. */
 const timeMark = "\u0001";
 
 export interface AnsweredRecord {
@@ -10,12 +11,12 @@ export interface AnsweredRecord {
   readonly usesOtherSpelling: boolean;
 }
 
-/** Collects the records' answers, as `feedbackBody` writes them, one per line, for {@link newBatchAnswer}. */
+/** Writes the answer for each record as one line of JSON, equal to that of `feedbackBody`, for {@link newBatchAnswer}. */
 export class BatchAnswerWriter {
   readonly #lines = new LinePacker();
   readonly #owners: { readonly [Spelling in "usual" | "other"]: string };
 
-  /** @param owner owner of the caller's key */
+  /** @param owner owner of the caller's API key */
   constructor(owner: string) {
     const name = JSON.stringify(owner);
     const usual = `"vendor_user_id":${name}`;
@@ -34,7 +35,7 @@ export class BatchAnswerWriter {
   }
 }
 
-/** Yields the whole answer, one pack at a time. */
+/** Yields the whole answer, one buffer of lines at a time. */
 export function* newBatchAnswer(answers: PackedLines, createdAt: Date): Generator<string, void> {
   const time = createdAt.toISOString();
   let before = '{"res":[';

@@ -22,11 +22,11 @@ const record = (payload: JsonObject, changes: Partial<FeedbackRecord> = {}): Fee
   ...changes,
 });
 
-/** Returns the cell of a value at `payload.x`. */
+/** Returns the CSV cell for a value at the path `payload.x`. */
 const cellOf = (x: JsonObject[string]): string =>
   csvWriter(["payload.x"]).line(record({ x })).replace(/\r\n$/, "");
 
-test("writes a column per field, in one spelling, and the payload as JSON", () => {
+test("writes one column per field, each under one name, and the payload as JSON", () => {
   const { header, line } = csvWriter(null);
   assert.equal(
     header,
@@ -38,7 +38,7 @@ test("writes a column per field, in one spelling, and the payload as JSON", () =
   );
 });
 
-// Python's csv module reads these back, except for the quotes before formulas.
+// Python's csv module reads these cells back unchanged, except for the apostrophe before a formula.
 test("quotes cells as in RFC 4180, and distinguishes an empty text from null", () => {
   assert.equal(cellOf("plain text"), "plain text");
   assert.equal(cellOf('a "word", and\nanother'), '"a ""word"", and\nanother"');

@@ -3,7 +3,7 @@ import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { Json } from "../../../base/domain/text/json.ts";
 import { rowBody } from "./query/result-rows.ts";
 
-/** Columns of a record if no fields are named. */
+/** Columns written if the request names no fields. */
 const allColumns: readonly string[] = [
   "id",
   "created_at",
@@ -25,7 +25,7 @@ export interface CsvWriter {
   readonly line: (record: FeedbackRecord) => string;
 }
 
-/** @param names checked names; null for all */
+/** @param names checked names of fields; null for all columns */
 export function csvWriter(names: readonly string[] | null): CsvWriter {
   const columns = (names ?? ["*"]).flatMap((name) => (name === "*" ? allColumns : [name]));
   return {
@@ -37,7 +37,7 @@ export function csvWriter(names: readonly string[] | null): CsvWriter {
   };
 }
 
-/** Returns a line of values: empty for null, and JSON for objects and lists. */
+/** Returns a CSV line with the values: null is an empty cell, objects and lists are JSON. */
 export function csvLine(values: readonly Json[]): string {
   return `${values.map(cell).join(",")}\r\n`;
 }
@@ -49,15 +49,16 @@ function cell(value: Json): string {
 }
 
 /**
- * Spreadsheets evaluate texts that begin with these characters
+ * Puts an apostrophe before a text that a spreadsheet would evaluate, judged by its first character
  * (https://owasp.org/www-community/attacks/CSV_Injection).
  */
 function escapeFormula(text: string): string {
-  // The last four are full-width forms of the first, which East Asian editions of Excel evaluate too.
+  // The last four characters are full-width forms of `=`, `+`, `-` and `@`, which East Asian editions of Excel
+  // evaluate too.
   return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
 }
 
-/** Quotes distinguish an empty text from null. */
+/** Quotes an empty text too, which distinguishes it from null. */
 function quoteIfNeeded(text: string): string {
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,4 +1,4 @@
-// Request for feedback as a file: which records, their fields, and the format.
+// Request to export feedback as a file: the selected records, their fields, and the file format.
 import { Type, type Static } from "typebox";
 import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
 import type { Fault } from "../../../base/domain/service-error.ts";
@@ -38,7 +38,7 @@ export const feedbackExportSchema = Type.Object(
 
 type ExportBody = Static<typeof feedbackExportSchema>;
 
-/** Returns the form of an export, whose query is read within limits. */
+/** Returns the form of an export request; `limits` apply to its query. */
 export function feedbackExportForm(limits: QueryLimits): BodyForm<typeof feedbackExportSchema> {
   return {
     schema: feedbackExportSchema,
@@ -57,9 +57,9 @@ function countedFields(fields: unknown): readonly Fault[] {
   return [{ location: ["body", "fields"], message, type: "query" }];
 }
 
-/** Returns the selection of a checked body. */
+/** Returns the selection of records that a checked body describes. */
 export function exportedSelection(body: ExportBody, limits: QueryLimits): RecordSelection {
-  // Clients without any records send an empty cursor.
+  // Clients that have no records yet send an empty cursor.
   const after = body.after === undefined || body.after === "" ? null : body.after;
   return { projectId: body.project_id, condition: conditionOf(body.query, limits), after };
 }
@@ -68,7 +68,7 @@ export function exportedSelection(body: ExportBody, limits: QueryLimits): Record
 export interface ExportFile {
   readonly mediaType: string;
   readonly extension: string;
-  /** Text before the first record. */
+  /** Text before the first record; may be empty. */
   readonly header: string;
   readonly line: (record: FeedbackRecord) => string;
 }

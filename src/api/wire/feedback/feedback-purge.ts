@@ -1,4 +1,4 @@
-// Removal of feedback: a query that names records by their ids, and nothing else.
+// Request to delete feedback. Its query may only name records by their ids.
 import { Type } from "typebox";
 import { isObject } from "../../../base/validation/findings.ts";
 import type { BodyForm } from "../body.ts";
@@ -21,7 +21,7 @@ const purgeSchema = Type.Object(
   { title: "FeedbackPurgeReq" },
 );
 
-/** Records removed by one request, as many as a batch adds. */
+/** Maximum number of records that one request deletes, equal to the maximum of a batch. */
 const purgedMax = 10_000;
 
 export const feedbackPurgeForm: BodyForm<typeof purgeSchema> = {
@@ -34,7 +34,7 @@ export const feedbackPurgeForm: BodyForm<typeof purgeSchema> = {
   },
 };
 
-/** Returns the ids that a query names; null for any other query. */
+/** Returns the record ids that a query names; null if it is any other query. */
 export function idsIn(query: object): readonly string[] | null {
   const expression = onlyMember(query, "$expr");
   const alternatives = onlyMember(expression, "$or");
@@ -44,7 +44,7 @@ export function idsIn(query: object): readonly string[] | null {
   return ids.every((id) => id !== null) ? ids : null;
 }
 
-/** Returns the text that the id must equal; null for any other expression. */
+/** Returns the id that the expression compares the field `id` with; null for any other expression. */
 function idIn(expression: unknown): string | null {
   const operands = onlyMember(expression, "$eq");
   if (!Array.isArray(operands) || operands.length !== 2) return null;
@@ -52,7 +52,7 @@ function idIn(expression: unknown): string | null {
   return field === "id" && typeof literal === "string" ? literal : null;
 }
 
-/** Returns the value of an object's only member if it has this name. */
+/** Returns the value of an object's only member; undefined if its name is another or there are more members. */
 function onlyMember(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) && Object.keys(value).length === 1
     ? value[name]

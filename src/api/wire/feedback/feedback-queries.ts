@@ -1,4 +1,4 @@
-// Queries of feedback: condition, order, fields, and the rows of the answer.
+// Queries of feedback: the condition, order and fields of a request, and the rows of its answer.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { always, type Condition } from "../../../base/domain/feedback-query/condition.ts";
@@ -27,7 +27,10 @@ const expressionExample = {
   },
 };
 
-/** Returns the schema of a query in a body; {@link readExpression} checks its operations. */
+/**
+ * Returns the schema of a query in a body. The schema accepts any object; {@link readExpression} checks the
+ * operations.
+ */
 export const expressionSchema = (description: string, example: object = expressionExample) =>
   nullable(Type.Object({}, { additionalProperties: true }), { description, examples: [example] });
 
@@ -68,7 +71,7 @@ export const feedbackQuerySchema = Type.Object(
 
 export type QueryBody = Static<typeof feedbackQuerySchema>;
 
-/** Returns the form of a query, whose operations are read within limits. */
+/** Returns the form of a query request; `limits` apply to its query. */
 export function feedbackQueryForm(limits: QueryLimits): BodyForm<typeof feedbackQuerySchema> {
   return {
     schema: feedbackQuerySchema,
@@ -81,7 +84,7 @@ export function feedbackQueryForm(limits: QueryLimits): BodyForm<typeof feedback
   };
 }
 
-/** Reads the query of a body; without one, every record matches. */
+/** Reads the query in a body. An absent query matches every record. */
 export function readMember(query: unknown, findings: Findings, limits: QueryLimits): ReadExpression {
   if (query === undefined || query === null) return { condition: always, refusals: [] };
   findings.path.push("query");
@@ -90,7 +93,7 @@ export function readMember(query: unknown, findings: Findings, limits: QueryLimi
   return read;
 }
 
-/** Returns the condition of a checked query. */
+/** Returns the condition that a checked query expresses. */
 export function conditionOf(query: unknown, limits: QueryLimits): Condition {
   return readMember(query, newFindings("body"), limits).condition;
 }
@@ -101,7 +104,7 @@ function unknownSortFields(sortBy: unknown): readonly Fault[] {
   );
 }
 
-/** Returns faults for unknown fields, and for a count next to other fields. */
+/** Returns faults for unknown fields, and for a count that is requested together with other fields. */
 export function unknownFields(fields: unknown): readonly Fault[] {
   const names = itemsOf(fields);
   if (names.length > 1 && names.includes(countColumn)) {
@@ -128,19 +131,19 @@ function unknownField(name: unknown, location: readonly string[]): readonly Faul
   }
 }
 
-/** Converts a checked body to a query. */
+/** Converts a checked body to the domain's form of a query. */
 export function toFeedbackQuery(body: QueryBody, limits: QueryLimits): FeedbackQuery {
   return {
     projectId: body.project_id,
     condition: conditionOf(body.query, limits),
     sortBy: sortKeys(body.sort_by ?? []),
-    // A count needs no records.
+    // A request for only the number of records needs no rows.
     limit: asksForCount(body) ? 0 : (body.limit ?? 1000),
     offset: body.offset ?? 0,
   };
 }
 
-/** Oldest first by default. */
+/** Converts the sort keys; the default order is oldest first. */
 function sortKeys(sortBy: NonNullable<QueryBody["sort_by"]>): readonly SortKey[] {
   if (sortBy.length === 0) return [{ field: { kind: "createdAt" }, direction: "asc" }];
   return sortBy.map(({ field, direction }) => ({ field: fieldNamed(field), direction }));
@@ -164,7 +167,7 @@ export const feedbackQueryAnswerSchema = Type.Object({
   total_count: Type.Integer({ minimum: 0, description: "Number of all records that match the query." }),
 });
 
-/** Writes the rows of an answer, with the requested fields. */
+/** Converts a result to an answer, whose rows have the requested fields. */
 export function feedbackQueryBody(body: QueryBody, { items, totalCount }: FeedbackResult): JsonObject {
   const result = asksForCount(body)
     ? [{ [countColumn]: totalCount }]
@@ -172,7 +175,7 @@ export function feedbackQueryBody(body: QueryBody, { items, totalCount }: Feedba
   return { result, total_count: totalCount };
 }
 
-/** Writes one of these rows. */
+/** Converts a record to such a row. */
 export function feedbackRow({ fields }: QueryBody, record: FeedbackRecord): JsonObject {
   return rowBody(record, fields ?? null);
 }

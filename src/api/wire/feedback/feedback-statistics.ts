@@ -1,4 +1,4 @@
-// Statistics over feedback on the wire.
+// Statistics on feedback in the API.
 import { Type } from "typebox";
 import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
 import type { FeedbackStatistics } from "../../../judge/feedback/reading/feedback-statistics.ts";

@@ -1,5 +1,5 @@
-// Feedback on the wire, in both spellings that clients use: `vendor_ref` and `weave_ref`, `vendor_user_id` and
-// `wb_user_id`. It checks only shapes; feedback/ checks references and payloads.
+// Feedback in the API, with both names that clients use for some fields: `vendor_ref` and `weave_ref`,
+// `vendor_user_id` and `wb_user_id`. This module checks only shapes; feedback/ checks references and payloads.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord, FeedbackRevision } from "../../../base/domain/feedback.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
@@ -8,10 +8,10 @@ import type { BodyForm } from "../body.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import { nullable, orNull } from "../nullable.ts";
 
-/** In characters. */
+/** Length limit in characters. */
 const referenceText = Type.String({ maxLength: 4096 });
 
-/** One of the two spellings of the reference is required, which is checked separately. */
+/** `vendor_ref` or `weave_ref` is required, which `checkSpellings` checks. */
 const createFields = {
   project_id: Type.String({ description: "`<entity>/<project>`." }),
   vendor_ref: nullable(referenceText, {
@@ -45,12 +45,12 @@ const createFields = {
   queue_id: nullable(Type.String({ maxLength: 256 }), {
     description: "The annotation queue that the feedback came from.",
   }),
-  // The server writes the author.
+  // The server fills these two fields with the record's author.
   vendor_user_id: Type.Optional(Type.Null({ description: "Filled by the server." })),
   wb_user_id: Type.Optional(Type.Null({ description: "Filled by the server." })),
 };
 
-/** Also a record of a batch. */
+/** Schema of a single record, and of each record in a batch. */
 export const feedbackRecordSchema = Type.Object(createFields, { title: "FeedbackCreateReq" });
 const replaceSchema = Type.Object(
   {
@@ -90,7 +90,7 @@ export const feedbackReplaceForm: BodyForm<typeof replaceSchema> = {
 export const feedbackBatchForm: BodyForm<typeof batchSchema> = { schema: batchSchema };
 export const feedbackHistoryForm: BodyForm<typeof historySchema> = { schema: historySchema };
 
-/** Adds faults that the schema cannot express: the reference is missing, or its two spellings differ. */
+/** Adds faults that the schema cannot express: a missing reference, or a different one under each of its two names. */
 export function checkSpellings(record: unknown, findings: Findings): void {
   if (!isObject(record)) return;
   const vendor = nullIfEmpty(record["vendor_ref"]);
@@ -103,12 +103,12 @@ export function checkSpellings(record: unknown, findings: Findings): void {
   }
 }
 
-/** True if the record uses the other spelling; its answer then uses it too. */
+/** True if the record uses a field's other name. Its answer then has that name too. */
 export function usesOtherSpelling(body: FeedbackBody): boolean {
   return body.weave_ref !== undefined || body.wb_user_id !== undefined;
 }
 
-/** Reads a checked record. */
+/** Converts a checked record to the domain's form. */
 export function toFeedbackInput(body: FeedbackBody): FeedbackInput {
   return {
     id: body.id ?? null,
@@ -126,7 +126,7 @@ export function toFeedbackInput(body: FeedbackBody): FeedbackInput {
   };
 }
 
-/** An empty text counts as absent. */
+/** Treats an empty text as absent. */
 function nullIfEmpty<Value>(value: Value): Value | null {
   return value === undefined || value === "" ? null : value;
 }
@@ -161,7 +161,7 @@ export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): Js
 
 const shownReference = orNull(Type.String());
 
-/** Content fields of a record. */
+/** Fields of a record with its whole content. */
 export const contentSchema = {
   ...answerFields,
   project_id: Type.String(),
@@ -191,12 +191,12 @@ export const feedbackHistorySchema = Type.Object({
   has_more: Type.Boolean(),
 });
 
-/** Writes an earlier revision of a record, with its whole content. */
+/** Converts an earlier revision of a record, with its whole content. */
 export function revisionBody({ id, record, replacedAt }: FeedbackRevision): object {
   return { ...contentBody(record), revision_id: id, replaced_at: replacedAt.toISOString() };
 }
 
-/** Writes a record with its whole content, in both spellings. */
+/** Converts a record with its whole content; fields with two names appear under both. */
 export function contentBody(record: FeedbackRecord): JsonObject {
   return {
     ...feedbackBody(record, true),

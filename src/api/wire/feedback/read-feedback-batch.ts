@@ -1,4 +1,4 @@
-// Reads a batch's records from its bytes. It finds every fault of every record, so that one answer names them all.
+// Reads the records of a batch from its bytes. All faults of all records are reported in one answer.
 import { foreignMessage, mayReach, type Caller } from "../../../base/domain/access.ts";
 import { parseProjectId } from "../../../base/domain/project.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
@@ -33,17 +33,17 @@ import { BatchAnswerWriter } from "./batch-answer.ts";
 
 export interface ReadFeedbackBatch {
   readonly batch: FeedbackBatch;
-  /** Answers for `newBatchAnswer`. */
+  /** Answers to the records, which `newBatchAnswer` completes. */
   readonly answers: PackedLines;
-  /** True for each record whose answer uses the other spelling. */
+  /** For each record, true if its answer has the other name of a field with two names. */
   readonly useOtherSpelling: readonly boolean[];
   readonly ignored: readonly string[];
 }
 
 /**
- * @throws ServiceError `too_large` for too many records, before they are read, because clients halve the batch then
- * but drop it after other faults; `invalid` with every fault of every record; `forbidden` if all faults are foreign
- * projects
+ * @throws ServiceError `too_large` for too many records, before they are read: clients then send halves of the batch,
+ * but would drop it after any other error; `invalid` with every fault of every record; `forbidden` if every fault is a
+ * project that the caller may not access
  */
 export function readFeedbackBatch(
   bytes: Buffer,
@@ -77,7 +77,7 @@ class BatchWriter {
     this.#answers = new BatchAnswerWriter(owner);
   }
 
-  /** @param found the check's result, without faults */
+  /** @param found result of the content check, without faults */
   add(body: FeedbackBody, found: ContentCheck): void {
     const id = body.id ?? newUuid7(systemClock);
     const { payloadText } = found;
@@ -99,7 +99,7 @@ function countOf(findings: Findings | null): number {
   return findings?.faultCount ?? 0;
 }
 
-/** @returns the number of faults that are foreign projects */
+/** @returns the number of faults for projects that the caller may not access */
 function readRecords({ items }: ListBody, findings: Findings, caller: Caller, writer: BatchWriter): number {
   let index = 0;
   let foreignCount = 0;
@@ -122,7 +122,7 @@ function readRecords({ items }: ListBody, findings: Findings, caller: Caller, wr
   return foreignCount;
 }
 
-/** @returns 1 if the project is another entity's */
+/** @returns 1 if the caller may not access the project, otherwise 0 */
 function addFaults(
   { projectId }: FeedbackInput,
   { faults }: ContentCheck,
@@ -130,7 +130,7 @@ function addFaults(
   caller: Caller,
 ): number {
   for (const { path, message, type } of faults) {
-    // A missing reference was already reported, under either name.
+    // `checkSpellings` already reported a missing reference, under both names.
     if (type !== "missing" || path[0] !== "vendor_ref") report(findings, type, message, ...path);
   }
   const project = parseProjectId(projectId);

@@ -1,5 +1,5 @@
-// Ways to name a file of this server. Nothing is ever fetched from a URL, because a server can read things that others
-// may not see.
+// Texts by which a request may name a file of this server. The server never fetches a URL, because it can access
+// resources that the sender of the URL cannot.
 import { isUuid } from "../../../base/domain/random.ts";
 
 const idPrefix = "file-";
@@ -11,9 +11,10 @@ export function fileIdOf(text: string): string | null {
 }
 
 /**
- * Returns the id of the file that a request names: by id, as `hone-file://<id>`, or by its URL on this server.
+ * Returns the id of the file that a request names: by the id, as `hone-file://<id>`, or by the file's URL on this
+ * server.
  *
- * @param host host under which the request reached this server; null if unknown
+ * @param host host name that the request used for this server; null if unknown
  * @returns null for any other text
  */
 export function fileIdIn(text: string, host: string | null): string | null {

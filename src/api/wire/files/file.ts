@@ -12,7 +12,7 @@ export const fileQuerySchema = Type.Object({
   purpose: Type.Optional(Type.String({ description: "Only files with this purpose." })),
 });
 
-/** Only documentation: the form is read as it arrives. */
+/** Used only for documentation: the upload is parsed while it arrives, without this schema. */
 export const uploadSchema = Type.Object(
   {
     purpose: Type.Enum([filePurpose], { description: "Purpose of the file." }),

@@ -1,5 +1,5 @@
 // A recorded completion in the API: its summary, the prompt as sent, the sampling parameters, and each choice as
-// answered. A choice appended to its messages is a trajectory that can train.
+// answered. A choice appended to its messages is a trajectory for training.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Type } from "typebox";
 import type { CallFeedback, StoredCompletion } from "../../../base/domain/recordings/completion-store.ts";
@@ -65,7 +65,7 @@ export const recordedSchema = Type.Object(
   { title: "RecordedCompletion" },
 );
 
-/** Yields the JSON in pieces, with turns for others in between: a token takes a hundred characters. */
+/** Yields the JSON in pieces, and lets other work run between choices: one token takes about a hundred characters. */
 export async function* recordedText(
   stored: StoredCompletion,
   feedback: readonly CallFeedback[],
@@ -87,7 +87,7 @@ export async function* recordedText(
   yield "]}";
 }
 
-/** Maximum number of entries in one piece. */
+/** Maximum number of tokens whose log-probabilities are written in one piece. */
 const entriesMax = 500;
 
 function* choiceText(choice: RecordedChoice, index: number): Generator<string, void> {
@@ -111,7 +111,8 @@ function* logprobsText(
   for (let start = 0; start < logprobs.length; start += entriesMax) {
     const entries = logprobs.slice(start, start + entriesMax).map(({ logprob, bytes }, place) =>
       JSON.stringify(
-        // Written by id, as trained models answer: two tokens may have the same text.
+        // The entry names its token by id, as in the answers of trained models, because two tokens may have the same
+        // text.
         tokenEntry({ tokenId: ids[start + place] ?? 0, text: "", logprob, bytes, alternatives: [] }, true),
       ),
     );
@@ -120,7 +121,7 @@ function* logprobsText(
   yield "]}}";
 }
 
-/** Returns the prompt options of the request. */
+/** Returns the recorded prompt as fields of a request. */
 function promptBody(prompt: RecordedPrompt | null): object {
   const conversation = prompt?.kind === "conversation" ? prompt : null;
   return {

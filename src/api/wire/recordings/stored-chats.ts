@@ -1,4 +1,5 @@
-// Recorded completions in lists: OpenAI's stored chat completions, with the data that this server records of each.
+// Lists of recorded completions: stored chat completions as in OpenAI's API, with the additional data that this server
+// records.
 import { Type, type Static } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type {
@@ -53,15 +54,18 @@ export const storedQuerySchema = Type.Object({
   ),
 });
 
-/** Query of a path that names a request: the project, if several have an answer with its id. */
+/**
+ * Query of a path that names a request by its answer's id. The project is needed if several projects have an answer
+ * with this id.
+ */
 export const callQuerySchema = Type.Object({ project: Type.Optional(projectField) });
 
 export const messageQuerySchema = Type.Object({ ...pageQueryFields, project: Type.Optional(projectField) });
 
 /**
- * Collects `metadata[name]=text` of a query in its field `metadata`.
+ * Collects the query parameters `metadata[name]=text` in a field `metadata`.
  *
- * @throws ServiceError `invalid` for metadata in any other form
+ * @throws ServiceError `invalid` for a metadata parameter of any other form
  */
 export function withMetadata(query: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const metadata: [name: string, text: string][] = [];
@@ -70,7 +74,7 @@ export function withMetadata(query: Readonly<Record<string, unknown>>): Readonly
     const name = /^metadata\[(.*)\]$/s.exec(field)?.[1];
     if (name === undefined && field !== "metadata") others.push([field, value]);
     else if (name !== undefined && typeof value === "string") metadata.push([name, value]);
-    // Clients send an empty value for a filter that is null.
+    // Clients send an empty value for a null filter.
     else if (value !== "") throw otherMetadata(field);
   }
   return { ...Object.fromEntries(others), metadata: Object.fromEntries(metadata) };
@@ -84,7 +88,7 @@ function otherMetadata(field: string): ServiceError {
   });
 }
 
-/** Returns the filters of a query, except model and entity. */
+/** Returns the filters that a query describes, except those by model, entity and project. */
 export function storedFilter(
   query: Static<typeof storedQuerySchema>,
 ): Omit<CompletionFilter, "entity" | "projectId" | "modelId"> {
@@ -165,7 +169,7 @@ export const storedPageSchema = pageSchema(
   ),
 );
 
-/** Writes one entry of a list. */
+/** Converts a recorded completion to an entry of a list. */
 export function storedBody(stored: StoredCompletion): object {
   const choices = (stored.content?.choices ?? []).map((choice, index) => ({
     index,
@@ -177,7 +181,7 @@ export function storedBody(stored: StoredCompletion): object {
   return { ...summaryAnswer.body(stored), choices };
 }
 
-/** Writes the message of a choice as answered. */
+/** Returns a choice's message in the form in which it was answered. */
 export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice): object {
   const calls = toolCalls.map(({ isText, ...call }, index) => ({
     index,
@@ -187,7 +191,7 @@ export function recordedMessage({ text, reasoning, toolCalls }: RecordedChoice):
   return messageBody("assistant", { text, reasoning, toolCalls: calls });
 }
 
-/** Returns the refusal of an unknown cursor. */
+/** Returns the error for an unknown cursor. */
 export function unknownCursor(after: string): ServiceError {
   const message = `after is ${quoted(after)}, which is not a cursor of this list. Use last_id of the previous page`;
   const faults = [{ location: ["query", "after"], message, type: "value_error" }];
@@ -204,7 +208,7 @@ const storedMessageSchema = Type.Object(
 
 export const messagePageSchema = pageSchema(storedMessageSchema);
 
-/** Returns the messages that were sent, each with an id; empty for a text completion. */
+/** Returns the messages that the request sent, each with an id; empty for a text completion. */
 export function storedMessages({ requestId, content }: StoredCompletion): readonly { readonly id: string }[] {
   const { prompt } = content ?? {};
   const messages = prompt?.kind === "conversation" ? prompt.messages : [];
@@ -212,9 +216,9 @@ export function storedMessages({ requestId, content }: StoredCompletion): readon
 }
 
 /**
- * Returns a slice of an in-memory list as a page.
+ * Returns a page of an in-memory list.
  *
- * @throws ServiceError `invalid` if `after` names none of its items
+ * @throws ServiceError `invalid` if `after` is not the id of an item
  */
 export function sliceOf<Item extends { readonly id: string }>(
   items: readonly Item[],

@@ -63,7 +63,7 @@ export function checkAutomaticRule(order: unknown, findings: Findings): void {
   }
 }
 
-/** Reads checked settings. */
+/** Converts checked settings to the domain's form. */
 export function toAutomaticRule(body: object): AutomaticOrder {
   const { experimentalConfig: config, groupsMax, ...order } = automaticRuleForm.to(body);
   return { ...order, groupsMax: groupsMax ?? Math.max(256, order.groupsMin), config };
@@ -71,7 +71,7 @@ export function toAutomaticRule(body: object): AutomaticOrder {
 
 const { properties } = automaticRuleSchema;
 
-/** Writes the settings as in requests. */
+/** Returns the settings in the form that requests have. */
 export const automaticRuleBody = answerOf<AutomaticOrder>()(null, {
   ...properties,
   experimental_config: [properties.experimental_config, ({ config }) => trainingConfigBody(config)],

@@ -1,4 +1,5 @@
-// Filter of the feedback that a rule reads, in the query language, for all bodies that have one.
+// Reader of filters on feedback. A filter is a query in the feedback query language, and several kinds of bodies have
+// one.
 import { always, type Condition } from "../../../base/domain/feedback-query/condition.ts";
 import type { QueryLimits } from "../../../base/domain/feedback-query/query-limits.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -6,10 +7,10 @@ import { newFindings, refuseFaults } from "../../../base/validation/findings.ts"
 import { readExpression } from "../feedback/query/read-expression.ts";
 
 /**
- * Reads a filter; without one, every record matches.
+ * Reads a filter. An absent filter matches every record.
  *
  * @param place path of the filter in the body
- * @throws ServiceError `invalid` with every fault of shape; `unsupported` with the operations that this server lacks
+ * @throws ServiceError `invalid` with every fault of shape; `unsupported` with every operation that this server lacks
  */
 export function readFilter(
   filter: unknown,

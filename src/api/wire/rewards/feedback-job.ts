@@ -1,4 +1,4 @@
-// A training job from feedback: the request, its training data, and the answers left out.
+// Training jobs from feedback: the request, the training data, and the answers that are left out.
 import { Type } from "typebox";
 import { flag, integer, orNull as orNullField, time } from "../../../base/domain/resources/fields.ts";
 import type { FeedbackOutcome, RewardedAnswer } from "../../../base/domain/rewards/feedback-outcome.ts";
@@ -10,7 +10,7 @@ import { checkTrainingConfig } from "../training/training-config.ts";
 import { checkRewardTerms, rewardTermsSchema, toRewardRule } from "./reward-terms.ts";
 import { experimentalConfigField, feedbackSelectionFields } from "./automatic-rule.ts";
 
-/** Fields of every request for a job from feedback. */
+/** Fields of all requests that create a job from feedback. */
 export const feedbackRequestFields = {
   model_id: Type.String({
     format: "uuid",
@@ -70,7 +70,7 @@ export const feedbackJobForm = creation(
 
 const count = Type.Integer({ minimum: 0 });
 
-/** Number of entries shown of each list. */
+/** Maximum number of entries that each list of an answer shows. */
 export const shownMax = 100;
 
 const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
@@ -95,7 +95,7 @@ const rewardedAnswer = answerOf<RewardedAnswer>()("RewardedAnswer", {
   }),
 });
 
-/** Returns the row of the records behind an answer. */
+/** Returns the row that lists the ids of an answer's feedback. */
 export function feedbackIds() {
   return [
     Type.Array(Type.String(), { description: "Feedback records that count; the first hundred." }),
@@ -116,14 +116,14 @@ const leftOutAnswer = answerOf<FeedbackOutcome["leftOut"][number]>()("LeftOutAns
   ],
 });
 
-/** A job that was created from feedback, or would be. */
+/** A job created from feedback, or one that a dry run would create. */
 export interface CreatedJob {
-  /** Null for a dry run, or if there was nothing to train on. */
+  /** Id of the job; null for a dry run, or if there was nothing to train on. */
   readonly id: string | null;
   readonly isDryRun: boolean;
 }
 
-/** First rows of the answers about both kinds of jobs. */
+/** First rows of the answer, for jobs with rewards and jobs with preferences. */
 export const createdJobRows = {
   id: orNull(Type.String({ format: "uuid" }), {
     description: "Id of the job; null for a dry run, or if there was nothing to train on.",
@@ -131,13 +131,13 @@ export const createdJobRows = {
   dry_run: [Type.Boolean(), ({ isDryRun }: CreatedJob) => isDryRun],
 } as const;
 
-/** Row that explains the reasons. */
+/** Row with explanations of the reasons for leaving out answers. */
 export const reasons = Type.Object(
   {},
   { additionalProperties: Type.String(), description: "Explanation of each reason that occurs." },
 );
 
-/** Row of the first answers that do not train. */
+/** Row that lists answers excluded from training. */
 export const leftOut = [
   Type.Array(leftOutAnswer.schema, { description: "The first hundred." }),
   (outcome: Pick<FeedbackOutcome, "leftOut">) => outcome.leftOut.slice(0, shownMax).map(leftOutAnswer.body),

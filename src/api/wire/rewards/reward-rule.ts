@@ -67,7 +67,7 @@ export const ruleQuerySchema = Type.Object({
   model_id: Type.Optional(Type.String({ description: "Only automatic rules of this model." })),
 });
 
-/** A rule, with the state of an automatic one. */
+/** A rule, and its state if it trains automatically. */
 export const rewardRuleAnswer = answerOf<StoredRule & { readonly state: ShownState | null }>()("RewardRule", {
   id: Type.String({ format: "uuid" }),
   entity: Type.String(),

@@ -1,4 +1,4 @@
-// Terms of a reward rule in requests. The allowed fields depend on the term's kind; a field of another kind is
+// Terms of a reward rule in requests. A term's kind decides which fields it may have. A field of another kind is
 // refused, because its author expects an effect that it would not have.
 import { Type, type Static } from "typebox";
 import { pathSteps, pathText } from "../../../base/domain/feedback-query/feedback-field.ts";
@@ -16,7 +16,7 @@ import { nullable } from "../nullable.ts";
 const kinds = ["reaction", "number", "annotation", "preference"] as const;
 type Kind = (typeof kinds)[number];
 
-/** Greater numbers would be mistakes. */
+/** Maximum values; greater numbers would be mistakes. */
 const [termsMax, rewardMax, weightMax] = [20, 1e6, 1e6];
 
 const reward = Type.Number({ minimum: -rewardMax, maximum: rewardMax });
@@ -81,7 +81,7 @@ type TermBody = Static<typeof rewardTermSchema>;
 
 const scaleFields = ["range", "factor", "offset", "clamp"] as const;
 
-/** Fields of each kind besides the common ones; the first list is required. */
+/** Fields of each kind in addition to the common ones: required fields, and optional ones in `more`. */
 const fieldsOf: Readonly<
   Record<Kind, { readonly required: readonly string[]; readonly more: readonly string[] }>
 > = {
@@ -91,7 +91,10 @@ const fieldsOf: Readonly<
   preference: { required: [], more: ["feedback_type", "prior"] },
 };
 
-/** Adds faults that the schema cannot express. */
+/**
+ * Adds faults that the schema cannot express: missing fields, fields of other kinds, and contradictions between
+ * fields.
+ */
 export function checkRewardTerms(terms: unknown, findings: Findings, ...place: readonly string[]): void {
   if (!Array.isArray(terms)) return;
   terms.forEach((term: unknown, index) => {
@@ -154,7 +157,7 @@ function checkScale(
     );
 }
 
-/** Reads checked terms. */
+/** Converts checked terms to a rule. */
 export function toRewardRule(terms: readonly TermBody[]): RewardRule {
   return { terms: terms.map(toTerm) };
 }
@@ -187,7 +190,7 @@ function toScale({ range, factor, offset, clamp }: TermBody): RewardScale {
   return { factor: factor ?? 1, offset: offset ?? 0, least, most };
 }
 
-/** Writes terms as in answers, with scales as factors. */
+/** Converts a rule to the terms that answers show. They express every scale by its factor, offset and clamp. */
 export function rewardTermsBody({ terms }: RewardRule) {
   return terms.map((term) => {
     const { kind, weight } = term;

@@ -1,11 +1,11 @@
-// Feedback behind a version.
+// Feedback that a version was trained on, as the API lists it.
 import { Type } from "typebox";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
 import type { ListedSource } from "../../../base/domain/rewards/training-source.ts";
 import { answerOf } from "../fields/resource.ts";
 import { orNull } from "../nullable.ts";
 
-/** A source, with the project of the model that answered. */
+/** An answer that a version was trained on, and the project of the model that gave it. */
 export const trainingSourceAnswer = answerOf<ListedSource & { readonly projectId: string }>()(
   "TrainingSource",
   {

@@ -1,17 +1,21 @@
-// Remaining budget of a query while it is read.
+// Limits on the nesting, operations and literals of a query, applied while it is read.
 import type { QueryLimits } from "../../../../base/domain/feedback-query/query-limits.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 
-/** Remaining budget of one query. Every method throws `unsupported` once it is exhausted. */
+/** Remaining budget of one query. The call that first exceeds a limit throws `unsupported`. */
 export interface QueryBudget {
   /**
-   * Counts one more part, nested in those not yet left.
+   * Enters an operation or operand, which counts as nested until `leave`.
    *
-   * @returns true
+   * @returns false if a limit was exceeded earlier, otherwise true
    */
   enter(): boolean;
   leave(): void;
-  /** @returns true */
+  /**
+   * Adds the literal's size in bytes.
+   *
+   * @returns false if a limit was exceeded earlier, otherwise true
+   */
   takeLiteral(value: unknown): boolean;
 }
 
@@ -20,7 +24,7 @@ export function newQueryBudget({ depthMax, operandsMax, literalBytesMax }: Query
   let operandCount = 0;
   let literalBytes = 0;
   let isOver = false;
-  /** Reported once; later excess is refused silently. */
+  /** Throws only once per query, so that the client gets one error for all limits. */
   const over = (message: string): never => {
     isOver = true;
     throw new ServiceError({ code: "unsupported", message });

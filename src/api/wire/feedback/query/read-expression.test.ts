@@ -1,4 +1,4 @@
-// Reading of the feedback query language, and refusals by shape and by operation.
+// Tests of reading the feedback query language, and of its refusals: faults of shape and unsupported operations.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { holds } from "../../../../base/domain/testing/feedback-queries/evaluate.ts";
@@ -58,7 +58,7 @@ test("evaluates operations on a record", () => {
     [eq("wb_user_id", "Bob"), true],
     [{ $eq: [literal("1"), literal("1")] }, true],
     [{ $gt: [literal(2), literal(10)] }, false],
-    // The other operand decides how a payload value is read.
+    // The type of the other operand decides how a payload value is interpreted.
     [eq("payload.score", 0.5), true],
     [{ $gt: [field("payload.text"), literal(0.2)] }, true],
     [{ $lt: [literal(0.2), field("payload.text")] }, true],
@@ -67,7 +67,7 @@ test("evaluates operations on a record", () => {
     [eq("payload.yes", "true"), true],
     [eq("payload.score", true), false],
     [{ $gt: [field("payload.note"), literal(0)] }, false],
-    // A missing value is the empty text, not a number, and equal to null.
+    // A missing value equals null and the empty text, and is not a number.
     [eq("payload.missing", ""), true],
     [eq("payload.nothing", null), true],
     [eq("payload.missing.further", null), true],
@@ -76,7 +76,7 @@ test("evaluates operations on a record", () => {
     [{ $not: [{ $gt: [field("payload.missing"), literal(1)] }] }, false],
     [{ $not: [eq("payload.missing", "x")] }, true],
     [{ $gt: [field("payload.score"), literal(null)] }, false],
-    // Paths.
+    // Paths into the payload.
     [eq("payload.list.0", 1), true],
     [eq("payload.list.1.a\\.b", "deep"), true],
     [eq("payload.list.2", null), true],
@@ -91,7 +91,7 @@ test("evaluates operations on a record", () => {
     [{ $eq: [{ $convert: { input: literal(1), to: "string" } }, literal("1")] }, true],
     [{ $eq: [{ $convert: { input: field("payload.nothing"), to: "exists" } }, literal(false)] }, true],
     [{ $not: [{ $convert: { input: field("creator"), to: "exists" } }] }, true],
-    // Texts are matched literally.
+    // `$contains` matches literally, without wildcards.
     [{ $contains: { input: field("payload.note"), substr: literal("100%_\\") } }, true],
     [{ $contains: { input: field("payload.note"), substr: literal("G%d") } }, false],
     [{ $contains: { input: field("payload.note"), substr: literal("good") } }, false],
@@ -103,7 +103,7 @@ test("evaluates operations on a record", () => {
     [{ $or: [eq("id", "x"), eq("id", "r")] }, true],
     [{ $and: [eq("id", "r"), field("payload.yes"), literal(true)] }, true],
     [{ $eq: [eq("id", "r"), literal(true)] }, true],
-    // Times.
+    // Comparisons with times.
     [{ $gt: [field("created_at"), literal("2026-01-02")] }, true],
     [eq("created_at", "2026-01-02T03:04:05.678Z"), true],
     [eq("created_at", "2026-01-02 05:04:05.678+02:00"), true],
@@ -114,7 +114,7 @@ test("evaluates operations on a record", () => {
     check(expression, expected);
 });
 
-test("reports anything outside the language as a fault of shape at its path", () => {
+test("reports anything outside the language as a fault of shape, located at its path", () => {
   const check = (expression: unknown, ...locations: readonly string[]): void => {
     const { shapes, refusals } = read(expression);
     assert.deepEqual(
@@ -156,7 +156,7 @@ test("reports anything outside the language as a fault of shape at its path", ()
   );
 });
 
-test("refuses unsupported operations with their paths, and checks the rest", () => {
+test("refuses unsupported operations with their paths, and continues to check the rest", () => {
   const check = (expression: unknown, ...expected: readonly (readonly [string, RegExp])[]): void => {
     const { shapes, refusals } = read(expression);
     assert.deepEqual(shapes, []);
@@ -187,7 +187,7 @@ test("refuses unsupported operations with their paths, and checks the rest", () 
   check(eq(`payload.list.${10 ** 9}`, 1), ["$expr.$eq.0.$getField", /larger than any list/]);
 });
 
-test("limits a query, and reports a limit once", () => {
+test("limits the nesting, operations and literals of a query, and reports an exceeded limit once", () => {
   let deep: object = eq("id", "a");
   for (let depth = 0; depth < 20; depth++) deep = { $not: [deep] };
   const onlyRefusal = (expression: unknown): string => {
@@ -201,7 +201,7 @@ test("limits a query, and reports a limit once", () => {
   assert.match(onlyRefusal(eq("id", "x".repeat(300))), /more than 200 bytes together/);
 });
 
-test("treats names of built-in object members as plain names", () => {
+test("treats names of built-in object properties like any other name in a path", () => {
   const payload = JSON.parse('{"__proto__": {"a": 1}, "toString": "b"}') as JsonObject;
   for (const [name, expected] of [
     ["payload.__proto__.a", true],

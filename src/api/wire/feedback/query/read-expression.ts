@@ -1,6 +1,6 @@
-// Reads a query in the feedback query language, `{"$expr": <operation>}`, into a condition. Anything outside the
-// language is a fault of shape; a valid operation that this server lacks is unsupported. It finds all faults of one
-// kind, each with its path.
+// Converts a query in the feedback query language, `{"$expr": <operation>}`, to a condition. Anything outside the
+// language is a fault of shape; a valid operation that this server lacks is unsupported. A query's faults of shape are
+// all reported with their paths; if there are none, so are all unsupported operations.
 import {
   all,
   asCondition,
@@ -21,9 +21,9 @@ import { fieldNamed } from "./record-fields.ts";
 import { newQueryBudget, type QueryBudget } from "./query-budget.ts";
 
 export interface ReadExpression {
-  /** Valid only if neither the findings nor `refusals` have a fault. */
+  /** Valid only if the findings have no fault and `refusals` is empty. */
   readonly condition: Condition;
-  /** Operations of the language that this server does not support; empty if the shape is wrong. */
+  /** Faults for operations of the language that this server does not support; empty if there are faults of shape. */
   readonly refusals: readonly Fault[];
 }
 
@@ -40,7 +40,7 @@ export function readExpression(query: unknown, findings: Findings, limits: Query
   return { condition, refusals: findings.faultCount > before ? [] : reader.refusals };
 }
 
-/** Placeholder for a refused part, so that the parts around it are still checked. */
+/** Placeholder for an invalid part, so that the parts around it are still checked. */
 const refused: Expression = constant(null);
 
 type OperationReader = (reader: ExpressionReader, value: unknown) => Expression;
@@ -173,7 +173,7 @@ class ExpressionReader {
 
   #condition(expression: Expression): Condition {
     const condition = this.#made(() => asCondition(expression));
-    // Safe cast: a refused part is the constant null, which is a condition.
+    // Safe cast: a refused part is the constant null, which is a valid condition.
     return condition as Condition;
   }
 
@@ -181,7 +181,7 @@ class ExpressionReader {
     return this.#operation(value, true);
   }
 
-  /** Reads an operation, or an operand if one is allowed here. */
+  /** Reads an operation; with `mayBeOperand`, also an operand. */
   #operation(value: unknown, mayBeOperand: boolean): Expression {
     const names = isObject(value) ? Object.keys(value) : [];
     const [name = ""] = names;
@@ -199,7 +199,7 @@ class ExpressionReader {
     }
   }
 
-  /** Returns the members of an object with exactly the allowed names; otherwise adds faults and returns null. */
+  /** Returns the object if it has every required name and no unknown one; otherwise adds faults and returns null. */
   #members(
     value: unknown,
     required: readonly string[],
@@ -243,7 +243,10 @@ class ExpressionReader {
     return refused;
   }
 
-  /** Combines parts that were read; adds a refusal with its path. */
+  /**
+   * Returns the result of `make`. If it throws `unsupported`, adds a refusal at the current path and returns a
+   * placeholder.
+   */
   #made(make: () => Expression): Expression;
   #made<Result>(make: () => Result, otherwise: Result): Result;
   #made<Result>(make: () => Result, otherwise?: Result): Result | Expression {

@@ -1,4 +1,4 @@
-// Names of a feedback record's fields in queries, in both spellings.
+// Names by which queries refer to the fields of a feedback record, including aliases.
 import type { FeedbackField, TextField } from "../../../../base/domain/feedback-query/feedback-field.ts";
 import { pathSteps } from "../../../../base/domain/feedback-query/feedback-field.ts";
 import { quoted, ServiceError } from "../../../../base/domain/service-error.ts";
@@ -22,11 +22,11 @@ const textFields: ReadonlyMap<string, TextField> = new Map([
 
 const payload = "payload";
 
-/** All names, except paths in a payload. */
+/** All names except paths into the payload. */
 export const fieldNames: readonly string[] = [...textFields.keys(), "created_at", payload];
 
 /**
- * Returns the field of a name; `payload.<path>` names a value in the payload.
+ * Returns the field that a name refers to; `payload.<path>` refers to a value in the payload.
  *
  * @throws ServiceError `unsupported` for an unknown name
  */

@@ -1,4 +1,4 @@
-// Writes one row of an answer: a whole record, or the requested fields under their requested names.
+// Rows of an answer: a whole record, or the requested fields under the names that the request uses.
 import type { FeedbackRecord } from "../../../../base/domain/feedback.ts";
 import type { FeedbackField } from "../../../../base/domain/feedback-query/feedback-field.ts";
 import { recordText } from "../../../../base/domain/feedback-query/stored-form.ts";
@@ -7,10 +7,10 @@ import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { contentBody } from "../feedback.ts";
 import { fieldNamed } from "./record-fields.ts";
 
-/** Column for the number of records; not a field. */
+/** Column that requests the number of records; not a field of a record. */
 export const countColumn = "count(*)";
 
-/** @param names checked names; null for all */
+/** @param names checked names of fields; null for the whole record */
 export function rowBody(record: FeedbackRecord, names: readonly string[] | null): JsonObject {
   const all = contentBody(record);
   if (names === null) return all;
@@ -21,7 +21,7 @@ export function rowBody(record: FeedbackRecord, names: readonly string[] | null)
   );
 }
 
-/** Null if the record has no such value. */
+/** Returns the value of a record's field; null if the record has no such value. */
 function fieldValue(record: FeedbackRecord, field: FeedbackField): Json {
   switch (field.kind) {
     case "text":
