@@ -1,4 +1,4 @@
-// Ids beyond the vocabulary, by the fields that hold them.
+// Refusal of token ids that are outside the vocabulary.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -18,7 +18,7 @@ function faultsOf(
   return [];
 }
 
-test("names every field with its ids and the size of the vocabulary", () => {
+test("names every field at fault with its ids and the size of the vocabulary", () => {
   const changes = {
     sampling: { logitBias: [[1, 1] as const, [512, 1] as const], allowedTokenIds: [511, 600, 601] },
     stopping: { stopTokenIds: [0, 2 ** 40] },
@@ -43,12 +43,12 @@ test("names every field with its ids and the size of the vocabulary", () => {
   ]);
 });
 
-test("accepts ids of the vocabulary", () => {
+test("accepts ids within the vocabulary", () => {
   const all = { sampling: { logitBias: [[511, 1] as const], allowedTokenIds: [0, 511] } };
   assert.deepEqual(faultsOf({ ...all, stopping: { stopTokenIds: [511] } }, [[511]]), []);
 });
 
-test("shows only the first of many ids", () => {
+test("lists only the first of many ids", () => {
   const allowedTokenIds = Array.from({ length: 5000 }, (_, index) => 1000 + index);
   const [[, message]] = faultsOf({ sampling: { allowedTokenIds } });
   assert.ok(message.length < 400 && message.includes("1000, 1001"));

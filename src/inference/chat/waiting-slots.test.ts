@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WaitingSlots } from "./waiting-slots.ts";
 
-test("gives an entity half of the slots that others leave, and takes each back once", () => {
+test("gives an entity half of the slots that others leave free, and frees each slot only once", () => {
   const waitingSlots = new WaitingSlots(8);
   const leave = Array.from({ length: 4 }, () => waitingSlots.enter("a"));
   const refused = {

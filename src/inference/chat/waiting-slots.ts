@@ -1,4 +1,4 @@
-// Shares the slots for requests that wait for engines among entities: however many requests one entity sends, another
+// Divides the slots for requests that wait for engines among entities. However many requests one entity sends, another
 // entity's next request finds a slot. Covers all engines of a server together, since they may wait for the same
 // memory.
 import { ServiceError } from "../../base/domain/service-error.ts";

@@ -1,5 +1,5 @@
-// How a model writes tool calls: the contract of each format, and functions that their readers share. A format both
-// reads calls and constrains them, so that the two stay in one place.
+// The contract of a call format, that is, the notation in which a model writes tool calls, and functions that the
+// formats' readers share. A format both reads calls and constrains them, so that the two cannot diverge.
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";
 import type { ExactJson } from "../../../base/domain/text/exact-json.ts";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
@@ -11,51 +11,56 @@ export interface KnownTools {
   readonly functions: ReadonlyMap<string, JsonObject | null>;
   /** True if several calls are allowed; otherwise reading ends after the first. */
   readonly areParallel: boolean;
-  /** True if a constraint enforces the answer's form. Text that the form cannot produce is then no call. */
+  /** True if a constraint enforces the answer's form. Text that the constraint could not produce is then not a call. */
   readonly isConstrained: boolean;
 }
 
-/** A tool as a constraint needs it. */
+/** A tool, with the members from which constraints are built. */
 export interface CallableTool {
   readonly name: string;
-  /** JSON Schema of its arguments, which are an object. */
+  /** JSON Schema of its arguments, which is always an object schema. */
   readonly schema: JsonObject;
-  /** Constraint on its one argument, which is a text. */
+  /** Constraint on the tool's one argument if that is plain text; absent for other tools. */
   readonly textRule?: ConstraintRule;
 }
 
 export interface CallFormat {
   /** Name of the format in settings. */
   readonly name: string;
-  /** True if the model knows the format only from its prompt. Answers that may call tools are then constrained to it. */
+  /**
+   * True if the model knows the format only from its prompt. Answers that may call tools are then constrained to the
+   * format.
+   */
   readonly isTaught: boolean;
   /** Text in a template that suggests the format, for templates that write no calls themselves. */
   readonly hint?: string;
-  /** True for a form of whole answers, which is parsed with or without tools. */
+  /**
+   * True if the format covers whole answers, not only calls. Answers are then parsed even if the request has no tools.
+   */
   readonly inChannels?: boolean;
-  /** Texts that mark calls: a token within one is text, even if the tokenizer calls it special. */
+  /** Texts that mark calls. A token that is part of such a text is shown, even if the tokenizer calls it special. */
   readonly marks: readonly string[];
   newCallId(name: string, index: number): string;
   /**
-   * Reads the rest of an answer: text and calls. Blanks before a call, and at the end of an answer that has any, are
-   * layout and belong to neither. Text that begins like a call but is none stays unchanged.
+   * Reads the rest of an answer: text and calls. Blanks before a call, and trailing blanks of an answer with calls,
+   * are layout and belong to neither. Text that begins like a call but does not become one stays unchanged.
    */
   read(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Reading;
-  /** Returns a structural tag's format for calls of these tools: at least one, and nothing else. */
+  /** Returns a structural tag's format that allows only calls of these tools, and at least one. */
   calls(tools: readonly CallableTool[], areParallel: boolean): Json;
-  /** The same for text with such calls, or without any. */
+  /** Returns a structural tag's format that allows text, with or without such calls. */
   textWithCalls(tools: readonly CallableTool[], areParallel: boolean): Json;
-  /** The tags for one tool's calls in both. */
+  /** Returns the tags for one tool's calls in both of these formats. */
   tags(tool: CallableTool): readonly Json[];
   /** Reason why this format cannot constrain calls to a schema, with the keyword's name; null if it can. */
   refusal(schema: JsonObject): { readonly keyword: string; readonly message: string } | null;
-  /** Wraps a format for an answer's text, if the text is within a form of the model's. */
+  /** Wraps the format of an answer's text; present only if the model frames its text. */
   readonly answer?: (format: ExactJson) => ExactJson;
   /** Returns a call as a model writes it. */
   written(name: string, argumentValues: JsonObject): string;
 }
 
-/** True if a function can be called without naming arguments. */
+/** True if the function can be called without arguments. */
 export function needsNoArguments({ functions }: KnownTools, name: string): boolean {
   const schema = functions.get(name);
   if (schema === undefined) return false;
@@ -98,7 +103,7 @@ export function* tryCall(cursor: Cursor, read: () => Reading<boolean>): Reading<
   return isCall;
 }
 
-/** Emits blanks, and a mark that begins no call, as text. */
+/** Emits blanks, and a mark that does not begin a call, as text. */
 export function* readMarkAsText(cursor: Cursor, pieces: ReplyPieces, marks: readonly string[]): Reading {
   pieces.addText(yield* cursor.skip(isBlank));
   for (const mark of marks) {

@@ -1,4 +1,4 @@
-// Detection of the format that a chat template writes; each format reads back its own calls.
+// Detects the format that a chat template writes; each format reads the calls that it writes.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -39,7 +39,7 @@ for (const [name, template] of Object.entries(templates)) {
     const countMax = name === "llama3" ? 1 : 3;
     fc.assert(
       fc.property(fc.array(call, { minLength: 1, maxLength: countMax }), (calls) => {
-        // Values of plain JSON, as in a client's message.
+        // Reduces the values to plain JSON, as in a client's message.
         const sent = JSON.parse(JSON.stringify(calls)) as typeof calls;
         const { text, toolCalls } = readReply(format, [writtenTurn(template, sent)], {
           names: ["f", "get_weather", "a-b.c"],
@@ -55,7 +55,7 @@ for (const [name, template] of Object.entries(templates)) {
   });
 }
 
-/** How templates of other families write the calls of a message. */
+/** Templates of other model families for one call of a message, by format. */
 const writers: Readonly<Partial<Record<keyof typeof callFormats, string>>> = {
   glm: "<tool_call>{{ f.name }}\n{% for k, v in f.arguments | items %}<arg_key>{{ k }}</arg_key>\n<arg_value>{{ v if v is string else v | tojson }}</arg_value>\n{% endfor %}</tool_call>",
   minimax:
@@ -73,7 +73,7 @@ const writers: Readonly<Partial<Record<keyof typeof callFormats, string>>> = {
     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{{ f.name }}\n```json\n{{ f.arguments | tojson }}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
 };
 
-test("detects formats of other families, and none in a template that writes no calls", async () => {
+test("detects formats of other model families, and no format in a template that writes no calls", async () => {
   assert.equal(detectCallFormat(fixtureTemplate("qwen3-coder")), callFormats["qwen-coder"]);
   for (const [name, writer] of Object.entries(writers)) {
     const source = `{% for m in messages %}{% for c in m.tool_calls or [] %}{% set f = c.function %}${writer}{% else %}{{ m.content }}{% endfor %}{% endfor %}`;
@@ -92,11 +92,11 @@ test("detects formats of other families, and none in a template that writes no c
   assert.equal(detectCallFormat(await loadChatTemplate(folder)), null);
 });
 
-test("documents a call of each format on the page of tools", () => {
+test("documents a call of each format in docs/guides/tools.md", () => {
   const page = readFileSync("docs/guides/tools.md", "utf8");
   for (const [name, format] of Object.entries(callFormats)) {
     const written = format.written("weather", { city: "Rome" });
-    // In a table cell a line break is shown as a blank, and a bar is escaped.
+    // In a table cell a line break is shown as a blank, and a vertical bar is escaped.
     const shown = written.replaceAll("\n", " ").replaceAll("|", "\\|");
     const marked = shown.includes("`") ? "`` " + shown + " ``" : "`" + shown + "`";
     assert.ok(page.includes(`| \`${name}\` | `), name);

@@ -28,7 +28,7 @@ export const callFormats = { ...described, harmony: harmonyFormat };
 /**
  * Loads the formats that the operator describes, from their files.
  *
- * @throws ServiceError `invalid` for a file that describes none, or one of a name that is taken
+ * @throws ServiceError `invalid` for a file without a valid description, or with a name that is taken
  */
 export async function loadCallFormats(files: readonly string[]): Promise<readonly CallFormat[]> {
   const descriptions = await Promise.all(files.map(loadFormatDescription));
@@ -43,12 +43,12 @@ export async function loadCallFormats(files: readonly string[]): Promise<readonl
   return descriptions.map(describedFormat);
 }
 
-/** A call that no template contains. */
+/** Example call with words that no template contains. */
 const probe = { name: "probe_function", arguments: { probe_argument: "probe value" } };
 
 /**
- * Returns the format in which a template writes a call, or null. Prefers the first that writes it identically, then
- * the first that reads it back, then the first whose hint the template mentions.
+ * Returns the format in which a template writes a call; null if there is none. Prefers the first format that writes
+ * the call identically, then the first that reads it back, then the first whose hint the template mentions.
  */
 export function detectCallFormat(
   template: ChatTemplate,
@@ -78,13 +78,19 @@ function readsProbe(format: CallFormat, turn: string): boolean {
   );
 }
 
-/** Returns the id that the format gives to the call, if constant; otherwise one that each template accepts. */
+/**
+ * Returns the format's id for the call if the format always gives the same id; otherwise an id that every template
+ * accepts.
+ */
 function probeId(format: CallFormat): string {
   const id = format.newCallId(probe.name, 0);
   return id === format.newCallId(probe.name, 0) ? id : "probe1234";
 }
 
-/** Returns the template's text for an answer that is the probe, with this id; null if it writes none. */
+/**
+ * Returns the template's text for an answer that consists of the probe call with this id; null if the template writes
+ * none.
+ */
 function writtenTurn(template: ChatTemplate, id: string): string | null {
   const user = { role: "user", content: "probe" };
   const call = { id, type: "function", function: probe };
@@ -109,7 +115,8 @@ const parameters: JsonObject = {
 };
 
 /**
- * Returns the prompt without a thought that it opens or omits: templates write earlier answers without their thoughts.
+ * Returns the prompt up to a thought that it opens, or that it marks as empty: templates write earlier answers without
+ * their thoughts.
  */
 function withoutThought(prompt: string): string {
   const begin = prompt.lastIndexOf(thoughtMarks.begin);

@@ -1,7 +1,7 @@
-// Ids of tool calls, with which a client assigns results to calls.
+// Ids of tool calls, by which a client matches results to calls.
 import { newUuid } from "../../../base/domain/random.ts";
 
-/** Returns an id like vLLM's. */
+/** Returns an id in vLLM's form. */
 export function longCallId(): string {
   return `chatcmpl-tool-${randomHex()}`;
 }

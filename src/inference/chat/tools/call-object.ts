@@ -1,6 +1,6 @@
 // Reads one call written as a JSON object with the function's name and its arguments, in either order. The object is a
 // call as soon as its name is known and its arguments have begun, even if they turn out to be invalid JSON. Arguments
-// may also be a text of JSON, as small models write them, or absent from a call that needs none.
+// may also be a JSON string that contains the object, as small models write, or absent if the function needs none.
 import { isJson } from "../../../base/domain/text/json.ts";
 import { isBlank, type Cursor, type Reading } from "../reply/cursor.ts";
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
@@ -8,7 +8,7 @@ import { ObjectScanner } from "./object-scanner.ts";
 
 export interface CallMembers {
   readonly name: string;
-  /** Names of the member that holds the arguments. */
+  /** Accepted names of the member that holds the arguments. */
   readonly arguments: readonly string[];
   readonly isFunction: (name: string) => boolean;
   /** True if the function may be called without arguments. */
@@ -16,15 +16,15 @@ export interface CallMembers {
 }
 
 /**
- * Result of reading a call object.
+ * Result of reading a call object:
  *
  * - `none`: no call; the cursor's position is undefined.
- * - `whole`: the cursor is after the object, or where the object becomes invalid after its arguments.
- * - Else the cursor is where the arguments, partly emitted, stop being JSON.
+ * - `whole`: a call; the cursor is after the object, or where the object becomes invalid after its arguments.
+ * - Otherwise the arguments, partly emitted, stop being JSON at the cursor.
  */
 export type CallOutcome = "none" | "whole" | BrokenObject;
 
-/** An object that stopped being JSON: the part already emitted, and the scalar that came next. */
+/** Arguments that stopped being JSON: the part already emitted, and the scalar at which they became invalid. */
 export interface BrokenObject {
   readonly given: string;
   readonly broken: string;
@@ -47,7 +47,7 @@ export function* readCallObject(
   return call.isBegun ? "whole" : "none";
 }
 
-/** Members that some models write besides name and arguments. */
+/** Members that some models write besides the name and the arguments. */
 const otherMembers: readonly string[] = ["id", "type", "tool_call_id"];
 
 class HalfReadCall {
@@ -84,7 +84,7 @@ class HalfReadCall {
     return "read";
   }
 
-  /** A call that ends without arguments is a call if the function needs none. */
+  /** Makes an object without arguments a call if the function needs none. */
   endWithoutArguments(): void {
     const name = this.#name;
     if (!this.isBegun && this.#early === null && name !== null && this.#members.needsNoArguments(name))
@@ -123,13 +123,13 @@ class HalfReadCall {
   }
 }
 
-/** Returns the JSON object within a JSON string; null if it holds none. */
+/** Returns the JSON object that a JSON string contains; null if there is none. */
 function jsonObjectIn(text: string | null): string | null {
   const isObject = text?.trimStart().startsWith("{") === true && isJson(text);
   return isObject ? text.trim() : null;
 }
 
-/** Longer names cannot be part of a call. */
+/** Maximum length of a function's name; a longer name is not a call. */
 const nameLengthMax = 1024;
 
 /** Reads the value of a JSON string; null if there is none. */
@@ -156,7 +156,7 @@ function parsedString(text: string): string | null {
   }
 }
 
-/** Characters that JSON strings must escape but models write raw. */
+/** Characters that JSON strings must escape, but that models write unescaped. */
 const controls = /[^ -\u{10ffff}]/gu;
 
 function escaped(character: string): string {
@@ -164,8 +164,8 @@ function escaped(character: string): string {
 }
 
 /**
- * Emits a JSON object as the arguments of a call. Returns the emitted text, and in `broken` the scalar at which the
- * object becomes invalid; null if it is valid.
+ * Emits a JSON object as the arguments of a call. Returns the emitted text; `broken` is the scalar at which the object
+ * becomes invalid, or null if it is valid.
  */
 export function* readGivenObject(
   cursor: Cursor,
@@ -180,10 +180,10 @@ export function* readGivenObject(
 }
 
 /**
- * Emits a JSON object as it arrives, escaping control characters in its texts; numbers and literals follow once they
- * are whole.
+ * Emits a JSON object as it arrives, escaping control characters in its strings. Numbers and literals are emitted once
+ * they are complete.
  *
- * @returns null for a valid object, also if the end of the text truncates it; else the scalar at which the object
+ * @returns null for a valid object, even if the end of the text truncates it; else the scalar at which the object
  * becomes invalid
  */
 export function* readObject(cursor: Cursor, give: (text: string) => unknown): Reading<string | null> {

@@ -1,5 +1,5 @@
-// Answers that a request's constraint allows, checked with the engine's own grammar: calls in each format, text around
-// them, and thoughts before them. Allowed calls are read as calls.
+// Checks with the engine's own grammar which answers a request's constraint allows: calls in each format, text around
+// them, and thoughts before them. Allowed calls are also read back as calls.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolChoice } from "../../../base/domain/chat.ts";
@@ -67,7 +67,7 @@ function check(answers: Answers): void {
   for (const text of answers.refused) assert.ok(!accepts(language, text), `${format}: not ${text}`);
 }
 
-/** A call of f, and one of g, in each format. */
+/** Writes a call of f or g in each format. */
 const written: { readonly [Name in FormatName]: (name: string, argumentsText: string) => string } = {
   hermes: (name, text) => `<tool_call>\n{"name": "${name}", "arguments": ${text}}\n</tool_call>`,
   llama3: (name, text) => `{"name": "${name}", "parameters": ${text}}`,
@@ -141,7 +141,7 @@ for (const format of formats) {
   });
 }
 
-test("allows the blanks and ids that some versions of Mistral models write in calls", () => {
+test("allows calls with the blanks and ids that some versions of Mistral models write", () => {
   const list = '[TOOL_CALLS][{"name": "f", "arguments": {"x": 1}, "id": "abcDEF123"}]';
   const named = '[TOOL_CALLS]f[CALL_ID]abcDEF123[ARGS]{"x": 1}';
   const odd = [
@@ -153,7 +153,7 @@ test("allows the blanks and ids that some versions of Mistral models write in ca
   check({ choice: "required", format: "mistral-named", allowed: [named], refused: [list, ...odd] });
 });
 
-test("applies a constraint after the thought, if there may be one", () => {
+test("applies a constraint after the thought, if the model may think", () => {
   const constraint = choice("a", "b");
   check({ constraint, thought: "none", allowed: ["a"], refused: ["<think>x</think>a"] });
   const possible = ["a", "<think>x</think>a", "<think>\nx\n</think>\n\nb"];
@@ -194,7 +194,7 @@ test("allows each kind of constraint after a thought", () => {
     });
 });
 
-test("constrains no answer that may call non-strict tools, and keeps the request's own constraint", () => {
+test("leaves an answer that may call non-strict tools unconstrained, and keeps the request's own constraint", () => {
   const calls = { format: callFormats.hermes, areParallel: true };
   const prompt = { tools: [{ type: "function", function: { name: "f" } }] };
   const auto = { kind: "auto" } as const;

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { ObjectScanner } from "./object-scanner.ts";
 import { searching } from "../../../base/domain/testing/search.ts";
 
-/** Returns the number of accepted characters, and whether they are a whole object. */
+/** Returns the number of accepted characters, and whether they form a complete object. */
 function scan(text: string): { readonly count: number; readonly isWhole: boolean } {
   const scanner = new ObjectScanner();
   let count = 0;
@@ -24,7 +24,7 @@ function isObjectText(text: string): boolean {
   }
 }
 
-test("accepts each object to its last character, and no further", () => {
+test("accepts each object up to its last character, and no further", () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.string(), fc.jsonValue()),
@@ -39,7 +39,7 @@ test("accepts each object to its last character, and no further", () => {
   );
 });
 
-test("accepts as whole exactly what JSON.parse accepts", () => {
+test("accepts exactly the complete objects that JSON.parse accepts", () => {
   const pieces = [
     "{",
     "}",

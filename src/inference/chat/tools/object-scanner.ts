@@ -1,5 +1,5 @@
-// Checks character by character that a text is the beginning of one JSON object, so that an object can be forwarded
-// while it arrives. Builds no value.
+// Checks, character by character, that a text is the beginning of one JSON object, so that an object can be forwarded
+// while it arrives. Does not build a value.
 
 type Expected = "value" | "first value" | "first name" | "name" | "colon" | "next";
 
@@ -7,24 +7,24 @@ const scalarCharacter = /[-+.\da-zA-Z]/;
 const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 export class ObjectScanner {
-  /** The closing sign of each open list and object. */
+  /** Closing brackets of the open arrays and objects, outermost first. */
   readonly #closers: string[] = [];
   #expected: Expected = "value";
   #scalar = "";
   #string: "none" | "plain" | "escape" | "hex" = "none";
   #hexLeft = 0;
 
-  /** True if the object is whole. */
+  /** True if the object is complete. */
   get isComplete(): boolean {
     return this.#expected === "next" && this.#closers.length === 0;
   }
 
-  /** True inside a string, not after a backslash. */
+  /** True inside a string, except directly after a backslash. */
   get isInText(): boolean {
     return this.#string === "plain";
   }
 
-  /** True inside a number or a literal, which may turn out to be neither. */
+  /** True inside a number or literal, which may still turn out to be invalid. */
   get isInScalar(): boolean {
     return this.#scalar !== "";
   }

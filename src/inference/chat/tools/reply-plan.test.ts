@@ -1,4 +1,4 @@
-// The state of a thought when an answer begins, and how calls are read.
+// The plan for parsing an answer: the state of a thought at its start, and how calls are read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { constraintFeatures, type ConstraintFeature } from "../../../base/domain/generation.ts";
@@ -19,7 +19,7 @@ function planOf(changes: RequestChanges, prompt = "<|im_start|>assistant\n", thi
   return planReply(chatRequest(changes), { replies: { ...replies, thinks }, tokenizer, engine }, tokenIds);
 }
 
-test("finds in the prompt that a thought is open, possible, or over", () => {
+test("detects from the prompt whether a thought is open, possible, or over", () => {
   const says = (expected: ThoughtStart, prompt: string, changes: RequestChanges = {}, thinks = true): void =>
     assert.equal(planOf(changes, prompt, thinks).form.thought, expected, prompt);
   const opening = "<|im_start|>assistant\n";
@@ -43,7 +43,7 @@ test("finds in the prompt that a thought is open, possible, or over", () => {
   says("possible", opening, continued(" "));
 });
 
-test("reads calls if tools may be called, and one call of a named function", () => {
+test("reads calls if tools may be called, and at most one call of a named function", () => {
   const tools = [{ type: "function", function: { name: "f" } }];
   const callsOf = (calls: RequestChanges["calls"]): ReplyPlan["form"]["calls"] =>
     planOf({ prompt: { tools }, ...(calls === undefined ? {} : { calls }) }).form.calls;
@@ -60,7 +60,7 @@ test("reads calls if tools may be called, and one call of a named function", () 
   assert.equal(planOf({}).form.calls, null);
 });
 
-test("constrains an answer that may call tools if only the prompt teaches the format", () => {
+test("constrains an answer that may call tools if the model knows the format only from its prompt", () => {
   const tools = [{ type: "function", function: { name: "f" } }];
   const heldBy = (callFormat: CallFormat, served = engine): boolean => {
     const base = { replies: { ...plainReplies, callFormat }, tokenizer, engine: served };
@@ -77,7 +77,7 @@ test("constrains an answer that may call tools if only the prompt teaches the fo
   );
 });
 
-test("answers a prompt that is no conversation with text", () => {
+test("plans a text answer for a prompt that is not a conversation", () => {
   const request = {
     ...chatRequest(),
     prompt: {

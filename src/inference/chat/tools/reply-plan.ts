@@ -1,5 +1,5 @@
-// Plans how the answer to a request is read and constrained: thoughts, tool calls and the request's own constraint
-// together. Pure.
+// Plans how the answer to a request is parsed and constrained, considering thoughts, tool calls and the request's own
+// constraint together. Pure.
 import { joinedText } from "../../../base/domain/content-part.ts";
 import type { ChatRequest, ToolChoice } from "../../../base/domain/chat.ts";
 import type { Constraint, ConstraintOptions, ConstraintRule } from "../../../base/domain/constraint.ts";
@@ -23,11 +23,11 @@ import type { CallableTool } from "./call-format.ts";
 export interface ReplyPlan {
   readonly form: ReplyForm;
   readonly constraint: Constraint | null;
-  /** Finish reason of an answer that ends after calls. */
+  /** Finish reason of an answer with calls. */
   readonly finishOfCalls: "tool_calls" | "stop";
 }
 
-/** @param promptTokenIds of the rendered prompt, whose end shows if a thought is open */
+/** @param promptTokenIds tokens of the rendered prompt, whose end shows whether a thought is open */
 export function planReply(
   request: ChatRequest,
   base: Pick<ServedBase, "replies" | "tokenizer"> & { readonly engine: Pick<Engine, "capabilities"> },
@@ -40,11 +40,11 @@ export function planReply(
     toolsOf(request).map((tool) => [functionOf(tool).name, functionOf(tool).parameters ?? null]),
   );
   const texts = new Set(request.calls.texts.map(({ name }) => name));
-  // A named function is called once.
+  // A required named function is called only once.
   const areParallel = request.calls.areParallel && choice.kind !== "named";
   const calls =
     callFormat === null || choice.kind === "none" ? null : { format: callFormat, functions, areParallel };
-  // A form of whole answers is read even if nothing may be called.
+  // A format that covers whole answers is parsed even if nothing may be called.
   const silent =
     callFormat?.inChannels === true ? { format: callFormat, functions: new Map(), areParallel } : null;
   const constraint = constrainedReply(request, choice, {
@@ -57,12 +57,15 @@ export function planReply(
   return {
     form: { thought, calls: readCalls && { ...readCalls, isConstrained: constraint !== null, texts } },
     constraint,
-    // As in vLLM: the model did not choose to call a named function.
+    // As in vLLM: a call that the client named was not the model's choice.
     finishOfCalls: choice.kind === "named" ? "stop" : "tool_calls",
   };
 }
 
-/** Far more tokens than a thought's mark and the line breaks after it. */
+/**
+ * Number of last prompt tokens that are searched for an open thought: far more than its mark and the line breaks after
+ * it.
+ */
 const lastTokenCount = 32;
 
 function thoughtStart(
@@ -81,19 +84,19 @@ function thoughtStart(
   return begun.lastIndexOf(thoughtMarks.begin) > begun.lastIndexOf(thoughtMarks.end) ? "open" : "none";
 }
 
-// Combines the constraints on an answer into one: the request's own, tool calls, or either; after a thought if there
-// may be one. Expressed in structural tags, the notation of the API itself.
+// Combines the constraints on an answer into one: the request's own, tool calls, or either; after a thought if the
+// model may think. The result is a structural tag, a notation that the API also accepts.
 
-/** The part of how calls are read that a constraint needs. */
+/** Members of {@link ReadCalls} that a constraint needs. */
 type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
 
 interface HeldCalls extends WrittenCalls {
-  /** True if the engine can constrain calls that the client did not ask to constrain. */
+  /** True if the engine supports constraints on calls that the client did not ask to constrain. */
   readonly canConstrain: boolean;
   readonly asText: (format: ExactJson) => ExactJson;
 }
 
-/** Returns null for an unconstrained answer. */
+/** Returns the constraint on the answer; null for an unconstrained answer. */
 export function constrainedReply(
   request: ChatRequest,
   choice: ToolChoice,
@@ -105,7 +108,7 @@ export function constrainedReply(
   }: {
     readonly thought: ThoughtStart;
     readonly calls: WrittenCalls | null;
-    /** Wraps a format for an answer's text, if answers have a form of their own. */
+    /** Wraps the format of an answer's text; null unless the model frames its text. */
     readonly answer?: ((format: ExactJson) => ExactJson) | null;
     readonly features: EngineCapabilities["features"];
   },
@@ -132,8 +135,8 @@ export function constrainedReply(
 }
 
 /**
- * Options of a constraint on calls only. Templates write at most one blank after a sign. Further blanks waste tokens,
- * and an engine without whitespace patterns may sample them.
+ * Returns the options of a constraint on calls only. Templates write at most one blank after a punctuation sign; more
+ * blanks would waste tokens. Engines without whitespace patterns may still sample them.
  */
 function optionsOfCalls(features: EngineCapabilities["features"]): ConstraintOptions {
   const whitespacePattern = features.has("constraint-whitespace-pattern") ? " ?" : null;
@@ -145,8 +148,8 @@ function isForced({ kind }: ToolChoice): boolean {
 }
 
 /**
- * The format of an answer that must or may call tools. Null if calls are unconstrained; the request's constraint then
- * applies unchanged.
+ * Returns the format of an answer that must or may call tools; null if calls are unconstrained, in which case the
+ * request's constraint applies unchanged.
  */
 function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCalls): ExactJson {
   const { format, areParallel, canConstrain, asText } = calls;
@@ -173,7 +176,7 @@ function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCa
   }
 }
 
-/** Returns a tool of the request with the schema of its arguments, or the rule of its text. */
+/** Returns a tool of the request with the schema of its arguments and, if its input is text, the text's rule. */
 export function callableTool(request: ChatRequest, tool: JsonObject): CallableTool {
   const textRule = ruleOf(request, tool);
   const { name } = functionOf(tool);
@@ -189,7 +192,7 @@ function takingAny(tool: JsonObject): CallableTool {
   return { name: functionOf(tool).name, schema: { type: "object" } };
 }
 
-/** Converts a request's constraint into a format within a structural tag. */
+/** Converts a request's constraint into a format that can be part of a structural tag. */
 function formatOf(constraint: Constraint): ExactJson {
   switch (constraint.kind) {
     case "json-schema":
@@ -209,7 +212,9 @@ function formatOf(constraint: Constraint): ExactJson {
   }
 }
 
-/** An older tag is free text with triggers. A tag in neither form stays unchanged and is refused later. */
+/**
+ * A tag in the older form becomes free text with triggers. A tag in neither form stays unchanged and is refused later.
+ */
 function formatOfTag(tag: ExactJson): ExactJson {
   if (!isExactObject(tag)) return tag;
   const { format, structures, triggers } = tag;
@@ -227,7 +232,7 @@ function formatOfTag(tag: ExactJson): ExactJson {
   return { type: "triggered_tags", triggers: triggers ?? null, tags };
 }
 
-/** Puts a thought and optional line breaks before the format. */
+/** Returns a format with a thought, and optional line breaks, before the given format. */
 function afterThought(format: ExactJson, start: ThoughtStart): ExactJson {
   if (start === "none") return format;
   const thought = {

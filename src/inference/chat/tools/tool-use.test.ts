@@ -18,7 +18,7 @@ function baseOf(replies: ReplyAbilities): Pick<ServedBase, "model" | "replies"> 
 const prompt = { tools: [{ type: "function", function: { name: "f" } }] };
 const choices: readonly ToolChoice[] = [{ kind: "auto" }, { kind: "required" }, { kind: "named", name: "f" }];
 
-test("refuses every choice but none for a model that calls no tools, naming the setting", () => {
+test("refuses every tool choice except none for a model without tool calls, naming the setting", () => {
   for (const choice of choices)
     assert.throws(
       () => refuseCalls(chatRequest({ prompt, calls: { choice } }), base),
@@ -36,7 +36,7 @@ test("refuses every choice but none for a model that calls no tools, naming the 
     refuseCalls(chatRequest({ prompt, calls: { choice } }), base);
 });
 
-test("refuses calls that must match a schema of no object", () => {
+test("refuses required calls of a tool whose schema does not accept an object", () => {
   const refuses = (tool: object, choice: ToolChoice): void => {
     const tools = [{ type: "function", function: { name: "f", ...tool } }];
     const request = chatRequest({ prompt: { tools }, calls: { choice } });
@@ -55,7 +55,7 @@ test("refuses calls that must match a schema of no object", () => {
   refuses({ parameters: { type: "array" }, strict: true }, { kind: "auto" });
 });
 
-test("returns a notice that no calls are read for tools without a choice", () => {
+test("returns a notice that calls are not read if a request has tools but no tool choice", () => {
   assert.match(String(uncalledToolsNotice(chatRequest({ prompt }), base)), /chat\.toolCalls is off for tiny/);
   assert.equal(uncalledToolsNotice(chatRequest({ prompt, calls: { choice: { kind: "none" } } }), base), null);
   assert.equal(uncalledToolsNotice(chatRequest(), base), null);

@@ -1,5 +1,5 @@
-// Interprets a request's tools for its model: which tools are callable, and whether a call is required. Refuses
-// requests that require calls of a model that makes none.
+// Interprets a request's tools for its model: which tools may be called, and whether a call is required. Refuses
+// required calls of a model that does not make tool calls.
 import { chatFault, type ChatRequest, type ToolChoice } from "../../../base/domain/chat.ts";
 import { cut, ServiceError, type Fault } from "../../../base/domain/service-error.ts";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
@@ -7,17 +7,20 @@ import type { ServedBase } from "../served-base.ts";
 import type { CallFormat } from "./call-format.ts";
 import { argumentsSchema, functionOf, takesObjects } from "./arguments-schema.ts";
 
-/** The tools shown to the model; none for a prompt that is no conversation. */
+/** Returns the tools shown to the model; empty for a prompt that is not a conversation. */
 export function toolsOf({ prompt }: ChatRequest): readonly JsonObject[] {
   return prompt.kind === "conversation" ? (prompt.tools ?? []) : [];
 }
 
-/** True if a call of the tool must match its schema even if calling is optional. */
+/** True if calls of the tool must match its schema even if the tool choice is `auto`. */
 export function isStrict(tool: JsonObject): boolean {
   return functionOf(tool).strict === true;
 }
 
-/** Returns the request's tool choice; without one, `auto` if the model's calls are read and it has tools, else `none`. */
+/**
+ * Returns the request's tool choice; without one, `auto` if the request has tools and the model's calls are read, else
+ * `none`.
+ */
 export function resolveToolChoice(
   request: ChatRequest,
   { replies }: Pick<ServedBase, "replies">,
@@ -26,7 +29,7 @@ export function resolveToolChoice(
   return request.calls.choice ?? { kind: "auto" };
 }
 
-/** True if the choice allows a call of a tool of this name. */
+/** True if the choice allows a call of the tool with this name. */
 export function allows(choice: ToolChoice, name: string): boolean {
   switch (choice.kind) {
     case "none":
@@ -38,7 +41,10 @@ export function allows(choice: ToolChoice, name: string): boolean {
   }
 }
 
-/** Returns a notice for a client whose tools the model sees but cannot call; null if none is needed. */
+/**
+ * Returns a notice for a client whose tools are shown to the model although its calls are not read; null if that does
+ * not apply.
+ */
 export function uncalledToolsNotice(
   request: ChatRequest,
   { replies, model }: Pick<ServedBase, "model" | "replies">,
@@ -49,8 +55,10 @@ export function uncalledToolsNotice(
 }
 
 /**
- * @throws ServiceError `invalid` for a choice that requires calls of a model that makes none, `unsupported` for calls
- * that must match a schema of no object
+ * Refuses tool use that the model or its call format does not support.
+ *
+ * @throws ServiceError `invalid` for a choice that requires or allows calls of a model that makes none, `unsupported`
+ * for calls that must match a schema which accepts no object, or which the format cannot enforce
  */
 export function refuseCalls(request: ChatRequest, base: Pick<ServedBase, "model" | "replies">): void {
   const { choice } = request.calls;
@@ -65,8 +73,8 @@ export function refuseCalls(request: ChatRequest, base: Pick<ServedBase, "model"
 }
 
 /**
- * The faults of tools whose calls must match a schema that accepts no object, or that this model's format cannot
- * enforce.
+ * Returns the faults of tools whose calls must match a schema that accepts no object, or that the model's call format
+ * cannot enforce.
  */
 function argumentFaults(
   request: ChatRequest,

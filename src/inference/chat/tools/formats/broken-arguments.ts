@@ -1,5 +1,5 @@
-// Reads arguments that stop being JSON, up to the end of the call. An object in Python's notation becomes JSON;
-// anything else is emitted as written, without the text that closes the call itself.
+// Reads arguments that have stopped being JSON, up to the end of the call. An object in Python's notation becomes
+// JSON; anything else is emitted as written, without the text that closes the call.
 import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import type { BrokenObject } from "../call-object.ts";
@@ -7,9 +7,12 @@ import { pythonToJson } from "./python-values.ts";
 
 /** Marks that end a call with broken arguments. */
 export interface BrokenEnd {
-  /** Latest end of the arguments. */
+  /** Marks, of which the first one found ends the arguments. */
   readonly marks: readonly string[];
-  /** The layout's characters between the arguments and the mark, such as the brace that closes the call's object. */
+  /**
+   * Characters that the layout puts between the arguments and the mark, such as the brace that closes the call's
+   * object.
+   */
   readonly own: string;
 }
 
@@ -28,7 +31,10 @@ export function* readBrokenArguments(
   pieces.addArguments(whole?.startsWith(given) === true ? whole.slice(given.length) : rest);
 }
 
-/** Returns the arguments' closing text without the call's; all of it if it cannot close both. */
+/**
+ * Returns the closing text without the characters of the layout; all of it if nothing would be left to close the
+ * arguments.
+ */
 function withoutOwn(padding: string, own: string): string {
   let left = padding.trimEnd();
   for (const sign of Array.from(own).toReversed()) {

@@ -1,5 +1,5 @@
-// The built-in call formats, each as written by the models whose chat templates have it. An operator describes further
-// ones in the same notation (`read-description.ts`).
+// The built-in call formats, each as models write it whose chat templates use it. Operators can describe further
+// formats in the same notation (`read-description.ts`).
 import { plainLayout, type CallLayout, type FormatDescription } from "./call-layout.ts";
 
 function layout(members: Partial<CallLayout> & Pick<CallLayout, "call">): CallLayout {
@@ -21,14 +21,14 @@ const mistralNames = [
   mistralNamed("[TOOL_CALLS]{name}[ARGS]{arguments}"),
   mistralNamed("[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]{arguments}"),
 ];
-/** Written by small models that forget the mark. */
+/** List without its mark, which small models sometimes forget. */
 const bareList: CallLayout = { ...mistralList("[{calls}]"), isAtStart: true, isWritten: false };
 const unwritten = (layouts: readonly CallLayout[]): readonly CallLayout[] =>
   layouts.map((one) => ({ ...one, isWritten: false }));
 
 const llama3Object = { ...plainLayout.object, arguments: "parameters" };
 
-/** In the order of detection: a format that could be mistaken for another follows it. */
+/** Listed in the order of detection: a format that could be mistaken for another one comes after it. */
 export const builtInFormats = {
   hermes: {
     layouts: [layout({ call: "<tool_call>\n{object}\n</tool_call>", separator: "\n" })],
@@ -41,7 +41,7 @@ export const builtInFormats = {
         parameter: "<parameter={name}>\n{value}\n</parameter>\n",
         separator: "\n",
       }),
-      // Without the outer tag, as these models sometimes write.
+      // Layout without the outer tag, which these models sometimes write.
       layout({
         call: "<function={name}>\n{parameters}</function>",
         parameter: "<parameter={name}>\n{value}\n</parameter>\n",
@@ -149,7 +149,7 @@ export const builtInFormats = {
     ],
     ids: "long",
   },
-  // Llama 4 and others write the same list without marks.
+  // Layout without marks, as Llama 4 and other models write the list.
   pythonic: {
     layouts: [
       layout({
@@ -193,8 +193,8 @@ export const builtInFormats = {
     ],
     ids: "long",
   },
-  // For a model whose template knows no tools: the prompt asks for this format, and detection never finds it in a
-  // template.
+  // For models whose template does not support tools: the prompt describes this format, and detection never chooses
+  // it.
   generic: {
     layouts: [layout({ call: "<tool_call>\n{object}\n</tool_call>", separator: "\n" })],
     ids: "long",

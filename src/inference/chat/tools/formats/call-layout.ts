@@ -1,33 +1,36 @@
-// Layouts of tool calls in an answer, as texts with slots. They describe a format; the reader of calls and the
-// constraint on them are both built from them. Pure data: nothing here reads an answer.
+// Layouts of tool calls in an answer, as text templates with slots. A layout describes a format; both the reader of
+// calls and the constraint on them are built from it. Pure data: nothing here reads an answer.
 
-/** One way to write calls. */
+/** One layout in which calls are written. */
 export interface CallLayout {
-  /** The frame around the calls of one block: a text with `{calls}`. */
+  /** The frame around a block of calls: a text with `{calls}`. */
   readonly calls: string;
-  /** Text between two calls of a block. */
+  /** Text between two calls in a block. */
   readonly separator: string;
   /**
    * One call: a text with `{object}`, or with `{name}` and `{arguments}`, `{parameters}` or `{keywords}`; also
-   * `{index}` and `{id}`. Keywords are arguments as Python writes them: `city="Rome", days=3`.
+   * `{index}` and `{id}`. Keywords are arguments in Python's notation: `city="Rome", days=3`.
    */
   readonly call: string;
-  /** For `{object}`: a JSON object with the name and the arguments as members. */
+  /** Member names of `{object}`, a JSON object with the name and the arguments. */
   readonly object: ObjectMembers;
-  /** For `{parameters}`: one parameter, a text with `{name}` and `{value}`; also `{isText}`, which is true or false. */
+  /**
+   * Layout of one parameter in `{parameters}`: a text with `{name}` and `{value}`, and optionally `{isText}`, which is
+   * replaced by true or false; null without `{parameters}`.
+   */
   readonly parameter: string | null;
-  /** For `{arguments}` that are not JSON: the quote around texts; names are unquoted. Null for JSON. */
+  /** Quote around texts in `{arguments}` that are not JSON and whose names are unquoted; null for JSON. */
   readonly quote: string | null;
-  /** True if calls may only begin an answer: such a layout needs known functions, but no mark. */
+  /** True if calls may only begin an answer. Such a layout needs no mark, but reads only calls of known functions. */
   readonly isAtStart: boolean;
-  /** True if answers may be constrained to this layout; otherwise it is only read, in unconstrained answers. */
+  /** True if constraints produce this layout; otherwise it is only read, and only in unconstrained answers. */
   readonly isWritten: boolean;
 }
 
 export interface ObjectMembers {
   readonly name: string;
   readonly arguments: string;
-  /** Pattern for an id that may follow the arguments; null if there is none. */
+  /** Pattern of an id that may follow the arguments; null if there is none. */
   readonly id: string | null;
 }
 
@@ -44,9 +47,9 @@ export const plainLayout: Omit<CallLayout, "call"> = {
 /** A call format. */
 export interface FormatDescription {
   readonly name: string;
-  /** The first is the usual layout, the others are accepted variants. */
+  /** Layouts, of which the first is the usual one and the others are accepted variants. */
   readonly layouts: readonly CallLayout[];
-  /** True if a model knows the format only from its prompt, and its answers are constrained to it. */
+  /** True if a model knows the format only from its prompt; its answers are then constrained to the format. */
   readonly isTaught?: boolean;
   /** Text in a template that suggests the format, for templates that write no calls themselves. */
   readonly hint?: string;
@@ -68,14 +71,14 @@ const slots = [
 ] as const;
 export type Slot = (typeof slots)[number];
 
-/** A part of a layout: a text, or a slot. */
+/** A part of a layout: a fixed text, or a slot. */
 export type Piece =
   | { readonly kind: "text"; readonly text: string; readonly words: readonly string[] }
   | { readonly kind: Slot };
 
 const slotPattern = new RegExp(`\\{(${slots.join("|")})\\}`);
 
-/** Splits a layout's text into texts and slots; no text is empty. */
+/** Splits a layout's text into fixed texts, each non-empty, and slots. */
 export function splitLayout(text: string): readonly Piece[] {
   return text.split(slotPattern).flatMap((part, index): readonly Piece[] => {
     const slot = index % 2 === 1 ? slots.find((one) => one === part) : undefined;
@@ -84,7 +87,7 @@ export function splitLayout(text: string): readonly Piece[] {
   });
 }
 
-/** Splits a text into the words that a reader requires; blanks are optional layout. */
+/** Splits a text into words, which a reader requires; the blanks between them are optional layout. */
 export function requiredWords(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== "");
 }
@@ -95,7 +98,7 @@ export function callFrame({ calls }: CallLayout): { readonly open: string; reado
   return { open, close };
 }
 
-/** Returns the word that announces calls to a reader; empty if it is only the brace or bracket of JSON. */
+/** Returns the word by which a reader recognizes a call; empty if that would be only the brace or bracket of JSON. */
 export function callMark(layout: CallLayout): string {
   const { open } = callFrame(layout);
   const [first] = splitLayout(layout.call);
@@ -103,7 +106,7 @@ export function callMark(layout: CallLayout): string {
   return requiredWords(open)[0] ?? requiredWords(prefix)[0] ?? "";
 }
 
-/** Returns the marks of some layouts, without those that begin with another mark. */
+/** Returns the marks of several layouts, without those that begin with another mark. */
 export function callMarks(layouts: readonly CallLayout[]): readonly string[] {
   const marks = [...new Set(layouts.map(callMark))];
   return marks.filter((mark) => !marks.some((other) => other !== mark && mark.startsWith(other)));

@@ -1,5 +1,5 @@
-// Builds a call format from its description: reads calls in each of its layouts, and constrains answers to the written
-// ones.
+// Builds a call format from its description: reads calls in each of its layouts, and constrains answers to the layouts
+// with `isWritten`.
 import { parametersRefusal } from "../../../../base/domain/parameters/parameter-tags.ts";
 import type { JsonObject } from "../../../../base/domain/text/json.ts";
 import type { Cursor, Reading } from "../../reply/cursor.ts";
@@ -54,7 +54,7 @@ export function describedFormat({
   };
 }
 
-/** The texts of a layout that special tokens may spell. */
+/** Returns the fixed texts of a layout, which the tokenizer may represent as special tokens. */
 function textsOf({ calls, call, parameter, quote }: CallLayout): readonly string[] {
   const texts = [calls, call, parameter ?? ""].flatMap(splitLayout);
   return [

@@ -1,4 +1,4 @@
-// Each built-in format reads back what it writes, whole and in pieces. Calls that its constraint allows match the
+// Each built-in format reads the calls that it writes, whole and in pieces. Calls that its constraint allows match the
 // tools' schemas when read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ const inTags = formats.filter((format) => format.marks.some((mark) => mark.inclu
 
 type Calls = readonly (readonly [name: string, values: unknown])[];
 
-/** The calls that a format reads, also in pieces of one character. */
+/** Returns the calls that a format reads, after checking that splitting the text into characters does not change them. */
 function calls(format: CallFormat, text: string, functions: ReadonlyMap<string, JsonObject | null>): Calls {
   const read = (texts: readonly string[]): Calls => {
     const { toolCalls, text: said } = readReply(format, texts, { functions });
@@ -29,7 +29,7 @@ function calls(format: CallFormat, text: string, functions: ReadonlyMap<string, 
   return whole;
 }
 
-/** Texts without the end marks of any format. */
+/** Texts without end marks of any format. */
 const word = fc.stringMatching(/^[A-Za-zé\n ."'{}:,\\-]{0,12}$/);
 const values = fc.dictionary(
   fc.stringMatching(/^[a-z_]{1,8}$/),
@@ -53,7 +53,7 @@ for (const format of formats)
   test(`${format.name}: reads back each call that it writes`, () => {
     fc.assert(
       fc.property(fc.constantFrom("f", "get_weather", "a-b.c"), values, (name, given) => {
-        // As JSON has them.
+        // Reduces the values to plain JSON.
         const sent = JSON.parse(JSON.stringify(given)) as JsonObject;
         const properties = Object.fromEntries(
           Object.entries(sent).map(([key, value]) => [key, schemaOf(value)]),
@@ -137,12 +137,12 @@ for (const format of formats)
     }
   });
 
-/** A tool with one parameter. */
+/** Returns the schema of a tool with one parameter `p`. */
 function taking(schema: Json, required = true, more: JsonObject = {}): JsonObject {
   return { type: "object", properties: { p: schema }, ...(required ? { required: ["p"] } : {}), ...more };
 }
 
-test("reads texts between tags verbatim and other values as JSON, by the schema", () => {
+test("reads texts between tags verbatim and other values as JSON, according to the schema", () => {
   assert.ok(inTags.length > 0);
   const $defs = { unit: { type: "string", enum: ["c", "f"] } };
   const table: readonly (readonly [schema: JsonObject, written: string, read: unknown])[] = [
@@ -179,14 +179,14 @@ test("reads texts between tags verbatim and other values as JSON, by the schema"
   }
 });
 
-test("reads common mistakes of models as they were meant", () => {
+test("accepts common mistakes of models and reads what was meant", () => {
   const schema = { type: "object", properties: { n: { type: "integer" }, ok: { type: "boolean" } } };
   const functions = new Map<string, JsonObject | null>([
     ["f", schema],
     ["now", null],
   ]);
   const qwen = callFormats["qwen-coder"];
-  // Python's literals, omitted blanks, and an omitted outer tag.
+  // Python's literals, missing blanks, and a missing outer tag.
   assert.deepEqual(
     calls(
       qwen,
@@ -195,7 +195,7 @@ test("reads common mistakes of models as they were meant", () => {
     ),
     [["f", { ok: true, n: 3 }]],
   );
-  // A parameter without a schema, and a number beyond a double's precision.
+  // A parameter without a schema, and a number that exceeds the precision of a double.
   const { toolCalls } = readReply(
     qwen,
     ["<tool_call><function=h><parameter=a>12345678901234567890</parameter></function></tool_call>"],
@@ -216,13 +216,13 @@ test("reads common mistakes of models as they were meant", () => {
     ["f", { n: 1 }],
     ["now", {}],
   ]);
-  // A constraint never produces a list without its mark, so it is no call then.
+  // A constraint never produces a list without its mark, so in a constrained answer such a list is text.
   assert.equal(readReply(callFormats.mistral, [list], { functions, isConstrained: true }).text, list);
   for (const text of ["<tool_call>Hello</tool_call>", "<tool_call>now and then</tool_call>"])
     assert.equal(readReply(callFormats.glm, [text], { functions }).text, text);
 });
 
-test("ends a parameter without a mark where another parameter or the end of the call follows", () => {
+test("ends a parameter without an end mark at the next parameter or at the end of the call", () => {
   const properties = { a: { type: "string" }, b: { type: "string" }, n: { type: "integer" } };
   const functions = new Map([["f", { type: "object", properties }]]);
   const qwen = callFormats["qwen-coder"];
@@ -232,7 +232,7 @@ test("ends a parameter without a mark where another parameter or the end of the 
     ["<parameter=a>\nx\n<parameter=b>\ny\n", { a: "x", b: "y" }],
     ["<parameter=n>\n3\n<parameter=a>\ny\n", { n: 3, a: "y" }],
     ["<parameter=a>\nx\n\n<parameter=n> 4 ", { a: "x\n", n: 4 }],
-    // Text that resembles a mark is text.
+    // Text that only resembles a mark is part of the value.
     ["<parameter=a>\nx <parameter=c> y\n</parameter>\n", { a: "x <parameter=c> y" }],
     ["<parameter=a>\n<parameter=a>\n</parameter>\n", { a: "<parameter=a>" }],
     ["<parameter=a>\n</function> ends it\n</parameter>\n", { a: "</function> ends it" }],
@@ -255,7 +255,7 @@ test("ends a parameter without a mark where another parameter or the end of the 
   const glm =
     "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x\n<arg_key>n</arg_key>\n<arg_value>2</arg_value>\n</tool_call>";
   assert.deepEqual(calls(callFormats.glm, glm, functions), [["f", { a: "x", n: 2 }]]);
-  // A constraint that enforced the call allows no missing mark.
+  // A constrained call always has its end marks, so text that resembles another parameter is part of the value.
   const text = call("<parameter=a>\nx\n<parameter=b>\ny\n</parameter>\n");
   const { toolCalls } = readReply(qwen, [text], { functions, isConstrained: true });
   assert.deepEqual(JSON.parse(toolCalls[0].argumentsText), { a: "x\n<parameter=b>\ny" });
@@ -296,7 +296,10 @@ test("converts a value between tags to the type that its schema accepts", () => 
   }
 });
 
-/** The arguments of the one call in a text, as emitted, also in pieces. */
+/**
+ * Returns the emitted arguments of the one call in a text, after checking that splitting the text does not change
+ * them.
+ */
 function argumentsOf(format: CallFormat, text: string): string {
   const read = (texts: readonly string[]): string => {
     const { toolCalls } = readReply(format, texts, { names: ["f"] });
@@ -308,7 +311,7 @@ function argumentsOf(format: CallFormat, text: string): string {
   return whole;
 }
 
-test("ends invalid JSON arguments with the call, and repairs Python's notation", () => {
+test("passes on invalid JSON arguments up to the end of the call, and repairs Python's notation", () => {
   const hermes = (text: string): string => `<tool_call>\n{"name": "f", "arguments": ${text}}\n</tool_call>`;
   const table: readonly (readonly [CallFormat, string, string])[] = [
     [callFormats.hermes, hermes('{"a": tru}'), '{"a": tru}'],
@@ -339,7 +342,7 @@ test("ends invalid JSON arguments with the call, and repairs Python's notation",
   for (const [format, text, read] of table) assert.equal(argumentsOf(format, text), read, text);
 });
 
-test("reads Python's calls with their literals, quotes and nested values", () => {
+test("reads calls in Python's notation, with literals, quotes and nested values", () => {
   const marked = (inner: string): string => `<|tool_call_start|>[${inner}]<|tool_call_end|>`;
   const table: readonly (readonly [text: string, read: object])[] = [
     [marked('f(a="Rome")'), { a: "Rome" }],
@@ -370,7 +373,7 @@ test("reads Python's calls with their literals, quotes and nested values", () =>
   assert.equal(readReply(callFormats.pythonic, [said], { functions }).toolCalls.length, 1);
 });
 
-test("constrains Python's keyword arguments to the schema, including optional ones", () => {
+test("constrains Python's keyword arguments to the schema, which may have optional ones", () => {
   const schema = {
     type: "object",
     properties: {
@@ -405,14 +408,14 @@ test("constrains Python's keyword arguments to the schema, including optional on
     assert.ok(!accepts(held, call(inner)), inner);
 });
 
-test("leaves a call open if it is truncated within its parameters", () => {
+test("leaves the arguments' object open if the answer is truncated within it", () => {
   const read = (text: string): string | undefined =>
     readReply(callFormats["qwen-coder"], [text], { names: ["f"] }).toolCalls[0]?.argumentsText;
   assert.equal(read("<tool_call>\n<function=f>\n<parameter=b>\nRo"), '{"b": Ro');
   assert.equal(read("<tool_call>\n<function=f>\n<parameter=b>\n1\n</parameter>\n"), '{"b": 1');
 });
 
-test("emits a text as it arrives", () => {
+test("emits a text parameter as it arrives", () => {
   const functions = new Map([["f", { type: "object", properties: { p: { type: "string" } } }]]);
   const { pieces } = readReply(
     callFormats["qwen-coder"],
@@ -429,7 +432,7 @@ test("emits a text as it arrives", () => {
   assert.deepEqual(grown.slice(1, 5), ['{"p": "Rome', ' \\"and', "\\nmore", '"}']);
 });
 
-test("refuses, by its keyword, a schema that a notation cannot enforce", () => {
+test("refuses a schema that a notation cannot enforce, naming the keyword", () => {
   const refused = (format: CallFormat, schema: JsonObject): string | null =>
     format.refusal({ type: "object", ...schema })?.keyword ?? null;
   const qwen = callFormats["qwen-coder"];

@@ -13,7 +13,7 @@ interface Expected {
   readonly calls?: readonly string[];
 }
 
-/** Reads an answer whole, in characters and in pieces of seven. */
+/** Checks the parsing of an answer that arrives whole, character by character, and in pieces of seven characters. */
 function check(text: string, { text: said = "", reasoning = "", calls = [] }: Expected, names = ["f"]): void {
   for (const pieces of [[text], text.split(""), text.match(/[\s\S]{1,7}/g) ?? []]) {
     const read = readReply(harmonyFormat, pieces, { names });
@@ -45,7 +45,7 @@ test("splits an answer's channels into its thought, text and calls", () => {
   });
 });
 
-test("accepts a recipient next to the role, and consecutive calls", () => {
+test("accepts a recipient next to the role, and several calls in a row", () => {
   const other = ' to=functions.f<|channel|>commentary json<|message|>{"a": 1}<|call|>';
   check(other, { calls: ['f {"a": 1}'] });
   check(`${analysis}${other}<|start|>assistant${call("g", "{}")}`, {
@@ -55,7 +55,7 @@ test("accepts a recipient next to the role, and consecutive calls", () => {
   check("<|channel|>commentary to=f json<|message|>{}", { calls: ["f {}"] });
 });
 
-test("keeps truncated, broken and channel-less text unchanged", () => {
+test("keeps the text of truncated or broken messages and of answers without channels", () => {
   check("Hello.", { text: "Hello." });
   check("", {});
   check("<|channel|>analysis<|message|>Hm", { reasoning: "Hm" });
@@ -65,7 +65,7 @@ test("keeps truncated, broken and channel-less text unchanged", () => {
   check(call("f", "{'a': True}"), { calls: ['f {"a": true}'] });
   check('<|channel|>commentary to=functions.f json<|message|>{"a": "Ro', { calls: ['f {"a": "Ro'] });
   check("<|channel|>analysis to=python code<|message|>1+1<|call|>", { reasoning: "1+1" });
-  // Without tools nothing is called.
+  // Without tools, a message to a function is text.
   check(call("f", '{"a": 1}'), { text: '{"a": 1}' }, []);
 });
 
@@ -75,7 +75,7 @@ function language(format: unknown): ReturnType<typeof readLanguage> {
   return readLanguage({ kind: "structural-tag", tag, ...options }, defaultGrammarLimits);
 }
 
-test("allows only thoughts before a required call, and ends with its arguments", () => {
+test("allows only thoughts before a required call, and ends the answer with the call's arguments", () => {
   const schema = { type: "object", properties: { a: { type: "integer" } }, required: ["a"] };
   const held = language(harmonyFormat.calls([{ name: "f", schema }], true));
   const right = harmonyFormat.written("f", { a: 1 });

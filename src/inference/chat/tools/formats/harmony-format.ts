@@ -1,6 +1,6 @@
-// Harmony, the form of gpt-oss's answers: messages in channels. `analysis` holds the thought; `final`, and text in
-// `commentary`, are the answer's text; a message to a function is a call. Unlike the described formats it covers whole
-// answers, including thoughts.
+// Harmony, the answer format of gpt-oss: messages in channels. `analysis` holds the thought; `final`, and text in
+// `commentary`, are the answer's text; a message to a function is a call. Unlike the formats described by layouts, it
+// covers whole answers, including thoughts.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
@@ -21,10 +21,10 @@ const marks = {
   return: "<|return|>",
 } as const;
 
-/** Marks that end a message's text; a model may omit the end mark and begin the next message. */
+/** Marks that end a message's text; a model may omit the end mark and directly begin the next message. */
 const textEnds = [marks.end, marks.call, marks.return, marks.start, marks.channel];
 const functions = "functions.";
-/** Far longer than any header. */
+/** Maximum length of a header, far longer than any real one. */
 const headerLengthMax = 1024;
 
 export const harmonyFormat: CallFormat = {
@@ -56,8 +56,8 @@ function* readAnswer(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Re
   for (;;) {
     const header = yield* readHeader(cursor);
     if (header === null) {
-      // Text outside a message, from a model that does not use channels. Text that only looks like a header is
-      // skipped.
+      // Text outside a message, from a model that does not use channels. Reads past text that only looks like a
+      // header.
       pieces.addText(yield* cursor.peek());
       cursor.advance(cursor.rest === "" ? 0 : 1);
       yield* readUntil(
@@ -77,13 +77,13 @@ interface Header {
   readonly recipient: string;
 }
 
-/** Reads the header of a message with the mark after it; null, reading nothing, if none comes next. */
+/** Reads a message's header and the mark after it; null, without reading anything, if no header comes next. */
 function* readHeader(cursor: Cursor): Reading<Header | null> {
   cursor.keep();
   for (const mark of [marks.end, marks.call, marks.return]) while (yield* cursor.takes(mark));
   const isStarted = yield* cursor.takes(marks.start);
   let text = "";
-  // At an answer's start the prompt has begun the header.
+  // The prompt has already begun the header of an answer's first message, so its start mark is optional.
   if (isStarted || (yield* seesHeader(cursor))) {
     while (text.length <= headerLengthMax && !(yield* cursor.sees(marks.message))) {
       const character = yield* cursor.peek();
@@ -132,7 +132,7 @@ function* readMessage(answer: HalfReadAnswer, { channel, recipient }: Header): R
     answer.hasText = true;
     yield* readText(cursor, pieces.addText);
   }
-  // The mark that ends the message is read with the next header, or is the last one.
+  // Reads the message's end mark, unless the message ended with the next header or the text.
   for (const mark of [marks.end, marks.call, marks.return]) if (yield* cursor.takes(mark)) return;
 }
 
@@ -145,7 +145,7 @@ function* readArguments(cursor: Cursor, pieces: ReplyPieces): Reading {
   const { given, broken } = yield* readGivenObject(cursor, pieces);
   if (broken !== null)
     yield* readBrokenArguments(cursor, pieces, { marks: textEnds, own: "", given, broken });
-  // Blanks and additions of the model after the object are layout.
+  // Drops blanks, and anything that the model adds, after the arguments' object.
   else yield* readText(cursor, () => undefined);
 }
 
@@ -157,7 +157,7 @@ function headerOf(name: string): string {
   return `${functions}${name} ${marks.constrain}json${marks.message}`;
 }
 
-/** The mark that ends a call is a stop token of the model, so the answer ends with the arguments. */
+/** The mark that ends a call is a stop token of the model, so the tag ends with the arguments. */
 function callTag(tool: CallableTool): Json {
   return { ...callContent(tool), begin: `${marks.channel}commentary to=${headerOf(tool.name)}` };
 }
@@ -168,7 +168,7 @@ function callContent({ schema, textRule }: CallableTool): JsonObject {
   return { type: "tag", content, end: "" };
 }
 
-/** Returns a format after an optional message of thoughts. */
+/** Returns a format that allows an `analysis` message (a thought) before the given format. */
 function afterAnalysis<Format>(format: Format): {
   readonly type: string;
   readonly elements: readonly (JsonObject | Format)[];

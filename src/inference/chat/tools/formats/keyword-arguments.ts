@@ -1,5 +1,5 @@
-// Constrains keyword arguments, as in Python calls, to a tool's schema: in the schema's order, with JSON values except
-// for Python's literals. The reader accepts both.
+// Constrains keyword arguments, as in Python calls, to a tool's schema: in the order of the schema's properties, with
+// JSON values except for Python's literals. The reader accepts JSON and Python values.
 import { textArgument } from "../../../../base/domain/chat.ts";
 import { valueFormOf } from "../../../../base/domain/parameters/value-form.ts";
 import { withDefinitions } from "../../../../base/domain/parameters/parameter-tags.ts";
@@ -7,7 +7,11 @@ import { isJsonObject, type Json, type JsonObject } from "../../../../base/domai
 import type { CallableTool } from "../call-format.ts";
 import { jsonStringContent } from "./text-content.ts";
 
-/** @param tool whose schema `parametersRefusal` accepts */
+/**
+ * Returns a structural tag's format for the keyword arguments of a tool.
+ *
+ * @param tool whose schema `parametersRefusal` accepts
+ */
 export function keywordsTag({ schema, textRule }: CallableTool): Json {
   if (textRule !== undefined) return sequence([constant(`${textArgument}=`), jsonStringContent(textRule)]);
   const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
@@ -30,7 +34,10 @@ interface Keyword {
   readonly format: Json;
 }
 
-/** The keywords in order; any of them up to the first required one may come first. */
+/**
+ * Returns a format for the keywords in order. Up to the first required one, each keyword may be the first to be
+ * written.
+ */
 function firstOf(keywords: readonly Keyword[]): Json {
   const lastFirst = keywords.findIndex(({ isRequired }) => isRequired);
   const firsts = keywords.slice(0, lastFirst < 0 ? keywords.length : lastFirst + 1);
@@ -56,7 +63,7 @@ function valueTag(value: Json, root: JsonObject): Json {
     : json;
 }
 
-/** Keywords of any name, unless the schema forbids them. */
+/** Returns a format for keywords of any name; it allows none if the schema lists properties or forbids others. */
 function anyKeywords(schema: JsonObject): Json {
   if (schema["additionalProperties"] === false || "properties" in schema) return constant("");
   const keyword = sequence([

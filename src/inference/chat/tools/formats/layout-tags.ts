@@ -1,4 +1,4 @@
-// Converts calls of a format's layouts into formats of a structural tag, which constrain an answer.
+// Converts layouts of calls into structural tags' formats, which constrain an answer.
 import type { Json } from "../../../../base/domain/text/json.ts";
 import type { CallableTool } from "../call-format.ts";
 import { type CallLayout, callFrame, callMark, callMarks, splitLayout } from "./call-layout.ts";
@@ -9,7 +9,7 @@ import { textArgument } from "../../../../base/domain/chat.ts";
 import { parametersTag, wholeParameter } from "../../../../base/domain/parameters/parameter-tags.ts";
 import { parameterMarks } from "./read-parameters.ts";
 
-/** Returns a format for calls of these tools in any of the layouts: at least one, and nothing else. */
+/** Returns a format that allows calls of these tools in any of the layouts, at least one, and nothing else. */
 export function callsTag(
   layouts: readonly CallLayout[],
   tools: readonly CallableTool[],
@@ -21,7 +21,7 @@ export function callsTag(
   return anyOf([...calls, ...blocks]);
 }
 
-/** Returns a format for text with such calls, or without any. */
+/** Returns a format that allows text, with or without such calls. */
 export function textTag(
   layouts: readonly CallLayout[],
   tools: readonly CallableTool[],
@@ -54,7 +54,7 @@ function blockTag(layout: CallLayout, tools: readonly CallableTool[], areParalle
   return { type: "tag", begin: open, content: listTag([layout], tools, areParallel), end: close };
 }
 
-/** @param layouts with the same separator */
+/** @param layouts that have the same separator */
 function listTag(layouts: readonly CallLayout[], tools: readonly CallableTool[], areParallel: boolean): Json {
   return {
     type: "tags_with_separator",
@@ -98,7 +98,7 @@ function objectParts({ object }: CallLayout, tool: CallableTool): readonly (stri
   return [begin, jsonOf(tool), ...id, "}"];
 }
 
-/** The arguments, constrained to their schema. */
+/** Returns a format for JSON arguments that match the tool's schema or its text rule. */
 function jsonOf({ schema, textRule }: CallableTool): Json {
   if (textRule !== undefined) return jsonTextContent(textRule);
   return { type: "json_schema", json_schema: schema };
@@ -108,7 +108,7 @@ function pattern(text: string): Json {
   return { type: "regex", pattern: text };
 }
 
-/** Joins consecutive texts and formats into one tag: texts at either end become its begin and end. */
+/** Joins consecutive texts and formats into one tag. A text at either end becomes the tag's `begin` or `end`. */
 function tagOf(parts: readonly (string | Json)[]): Json {
   const joined: (string | Json)[] = [];
   for (const part of parts) {
@@ -131,7 +131,7 @@ function anyOf(elements: readonly Json[]): Json {
   return elements.length === 1 ? elements[0] : { type: "or", elements };
 }
 
-/** Returns a pattern for texts that begin with none of these prefixes, which are not empty, or characters. */
+/** Returns a pattern for texts that begin with none of these non-empty prefixes and none of these characters. */
 function otherThan(prefixes: readonly string[], characters = ""): string {
   const firsts = [...new Set(prefixes.map((text) => text.charAt(0)))];
   const branches = firsts.flatMap((first) => {
@@ -146,7 +146,8 @@ function escaped(character: string): string {
 }
 
 /**
- * Constrains the parameters of a tool's calls to its schema, or the one text of a tool that takes a text to its rule.
+ * Returns a format for the parameters of a tool's calls: constrained to its schema, or for a tool with a text input to
+ * its text rule.
  *
  * @param layout of one parameter, with its slots
  */

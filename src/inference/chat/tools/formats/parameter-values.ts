@@ -1,14 +1,15 @@
-// Converts the value of one parameter between tags, as a model wrote it, into JSON according to its schema.
+// Converts a parameter value that a model wrote between tags into JSON, according to its schema.
 import { isDeepStrictEqual } from "node:util";
 import { referred, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
 import { isJson, isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
 import { pythonToJson } from "./python-values.ts";
 
 /**
- * Returns the JSON text of a value that is not a plain text, as it was written. Returns it as a JSON string if it is
- * no JSON, or if its schema accepts only the string.
+ * Returns the value as JSON. A valid JSON value is kept as written; other text, and text of which the schema accepts
+ * only the string, becomes a JSON string.
  *
- * @param property the schema of the value, within that of all arguments
+ * @param property the schema of the value
+ * @param root the schema of all arguments, to which references refer
  */
 export function valueToJson(
   written: string,
@@ -27,7 +28,7 @@ export function valueToJson(
   );
 }
 
-/** Templates show Python values, which models imitate. A text in quotes stays a text. */
+/** Converts Python values, which templates show and models imitate. A quoted text is not converted. */
 function pythonValue(text: string): string | null {
   return /^[[({TFN]/.test(text) ? pythonToJson(text) : null;
 }
@@ -64,7 +65,7 @@ function isNull(text: string): boolean {
   return text === "null" || text === "None";
 }
 
-/** Returns the schema of a parameter within that of all arguments. */
+/** Returns a parameter's schema from the schema of all arguments. */
 export function findProperty(schema: JsonObject | null, name: string): Json | undefined {
   const properties = schema?.["properties"];
   return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;

@@ -1,5 +1,5 @@
-// Converts Python's keyword arguments and values into JSON text: literals, strings in either quotes, lists, tuples and
-// dicts. Numbers keep their digits, and valid JSON stays as it was written.
+// Converts Python's keyword arguments and values into JSON text: literals, strings with single or double quotes,
+// lists, tuples and dicts. Numbers keep their digits, and valid JSON stays as written.
 import { isBlank, type Cursor, type Reading } from "../../reply/cursor.ts";
 
 const literals: ReadonlyMap<string, string> = new Map([
@@ -16,7 +16,7 @@ const word = /[A-Za-z_]\w*/y;
 const keyword = /[^\s=,()"']+/y;
 const depthMax = 64;
 
-/** Returns the JSON text of a value; null if the text is no value, or has something after it. */
+/** Returns the JSON text of a value; null if the text is not a value, or has more text after the value. */
 export function pythonToJson(text: string): string | null {
   const reader = new PythonReader(text);
   const value = reader.value(0);
@@ -58,7 +58,7 @@ class PythonReader {
     return `{${members.join(", ")}}`;
   }
 
-  /** With its leading blanks; null if there is none. */
+  /** Reads a value and returns its JSON text with its leading blanks; null if there is none. */
   value(depth: number): string | null {
     const blanks = this.#blanks();
     const next = this.#text.charAt(this.#at);
@@ -75,7 +75,7 @@ class PythonReader {
     return value === null ? null : blanks + value;
   }
 
-  /** The parts of a list, a tuple or a dict, between its brackets; omits a trailing comma. */
+  /** Reads the elements of a list, tuple or dict with their brackets, and returns JSON; omits a trailing comma. */
   #members(open: string, close: string, depth: number): string | null {
     const isDict = open === "{";
     this.#at += 1;
@@ -104,8 +104,8 @@ class PythonReader {
   }
 
   /**
-   * A string, as JSON. Templates write texts between quotes without escaping them, and models imitate that. A quote
-   * within a text therefore ends it only before a sign of the notation.
+   * Reads a string and returns it as JSON. Models imitate templates that write strings without escaping quotes. A
+   * quote therefore ends the string only if {@link endsString} accepts the text after it.
    */
   #string(quote: string): string | null {
     let value = "";
@@ -136,7 +136,7 @@ class PythonReader {
     return found;
   }
 
-  /** Reads a sign, and returns its leading blanks; null if another one comes. */
+  /** Reads a punctuation sign and returns the blanks before it; null if another sign comes next. */
   #sign(sign: string): string | null {
     const start = this.#at;
     const blanks = this.#blanks();
@@ -155,11 +155,14 @@ class PythonReader {
   }
 }
 
-/** The end, a sign of the notation, or the next part. */
+/**
+ * Matches the text that may follow a string: the end, a closing sign or colon, or a comma and the next value or
+ * keyword.
+ */
 const afterString =
   /\s*(?:$|[)\]}:]|,\s*(?:$|[)\]}"'[{(\d-]|(?:True|False|None|true|false|null)\b|[A-Za-z_][\w.-]*\s*=))/y;
 
-/** True if the text after a quote shows that it ends a string; {@link readKeywordText} uses the same rule. */
+/** True if the text after a quote shows that the quote ends a string; {@link readKeywordText} uses the same rule. */
 function endsString(text: string, at: number): boolean {
   afterString.lastIndex = at;
   return afterString.test(text);
@@ -189,7 +192,7 @@ const plainEscapes: Readonly<Record<string, string>> = {
   "/": "/",
 };
 
-/** Returns an escape's length and meaning; unknown escapes keep both characters. */
+/** Returns the length and meaning of an escape; an unknown escape keeps both characters. */
 function escapeAt(text: string, at: number): readonly [length: number, meant: string] {
   const kind = text.charAt(at + 1);
   const digits = { x: 2, u: 4, U: 8 }[kind];
@@ -203,9 +206,9 @@ function escapeAt(text: string, at: number): readonly [length: number, meant: st
 }
 
 /**
- * Reads the text of keyword arguments with the closing parenthesis, and returns it without that.
+ * Reads the text of keyword arguments up to and including the closing parenthesis.
  *
- * @returns all text if no parenthesis closes them
+ * @returns the text without the parenthesis; all text if no parenthesis closes the arguments
  */
 export function* readKeywordText(cursor: Cursor): Reading<string> {
   let text = "";

@@ -1,5 +1,5 @@
-// Grammar that constrains arguments to a schema in the quoted notation, which is no JSON: unquoted names, and texts
-// between marks. Enforces types, properties, enums and items; refuses any other keyword.
+// Grammar that constrains arguments to a schema in the quoted notation, which is not JSON: unquoted names, and texts
+// between quote marks. Enforces types, properties, enums and items; refuses any other keyword.
 import { isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { CallableTool } from "../call-format.ts";
@@ -22,7 +22,7 @@ const annotations = [
   "writeOnly",
   "strict",
 ];
-/** Bounds of numbers, which are written as in JSON. */
+/** Keywords for numbers, which are written as in JSON. */
 const numberKeywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 
 /** Returns the reason why such arguments cannot be constrained to the schema; null if they can. */
@@ -58,7 +58,7 @@ function unsupportedKeyword(schema: Json, root: Json, depth: number): string | n
   return null;
 }
 
-/** Returns a format of a structural tag. */
+/** Returns a structural tag's format for the arguments of a tool. */
 export function quotedTag({ schema, textRule }: CallableTool, quote: string): Json {
   if (textRule !== undefined) {
     const begin = `{${textArgument}:${quote}`;
@@ -133,7 +133,10 @@ class QuotedGrammar {
     }
   }
 
-  /** One rule for each property with those after it, once as the first that is written and once as a later one. */
+  /**
+   * Creates two rules for each property and those after it: one in which it is the first written property, and one in
+   * which it follows another.
+   */
   #object(schema: JsonObject): string {
     const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
     const listed: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];

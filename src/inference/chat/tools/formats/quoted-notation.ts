@@ -1,5 +1,5 @@
-// Converts arguments in the notation of Gemma models, `{city:<escape>Rome<escape>,days:3}`, into JSON: names are
-// unquoted, texts are between marks, and the rest is JSON.
+// Converts arguments in the quoted notation of Gemma models, `{city:<escape>Rome<escape>,days:3}`, into JSON: names
+// are unquoted, texts are between quote marks, and the rest is JSON.
 
 /** Returns the JSON text; null if the text is not in the notation. */
 export function quotedToJson(text: string, quote: string): string | null {
@@ -8,7 +8,7 @@ export function quotedToJson(text: string, quote: string): string | null {
   return json !== null && reader.isAtEnd ? json : null;
 }
 
-/** Returns a JSON value in the notation. */
+/** Returns a JSON value in the quoted notation. */
 export function toQuotedNotation(value: unknown, quote: string): string {
   if (typeof value === "string") return quote + value + quote;
   if (Array.isArray(value)) return `[${value.map((item) => toQuotedNotation(item, quote)).join(",")}]`;
@@ -60,7 +60,7 @@ class QuotedReader {
     return this.#takes(close) ? open + items.join(", ") + close : null;
   }
 
-  /** A text between the marks, or between quotation marks as in JSON. */
+  /** Reads a text between quote marks, or a JSON string, and returns it as a JSON string. */
   #string(): string | null {
     if (!this.#takes(this.#quote)) return this.#match(/"(?:[^"\\]|\\.)*"/y);
     const end = this.#text.indexOf(this.#quote, this.#at);

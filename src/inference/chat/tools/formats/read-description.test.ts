@@ -1,4 +1,4 @@
-// Formats that an operator describes: read as described, and refused if the description is unusable.
+// Formats described by an operator are read as described, and refused if the description is invalid.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { loadCallFormats } from "../call-formats.ts";
 import { describedFormat } from "./described-format.ts";
 import { readFormatDescription } from "./read-description.ts";
 
-test("reads and writes a described format as its description says", () => {
+test("reads and writes calls as the operator's description says", () => {
   const format = describedFormat(
     readFormatDescription(
       {
@@ -35,7 +35,7 @@ test("reads and writes a described format as its description says", () => {
   }
 });
 
-test("refuses an invalid description, naming the member at fault", () => {
+test("refuses an invalid description and names the member at fault", () => {
   const table: readonly (readonly [description: unknown, message: RegExp])[] = [
     [[], /a file: must be an object/],
     [{ call: "<c>{object}</c>" }, /name must be a text/],
@@ -62,7 +62,7 @@ test("refuses an invalid description, naming the member at fault", () => {
     assert.throws(() => readFormatDescription(description, "a file"), { code: "invalid", message });
 });
 
-test("loads formats from files and requires distinct names", async () => {
+test("loads formats from files and refuses duplicate names", async () => {
   const folder = await mkdtemp(join(tmpdir(), "hone-formats-"));
   try {
     const file = async (name: string, text: string): Promise<string> => {

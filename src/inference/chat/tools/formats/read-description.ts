@@ -1,5 +1,5 @@
-// Reads an operator's description of a call format from a JSON file, in the same form as the built-in formats'
-// descriptions. Names each fault with its member.
+// Reads an operator's description of a call format from a JSON file. It has the same form as the built-in formats'
+// descriptions. Error messages name the member at fault.
 import { readFile, stat } from "node:fs/promises";
 import { requirePlainFile } from "../../../../base/domain/transient-errors/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../../../base/domain/service-error.ts";
@@ -14,7 +14,11 @@ import {
   type Slot,
 } from "./call-layout.ts";
 
-/** @throws ServiceError `invalid` for a file that cannot be read, or that describes no format */
+/**
+ * Reads and validates the description in a file.
+ *
+ * @throws ServiceError `invalid` for a file that cannot be read, or that has no valid description
+ */
 export async function loadFormatDescription(file: string): Promise<FormatDescription> {
   let text: string;
   try {
@@ -32,7 +36,11 @@ export async function loadFormatDescription(file: string): Promise<FormatDescrip
   return readFormatDescription(value, file);
 }
 
-/** @param source of the description, for messages */
+/**
+ * Validates a description.
+ *
+ * @param source of the description, for error messages
+ */
 export function readFormatDescription(value: unknown, source: string): FormatDescription {
   const members = new Members(value, source);
   const name =
@@ -139,7 +147,7 @@ function slotsOf(pieces: readonly Piece[]): readonly Slot[] {
   return pieces.flatMap(({ kind }) => (kind === "text" ? [] : [kind]));
 }
 
-/** The members of an object; any that is not requested is refused. */
+/** Members of a JSON object. Records which members are read, so that `end` can refuse unknown ones. */
 class Members {
   readonly #source: string;
   readonly #left: Map<string, unknown>;
@@ -179,7 +187,7 @@ class Members {
     return new Members(value, `${this.#source}: ${name}`);
   }
 
-  /** Refuses members that were not requested. */
+  /** Refuses members that have not been read. */
   end(): void {
     const [strange] = this.#left.keys();
     if (strange !== undefined) this.refuse(cut(strange), "is not known");

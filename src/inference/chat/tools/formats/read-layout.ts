@@ -1,4 +1,4 @@
-// Reads a block of calls of one layout. Blanks between the words of a layout are optional, and missing words after a
+// Reads a block of calls in one layout. Blanks between the words of a layout are optional, and missing words after a
 // call's arguments are tolerated.
 import { isBlank, readUntil, takesAfterBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
@@ -17,14 +17,18 @@ import { keywordsToJson, readKeywordText } from "./python-values.ts";
 import { quotedToJson } from "./quoted-notation.ts";
 import { parameterMarks, readParameters } from "./read-parameters.ts";
 
-/** State of reading a call: the cursor keeps the position before the call until the call has begun. */
+/** State of reading a block of calls. Until a call has begun, the cursor's saved position is before the call. */
 interface Place {
   readonly cursor: Cursor;
   readonly pieces: ReplyPieces;
   readonly tools: KnownTools;
 }
 
-/** @returns true if it read a call; otherwise the cursor's position is undefined */
+/**
+ * Returns a reader for blocks of calls in this layout.
+ *
+ * @returns a reader that returns true if it read a call; otherwise the cursor's position is undefined
+ */
 export function blockReader(layout: CallLayout): (place: Place) => Reading<boolean> {
   const { open, close } = callFrame(layout);
   const read = callReader(layout, requiredWords(close));
@@ -49,7 +53,7 @@ function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
   const end = wordsAfterArguments(pieces);
   const isObject = pieces.some(({ kind }) => kind === "object");
   const words = [...(isObject ? ["}"] : []), ...end, ...closing];
-  // A part without an end mark continues to the next mark.
+  // Finds the mark that ends broken arguments: the first long word after them, or else the mark of the next call.
   const markAt = words.findIndex((word) => word.length > 2);
   const brokenEnd: BrokenEnd = {
     marks: [markAt < 0 ? callMark(layout) : words[markAt]].filter((word) => word.length > 2),
@@ -65,7 +69,7 @@ function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
   };
 }
 
-/** The words that follow a call's arguments. */
+/** Returns the words of the layout after a call's arguments. */
 function wordsAfterArguments(pieces: readonly Piece[]): readonly string[] {
   const last = pieces.at(-1);
   return last?.kind === "text" && pieces.length > 1 ? last.words : [];
@@ -88,7 +92,7 @@ function objectReader(layout: CallLayout, all: readonly Piece[], end: BrokenEnd)
     if (!(yield* takesAll(cursor, before))) return false;
     yield* cursor.skip(isBlank);
     if (!(yield* cursor.sees("["))) return yield* readOne();
-    // A list of calls instead of one.
+    // Reads a list of calls in place of a single one.
     cursor.advance(1);
     yield* cursor.skip(isBlank);
     if (!(yield* readOne())) return false;
@@ -140,7 +144,7 @@ function namedReader(
       const text = yield* readKeywordText(cursor);
       pieces.addArguments(keywordsToJson(text) ?? text);
     } else if (marks !== null) {
-      // A name of no known tool counts only if parameters follow it.
+      // An unknown function's name is a call only if parameters follow it.
       const isKnown = tools.functions.has(name);
       const follows = [...requiredWords(marks.open).slice(0, 1), ...(isKnown ? after.slice(0, 1) : [])];
       if (!isBetween || (!hasWords(between) && !(yield* seesOneOf(cursor, follows)))) return false;
@@ -186,7 +190,7 @@ function* readName(cursor: Cursor, between: readonly Piece[]): Reading<string> {
   return yield* cursor.skip((character) => character !== next && !endsName.test(character));
 }
 
-/** Reads the text between name and arguments, as far as it matches; false if it is incomplete. */
+/** Reads the text between the name and the arguments as far as it matches; returns false if some of it is missing. */
 function* takesBetween(cursor: Cursor, between: readonly Piece[]): Reading<boolean> {
   let isWhole = true;
   for (const piece of between) {
@@ -203,7 +207,10 @@ function* seesOneOf(cursor: Cursor, words: readonly string[]): Reading<boolean> 
   return false;
 }
 
-/** Arguments that are known to be JSON only once they are whole. */
+/**
+ * Reads arguments in the quoted notation. They are converted once they are complete, since only then it is known
+ * whether they are valid.
+ */
 function* readQuoted(
   cursor: Cursor,
   pieces: ReplyPieces,
@@ -214,7 +221,10 @@ function* readQuoted(
   pieces.addArguments(quotedToJson(text, quote) ?? text);
 }
 
-/** Reads these words, each with optional leading blanks; if one is missing the cursor's position is undefined. */
+/**
+ * Reads these words, each after optional blanks. Returns false if a word is missing; the cursor's position is then
+ * undefined.
+ */
 function* takesAll(cursor: Cursor, words: readonly string[]): Reading<boolean> {
   for (const word of words) {
     yield* cursor.skip(isBlank);
@@ -223,7 +233,7 @@ function* takesAll(cursor: Cursor, words: readonly string[]): Reading<boolean> {
   return true;
 }
 
-/** Reads those of these words that come next, with their leading blanks. */
+/** Reads these words, each after optional blanks, and skips words that are missing. */
 function* takesSome(cursor: Cursor, words: readonly string[]): Reading {
   for (const word of words) yield* takesAfterBlanks(cursor, word);
 }

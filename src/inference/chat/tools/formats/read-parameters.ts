@@ -1,4 +1,4 @@
-// Reads non-JSON arguments as they arrive and emits them as JSON: parameters between tags, and the quoted notation.
+// Reads parameters between tags as they arrive, and emits them as the members of one JSON object.
 import type { ParameterMarks } from "../../../../base/domain/parameters/parameter-tags.ts";
 import { valueFormOf, type ValueForm } from "../../../../base/domain/parameters/value-form.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../base/domain/text/json.ts";
@@ -7,7 +7,11 @@ import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { requiredWords } from "./call-layout.ts";
 import { valueToJson, findProperty } from "./parameter-values.ts";
 
-/** @param layout with `{name}`, `{value}` and optionally `{isText}` between them */
+/**
+ * Splits a parameter's layout into its marks.
+ *
+ * @param layout with `{name}`, `{value}` and optionally `{isText}` between them
+ */
 export function parameterMarks(layout: string): ParameterMarks {
   const [open = "", rest = ""] = layout.split("{name}");
   const [between = "", close = ""] = rest.split("{value}");
@@ -21,15 +25,18 @@ export interface ParameterReading {
   readonly marks: ParameterMarks;
   /** Schema of all arguments; null if unknown. */
   readonly schema: JsonObject | null;
-  /** The words after the last parameter. */
+  /** Words after the last parameter, which end the call. */
   readonly end: readonly string[];
-  /** The words of which one follows those, unless the answer ends there. */
+  /** Words of which one follows the end of the call, unless the answer ends there. */
   readonly next: readonly string[];
-  /** True if a constraint enforces the call's form: no mark is then missing. */
+  /** True if a constraint enforces the call's form, so that no mark can be missing. */
   readonly isConstrained: boolean;
 }
 
-/** Reads parameters until none follows and emits one JSON object, which stays open if the text ends within them. */
+/**
+ * Reads parameters until no other one follows, and emits one JSON object. The object stays open if the text ends
+ * within the parameters.
+ */
 export function* readParameters(cursor: Cursor, pieces: ReplyPieces, reading: ParameterReading): Reading {
   const { marks, schema } = reading;
   const named = new Set<string>();
@@ -57,7 +64,7 @@ function* endsNext(cursor: Cursor, end: string): Reading<boolean> {
   return yield* cursor.sees(end);
 }
 
-/** Reads all of these words, each with leading blanks, or nothing. No other position may be kept. */
+/** Reads all of these words, each after optional blanks, or reads nothing. Call only while no position is saved. */
 function* takesWords(cursor: Cursor, words: readonly string[]): Reading<boolean> {
   cursor.keep();
   for (const word of words) {
@@ -82,7 +89,7 @@ function* readName(cursor: Cursor, { middle }: ParameterMarks): Reading<string |
   return (yield* takesWords(cursor, words)) ? name.trim() : null;
 }
 
-/** Reads the kind of the value that the layout gives; null if it gives none. */
+/** Reads the value's kind if the layout states it; null if it does not. */
 function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<ValueForm | null> {
   if (behindKind === null) return null;
   yield* cursor.skip(isBlank);
@@ -92,7 +99,10 @@ function* readKind(cursor: Cursor, { behindKind }: ParameterMarks): Reading<Valu
   return isText ? "text" : "json";
 }
 
-/** The form of a value; accepts null for `nullable`, which OpenAPI has and JSON Schema does not. */
+/**
+ * Returns the form of a value; also accepts null if the property is `nullable`, an OpenAPI keyword that JSON Schema
+ * lacks.
+ */
 function readFormOf(property: Json | undefined, root: Json): ValueForm {
   const form = valueFormOf(property, root);
   return form === "text" && isJsonObject(property) && property["nullable"] === true ? "text-or-null" : form;
@@ -101,16 +111,20 @@ function readFormOf(property: Json | undefined, root: Json): ValueForm {
 interface ValueReading extends ParameterReading {
   readonly form: ValueForm;
   readonly property: Json | undefined;
-  /** The parameters so far, with this one. */
+  /** Names of the parameters read so far, including this one. */
   readonly named: ReadonlySet<string>;
 }
 
-/** @returns false if the text ends before the value does */
+/**
+ * Reads a value and its end mark, and emits the value as JSON.
+ *
+ * @returns false if the text ends before the value does
+ */
 function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading): Reading<boolean> {
   const { marks, form, property, schema } = reading;
   const { middle, behindKind, close } = marks;
   const [mark] = requiredWords(close);
-  // One layout blank at either end of a value is not part of it.
+  // One blank of the layout at either end of a value is not part of the value.
   yield* cursor.takes(blanksAtEnd(behindKind ?? middle));
   let value = "";
   const isText = form === "text";
@@ -143,7 +157,10 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
   return true;
 }
 
-/** True if the mark after a value is missing: another parameter of the function follows, or the end of the call. */
+/**
+ * True if the value has no end mark, which is recognized by another parameter of the function, or the end of the call,
+ * in its place.
+ */
 function* lacksMark(cursor: Cursor, reading: ValueReading): Reading<boolean> {
   cursor.keep();
   const isNext = (yield* seesParameter(cursor, reading)) || (yield* seesEnd(cursor, reading));
@@ -167,7 +184,10 @@ function* seesParameter(cursor: Cursor, { marks, schema, named }: ValueReading):
   return findProperty(schema, name.trim()) !== undefined && !named.has(name.trim());
 }
 
-/** Requires the end of the call and what follows it, since a text may mention the end mark. */
+/**
+ * True if the end of the call comes next. Also requires the text that follows a call, since a value may contain the
+ * end mark.
+ */
 function* seesEnd(cursor: Cursor, { end, next }: ValueReading): Reading<boolean> {
   for (const word of end) {
     yield* cursor.skip(isBlank);
@@ -188,7 +208,7 @@ function blanksAtStart(text: string): string {
   return text.slice(0, text.length - text.trimStart().length);
 }
 
-/** Returns a piece of text as JSON writes it between quotation marks. */
+/** Returns text with the escapes of a JSON string, without the quotes. */
 function inText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

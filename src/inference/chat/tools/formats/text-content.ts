@@ -1,21 +1,21 @@
-// Constrains a tool's text input to its rule, in each way in which formats write texts.
+// Constrains a tool's text input to its rule, in each notation in which call formats write texts.
 import { textArgument } from "../../../../base/domain/chat.ts";
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 import type { Json } from "../../../../base/domain/text/json.ts";
 
-/** The text verbatim. */
+/** Returns a format for the verbatim text. */
 export function plainTextContent(rule: ConstraintRule): Json {
   if (rule.kind === "grammar") return { type: "grammar", grammar: rule.text };
   return { type: "regex", pattern: patternOf(rule) };
 }
 
-/** The JSON object with the text as its one argument. */
+/** Returns a format for a JSON object with the text as its only member. */
 export function jsonTextContent(rule: ConstraintRule): Json {
   const begin = `{${JSON.stringify(textArgument)}: `;
   return { type: "tag", begin, content: jsonStringContent(rule), end: "}" };
 }
 
-/** The text as a JSON string. */
+/** Returns a format for the text as a JSON string. */
 export function jsonStringContent(rule: ConstraintRule): Json {
   if (rule.kind === "grammar") {
     const content = { type: "grammar", grammar: rule.text, in_json_string: true };

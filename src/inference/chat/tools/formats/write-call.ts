@@ -1,4 +1,4 @@
-// Writes a call in a layout, for the detection of formats to compare with templates.
+// Writes an example call in a layout; detection compares it with the calls that a template writes.
 import type { Json, JsonObject } from "../../../../base/domain/text/json.ts";
 import type { CallLayout } from "./call-layout.ts";
 import { toQuotedNotation } from "./quoted-notation.ts";
@@ -26,7 +26,7 @@ export function writtenCall(layout: CallLayout, { name, values, index }: Written
     "{id}": "000000000",
   };
   const slot = /\{(?:object|name|arguments|parameters|keywords|index|id)\}/g;
-  // One pass, so that filled-in text cannot contain slots.
+  // Replaces all slots in one pass, so that slots within filled-in text are not replaced.
   return calls.split("{calls}").join(call.replace(slot, (found) => filled[found]));
 }
 
@@ -40,18 +40,18 @@ function parameterText({ parameter }: CallLayout, name: string, value: Json): st
   return (parameter ?? "").replace(/\{(?:name|value|isText)\}/g, (found) => filled[found]);
 }
 
-/** A value in Python's notation; its strings may be JSON's. */
+/** Returns a value in Python's notation, except that strings and nested values stay JSON. */
 function pythonOf(value: Json): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
   return toPythonJson(value);
 }
 
-/** JSON as Python writes it, with a blank after each sign. */
+/** Returns JSON with Python's spacing: a blank after each comma and colon. */
 export function toPythonJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(toPythonJson).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  // Safe cast: neither a list nor a scalar.
+  // Safe cast: the value is neither a list nor a scalar.
   const members = Object.entries(value as JsonObject).map(
     ([name, member]) => `${JSON.stringify(name)}: ${toPythonJson(member)}`,
   );
