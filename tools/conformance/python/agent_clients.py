@@ -1,7 +1,7 @@
-"""Python's agent libraries against a running Hone: openai, LangChain, LiteLLM and OpenAI Agents, unmodified.
+"""Runs unmodified Python agent libraries against a running Hone: openai, LangChain, LiteLLM and OpenAI Agents.
 
-`run.py` calls it. It reads BASE_URL, API_KEY and MODEL; the model's weights may be random, so only what a constraint
-decides is looked at.
+`run.py` calls it. It reads BASE_URL, API_KEY and MODEL. The model's weights may be random, so it checks only properties that
+a constraint enforces.
 """
 
 import asyncio
@@ -132,7 +132,7 @@ def main() -> None:
     }
     for name, check in checks.items():
         check()
-        print(f"{name}: content")
+        print(f"{name}: passed")
 
 
 if __name__ == "__main__":

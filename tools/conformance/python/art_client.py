@@ -1,8 +1,9 @@
-"""The unmodified ART client against a running Hone: register, learn a task, serve each version, learn conversations, clean up.
+"""Runs the unmodified ART client against a running Hone: registers a model, learns a task, serves each version, trains on
+conversations, and cleans up.
 
-`run.py` calls it for each supported version. It reads BASE_URL, API_KEY and BASE_MODEL, writes ART's own logs below a
-temporary folder, and exits with an error at the first thing that is not as it should be. The task is ART's own test of
-trainability: one of three words earns more than the others.
+`run.py` calls it for each supported version. It reads BASE_URL, API_KEY and BASE_MODEL, writes ART's own logs to a temporary
+folder, and exits with an error at the first failed check. The task is ART's own test of trainability: one of three words earns
+more than the others.
 """
 
 import asyncio
@@ -27,10 +28,10 @@ ORDERS = [
     ["yes", "maybe"],
 ]
 PROMPTS = ["respond with exactly one of " + ", ".join(f"'{word}'" for word in words) for words in ORDERS]
-# What the test asks for at the end, and in how many training steps at most.
+# Required reward at the end, and the maximum number of training steps.
 REWARD_MIN = 0.9
 STEPS_MAX = 12
-# What it trains with.
+# Learning rate of the training steps.
 LEARNING_RATE = 1e-4
 
 
@@ -45,7 +46,7 @@ async def roll_out(model: art.TrainableModel, prompt: str) -> art.TrajectoryGrou
         model=model.get_inference_name(), messages=messages, n=8, max_tokens=5, temperature=1.2
     )
     for choice in answer.choices:
-        assert choice.logprobs is not None and choice.logprobs.content, "log-probabilities come without asking"
+        assert choice.logprobs is not None and choice.logprobs.content, "log-probabilities are returned without being requested"
         assert choice.logprobs.content[0].token.startswith("token_id:"), choice.logprobs.content[0].token
     return art.TrajectoryGroup(
         art.Trajectory(messages_and_choices=[*messages, choice], reward=reward_of(choice.message.content or ""))
@@ -54,7 +55,7 @@ async def roll_out(model: art.TrainableModel, prompt: str) -> art.TrajectoryGrou
 
 
 async def evaluate(model: art.TrainableModel, step: int) -> float:
-    """The mean reward of the greedy answers of one version."""
+    """Returns the mean reward of one version's greedy answers."""
     client = model.openai_client()
     answers = [
         await client.chat.completions.create(
@@ -74,16 +75,16 @@ async def served_names(client: AsyncOpenAI) -> list[str]:
 
 
 def is_served(name: str, names: list[str]) -> bool:
-    """The list has a name without its scheme."""
+    """True if the list contains the name without its scheme."""
     return name.split("///", 1)[-1] in names
 
 
 async def learn_the_task(backend: ServerlessBackend, model: art.TrainableModel) -> int:
-    """Trains until the greedy answers are good enough, and returns the version that gives them."""
+    """Trains until the greedy answers earn enough; returns the version that gave them."""
     client = model.openai_client()
     assert is_served(model.get_inference_name(step=0), await served_names(client)), "version 0 is listed"
     initial = reward = await evaluate(model, 0)
-    assert initial < REWARD_MIN, f"the base model answers well already: {initial:.3f}"
+    assert initial < REWARD_MIN, f"the base model already earns too much: {initial:.3f}"
     step = 0
     while reward < REWARD_MIN and step < STEPS_MAX:
         groups = [await roll_out(model, prompt) for prompt in PROMPTS]
@@ -95,12 +96,12 @@ async def learn_the_task(backend: ServerlessBackend, model: art.TrainableModel) 
     assert reward >= REWARD_MIN and reward > initial, f"from {initial:.3f} to {reward:.3f} in {step} steps"
     names = await served_names(client)
     assert is_served(model.get_inference_name(step=step), names), "the newest version is listed"
-    assert is_served(model.get_inference_name(step=0), names), "and version 0 still"
+    assert is_served(model.get_inference_name(step=0), names), "version 0 is still listed"
     return step
 
 
 async def learn_conversations(backend: ServerlessBackend, model: art.TrainableModel) -> None:
-    """The call behind ART's supervised training, with a file of this server: ART itself uploads to a service elsewhere."""
+    """Makes the call of ART's supervised training with a file on this server, because ART itself uploads to an external service."""
     line = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]}
     text = "\n".join([json.dumps(line)] * 6)
     file = await model.openai_client().files.create(file=("train.jsonl", text.encode()), purpose="fine-tune")
@@ -123,7 +124,7 @@ async def learn_conversations(backend: ServerlessBackend, model: art.TrainableMo
 async def main() -> None:
     backend = ServerlessBackend(api_key=os.environ["API_KEY"], base_url=os.environ["BASE_URL"])
     name = f"conformance-{uuid.uuid4().hex[:8]}"
-    # Version 0.5.23 tells the model's name from the run's.
+    # Version 0.5.23 distinguishes the model's name from the run's.
     names = {"name": name} | ({"run_name": name} if "run_name" in art.TrainableModel.model_fields else {})
     model = art.TrainableModel(
         **names,
@@ -138,9 +139,9 @@ async def main() -> None:
     assert await model.get_step() == step + 1
     await model.delete_checkpoints()
     kept = await served_names(model.openai_client())
-    assert is_served(model.get_inference_name(step=step + 1), kept), "the newest version stays"
+    assert is_served(model.get_inference_name(step=step + 1), kept), "the newest version is kept"
     await backend.delete(model)
-    print("the ART client is content")
+    print("the ART client passed")
 
 
 if __name__ == "__main__":

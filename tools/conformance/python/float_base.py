@@ -1,7 +1,7 @@
 """Copies a model folder with its weights in float32: `float_base.py <source> <target>`.
 
-What merging an adapter changes then has no rounding of sixteen bits to hide in, and whoever keeps adapters in the type that the
-configuration names loses no small step.
+With float32, rounding to sixteen bits does not hide the changes of a merged adapter, and trainers that store adapters in the
+configured type do not lose small steps.
 """
 
 import json

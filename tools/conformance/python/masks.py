@@ -1,9 +1,9 @@
-"""Sets Hone's masks beside LLGuidance's: `python3 masks.py <suite.jsonl> [--tokens 128000] [--json]`.
+"""Compares Hone's masks with LLGuidance's: `python3 masks.py <suite.jsonl> [--tokens 128000] [--json]`.
 
-The suite has a JSON object in each line: {name, schema, tests: [{valid, data}]}. Both engines get the same vocabulary, the
-same schemas and the same token paths, and have one thread and the processor's time. A path counts as accepted where every
-token of it was in the mask before it and the text may end behind it. LLGuidance may take the properties in Hone's order or
-as they came; the first order that it accepts counts. Hone is measured after 150 schemas, when its code is compiled.
+The suite has a JSON object per line: {name, schema, tests: [{valid, data}]}. Both engines get the same vocabulary, schemas and
+token paths, use one thread, and are measured in processor time. A path counts as accepted if each token was allowed by the
+mask before it and the text may end after the last one. LLGuidance gets the properties in Hone's order and in their original
+order; the first order that it accepts counts. Hone is measured after a warm-up of 150 schemas, in which its code is compiled.
 """
 
 import argparse
@@ -21,10 +21,10 @@ NAMES = ("mean", "p50", "p90", "p99", "p99.9", "max")
 
 
 class Vocabulary:
-    """What LLGuidance wants to know of a tokenizer; the first token without bytes ends a text.
+    """The tokenizer that LLGuidance requires; the first token without bytes ends a text.
 
-    Where a text is forced LLGuidance asks how it is tokenized: with the longest token that fits, as the paths are. What
-    this takes here, in Python, is counted apart.
+    If a text is forced, LLGuidance asks for its tokens: always the longest token that fits, as in the token paths. The time
+    that this takes here in Python is excluded from the measurement.
     """
 
     def __init__(self, file: Path) -> None:
@@ -48,12 +48,12 @@ class Vocabulary:
         return ids
 
     def elapsed_ns(self) -> int:
-        """The processor's time without what was spent here."""
+        """Returns the processor time without the time spent in this tokenizer."""
         return time.process_time_ns() - self.own_ns
 
 
 class Subject:
-    """One schema in LLGuidance: refused, or followed along the token paths of its instances."""
+    """One schema in LLGuidance, which either refuses it or follows the token paths of its instances."""
 
     def __init__(self, tokenizer, vocabulary: Vocabulary, line: dict) -> None:
         import numpy
@@ -132,7 +132,7 @@ def compare(folder: Path) -> dict:
                     if results[-1][0]:
                         break
                 count(counts["llguidance"], instance["valid"], results[-1][0])
-                # The same path in both, accepted by both.
+                # Compare times only for the same path, accepted by both engines.
                 if is_both and instance["accepted"] and results[0][0]:
                     between["hone"] += instance["betweenMasksMs"]
                     between["llguidance"] += results[0][1]
@@ -152,10 +152,10 @@ def count(counts: dict[str, int], valid: bool, accepted: bool) -> None:
 
 
 def table(report: dict) -> str:
-    lines = [f"{report['schemas']} schemas, {report['tokens']} tokens; instances, and milliseconds of the processor"]
+    lines = [f"{report['schemas']} schemas, {report['tokens']} tokens; numbers of instances, and processor time in milliseconds"]
     for name, counts in report["counts"].items():
         lines.append(f"  {name:12}" + ", ".join(f"{kind} {number}" for kind, number in counts.items()))
-    lines.append(f"on the {report['both']['schemas']} schemas that both serve ({report['both']['masks']} masks between tokens)")
+    lines.append(f"on the {report['both']['schemas']} schemas that both support ({report['both']['masks']} masks between tokens)")
     lines.append(" " * 30 + "".join(f"{name:>10}" for name in NAMES))
     for title, key in (("first mask", "firstMaskMs"), ("between masks", "betweenMasksMs")):
         hone, other = report[key]["hone"], report[key]["llguidance"]
@@ -166,7 +166,7 @@ def table(report: dict) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Sets Hone's masks beside LLGuidance's.")
+    parser = argparse.ArgumentParser(description="Compares Hone's masks with LLGuidance's.")
     parser.add_argument("suite", type=Path)
     parser.add_argument("--tokens", type=int, default=128_000)
     parser.add_argument("--json", action="store_true")

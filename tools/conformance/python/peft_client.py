@@ -1,7 +1,7 @@
-"""PEFT and Transformers beside a running Hone: what it trains they load, and what they make it serves.
+"""Checks that PEFT and Transformers load adapters that a running Hone trained, and that Hone serves adapters made by PEFT.
 
-`run.py` calls it. It reads BASE_URL, API_KEY, FLOAT_MODEL (the name of a base model in float32) and FLOAT_FOLDER, its
-folder. Log-probabilities agree to 1e-3 for every token of greedy answers.
+`run.py` calls it. It reads BASE_URL, API_KEY, FLOAT_MODEL (the name of a base model in float32) and FLOAT_FOLDER (its
+folder). Log-probabilities must agree to 1e-3 for every token of greedy answers.
 """
 
 import io
@@ -47,7 +47,7 @@ def register(name: str) -> str:
 
 
 def train(model_id: str) -> None:
-    """One step on answers whose rewards differ, waited for to its end."""
+    """Trains one step on answers with different rewards, and waits until the job has ended."""
     prompt = PROMPTS[1]
     choices = chat(model_id, prompt, n=4, seed=1, temperature=1.2)["choices"]
     trajectories = [
@@ -83,7 +83,7 @@ def base() -> torch.nn.Module:
 
 
 def difference(served: str, model: torch.nn.Module) -> float:
-    """The greatest between the log-probabilities that Hone serves and those that the library computes."""
+    """Returns the greatest difference between the log-probabilities from Hone and from the library."""
     greatest = 0.0
     for prompt in PROMPTS:
         answer = chat(served, prompt, temperature=0)
@@ -99,12 +99,12 @@ def difference(served: str, model: torch.nn.Module) -> float:
 
 def check(what: str, served: str, model: torch.nn.Module) -> None:
     found = difference(served, model)
-    print(f"  {what}: log-probabilities differ by {found:.1e} at most", flush=True)
+    print(f"  {what}: log-probabilities differ by at most {found:.1e}", flush=True)
     assert found < TOLERANCE, what
 
 
 def made_by_peft(folder: Path, **options: object) -> torch.nn.Module:
-    """An adapter with random matrices, saved as PEFT saves it."""
+    """Creates an adapter with random matrices and saves it with PEFT."""
     torch.manual_seed(7)
     model = get_peft_model(base(), LoraConfig(task_type="CAUSAL_LM", **({"r": 4, "lora_alpha": 8} | options)))
     for name, parameter in model.named_parameters():
@@ -147,7 +147,7 @@ def check_imports(folder: Path) -> None:
         model = made_by_peft(folder / str(step), **options)
         version = imported(model_id, folder / str(step))
         assert version["step"] == step and version["job_id"] is None, version
-        check(f"an adapter that PEFT made, {what}", f"peft/imported:step{step}", model)
+        check(f"an adapter made by PEFT, {what}", f"peft/imported:step{step}", model)
     for what, options in {
         "bias": {"target_modules": PROJECTIONS, "bias": "all"},
         "modules_to_save": {"target_modules": PROJECTIONS, "modules_to_save": ["lm_head"]},
@@ -161,8 +161,8 @@ def check_imports(folder: Path) -> None:
             text = refusal.read().decode()
             assert refusal.code == 400 and what in text, text
         else:
-            raise AssertionError(f"an adapter with {what} was taken")
-    print("  adapters with what is not applied are refused by name", flush=True)
+            raise AssertionError(f"an adapter with {what} was accepted")
+    print("  adapters with unsupported parts are refused, and the part is named", flush=True)
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """Runs unmodified Python clients against a Hone of this checkout: `python3.12 run.py [agents] [peft] [art-0.5.18] [art-0.5.23]`.
 
-Each set of clients gets a virtual environment of its own in a folder beside this file, made at its first run from the
-package index (the ART ones take a gigabyte each). The server listens on the loopback address, with a small model whose
-template has tools. Exits with an error at the first client that is not content.
+Each set of clients has its own virtual environment in a folder next to this file, installed at its first run from the package
+index (a gigabyte for each ART version). The server listens on the loopback address and serves a small model whose template
+supports tools. Exits with an error at the first client that fails.
 """
 
 import os
@@ -17,12 +17,12 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 TOOL_MODEL = ROOT / "test" / "fixtures" / "tool-model"
 SETS = {"agents": "agent_clients.py", "peft": "peft_client.py", "art-0.5.18": "art_client.py", "art-0.5.23": "art_client.py"}
-# Some clients look for these, and would then talk to others than the server.
+# Removed from the environment, because with these variables some clients would connect to other servers.
 FOREIGN = ("WANDB_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 
 
 def interpreter(name: str) -> Path:
-    """The interpreter of a set's environment, made where it is not there yet."""
+    """Returns the interpreter of a set's environment; installs the environment if missing."""
     folder = HERE / f".venv-{name}"
     python = folder / "bin" / "python"
     if not (folder / "installed").exists():
@@ -35,14 +35,14 @@ def interpreter(name: str) -> Path:
 
 
 def float_base(python: Path, data: str) -> Path:
-    """The built-in model with its weights in float32."""
+    """Writes the built-in model with its weights in float32; returns its folder."""
     folder = Path(data) / "float-base"
     subprocess.run([python, HERE / "float_base.py", ROOT / "models" / "hone-tiny", folder], check=True)
     return folder
 
 
 def serve(data: str, *more_flags: str) -> tuple[subprocess.Popen[str], str]:
-    """The server, and its address once it listens."""
+    """Starts the server; returns it with its address once it listens."""
     flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "warn", "--model", f"agent={TOOL_MODEL}", *more_flags]
     command = ["node", str(ROOT / "scripts" / "start.js"), *flags]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -50,13 +50,13 @@ def serve(data: str, *more_flags: str) -> tuple[subprocess.Popen[str], str]:
     for line in server.stdout:
         if match := re.search(r"listening on (http:\S+)", line):
             return server, match[1]
-    raise SystemExit(f"the server ended before it was listening ({server.wait()})")
+    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
 
 
 def main() -> None:
     names = sys.argv[1:] or list(SETS)
     if unknown := set(names) - set(SETS):
-        raise SystemExit(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(SETS)}")
+        raise SystemExit(f"unknown set: {', '.join(sorted(unknown))}; known sets: {', '.join(SETS)}")
     pythons = {name: interpreter(name) for name in names}
     with tempfile.TemporaryDirectory(prefix="hone-conformance-") as data:
         base = float_base(pythons["peft"], data) if "peft" in pythons else None

@@ -1,9 +1,9 @@
-"""The other side of `tools/bench/train-step.ts`: LoRA steps of PyTorch 2 with transformers and PEFT, in float32 on the CPU.
+"""The PyTorch side of `tools/bench/train-step.ts`: LoRA steps of PyTorch 2 with transformers and PEFT, in float32 on the CPU.
 
-Reads one JSON line that says what to train, then takes a step for every line "step" and answers each with its time,
-and answers "end" with the most memory that the process has held. Weights and tokens are random. What a step is: the
-forward pass with the cross-entropy of all tokens but the first of each row, its gradient by the adapter (no gradient
-checkpointing), and an AdamW step.
+The first input line is JSON with the training job. The process answers each line "step" with the duration of one step, and
+"end" with its peak memory. Weights and tokens are random. A step consists of the forward pass with the cross-entropy of all
+tokens but the first of each row, the gradient with respect to the adapter (without gradient checkpointing), and an AdamW
+step.
 """
 
 import json
@@ -29,7 +29,7 @@ def main() -> None:
             take_step(model, optimizer, token_ids)
             answer({"ms": (time.perf_counter() - start) * 1000})
         else:
-            # In KiB on Linux.
+            # Linux reports KiB.
             answer({"memoryBytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024})
             return
 

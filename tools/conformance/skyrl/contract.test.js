@@ -1,4 +1,5 @@
-// The trainer's contract on the SkyRL server at TRAINER_URL, which has the contract's tiny model as TRAINER_BASE.
+// Runs the trainer's contract on the SkyRL server at TRAINER_URL, whose base model TRAINER_BASE is the contract's tiny
+// model.
 import { losses } from "../../../dist/src/train/trainer/contract/check-numbers.js";
 import { checkTrainer } from "../../../dist/src/train/trainer/contract/check-trainer.js";
 import { tinyConfig, tinyLora } from "../../../dist/src/train/trainer/contract/tiny-model.js";
@@ -7,7 +8,7 @@ import { TinkerTrainers } from "../../../dist/src/train/trainer/tinker/tinker-tr
 
 const { TRAINER_URL: url, TRAINER_BASE: base } = process.env;
 
-/** @returns trainers that unload their models after each test, since the server has room for few */
+/** @returns trainers that unload their models after each test, because the server has room for only a few */
 function skyrl(_dataFolder, context) {
   const trainers = new TinkerTrainers({
     address: { url, kind: "skyrl-jax", bases: { "*": base }, adapters: null },

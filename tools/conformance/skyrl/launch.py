@@ -1,7 +1,7 @@
 """Starts SkyRL's server with its engine in this interpreter: `python launch.py --base-model <folder> --port <port> …`.
 
-By itself the server starts its engine with `uv run`, with what it was started with itself; here there is one environment, and
-no need of another program.
+SkyRL's server normally starts its engine with `uv run` and its own flags. Here both run in the same environment, so no other
+program is needed.
 """
 
 import argparse

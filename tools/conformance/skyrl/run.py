@@ -1,9 +1,9 @@
-"""Trains on a SkyRL server, unmodified, on the processor: `python3.12 run.py [contract] [words] [move]`.
+"""Trains on an unmodified SkyRL server on the processor: `python3.12 run.py [contract] [words] [move]`.
 
-SkyRL's packages get a virtual environment in a folder beside this file, at the first run from the package index (some
-gigabytes, most of it a torch that is not used). `contract` runs the trainer's contract on the JAX backend with the contract's
-tiny model; `words` has `hone demo` teach the built-in model a word there; `move` has a model go on there that the embedded
-trainer made. Everything listens on the loopback address. Exits with an error where something is not as it should be.
+SkyRL's packages are installed at the first run from the package index into a virtual environment next to this file (some
+gigabytes, most of them an unused torch). `contract` runs the trainer's contract on the JAX backend with the contract's tiny
+model. `words` runs `hone demo`, which teaches the built-in model a word on SkyRL. `move` continues training a model on SkyRL
+that the embedded trainer made. Everything listens on the loopback address. Exits with an error at the first failed check.
 """
 
 import json
@@ -26,13 +26,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 BUILT_IN = ROOT / "models" / "hone-tiny"
 VENV = HERE / ".venv-skyrl"
-# What JAX has compiled, kept from one server to the next: most of the time of a first run.
+# JAX's compilation cache, shared by consecutive servers: compilation takes most of the time of a first run.
 COMPILED = {
     "JAX_COMPILATION_CACHE_DIR": str(VENV / "compiled"),
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
 }
-# How long the engine may take to load, and a run of the contract: each shape of a batch is compiled at its first use.
+# Time limits for loading the engine and for a run of the contract, which compiles each batch shape at its first use.
 START_SECONDS = 600
 RUN_SECONDS = 7200
 
@@ -49,7 +49,7 @@ def interpreter() -> Path:
 
 @contextmanager
 def skyrl(python: Path, base: Path, data: Path) -> Iterator[str]:
-    """A server over a base model, and its address."""
+    """Starts SkyRL's server with a base model; yields its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -71,14 +71,14 @@ def skyrl(python: Path, base: Path, data: Path) -> Iterator[str]:
     try:
         for _ in range(START_SECONDS):
             if server.poll() is not None:
-                raise SystemExit(f"SkyRL ended before it was up:\n{log.read_text()[-4000:]}")
+                raise SystemExit(f"SkyRL ended before it was ready:\n{log.read_text()[-4000:]}")
             try:
                 urllib.request.urlopen(f"{url}/api/v1/healthz", timeout=5).close()
                 break
             except (urllib.error.URLError, TimeoutError):
                 time.sleep(1)
         else:
-            raise SystemExit(f"SkyRL was not up after {START_SECONDS} seconds:\n{log.read_text()[-4000:]}")
+            raise SystemExit(f"SkyRL was not ready after {START_SECONDS} seconds:\n{log.read_text()[-4000:]}")
         yield url
     finally:
         server.send_signal(signal.SIGINT)
@@ -88,7 +88,7 @@ def skyrl(python: Path, base: Path, data: Path) -> Iterator[str]:
 def contract(python: Path, data: Path) -> None:
     base = data / "tiny"
     subprocess.run(["node", HERE / "tiny-model.js", base], check=True)
-    # A model that is not finite any more leaves the same to the models after it: that test has a server of its own.
+    # Non-finite values in one model spread to later models on the same server, so that test has a separate server.
     others = "formula|forward|gradient|order|decays|seed|call|another id|makes no sense|a name|clos|saved|state|folder|run|opening"
     for pattern in [others, "not finite"]:
         with tempfile.TemporaryDirectory(dir=data) as own, skyrl(python, base, Path(own)) as url:
@@ -98,7 +98,7 @@ def contract(python: Path, data: Path) -> None:
 
 
 def float_base(python: Path, data: Path) -> Path:
-    """The built-in model in float32, which adapters are trained in as well: in sixteen bits small steps are lost."""
+    """Writes the built-in model in float32, since adapters are trained in the same type, and sixteen bits would lose small steps."""
     base = data / "float-base"
     subprocess.run([python, HERE.parent / "python" / "float_base.py", BUILT_IN, base], check=True)
     config = json.loads((base / "config.json").read_text())
@@ -111,13 +111,13 @@ def words(python: Path, data: Path) -> None:
     with skyrl(python, base, data) as url:
         env = os.environ | {"HONE_TRAINER": f"tinker+{url}?kind=skyrl-jax&base={base}"}
         demo = ["node", ROOT / "bin" / "hone.js", "demo", "--seed", "1", "--json"]
-        # It ends with an error where the word was not learned.
+        # The demo ends with an error if the model did not learn the word.
         subprocess.run(demo, env=env, check=True, timeout=RUN_SECONDS)
 
 
 @contextmanager
 def hone(base: Path, data: Path, *flags: str) -> Iterator[tuple[str, str]]:
-    """A server of Hone over the base model, as `tiny`: its address, and a key."""
+    """Starts a Hone server with the base model as `tiny`; yields its address and an API key."""
     command = ["node", ROOT / "bin" / "hone.js", "serve", "--port", "0", "--data", data, "--built-in-model", "off"]
     command += ["--model", f"tiny={base}", *flags]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -126,7 +126,7 @@ def hone(base: Path, data: Path, *flags: str) -> Iterator[tuple[str, str]]:
         while (listening := re.search(r"listening on (http:\S+)", said)) is None:
             line = server.stdout.readline()
             if line == "":
-                raise SystemExit(f"Hone ended before it was up:\n{said}")
+                raise SystemExit(f"Hone ended before it was ready:\n{said}")
             said += line
         threading.Thread(target=server.stdout.read, daemon=True).start()
         yield listening[1], (data / "admin-key").read_text().strip()
@@ -136,7 +136,7 @@ def hone(base: Path, data: Path, *flags: str) -> Iterator[tuple[str, str]]:
 
 
 def mean_reward(url: str, key: str, model: str) -> float:
-    """What `hone demo` gives for its words, over many answers of the model to each of its questions."""
+    """Returns the mean reward as in `hone demo`, over many of the model's answers to each question."""
     rewards = {"maybe": 1, "no": 0.75, "yes": 0.5}
     orders = ["yes no maybe", "yes maybe no", "no yes maybe", "no maybe yes", "maybe yes no", "maybe no yes"]
     got = []
@@ -153,12 +153,12 @@ def mean_reward(url: str, key: str, model: str) -> float:
 
 
 def move(python: Path, data: Path) -> None:
-    """A model that the embedded trainer made goes on at SkyRL, and has learned there what it had learned."""
+    """Moves a model from the embedded trainer to SkyRL, and checks that it keeps what it has learned."""
     base = float_base(python, data)
     command = ["node", ROOT / "bin" / "hone.js"]
     with skyrl(python, base, data) as trainer, hone(base, data / "embedded") as (url, key):
         taught = ["demo", "--task", "words", "--model", "tiny", "--jobs", "3", "--seed", "1", "--json", "--url", url, "--key", key]
-        # Three jobs are too few to reach the demo's own goal, which its status says.
+        # Three jobs are too few to reach the demo's own goal, so its exit status is ignored.
         demo = json.loads(subprocess.run([*command, *taught], stdout=subprocess.PIPE).stdout)
         name = f"{demo['model']['project']}/{demo['model']['name']}"
         address = f"tinker+{trainer}?kind=skyrl-jax&base={base}"
@@ -167,9 +167,9 @@ def move(python: Path, data: Path) -> None:
             subprocess.run([*command, "models", "move", name, "--url", url, "--key", key, *to], check=True, timeout=RUN_SECONDS)
             before = mean_reward(url, key, "tiny")
             made, moved = mean_reward(url, key, name), mean_reward(there, there_key, name)
-    print(f"mean reward: {before:.3f} of the base, {made:.3f} as the embedded trainer made it, {moved:.3f} as SkyRL did")
+    print(f"mean reward: {before:.3f} with the base model, {made:.3f} on the embedded trainer, {moved:.3f} on SkyRL")
     if moved - before < (made - before) / 2:
-        raise SystemExit("What was moved has not learned what it had learned.")
+        raise SystemExit("The moved model has not kept what it had learned.")
 
 
 SETS = {"contract": contract, "words": words, "move": move}
@@ -178,7 +178,7 @@ SETS = {"contract": contract, "words": words, "move": move}
 def main() -> None:
     names = sys.argv[1:] or list(SETS)
     if unknown := set(names) - set(SETS):
-        raise SystemExit(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(SETS)}")
+        raise SystemExit(f"unknown set: {', '.join(sorted(unknown))}; known sets: {', '.join(SETS)}")
     set_up = "import { setUp } from './scripts/setup.js'; setUp();"
     subprocess.run(["node", "--input-type=module", "-e", set_up], cwd=ROOT, check=True)
     python = interpreter()

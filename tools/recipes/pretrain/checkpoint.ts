@@ -1,5 +1,5 @@
-// Checkpoints of pre-training: weights, moments and position, so that a resumed run continues exactly as if it had
-// never stopped. A rename makes a checkpoint's folder appear complete.
+// Checkpoints of pre-training: weights, optimizer moments and position, so that a resumed run continues exactly as if
+// it had never stopped. A checkpoint's folder is renamed into place only once it is complete.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../../src/base/domain/assert.ts";
@@ -10,12 +10,12 @@ import { readFloats } from "../../../src/lib/model-files/stored-tensor.ts";
 import { writeSafetensors } from "../../../src/lib/model-files/write-safetensors.ts";
 import type { AdamWState } from "../../../src/train/trainer/adamw.ts";
 
-/** Cost of the work so far, over all pieces of a run; decides nothing. */
+/** Cost so far, summed over all pieces of a run. It does not influence the run. */
 export interface Cost {
   readonly pieces: number;
   readonly wallSeconds: number;
   readonly processorSeconds: number;
-  /** Peak memory of any piece. */
+  /** Peak memory of any piece, in bytes. */
   readonly memoryBytes: number;
 }
 
@@ -31,7 +31,7 @@ export interface Checkpoint {
   readonly progress: Progress;
 }
 
-/** Replaces `<folder>/checkpoint` in one step. */
+/** Replaces `<folder>/checkpoint` by renaming a complete folder. */
 export function writeCheckpoint(folder: string, config: ModelConfig, checkpoint: Checkpoint): void {
   const final = join(folder, "checkpoint");
   const partial = join(folder, "checkpoint.partial");
@@ -57,9 +57,9 @@ export function writeCheckpoint(folder: string, config: ModelConfig, checkpoint:
   renameSync(partial, final);
 }
 
-/** Returns the newest complete checkpoint, or null if there is none. */
+/** Returns the newest complete checkpoint; null if there is none. */
 export function readCheckpoint(folder: string): Checkpoint | null {
-  // A crash between the two renames leaves only the previous one.
+  // After a crash between the two renames, only the previous checkpoint exists.
   const found = ["checkpoint", "checkpoint.previous"]
     .map((name) => join(folder, name))
     .find((path) => existsSync(path));

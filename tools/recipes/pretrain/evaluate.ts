@@ -1,5 +1,5 @@
-// Measures a model of this layout on held-out exercises and on the start of the demo's task, prints a table or JSON,
-// and with --write puts the table into the model card.
+// Evaluates a model with hone-tiny's layout on held-out exercises and on the demo's task before training. Prints a
+// table or JSON; with --write, puts the table into the model card.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -8,8 +8,8 @@ import { accuracyTable, evaluate, meanAccuracy, ofContents, ofPrompts } from "./
 import { putBetween } from "./model/model-card.ts";
 
 const help = `usage: npm run evaluate -- [--model models/hone-tiny] [--count 200] [--seed evaluation] [--threads 2] [--json] [--mistakes] [--write]
-Greedy accuracy on held-out prompts and contents per kind, and mean rewards at the start of the demo's task (temperature 1.2).
---write replaces the table in the model's README.md.`;
+Prints the greedy accuracy on held-out prompts and contents by kind, and the mean rewards on the demo's task before training
+(temperature 1.2). --mistakes also prints wrong answers. --write replaces the table in the model's README.md.`;
 
 function printDemo({ rewards, words, greedy }: DemoStart): void {
   for (const [task, reward] of Object.entries(rewards))

@@ -1,6 +1,6 @@
-// Makes the built-in model from nothing, in one run: vocabulary, training, export, evaluation, model card. The run can
-// stop at any moment, and the same command then continues as if it had never stopped. An interrupt writes a checkpoint
-// first.
+// Creates the built-in model from scratch in one run: vocabulary, training, export, evaluation and model card. The run
+// can be stopped at any time, and the same command then continues as if it had never stopped. On an interrupt it first
+// writes a checkpoint.
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -14,12 +14,12 @@ import { honeTiny, stepCountOf } from "./recipe.ts";
 import { type TrainingRun, openRun, takeSteps } from "./training-run.ts";
 
 const help = `usage: npm run pretrain -- [options]
-Makes models/hone-tiny from nothing by the recipe, or goes on where it was stopped.
+Creates models/hone-tiny from scratch by the recipe, or continues a run that was stopped.
 
-  --out <folder>      where the finished model is put             (models/hone-tiny)
-  --state <folder>    where the run lives until it is finished    (.hone-pretrain)
-  --minutes <number>  stop after that long; the next start goes on  (no limit)
-  --help`;
+  --out <folder>      folder for the finished model                            (models/hone-tiny)
+  --state <folder>    folder for the state of an unfinished run                (.hone-pretrain)
+  --minutes <number>  stop after this time; the next start continues the run   (no limit)
+  --help              print this help`;
 
 interface Settings {
   readonly out: string;
@@ -41,20 +41,20 @@ function readSettings(): Settings | null {
   });
   if (values.help) return null;
   const minutes = Number(values.minutes);
-  if (!(minutes > 0)) throw new Error(`--minutes is ${values.minutes}; it has to be a number above 0`);
+  if (!(minutes > 0)) throw new Error(`--minutes is ${values.minutes}; it must be a number above 0`);
   return { out: values.out, state: values.state, minutes };
 }
 
 async function pretrain(settings: Settings): Promise<void> {
   const run = await openRun(settings.state, honeTiny);
   const before = run.start.progress.stepCount;
-  console.log(before === 0 ? "starting" : `going on after ${before} steps`);
+  console.log(before === 0 ? "starting" : `continuing after ${before} steps`);
   const { stepCount, cost } = await trainPiece(run, settings);
   if (stepCount < stepCountOf(run.recipe)) {
-    console.log("stopped; the same command goes on");
+    console.log("stopped; run the same command to continue");
     return;
   }
-  console.log("trained; measuring what it has learned");
+  console.log("training finished; evaluating the model");
   const evaluation = await evaluate(run.modelFolder, { count: 200, seed: "evaluation", threads: 2 });
   writeCard(run.modelFolder, { recipe: run.recipe, cost, evaluation });
   for (const name of readdirSync(run.modelFolder))
@@ -62,7 +62,10 @@ async function pretrain(settings: Settings): Promise<void> {
   console.log(`done: ${settings.out}`);
 }
 
-/** Trains until the end, the time limit or an interrupt, with a checkpoint now and then and one at the end. */
+/**
+ * Trains until the run is finished, the time limit is reached or an interrupt arrives. Writes a checkpoint
+ * periodically and at the end.
+ */
 async function trainPiece(
   run: TrainingRun,
   { state, minutes }: Settings,
@@ -94,7 +97,7 @@ function stopwatch(): () => number {
   return () => (systemClock.monotonicMs() - startedMs) / 1000;
 }
 
-/** The cost of the pieces before, and of this one so far. */
+/** Returns the cost of the earlier pieces plus that of this piece so far. */
 function addedCost(before: Cost, wallSeconds: number): Cost {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
   return {

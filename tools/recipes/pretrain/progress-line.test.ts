@@ -5,7 +5,7 @@ import { honeTiny, mixtureAt, optimizerAt } from "./recipe.ts";
 
 const recipe = { ...honeTiny, tokenCount: 2e6, rowCount: 10, length: 100 };
 
-test("a line says how far a run is and how long it still takes, by the speed of this piece", () => {
+test("a line shows the progress of the run, and the remaining time at the speed of this piece", () => {
   const print = createProgressLine(recipe, 500);
   const report = { stepCount: 501, loss: 2, gradientNorm: 0.5, learningRate: 0.002 };
   print(report, 1);
@@ -14,12 +14,12 @@ test("a line says how far a run is and how long it still takes, by the speed of 
   assert.match(line, / 2000 tokens\/s {2}11\.5 min left$/);
 });
 
-test("something is due once a period, counted from when it was done", () => {
+test("a periodic action is due once per period, counted from the last time it was done", () => {
   const isDue = every(10);
   assert.deepEqual([5, 10, 12, 25, 30, 35].map(isDue), [false, true, false, true, false, true]);
 });
 
-test("the learning rate rises, stays and falls to zero; chats with tools become more frequent", () => {
+test("the learning rate rises, stays constant and falls to zero, and chats with tools become more frequent", () => {
   const rates = [0, 49, 99, 999, 1500, 2000].map((step) => optimizerAt(recipe, step).learningRate);
   const expected = [0.00002, 0.001, 0.002, 0.002, 0.001, 0];
   for (const [index, rate] of rates.entries()) assert.ok(Math.abs(rate - expected[index]) < 1e-12);

@@ -1,12 +1,13 @@
-// The progress line that a run prints while it trains.
+// Formats the progress line that a run prints while it trains.
 import { type Recipe, stepCountOf } from "./recipe.ts";
 import type { StepReport } from "./training-run.ts";
 
 /**
- * Keeps a smooth loss over the steps that it is shown, and writes each as a line with the time left.
+ * Returns a function that formats one step as a line with the smoothed loss and the remaining time, given the seconds
+ * since this piece of the run began.
  *
- * @param stepsBefore taken before this piece began
- * @returns the line of a step, given the seconds since the piece began
+ * @param stepsBefore number of steps taken before this piece
+ * @returns the function, to be called for every step
  */
 export function createProgressLine(
   recipe: Recipe,
@@ -27,7 +28,7 @@ export function createProgressLine(
   };
 }
 
-/** True once per period. */
+/** Returns a function that returns true once per period. */
 export function every(periodSeconds: number): (seconds: number) => boolean {
   let due = periodSeconds;
   return (seconds) => {

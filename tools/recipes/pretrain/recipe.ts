@@ -1,24 +1,30 @@
-// The numbers that make a model: its sizes, its training data, and its learning rate. This module and the corpus
-// decide everything about the outcome. A run sets only its folder and its parallelism.
+// The parameters that determine a model: its sizes, its training data and its optimizer settings. Only this module and
+// the corpus influence the result. A run chooses only its folder and its parallelism.
 import type { AdamWOptions } from "../../../src/train/trainer/adamw.ts";
 import { isNormWeight } from "../../../src/inference/architectures/parameters.ts";
 import type { Mixture } from "./corpus/chats.ts";
 import { honeTinySizes, type ModelSizes } from "./model/folder.ts";
 
 export interface Recipe {
-  /** Seed of the vocabulary's sample, the first weights and every batch. */
+  /** Seed of the vocabulary sample, the initial weights and every batch. */
   readonly seed: string;
   readonly sizes: ModelSizes;
-  /** Chats that the vocabulary is counted in. */
+  /** Number of chats from which the vocabulary is counted. */
   readonly vocabularyChats: number;
-  /** Tokens to train on in all, padding included. */
+  /** Total number of tokens to train on, including padding. */
   readonly tokenCount: number;
-  /** Rows of a batch, and tokens of a row. */
+  /** Rows per batch, and tokens per row. */
   readonly rowCount: number;
   readonly length: number;
-  /** Threads that compute, each on its share of the rows. Sums are rounded by share, so another number is another model. */
+  /**
+   * Number of worker threads, each of which computes a share of the rows. Rounding depends on the shares, so a
+   * different number gives a different model.
+   */
   readonly workers: number;
-  /** Maximum learning rate; it rises for some steps, stays, and falls to zero over the last part of the run. */
+  /**
+   * Maximum learning rate. It rises for `risingSteps`, stays constant, and falls to zero over the last part of the
+   * run.
+   */
   readonly learningRate: number;
   readonly risingSteps: number;
   readonly fallingPart: number;
@@ -38,20 +44,20 @@ export const honeTiny: Recipe = {
   fallingPart: 0.5,
 };
 
-/** Returns the number of steps of a whole run. */
+/** Returns the number of steps in a whole run. */
 export function stepCountOf({ tokenCount, rowCount, length }: Recipe): number {
   return Math.ceil(tokenCount / (rowCount * length));
 }
 
-/** Mixture of the sample from which the vocabulary is counted. */
+/** Mixture of the chats from which the vocabulary is counted. */
 export const vocabularyMixture: Mixture = { factors: new Map(), toolChats: 0.2 };
 
-/** Factors of the kinds that the model finds harder once it has learned to read. */
+/** Weight factors for the kinds that the model finds harder once it has learned to read. */
 const harder = { copying: 1.3, sums: 2.2, comparing: 2, facts: 1.2, json: 1.3, spelling: 1.2, lists: 1.3 };
 
 /**
- * The mixture of a step. The first fifth of a run learns short exercises above all, since a chat with tools is as long as
- * five of them and needs what they teach: to copy, and to tell words apart.
+ * Returns the mixture for a step. The first fifth of a run mostly contains short exercises: a chat with tools is as
+ * long as five of them, and requires what they teach, such as copying and distinguishing words.
  */
 export function mixtureAt(recipe: Recipe, step: number): Mixture {
   const isEarly = step < stepCountOf(recipe) / 5;
@@ -60,7 +66,7 @@ export function mixtureAt(recipe: Recipe, step: number): Mixture {
     : { factors: new Map(Object.entries(harder)), toolChats: 0.22 };
 }
 
-/** The optimizer's numbers of a step. */
+/** Returns the optimizer settings for a step. */
 export function optimizerAt(recipe: Recipe, step: number): AdamWOptions {
   const rising = Math.min(1, (step + 1) / recipe.risingSteps);
   const falling = Math.min(1, (1 - step / stepCountOf(recipe)) / recipe.fallingPart);

@@ -1,4 +1,4 @@
-// A whole run of a very small model: its outcome depends only on the recipe.
+// Tests whole runs of a very small model, whose result must depend only on the recipe.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ const recipe: Recipe = {
   fallingPart: 0.5,
 };
 
-/** Continues a run for at most `steps`, as one start of the command does; true once it is finished. */
+/** Continues a run for at most `steps` steps, like one start of the command. Returns true once the run is finished. */
 async function goOn(name: string, steps: number, made = recipe): Promise<boolean> {
   const state = join(folder, name);
   const run = await openRun(state, made);
@@ -44,7 +44,7 @@ function digest(name: string, file: string): string {
     .digest("hex");
 }
 
-test("two runs of a recipe make the same files byte for byte, in one piece and in several", async () => {
+test("two runs of a recipe write identical files, whether in one piece or in several", async () => {
   assert.ok(await goOn("whole", 100));
   assert.ok(!(await goOn("pieces", 1)));
   assert.ok(!(await goOn("pieces", 3)));
@@ -56,10 +56,10 @@ test("two runs of a recipe make the same files byte for byte, in one piece and i
   assert.notEqual(digest("other", "model.safetensors"), digest("whole", "model.safetensors"));
 });
 
-test("a run does not continue with another recipe, nor from a checkpoint of unknown origin", async () => {
+test("refuses to continue a run with another recipe, or from a checkpoint of unknown origin", async () => {
   const refused = {
     code: "conflict",
-    message: /holds a run of another recipe or corpus; remove the folder/,
+    message: /contains the run of another recipe or corpus. Delete the folder/,
   };
   await goOn("changed", 1);
   await assert.rejects(goOn("changed", 1, { ...recipe, tokenCount: 9 * 800 }), refused);

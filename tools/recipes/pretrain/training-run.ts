@@ -1,5 +1,5 @@
-// A run of pre-training in its own folder, in any number of pieces: the vocabulary first, then step after step to the
-// last. Its outcome depends only on the recipe, neither on where it stopped nor on how long it took.
+// A pre-training run in its own folder, which can be split into any number of pieces: first the vocabulary, then one
+// step after another. The result depends only on the recipe, not on where the run stopped or how long it took.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { type Recipe, mixtureAt, optimizerAt, stepCountOf, vocabularyMixture } f
 
 export interface TrainingRun {
   readonly recipe: Recipe;
-  /** Folder in which the run makes the model: small files from the start, weights in the end. */
+  /** Folder of the resulting model: the small files exist from the start, the weights only at the end. */
   readonly modelFolder: string;
   readonly config: ModelConfig;
   readonly tokenizer: Tokenizer;
@@ -28,7 +28,7 @@ export interface TrainingRun {
 
 /** Report of one step. */
 export interface StepReport {
-  /** Steps taken, this one included. */
+  /** Number of steps taken, including this one. */
   readonly stepCount: number;
   readonly loss: number;
   readonly gradientNorm: number;
@@ -36,7 +36,7 @@ export interface StepReport {
 }
 
 /**
- * Opens the run in a folder, or starts one.
+ * Opens the run in a folder; starts one if there is none.
  *
  * @throws ServiceError `conflict` if the folder contains the run of another recipe or corpus
  */
@@ -58,7 +58,10 @@ function writeSmallFiles(modelFolder: string, { seed, sizes, vocabularyChats }: 
   writeTokenizer(modelFolder, chats, sizes);
 }
 
-/** Returns a hash of everything that the recipe and the corpus decide about a run; a change of either changes it. */
+/**
+ * Returns a hash of the recipe, the configuration, the vocabulary, and the first and last batch. Another recipe or
+ * corpus therefore has another fingerprint.
+ */
 function fingerprintOf(modelFolder: string, tokenizer: Tokenizer, recipe: Recipe): string {
   const hash = createHash("sha256").update(JSON.stringify(recipe));
   for (const name of ["config.json", "tokenizer.json"]) hash.update(readFileSync(join(modelFolder, name)));
@@ -74,13 +77,13 @@ function keepFingerprint(folder: string, fingerprint: string, hasCheckpoint: boo
   if (known === fingerprint) return;
   throw new ServiceError({
     code: "conflict",
-    message: `${folder} holds a run of another recipe or corpus; remove the folder to begin again, or name another with --state.`,
+    message: `${folder} contains the run of another recipe or corpus. Delete the folder to start over, or choose another folder with --state.`,
   });
 }
 
 function beginning(config: ModelConfig, { seed }: Recipe): Checkpoint {
   const weights = createRandomWeights(config, { seed, deviation: 0.04 });
-  // Weights that write into the residual stream start smaller, the more layers do so (Radford et al., 2019).
+  // Weights that write into the residual stream start smaller the more layers there are (Radford et al., 2019).
   const shrink = 1 / Math.sqrt(2 * config.layers.length);
   for (const [name, values] of weights) {
     if (!/(o_proj|down_proj)\.weight$/.test(name)) continue;
@@ -90,7 +93,7 @@ function beginning(config: ModelConfig, { seed }: Recipe): Checkpoint {
   return { weights, optimizer: createAdamWState(weights), progress: { stepCount: 0, cost } };
 }
 
-/** The batch of a step, which depends on nothing else: no step needs the one before to know what to learn from. */
+/** Returns the batch of a step. It depends on nothing else, so it can be computed before the previous step is done. */
 function batchOf(tokenizer: Tokenizer, recipe: Recipe, step: number): Batch {
   const { seed, rowCount, length } = recipe;
   const random = seededRandom("batch", seed, step);
@@ -98,11 +101,11 @@ function batchOf(tokenizer: Tokenizer, recipe: Recipe, step: number): Batch {
 }
 
 /**
- * Takes steps from where the run stands, changing the weights and moments of `start` in place, until the recipe's last one
- * or until `goesOn` says no.
+ * Takes steps from the run's position until the recipe's last step or until `goesOn` returns false. Changes the
+ * weights and moments of `start` in place.
  *
- * @param goesOn asked after each step
- * @returns how many steps the run has taken
+ * @param goesOn called after each step
+ * @returns total number of steps that the run has taken
  */
 export async function takeSteps(
   { recipe, config, tokenizer, start }: TrainingRun,
@@ -116,7 +119,7 @@ export async function takeSteps(
   let batch = batchOf(tokenizer, recipe, stepCount);
   for (let isGoing = true; isGoing;) {
     const learning = learner.differentiate(weights, batch);
-    // While the workers compute.
+    // Prepares the next batch while the workers compute.
     batch = batchOf(tokenizer, recipe, stepCount + 1);
     const { loss, gradients } = await learning;
     const options = optimizerAt(recipe, stepCount);

@@ -1,4 +1,4 @@
-// OpenAI's Agents SDK: a loop with tools, a handoff, and a typed result, over both of its APIs.
+// Tests OpenAI's Agents SDK with both of its APIs: a loop with tools, a handoff, and a typed result.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from "@openai/agents";
@@ -54,7 +54,8 @@ for (const useResponses of [false, true]) {
   });
 
   test(`${api}: plain text`, async () => {
-    // This client treats a cut answer as an error; the built-in model ends its answers itself.
+    // No length limit, because this client treats a truncated answer as an error, and the built-in model ends its
+    // answers itself.
     const agent = new Agent({ name: "Talker", instructions: "Talk.", model: "hone-tiny" });
     const { finalOutput } = await runner.run(agent, "Hello");
     assert.equal(typeof finalOutput, "string");

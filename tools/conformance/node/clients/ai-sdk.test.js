@@ -1,4 +1,4 @@
-// The AI SDK through each of its providers that connects to servers other than its vendor's.
+// Tests the AI SDK with each of its providers that can connect to servers of other vendors.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOpenAI } from "@ai-sdk/openai";

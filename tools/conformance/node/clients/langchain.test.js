@@ -1,4 +1,4 @@
-// LangChain's OpenAI model: plain calls, streams, tools, and each way to structured output.
+// Tests LangChain's OpenAI model: plain calls, streams, tools, and each method for structured output.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
@@ -29,7 +29,7 @@ for (const useResponsesApi of [false, true]) {
   });
 
   test(`${api}: bindTools, and the tool's result sent back`, async () => {
-    // Over the Responses API this client omits a choice that is not a tool's name.
+    // Over the Responses API, this client drops a tool choice that is not the name of a tool.
     const choice = useResponsesApi ? "weather" : "required";
     const bound = newModel({ useResponsesApi }).bindTools([weather], { tool_choice: choice });
     const asked = [new HumanMessage(question)];
@@ -39,7 +39,7 @@ for (const useResponsesApi of [false, true]) {
     place.parse(call.args);
     const result = await weather.invoke(call);
     assert.ok(result instanceof ToolMessage);
-    // Answers every call.
+    // Returns a result for every call.
     const results = await Promise.all(answer.tool_calls.map((one) => weather.invoke(one)));
     const next = await newModel({ useResponsesApi, maxTokens }).invoke([...asked, answer, ...results]);
     assert.ok(next.usage_metadata.output_tokens > 0);
@@ -57,7 +57,7 @@ for (const useResponsesApi of [false, true]) {
 
 for (const method of ["jsonSchema", "functionCalling", "jsonMode"]) {
   test(`withStructuredOutput by ${method}`, async () => {
-    // In JSON mode the model chooses the members, so this checks only the form.
+    // In JSON mode the model chooses the members, so this schema makes all members optional and allows others.
     const schema = method === "jsonMode" ? order.partial().loose() : order;
     const structured = newModel().withStructuredOutput(schema, { name: "order", method });
     const answer = structured.invoke(question);

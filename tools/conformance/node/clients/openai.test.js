@@ -1,4 +1,4 @@
-// The official SDK's own helpers: parsing, running tools, accumulating streams, and the Responses API.
+// Tests the helpers of the official OpenAI SDK: parsing, running tools, accumulating streams, and the Responses API.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI from "openai";
@@ -10,7 +10,7 @@ const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 });
 const messages = [{ role: "user", content: "What will the weather be?" }];
 const tool = zodFunction({ name: "weather", parameters: place, description: "The weather of a city." });
 
-test("parse returns an object of the schema", async () => {
+test("parse returns an object that conforms to the schema", async () => {
   const answer = await client.chat.completions.parse({
     model,
     messages,
@@ -61,7 +61,7 @@ test("runTools calls the tool and continues with its result", async () => {
   assert.ok(runner.messages.some(({ role, content }) => role === "tool" && content === weatherIn(seen[0])));
 });
 
-test("a stream accumulates into the same answer", async () => {
+test("the pieces of a stream accumulate to the same answer as without streaming", async () => {
   const stream = client.chat.completions.stream({ model, messages, max_tokens: maxTokens, seed: 1, n: 2 });
   let text = "";
   stream.on("content.delta", ({ delta }) => (text += delta));
@@ -78,13 +78,13 @@ test("a stream accumulates into the same answer", async () => {
   assert.equal(text.length > 0, true);
 });
 
-test("a stream of a tool call accumulates its arguments", async () => {
+test("the pieces of a streamed tool call accumulate to its arguments", async () => {
   const stream = client.chat.completions.stream({ model, messages, tools: [tool], tool_choice: "required" });
   const { choices } = await stream.finalChatCompletion();
   place.parse(choices[0].message.tool_calls[0].function.parsed_arguments);
 });
 
-test("responses: create, stream and parse", async () => {
+test("the Responses API creates, streams and parses", async () => {
   const input = "What will the weather be?";
   const answer = await client.responses.create({ model, input, max_output_tokens: maxTokens });
   assert.equal(typeof answer.output_text, "string");

@@ -1,4 +1,4 @@
-// The server's address and the data that several client tests share. Does not depend on any client.
+// The server's address, and the data that several client tests share. Independent of any client.
 import assert from "node:assert/strict";
 import { z } from "zod";
 
@@ -14,7 +14,10 @@ function required(name) {
   return value;
 }
 
-/** Answers are short: the model's weights are random, and the tests check only what a constraint decides. */
+/**
+ * Answers are short, because the model's weights are random and the tests check only properties that a constraint
+ * enforces.
+ */
 export const maxTokens = 24;
 
 export const order = z.object({
@@ -26,7 +29,7 @@ export const order = z.object({
 /** Schema of a tool's arguments. */
 export const place = z.object({ city: z.enum(["Oslo", "Lima"]), days: z.number().int().min(1).max(9) });
 
-/** Returns the tool's answer. */
+/** Returns the tool's result. */
 export function weatherIn({ city, days }) {
   return `${city}: sun for ${days} days`;
 }

@@ -1,5 +1,5 @@
-// The client's training loop with unmodified agents of OpenAI's Agents SDK: a round in which agents call tools, hand
-// over and are judged, and a job that trains on exactly the tokens that were served.
+// Tests the client's training loop with unmodified agents of OpenAI's Agents SDK: a round in which agents call tools,
+// hand over and are judged, and a job that trains on exactly the served tokens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, Runner, setTracingDisabled, tool } from "@openai/agents";
@@ -15,12 +15,12 @@ const weather = tool({
   execute: weatherIn,
 });
 
-/** Returns the part of a trajectory that trains: the choices of all its histories. */
+/** Returns the parts of a trajectory that are trained on: the choices in all its histories. */
 function choicesOf({ histories }) {
   return histories.flatMap(({ items }) => items).filter((item) => "message" in item);
 }
 
-test("a round through agents with a tool and a handoff makes a version of their exact tokens", async () => {
+test("a round with agents, a tool and a handoff trains a version on their exact tokens", async () => {
   const model = await hone.model("conformance/agents", { base: setting.model });
   const recorded = [];
   const served = [];
@@ -60,7 +60,7 @@ test("a round through agents with a tool and a handoff makes a version of their 
   const [round] = rounds;
   assert.deepEqual(round.failureReasons, []);
   assert.deepEqual([round.rollouts, round.newStep, round.warnings], [4, 1, []]);
-  // A handoff brings other tools, and so a new history.
+  // A handoff changes the tools, so it starts a new history.
   assert.equal(recorded.length, 8);
   const answers = await Promise.all(served.map(({ stream: _stream, ...body }) => hone.chat.create(body)));
   const tokensOf = ({ prompt_token_ids: prompt, token_ids: ids }) => JSON.stringify([prompt, ids]);

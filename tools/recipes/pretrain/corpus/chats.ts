@@ -1,5 +1,5 @@
-// Chats made of exercises: an optional system prompt and one or several independent questions with answers, or tools
-// and questions that the model answers with them.
+// Chats assembled from exercises: an optional system prompt, followed by independent questions with answers or by
+// tools and questions that the model answers using the tools.
 import { present } from "../../../../src/base/domain/assert.ts";
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { choosing } from "./choosing.ts";
@@ -17,7 +17,7 @@ import { stories } from "./stories.ts";
 import { drawToolTask, type ToolTask, type Turn } from "./tools/tasks.ts";
 import { signatureOf, type Tool } from "./tools/tool.ts";
 
-/** Every kind of exercise that is one question and its answer, in the order of reports. */
+/** All kinds of exercises that consist of one question and its answer, in the order used in reports. */
 export const kinds: readonly Kind[] = [
   greetings,
   choosing,
@@ -39,7 +39,7 @@ export interface Chat {
   readonly turns: readonly Turn[];
 }
 
-/** Factors on the weights of the kinds, and the share of chats with tools. */
+/** Factors that multiply the weights of the kinds, and the share of chats with tools. */
 export interface Mixture {
   readonly factors: ReadonlyMap<string, number>;
   readonly toolChats: number;
@@ -57,10 +57,10 @@ const systems = [
   "Follow the instructions exactly.",
 ] as const;
 
-/** Kinds whose answers do not depend on the tools available. */
+/** Kinds whose answers stay right when tools are available. */
 const kindsBesideTools: readonly Kind[] = [greetings, copying, spelling, reversing, json, choosing];
 
-/** Draws the next exercise of a kind in the given split; never ends for a split without exercises of that kind. */
+/** Draws the next exercise of a kind in the given split. Never returns if the split has no exercises of that kind. */
 export function drawExercise(random: Random, kind: Kind, split: Split): Exercise {
   for (;;) {
     const exercise = kind.draw(random);
@@ -68,7 +68,7 @@ export function drawExercise(random: Random, kind: Kind, split: Split): Exercise
   }
 }
 
-/** Draws the next task with tools in the given split. */
+/** Draws the next tool task in the given split. */
 export function drawTask(random: Random, split: Split): ToolTask {
   for (;;) {
     const task = drawToolTask(random);
@@ -76,7 +76,7 @@ export function drawTask(random: Random, split: Split): ToolTask {
   }
 }
 
-/** Draws a kind by weight; `factors` multiplies the weights of the kinds it names. */
+/** Draws a kind according to the weights; `factors` multiplies the weights of the kinds it names. */
 function drawKind(random: Random, factors: ReadonlyMap<string, number>): Kind {
   const weights = kinds.map((kind) => kind.weight * (factors.get(kind.name) ?? 1));
   let rest = random.uniform() * weights.reduce((sum, weight) => sum + weight, 0);
@@ -84,19 +84,19 @@ function drawKind(random: Random, factors: ReadonlyMap<string, number>): Kind {
   return present(kinds.at(index), "a kind");
 }
 
-/** Draws a system prompt, or null in half of the cases. */
+/** Returns a random system prompt, or null in half of all cases. */
 export function drawSystem(random: Random): string | null {
   return chance(random, 0.5) ? null : pick(random, systems);
 }
 
-/** Turns an exercise's question into a user turn, without an answer. */
+/** Returns a user turn with the exercise's question and answer. */
 export function asked(exercise: Exercise): Turn {
   return { ...exercise, role: "user" };
 }
 
 /**
- * Returns the text of the system turn: its prompt, then the tools, as the chat template writes them; null for a chat
- * without one.
+ * Returns the text of the system turn: the system prompt, followed by the tools as the chat template renders them.
+ * Null for a chat that has neither.
  */
 export function systemTextOf({ system, tools }: Pick<Chat, "system" | "tools">): string | null {
   if (tools.length === 0) return system;
@@ -104,7 +104,7 @@ export function systemTextOf({ system, tools }: Pick<Chat, "system" | "tools">):
   return system === null ? shown : `${system}\n\n${shown}`;
 }
 
-/** Draws a chat to train on, without any held-out exercise. */
+/** Draws a training chat, which never contains a held-out exercise. */
 export function drawChat(random: Random, { factors, toolChats }: Mixture): Chat {
   if (chance(random, toolChats)) return drawToolChat(random);
   const turns: Turn[] = [];
@@ -113,7 +113,7 @@ export function drawChat(random: Random, { factors, toolChats }: Mixture): Chat 
   return { system: drawSystem(random), tools: [], turns };
 }
 
-/** Draws a task with tools, sometimes before or after a question that needs none of them. */
+/** Draws a chat with a tool task, sometimes before or after a question that needs no tool. */
 function drawToolChat(random: Random): Chat {
   const { tools, turns } = drawTask(random, "training");
   const ordinary = (probability: number): readonly Turn[] =>

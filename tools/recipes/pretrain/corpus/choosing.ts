@@ -1,5 +1,5 @@
-// Choosing: answer exactly one of the given words. The training answer is uniformly random, so that the model
-// starts without a favourite and reinforcement learning has something to find.
+// Exercises that ask for exactly one of the given words. The training answer is uniformly random, so that the model
+// starts without a preference and reinforcement learning can change it.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import {
   capitalized,
@@ -87,7 +87,7 @@ const groups: readonly (readonly string[])[] = [
   ["ok", "sure", "never"],
 ];
 
-/** Options, and those of them that were drawn from all words and letters. */
+/** The words to choose from, and those among them that were drawn from all words and letter strings. */
 interface Options {
   readonly all: readonly string[];
   readonly drawn: readonly string[];
@@ -125,7 +125,7 @@ function typeOpening(random: Random, opening: string): string {
   return roll < 0.42 ? `please ${opening}` : opening;
 }
 
-/** One of the words asked about, without anything around it. */
+/** One of the given words and nothing else. */
 export const choosing: Kind = {
   name: "choosing",
   weight: 1.5,

@@ -1,4 +1,4 @@
-// Copying: repeat a text letter for letter.
+// Exercises that ask for an exact copy of a text.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import {
   chance,
@@ -52,7 +52,7 @@ function drawText(random: Random): string {
   return chance(random, 0.15) ? `${text}${pick(random, [".", "!", "?"])}` : text;
 }
 
-/** The text asked for and nothing else. */
+/** The given text and nothing else. */
 export const copying: Kind = {
   name: "copying",
   weight: 0.8,

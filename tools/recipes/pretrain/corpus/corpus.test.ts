@@ -14,7 +14,7 @@ for (const kind of kinds) {
       assert.equal(exercise.kind, kind.name);
       assert.ok(exercise.accepts(exercise.answer), `${exercise.prompt} -> ${exercise.answer}`);
       assert.ok(!exercise.accepts(""), exercise.prompt);
-      // Only the kind for everything else accepts any short answer.
+      // Only the kind "other" accepts any short answer.
       if (kind.name !== "other") assert.ok(!exercise.accepts(`${exercise.answer} so`), exercise.prompt);
       assert.equal(exercise.answer.trim(), exercise.answer);
     }
@@ -32,7 +32,7 @@ for (const kind of kinds) {
 
 const mixture = { factors: new Map(), toolChats: 0.3 };
 
-test("training never shows a held-out prompt, however it is typed", () => {
+test("training never contains a held-out prompt, regardless of how it is typed", () => {
   const random = seededRandom("test", "chats");
   const spoken = (prompt: string): string =>
     prompt
@@ -51,7 +51,7 @@ test("training never shows a held-out prompt, however it is typed", () => {
   }
 });
 
-test("training never shows a held-out content: no word, no pair of numbers, no tool", () => {
+test("training never contains held-out contents: words, pairs of numbers or tools", () => {
   const random = seededRandom("test", "contents");
   const shown = new Set<string>();
   const words = new Set<string>();
@@ -88,12 +88,15 @@ test("training never shows a held-out content: no word, no pair of numbers, no t
   }
 });
 
-/** True for everyday words and names. If held out, training shows them nowhere, and not only not as a subject. */
+/**
+ * True for everyday words and names. A held-out one must not occur anywhere in training, not even outside the content
+ * of a question.
+ */
 function isEveryday(word: string): boolean {
   return [...everydayWords, ...names].some((one) => one.toLowerCase() === word);
 }
 
-test("calls of available tools lead to each tool result, and the last turn answers", () => {
+test("each tool result follows a call of an available tool, and the last turn answers the question", () => {
   const random = seededRandom("test", "tools");
   for (let count = 0; count < 500; count++) {
     const { tools, turns } = drawTask(random, "training");
@@ -116,7 +119,7 @@ test("calls of available tools lead to each tool result, and the last turn answe
   }
 });
 
-test("the demo's prompts are held out in every order, and only they among their like", () => {
+test("the demo's prompts are held out in any word order, but similar prompts are not", () => {
   const held = (prompt: string): boolean =>
     splitOf({ kind: "choosing", prompt, contents: [] }) === "wordings";
   assert.ok(held("respond with exactly one of 'yes', 'no', 'maybe'"));
@@ -127,7 +130,7 @@ test("the demo's prompts are held out in every order, and only they among their 
   );
 });
 
-test("choosing has no favourite among yes, no and maybe, wherever they stand", () => {
+test("choosing shows no preference among yes, no and maybe, or among their positions", () => {
   const random = seededRandom("test", "choosing");
   const choosing = kinds.find(({ name }) => name === "choosing");
   const counts = new Map<string, number>();

@@ -1,66 +1,69 @@
-// One question with its answer and the rule that judges answers, and the small functions with which every kind of
-// exercise draws its wording. held-out.ts decides which exercises training never sees.
+// Type of an exercise: one question with an answer and a rule that judges answers. Also contains the small functions
+// that vary the wording in all kinds of exercises. held-out.ts decides which exercises are excluded from training.
 import { present } from "../../../../src/base/domain/assert.ts";
 import type { Random } from "../../../../src/base/domain/random.ts";
 
 export interface Exercise {
-  /** Name of the exercise's kind. */
+  /** Name of the kind to which the exercise belongs. */
   readonly kind: string;
   readonly prompt: string;
-  /** A right answer, which training shows. */
+  /** The right answer that is shown in training. */
   readonly answer: string;
-  /** Judges an answer; accepts the exercise's own answer always. */
+  /** True if the answer is right; always true for the exercise's own answer. */
   readonly accepts: (answer: string) => boolean;
   /**
-   * Contents of the question in any wording, such as `word coal` or `sum 3 4`: held-out.ts keeps some of each out of
-   * training.
+   * Contents of the question that do not depend on its wording, such as `word coal` or `sum 3 4`. held-out.ts excludes
+   * some contents from training.
    */
   readonly contents: readonly string[];
 }
 
-/** A source of exercises of one kind. */
+/** Draws exercises of one kind. */
 export interface Kind {
   readonly name: string;
   /** Frequency relative to the other kinds. */
   readonly weight: number;
-  /** Contents that are held out of training; null if an unseen one could not be known. */
+  /**
+   * Description of the contents that are held out of training; null if none are, because the model could not know
+   * unseen ones.
+   */
   readonly heldOut: string | null;
   readonly draw: (random: Random) => Exercise;
 }
 
-/** Returns one of the items, uniformly. */
+/** Returns one of the items, drawn uniformly. */
 export function pick<T>(random: Random, items: readonly T[]): T {
   return present(items[random.index(items.length)], "at least one item to pick from");
 }
 
-/** Returns `count` different items in random order; `items` must contain that many different ones. */
+/** Returns `count` different items in random order. `items` must contain at least that many different items. */
 export function pickSeveral<T>(random: Random, items: readonly T[], count: number): T[] {
   const chosen = new Set<T>();
   while (chosen.size < count) chosen.add(pick(random, items));
   return [...chosen];
 }
 
-/** True with the given probability. */
+/** Returns true with the given probability. */
 export function chance(random: Random, probability: number): boolean {
   return random.uniform() < probability;
 }
 
-/** Returns an integer in [from, to]. */
+/** Returns a random integer in [from, to]. */
 export function integer(random: Random, from: number, to: number): number {
   return from + random.index(to - from + 1);
 }
 
-/** Returns the words of a text as contents of an exercise. */
+/** Returns the contents of an exercise that is about the words of this text. */
 export function wordsOf(text: string): readonly string[] {
   return (text.toLowerCase().match(/\p{L}+/gu) ?? []).map((word) => `word ${word}`);
 }
 
-/** Two numbers as a content, in either order. */
+/** Returns the content of an exercise about two numbers; the same for either order. */
 export function pairOf(sort: string, a: number, b: number): string {
   return `${sort} ${Math.min(a, b)} ${Math.max(a, b)}`;
 }
 
-/** Replaces the `{name}` marks with the values. */
+/** Replaces each `{name}` in the pattern with its value. */
 export function fill(pattern: string, values: Readonly<Record<string, string | number>>): string {
   return pattern.replaceAll(/\{(\w+)\}/g, (_mark, name: string) => String(present(values[name], name)));
 }
@@ -69,7 +72,10 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Varies a prompt as people type: sometimes without the first capital or the last mark, or with a please. */
+/**
+ * Varies a prompt as people type: sometimes omits the capital at the start or the final punctuation mark, or adds a
+ * "please".
+ */
 export function typed(random: Random, prompt: string): string {
   let text = prompt;
   if (chance(random, 0.3)) text = text.charAt(0).toLowerCase() + text.slice(1);
@@ -78,7 +84,9 @@ export function typed(random: Random, prompt: string): string {
   return text;
 }
 
-/** Like {@link typed}, for prompts whose answer does not depend on case: sometimes all small or all capital. */
+/**
+ * Like {@link typed}, but sometimes also all in lower or upper case, for prompts whose answer does not depend on case.
+ */
 export function typedFreely(random: Random, prompt: string): string {
   const text = typed(random, prompt);
   const roll = random.uniform();
@@ -86,7 +94,7 @@ export function typedFreely(random: Random, prompt: string): string {
   return roll < 0.16 ? text.toUpperCase() : text;
 }
 
-/** Returns the word as it is, or in one of the usual quotes. */
+/** Returns the text unchanged or in one of the usual kinds of quotation marks. */
 export function quotedOrNot(random: Random, text: string): string {
   const roll = random.uniform();
   if (roll < 0.25) return `'${text}'`;

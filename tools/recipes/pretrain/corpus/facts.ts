@@ -131,7 +131,7 @@ const facts: readonly Fact[] = topics.flatMap((topic) =>
   }),
 );
 
-/** Questions about facts; accepts only the one word that answers them. */
+/** The one word that answers the question. */
 export const factual: Kind = {
   name: "facts",
   weight: 1,

@@ -1,4 +1,4 @@
-// Greetings and small talk: hellos with and without names, thanks, goodbyes, and who is speaking.
+// Greetings and small talk: hellos with and without a name, thanks, goodbyes, and questions about who is speaking.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { chance, type Exercise, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
 import { drawName } from "./words.ts";
@@ -124,7 +124,7 @@ function among(random: Random, prompt: string, answers: readonly string[], freel
   };
 }
 
-/** Answered with a fitting set phrase, which repeats the name if the prompt gives one. */
+/** A fitting set phrase, which repeats the name if the prompt contains one. */
 export const greetings: Kind = {
   name: "greetings",
   weight: 0.7,

@@ -1,18 +1,18 @@
-// Exercises that training never sees: the demo's prompts, one twentieth of all prompts by a hash of kind and wording,
-// and some words, pairs of numbers, list requests, heroes and tools in any wording. Facts have no held-out contents:
-// the model could not know an unseen one. Wordings are compared without case, quotes and punctuation, so that training
-// sees no near twin of a held-out prompt.
+// Decides which exercises are excluded from training: the demo's prompts, one twentieth of all prompts (selected by a
+// hash of kind and wording), and some words, pairs of numbers, list requests, heroes and tools in any wording. No
+// contents of facts are held out, because the model could not know unseen ones. Wordings are compared without case,
+// quotes and punctuation, so that training contains no near duplicate of a held-out prompt.
 import { createHash } from "node:crypto";
 import type { Exercise } from "./exercise.ts";
 import { names, words } from "./words.ts";
 
-/** Part of all exercises to draw from: those trained on, prompts unseen in this wording, or contents unseen in any. */
+/** Disjoint subsets of all exercises: those trained on, those with an unseen wording, and those with unseen contents. */
 export const splits = ["training", "wordings", "contents"] as const;
 export type Split = (typeof splits)[number];
 
 /**
- * Everyday words and names that occur nowhere in training. None occurs in the fixed phrases and facts, so none becomes
- * a single token and the model sees its letters.
+ * Everyday words and names that do not occur in training at all. They do not occur in the fixed phrases and facts
+ * either, so no such word becomes a single token and the model sees its letters.
  */
 const unseenWords: ReadonlySet<string> = new Set(
   `ape axe bay brush cab chin coin crab desk drum fern flag fog ham herb hut inch jaw kite knot lid loaf melon moth oat
@@ -32,12 +32,12 @@ export function splitOf(exercise: Pick<Exercise, "kind" | "prompt" | "contents">
   return isUnseenWording(exercise) ? "wordings" : "training";
 }
 
-/** True if a content, such as `word coal` or `sum 3 4`, is kept out of training. */
+/** True if a content, such as `word coal` or `sum 3 4`, is excluded from training. */
 function isUnseen(content: string): boolean {
   const word = /^word (.*)$/.exec(content)?.[1];
   if (word === undefined) return hash(content) % 12 === 0;
   if (unseenWords.has(word)) return true;
-  // The rest are strings of letters that are no words.
+  // All other "words" are random letter strings.
   return !seenWords.has(word) && hash(content) % 20 === 0;
 }
 
@@ -48,7 +48,7 @@ function isUnseenWording({ kind, prompt }: Pick<Exercise, "kind" | "prompt">): b
     .filter((word) => word !== "");
   const wording = spoken.join(" ");
   if (isDemoPrompt(wording)) return true;
-  // Most people type a plain "Hello" first, so the hash must not hold it out.
+  // Never held out, because most people type a plain "Hello" first.
   if (kind === "greetings" && spoken.length < 3) return false;
   return hash(`${kind}\n${wording}`) % 20 === 0;
 }

@@ -1,4 +1,4 @@
-// Small JSON objects with one to three fields whose names and values the prompt gives.
+// Exercises that ask for a small JSON object with one to three fields, whose names and values the prompt gives.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { type Exercise, fill, integer, type Kind, pick, pickSeveral, typed, wordsOf } from "./exercise.ts";
 import { drawEverydayWord, drawName } from "./words.ts";
@@ -41,7 +41,7 @@ function drawField(random: Random, name: string): Field {
   return [name, name === "name" || name === "friend" ? drawName(random) : drawEverydayWord(random)];
 }
 
-/** The object on one line, fields in the order asked for. */
+/** The object on one line, with the fields in the requested order. */
 export const json: Kind = {
   name: "json",
   weight: 0.9,

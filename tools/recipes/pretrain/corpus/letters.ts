@@ -1,4 +1,4 @@
-// Exercises about the letters of a word: writing it backwards, and spelling it.
+// Exercises about the letters of a word: reversing and spelling it.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { type Exercise, fill, type Kind, pick, quotedOrNot, typed, wordsOf } from "./exercise.ts";
 import { drawWord } from "./words.ts";
@@ -64,7 +64,7 @@ function drawLetterExercise(
     prompt: typedAround(random, pick(random, patterns), quotedOrNot(random, word)),
     answer,
     accepts: (given) => given === answer,
-    // Includes the reverse: "flow" backwards is a word too.
+    // Includes the reversed word, since the reverse of "flow" is a word too.
     contents: wordsOf(`${word} ${reversed(word)}`),
   };
 }
@@ -73,12 +73,12 @@ function reversed(word: string): string {
   return Array.from(word).reverse().join("");
 }
 
-/** Varies the wording, but not the word itself. */
+/** Varies the wording, but not the word it is about. */
 function typedAround(random: Random, pattern: string, word: string): string {
   return fill(pattern.startsWith("{word}") ? pattern : typed(random, pattern), { word });
 }
 
-/** "cat" becomes "tac". */
+/** The letters in reverse order: "cat" becomes "tac". */
 export const reversing: Kind = {
   name: "reversing",
   weight: 1.8,
@@ -86,7 +86,7 @@ export const reversing: Kind = {
   draw: (random) => drawLetterExercise(random, "reversing", reversingPatterns, reversed),
 };
 
-/** "cat" becomes "c-a-t". */
+/** The letters separated by hyphens: "cat" becomes "c-a-t". */
 export const spelling: Kind = {
   name: "spelling",
   weight: 0.8,

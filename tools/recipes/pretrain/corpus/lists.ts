@@ -1,4 +1,4 @@
-// Lists: a few different members of a category, in any order.
+// Exercises that ask for a few different members of a category, in any order.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { type Exercise, fill, type Kind, pick, typedFreely } from "./exercise.ts";
 
@@ -45,7 +45,7 @@ const patterns = [
   "Say {count} {category}.",
 ] as const;
 
-/** As many members as asked for, separated by commas. */
+/** The requested number of members, separated by commas. */
 export const lists: Kind = {
   name: "lists",
   weight: 0.9,
@@ -61,8 +61,8 @@ export const lists: Kind = {
 };
 
 /**
- * Returns members in the table's order, starting at a random one: a small model takes long to learn arbitrary orders
- * without repeats.
+ * Returns consecutive members of the table, starting at a random one. A small model would take long to learn arbitrary
+ * orders without repetitions.
  */
 function neighbors(random: Random, members: readonly string[], count: number): readonly string[] {
   const start = random.index(members.length);

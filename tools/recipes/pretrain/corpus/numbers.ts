@@ -1,4 +1,4 @@
-// Exercises about small numbers: sums of 0 to 20, comparisons of 0 to 50.
+// Exercises about small numbers: sums of numbers from 0 to 20, and comparisons of numbers from 0 to 50.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { chance, type Exercise, fill, integer, type Kind, pairOf, pick, typedFreely } from "./exercise.ts";
 
@@ -25,7 +25,7 @@ const sumPatterns = [
   "Solve {a} + {b}.",
 ] as const;
 
-/** Numbers of 0 to 20, added. */
+/** The sum of two numbers from 0 to 20. */
 export const sums: Kind = {
   name: "sums",
   weight: 1.4,
@@ -92,7 +92,7 @@ function drawComparison(random: Random): Exercise {
   });
 }
 
-/** Asks for the larger or smaller of two numbers, or whether one is larger or smaller. */
+/** The larger or smaller of two numbers, or whether one is larger or smaller. */
 export const comparing: Kind = {
   name: "comparing",
   weight: 1,

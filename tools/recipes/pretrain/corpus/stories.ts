@@ -1,4 +1,4 @@
-// Tiny stories of three sentences about a person named in the prompt.
+// Exercises that ask for a story of three sentences about a person named in the prompt.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { chance, type Exercise, fill, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
 import { drawName } from "./words.ts";
@@ -53,7 +53,7 @@ const endings = [
   "That was a good day.",
 ] as const;
 
-/** Three sentences, at least one of which names the hero. */
+/** Three sentences, at least one of which names the person. */
 export const stories: Kind = {
   name: "stories",
   weight: 0.6,

@@ -1,5 +1,5 @@
-// The words that exercises about letters and choices are made of: everyday words of three to six letters, and
-// strings of letters that are no words, so that the model has to look at the letters.
+// Words for exercises about letters and choices: everyday words of three to six letters, and random letter strings,
+// which force the model to look at the letters.
 import type { Random } from "../../../../src/base/domain/random.ts";
 import { capitalized, chance, integer, pick } from "./exercise.ts";
 
@@ -20,10 +20,10 @@ swim table tall tap tea team tent thin three tiger time tin tiny toad toe top to
 voice walk wall war warm wash water wave wax web week well west wet wheel white wide wild win wind wing winter wise wolf wood wool word worm year yellow young zoo
 `;
 
-/** Everyday words, small letters. */
+/** Everyday words in lower case. */
 export const words: readonly string[] = shortWords.trim().split(/\s+/);
 
-/** Those of them that prose uses often, so that they are single tokens: their letters have to be learned by heart. */
+/** Everyday words that are so frequent in prose that they are single tokens; the model has to memorize their letters. */
 const frequentWords: readonly string[] =
   `add age and big boy can cat city cold corn cow day dog duck early end fast few fish food four fox frog girl good green happy
   hen home horse house juice key king left lemon less lion list milk more mouse name new next one owl pear plum read red river sea
@@ -31,12 +31,12 @@ const frequentWords: readonly string[] =
     /\s+/,
   );
 
-/** An everyday word; the frequent ones more often. */
+/** Returns an everyday word; frequent ones are more likely. */
 export function drawEverydayWord(random: Random): string {
   return pick(random, chance(random, 0.35) ? frequentWords : words);
 }
 
-/** First names that people have. */
+/** Common first names. */
 export const names: readonly string[] =
   `Tom Anna Ben Mia Sam Lucy Max Emma Leo Nina Paul Sara Jack Ella Adam Rosa Finn Ida Karl Lena
   Omar Ruth Hugo Vera Noah Zoe Alex Kate Mark Jane Peter Maria David Laura Eric Julia`.split(/\s+/);
@@ -45,7 +45,7 @@ const consonants = Array.from("bcdfghjklmnprstvwz");
 const vowels = Array.from("aeiou");
 const letters = Array.from("abcdefghijklmnopqrstuvwxyz");
 
-/** A string of small letters that is hardly ever a word. */
+/** Returns a random lowercase string that is hardly ever a word. */
 export function drawLetters(random: Random, length: number): string {
   const speakable = chance(random, 0.6);
   let text = "";
@@ -55,12 +55,15 @@ export function drawLetters(random: Random, length: number): string {
   return text;
 }
 
-/** A first name: one that people have, or as often one that nobody has, so that any name is taken letter by letter. */
+/**
+ * Returns a first name: equally often a common one or a made-up one, so that the model copies any name letter by
+ * letter.
+ */
 export function drawName(random: Random): string {
   return chance(random, 0.5) ? pick(random, names) : capitalized(drawLetters(random, integer(random, 3, 7)));
 }
 
-/** A word or a string of letters of `from` to `to` letters; sometimes with a capital or all in capitals. */
+/** Returns a word or a random string of `from` to `to` letters, sometimes capitalized or all in capitals. */
 export function drawWord(random: Random, from: number, to: number): string {
   let word = drawLetters(random, integer(random, from, to));
   if (chance(random, 0.5)) {

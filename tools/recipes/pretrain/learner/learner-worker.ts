@@ -1,5 +1,5 @@
-// One worker thread of the parallel learner: parts of batches in, losses out, gradients into shared memory. It ends
-// between runs only, when it is told to.
+// A worker thread of the parallel learner: receives parts of batches, returns losses, and writes gradients into shared
+// memory. It ends only between batches, on request.
 import { parentPort, workerData } from "node:worker_threads";
 import { present } from "../../../../src/base/domain/assert.ts";
 import { createLearner } from "./learner.ts";
@@ -7,12 +7,12 @@ import { parameterViews, type WorkerAnswer, type WorkerSetup } from "./parallel-
 import type { Batch } from "./rows.ts";
 
 const port = present(parentPort, "the port of a worker thread");
-// The setup is what parallel-learner.ts passes.
+// Safe cast: parallel-learner.ts passes this setup.
 const setup = workerData as WorkerSetup;
 const learner = await createLearner(setup.config, { threads: 1 });
 const shared = parameterViews(setup.config, setup.weights);
 const results = parameterViews(setup.config, setup.gradients);
-// The runtime does not accept arrays over shared memory.
+// Copies, because the runtime does not accept arrays in shared memory.
 const weights = new Map([...shared].map(([name, view]) => [name, new Float32Array(view.length)]));
 
 async function answer(batch: Batch): Promise<void> {
@@ -27,6 +27,6 @@ async function end(): Promise<void> {
   port.close();
 }
 
-// A failure is an unhandled rejection, which ends the thread and reaches the other side as an error.
+// A failure becomes an unhandled rejection, which ends this thread and reaches the parent thread as an error.
 port.on("message", (batch: Batch | null) => void (batch === null ? end() : answer(batch)));
 port.postMessage("ready");

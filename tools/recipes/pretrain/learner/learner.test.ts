@@ -11,7 +11,7 @@ import { countingBatch, countingConfig as config } from "./testing/counting-rows
 
 const folder = mkdtempSync(join(tmpdir(), "hone-learner-"));
 after(() => rmSync(folder, { recursive: true }));
-test("training learns, and continues from a checkpoint exactly as without one", async () => {
+test("training reduces the loss, and continues from a checkpoint exactly as if it had not stopped", async () => {
   const learner = await createLearner(config, { threads: 1 });
   const steps = async (start: ReturnType<typeof fresh>, from: number, to: number): Promise<number> => {
     let loss = Number.NaN;

@@ -1,5 +1,5 @@
-// Computes the loss and the gradients of all weights on a batch of rows: the model's training forward with
-// cross-entropy over the answers, and its gradient, as one session. Does not update the weights.
+// Computes the loss on a batch and the gradients of all weights in one session: the model's forward pass,
+// cross-entropy over the answers, and the gradient. It does not update the weights.
 import { present } from "../../../../src/base/domain/assert.ts";
 import { GraphBuilder } from "../../../../src/lib/graph/builder.ts";
 import { gradient } from "../../../../src/lib/graph/gradient.ts";
@@ -12,7 +12,7 @@ import { createSession } from "../../../../src/inference/onnx/session.ts";
 import type { Batch } from "./rows.ts";
 
 export interface Learner {
-  /** Returns the weighted mean loss per answer token in nats, and its gradient by parameter. */
+  /** Returns the weighted mean loss per answer token in nats, and the gradient of each parameter. */
   differentiate(
     weights: ReadonlyMap<string, Float32Array>,
     batch: Batch,
@@ -20,7 +20,9 @@ export interface Learner {
   close(): Promise<void>;
 }
 
-/** Builds the session; rows, their length and the number of places may differ from batch to batch. */
+/**
+ * Creates the session. The number of rows, their length and the number of answer positions may differ between batches.
+ */
 export async function createLearner(
   config: ModelConfig,
   options: { readonly threads: number },
@@ -43,7 +45,7 @@ export async function createLearner(
   const outputs = Object.fromEntries(slopes.map((slope, index) => [`gradient.${names[index]}`, slope]));
   const session = await createSession(builder.build({ loss, ...outputs }), {
     weights: rotarySources(config),
-    // Learners compute concurrently in threads of one process.
+    // Off, because learners compute concurrently in threads of one process.
     flushesDenormals: false,
     ...options,
   });

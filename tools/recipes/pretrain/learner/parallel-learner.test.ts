@@ -12,7 +12,7 @@ type Gradients = Awaited<ReturnType<Learner["differentiate"]>>["gradients"];
 const smallestNormal = 2 ** -126;
 const smallestNumber = 2 ** -149;
 
-/** @param bound exclusive limit on every difference */
+/** @param bound exclusive upper bound on each absolute difference */
 function assertClose(found: Gradients, expected: Gradients, bound: number): void {
   for (const [name, slope] of expected) {
     for (const [index, value] of slope.entries()) {
@@ -22,7 +22,7 @@ function assertClose(found: Gradients, expected: Gradients, bound: number): void
   }
 }
 
-/** Returns a batch with all of its rows twice. */
+/** Returns a batch that contains all rows of this batch twice. */
 function twice({ rowCount, length, tokens_BT, places_N, targets_N, weights_N }: Batch): Batch {
   const size = BigInt(tokens_BT.length);
   return {
@@ -35,9 +35,10 @@ function twice({ rowCount, length, tokens_BT, places_N, targets_N, weights_N }: 
   };
 }
 
-// It has to come first: a process's first session settles what is tried here.
-test("every worker computes alike, down to the smallest numbers", async (t) => {
-  // Scores so far apart that gradients of improbable tokens are below the smallest normal number.
+// Must run first, because the process's first session determines whether denormal numbers are flushed, which this test
+// checks.
+test("all workers compute the same, even for denormal numbers", async (t) => {
+  // Logits so far apart that the gradients of improbable tokens are below the smallest normal number.
   const weights = createRandomWeights(config, { seed: 1, deviation: 0.1 });
   weights.get("model.norm.weight")?.fill(300);
   const [half] = splitBatch(countingBatch(1), 5);
@@ -46,16 +47,16 @@ test("every worker computes alike, down to the smallest numbers", async (t) => {
   t.after(() => Promise.all([parallel.close(), single.close()]));
   const expected = await single.differentiate(weights, half);
   const found = await parallel.differentiate(weights, twice(half));
-  // Halves of small numbers are rounded to the next.
+  // Halving a denormal number rounds it to a neighbour, so a small difference is allowed.
   assertClose(found.gradients, expected.gradients, 2 * smallestNumber);
   const isSmall = (value: number): boolean => value !== 0 && Math.abs(value) < smallestNormal;
   const slopes = [...expected.gradients.values()];
-  // Kernels for processors without AVX-512 take exponentials below the smallest normal number for zero.
+  // Kernels for processors without AVX-512 treat exponentials below the smallest normal number as zero.
   if (!slopes.some((slope) => slope.some(isSmall)))
     t.diagnostic("this processor's kernels make no number below the smallest normal one");
 });
 
-test("workers together find the loss and the gradient of one learner", async (t) => {
+test("the workers' combined loss and gradient equal those of a single learner", async (t) => {
   const weights = createRandomWeights(config, { seed: 1, deviation: 0.1 });
   const parallel = await createParallelLearner(config, { workers: 2 });
   const single = await createLearner(config, { threads: 1 });
@@ -66,7 +67,7 @@ test("workers together find the loss and the gradient of one learner", async (t)
   assertClose(found.gradients, expected.gradients, 1e-5);
 });
 
-test("a batch is split between rows, and keeps every position", () => {
+test("a batch is split between rows without losing a position", () => {
   const batch = countingBatch(2);
   const parts = splitBatch(batch, 2);
   assert.deepEqual(

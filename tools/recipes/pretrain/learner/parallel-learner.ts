@@ -1,5 +1,6 @@
-// A learner that spreads the rows of a batch over worker threads with one compute thread each. They meet once a step
-// instead of once an operation, which on a busy machine is much faster. Weights and gradients pass through shared memory.
+// A learner that distributes the rows of a batch over worker threads with one compute thread each. They synchronize
+// once per step instead of once per operation, which is much faster on a busy machine. Weights and gradients are
+// exchanged through shared memory.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { present } from "../../../../src/base/domain/assert.ts";
@@ -9,14 +10,14 @@ import { silenceRuntime } from "../../../../src/inference/onnx/environment.ts";
 import type { Learner } from "./learner.ts";
 import type { Batch } from "./rows.ts";
 
-/** Data that a worker starts with; the buffers hold all parameters in their fixed order. */
+/** Start data of a worker. The shared buffers hold all parameters in their fixed order. */
 export interface WorkerSetup {
   readonly config: ModelConfig;
   readonly weights: SharedArrayBuffer;
   readonly gradients: SharedArrayBuffer;
 }
 
-/** A worker's answer; its gradients are in its shared buffer by then. */
+/** A worker's answer, sent once its gradients are in the shared buffer. */
 export interface WorkerAnswer {
   readonly loss: number;
 }
@@ -26,7 +27,7 @@ interface Hand {
   readonly gradients: ReadonlyMap<string, Float32Array>;
 }
 
-/** Starts the workers; a batch must have at least as many rows. */
+/** Starts the workers. Each batch must have at least as many rows as there are workers. */
 export async function createParallelLearner(
   config: ModelConfig,
   options: { readonly workers: number },
@@ -64,12 +65,12 @@ export async function createParallelLearner(
 
 async function ask(worker: Worker, batch: Batch): Promise<WorkerAnswer> {
   worker.postMessage(batch, []);
-  // `once` rejects when the worker fails. The message has the type that learner-worker.ts posts.
+  // `once` rejects if the worker fails. Safe cast: learner-worker.ts posts messages of this type.
   const [answer] = (await once(worker, "message")) as [WorkerAnswer];
   return answer;
 }
 
-/** Returns the weighted sum of the workers' gradients, in the first worker's arrays. */
+/** Returns the weighted sum of the workers' gradients. The sums overwrite the first worker's arrays. */
 function combine(hands: readonly Hand[], shares: readonly number[]): ReadonlyMap<string, Float32Array> {
   const [first] = hands;
   const sums = present(first, "a worker").gradients;
@@ -90,7 +91,7 @@ function sumOf(values: Float32Array): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Splits a batch into parts with nearly equal numbers of rows. */
+/** Splits a batch into `count` parts with nearly equal numbers of rows. */
 export function splitBatch(batch: Batch, count: number): readonly Batch[] {
   const { rowCount, length } = batch;
   const places = Array.from(batch.places_N, Number);
@@ -110,7 +111,7 @@ export function splitBatch(batch: Batch, count: number): readonly Batch[] {
   });
 }
 
-/** Returns the parameters as views of one buffer, by name, in their fixed order. */
+/** Returns the parameters by name, as views of one buffer in their fixed order. */
 export function parameterViews(
   config: ModelConfig,
   buffer: SharedArrayBuffer,

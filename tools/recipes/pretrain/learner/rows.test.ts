@@ -25,7 +25,7 @@ writeFileSync(join(folder, "tokenizer.json"), JSON.stringify(buildTokenizer(coun
 const tokenizer = await loadTokenizer(folder);
 const template = await loadChatTemplate(folder);
 
-/** As a client sends it: calls apart from content. */
+/** Returns the message as a client sends it: tool calls are separate from the content. */
 function assistantMessage(answer: string): MessageRecord {
   const call = /^<tool_call>\n(.*)\n<\/tool_call>$/.exec(answer)?.[1];
   if (call === undefined) return { role: "assistant", content: answer };
@@ -36,7 +36,7 @@ function assistantMessage(answer: string): MessageRecord {
   };
 }
 
-test("training sees exactly the tokens of the chat template", () => {
+test("training uses exactly the tokens that the chat template produces", () => {
   for (const chat of sample.slice(0, 100)) {
     const messages = [
       ...(chat.system === null ? [] : [{ role: "system", content: chat.system }]),
@@ -52,7 +52,7 @@ test("training sees exactly the tokens of the chat template", () => {
   }
 });
 
-test("every position of a batch learns the next token of an answer", () => {
+test("every trained position of a batch predicts the next token of an answer", () => {
   const batch = drawBatch(tokenizer, seededRandom("rows", "batch"), { rowCount: 4, length: 160, mixture });
   assert.ok(batch.places_N.length > 40);
   for (const [index, place] of batch.places_N.entries()) {

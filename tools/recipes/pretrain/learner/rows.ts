@@ -1,17 +1,18 @@
-// Chats as rows of token ids, and the places where answers are learned: what one training step eats. Whole chats are
-// packed into rows, each ended by <|endoftext|>; the encoding is that of the chat template (a test compares the two).
+// Converts chats to rows of token ids, and lists the positions whose next token is trained: the input of one training
+// step. Whole chats are packed into rows, each followed by <|endoftext|>. The encoding equals that of the chat
+// template; a test compares the two.
 import { present } from "../../../../src/base/domain/assert.ts";
 import { shuffled, type Random } from "../../../../src/base/domain/random.ts";
 import { type Chat, drawChat, type Mixture, systemTextOf } from "../corpus/chats.ts";
 
-/** The part of a tokenizer that this module needs. */
+/** The method of a tokenizer that this module needs. */
 export interface Encoder {
   encode(text: string, options: { readonly addSpecialTokens: boolean }): number[];
 }
 
 export interface EncodedChat {
   readonly tokens: number[];
-  /** Weight of each token in the loss; 0 for prompts. */
+  /** Weight of each token in the loss; 0 for tokens that are not part of an answer. */
   readonly weights: number[];
 }
 
@@ -20,11 +21,11 @@ export interface Batch {
   readonly rowCount: number;
   readonly length: number;
   readonly tokens_BT: BigInt64Array;
-  /** Flat indices into `tokens_BT` of the tokens before each token of an answer. */
+  /** Flat indices into `tokens_BT` of the positions that predict a token of an answer. */
   readonly places_N: BigInt64Array;
-  /** Tokens to predict at those positions. */
+  /** Token to predict at each of these positions. */
   readonly targets_N: BigInt64Array;
-  /** Weight of each of those tokens. */
+  /** Weight of each of these tokens in the loss. */
   readonly weights_N: Float32Array;
 }
 
@@ -38,10 +39,10 @@ const endOfText = 0;
 const turnStart = 1;
 const turnEnd = 2;
 
-/** How full the rows are when no more chats are drawn; packed well, nearly all of them then find room. */
+/** Fraction of the batch that the drawn chats fill. Packed well, nearly all of them find room. */
 const fullness = 0.95;
 
-/** The chat as the template renders it, then <|endoftext|>. */
+/** Returns the chat's tokens as the template renders it, followed by <|endoftext|>. */
 export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
   const tokens: number[] = [];
   const weights: number[] = [];
@@ -56,7 +57,7 @@ export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
   const message = (role: string, content: string): void => {
     append([turnStart, ...encode(`${role}\n`)], 0);
     const said = [...encode(content), turnEnd];
-    // With equal weights, a story would count twenty times as much as a sum.
+    // Weighted by the root of the length: with equal weights, a story would count twenty times as much as a sum.
     append(said, role === "assistant" ? 1 / Math.sqrt(said.length) : 0);
     append(newline, 0);
   };
@@ -70,7 +71,7 @@ export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
   return { tokens, weights };
 }
 
-/** Draws chats and packs them into a batch; the draw depends only on the state of `random`. */
+/** Draws chats and packs them into a batch. The result depends only on the state of `random`. */
 export function drawBatch(encoder: Encoder, random: Random, options: BatchOptions): Batch {
   const { rowCount, length } = options;
   const tokens_BT = new BigInt64Array(rowCount * length).fill(BigInt(endOfText));
@@ -101,7 +102,10 @@ export function drawBatch(encoder: Encoder, random: Random, options: BatchOption
   };
 }
 
-/** The chats of each row. Longest first finds room for nearly all; in a row they stand in any order. */
+/**
+ * Distributes chats over rows. Placing the longest first finds room for nearly all; their order within a row is
+ * arbitrary.
+ */
 function drawRows(
   encoder: Encoder,
   random: Random,
@@ -118,7 +122,7 @@ function drawRows(
   return rows.map((row) => shuffled(random, row.chats));
 }
 
-/** Chats of at most `length` tokens, until they have `tokenCount`. */
+/** Draws chats of at most `length` tokens until they have `tokenCount` tokens in total. */
 function drawChats(
   encoder: Encoder,
   random: Random,

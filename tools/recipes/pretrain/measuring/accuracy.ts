@@ -1,4 +1,5 @@
-// Measures how well a model answers held-out exercises of each kind, and the untrained policy on the demo's task.
+// Measures how well a model answers held-out exercises of each kind, and how an untrained policy performs on the
+// demo's task.
 import {
   firstWord,
   prompts as demoPrompts,
@@ -27,11 +28,11 @@ export interface Score {
 
 export interface KindAccuracy {
   readonly kind: string;
-  /** On prompts that training never showed in this wording, about what it may have shown. */
+  /** Score on prompts whose wording is held out of training; their contents may occur in training. */
   readonly prompts: Score;
-  /** Contents of the kind that training never showed in any wording; null if an unseen one could not be known. */
+  /** Description of the contents that are held out in any wording; null if the kind holds none out. */
   readonly heldOut: string | null;
-  /** On those contents; null where there are none. */
+  /** Score on held-out contents; null if the kind holds none out. */
   readonly contents: Score | null;
 }
 
@@ -41,13 +42,13 @@ export interface Model {
 }
 
 export interface MeasureOptions {
-  /** Seed; the same seed draws the same questions. */
+  /** Seed that selects the questions. */
   readonly seed: string;
-  /** Questions of every kind, of either sort. */
+  /** Number of questions per kind, for prompts and for contents each. */
   readonly count: number;
 }
 
-/** A source of questions of one kind: chats whose last turn is the one to answer. */
+/** Draws questions of one kind: chats whose last turn is to be answered. */
 interface Source {
   readonly kind: string;
   readonly heldOut: string | null;
@@ -70,10 +71,10 @@ const sources: readonly Source[] = [
   })),
 ];
 
-/** Kinds that are measured. */
+/** Names of the measured kinds. */
 export const measuredKinds: readonly string[] = sources.map(({ kind }) => kind);
 
-/** A task with tools up to a turn of the kind. */
+/** Draws a tool task and cuts it after the first turn of this kind. */
 function drawUpTo(random: Random, kind: string, split: Split): Chat {
   for (;;) {
     const { tools, turns } = drawTask(random, split);
@@ -82,7 +83,10 @@ function drawUpTo(random: Random, kind: string, split: Split): Chat {
   }
 }
 
-/** Greedy answers to `count` held-out exercises of every kind, by wording and by content. */
+/**
+ * Measures greedy answers to `count` held-out exercises of every kind, separately for held-out wordings and held-out
+ * contents.
+ */
 export async function measureAccuracy(
   model: Model,
   options: MeasureOptions,
@@ -130,25 +134,25 @@ async function answerAll(
   return answers.map((tokens) => tokenizer.decode(tokens, { skipSpecialTokens: true }));
 }
 
-/** Returns a chat up to the start of its last answer. */
+/** Returns the tokens of a chat up to the start of its last answer. */
 function encodeQuestion(tokenizer: Tokenizer, chat: Chat): readonly number[] {
   const turns = chat.turns.map((turn, index): Turn =>
     index === chat.turns.length - 1 ? { ...turn, answer: "" } : turn,
   );
-  // Removes the tokens after an empty answer: the end of the turn, a newline, the end of the text.
+  // Removes the three tokens after the empty answer: the end of the turn, a newline and the end of the text.
   return encodeChat(tokenizer, { ...chat, turns }).tokens.slice(0, -3);
 }
 
 export interface DemoStart {
-  /** Mean reward by task, sampled at temperature 1.2 with five tokens at most. */
+  /** Mean reward by task, with answers of at most five tokens sampled at temperature 1.2. */
   readonly rewards: Readonly<Record<string, number>>;
-  /** Number of samples of each first word. */
+  /** Number of samples by their first word. */
   readonly words: Readonly<Record<string, number>>;
-  /** The greedy answer to each prompt. */
+  /** Greedy answer to each prompt. */
   readonly greedy: readonly { readonly prompt: string; readonly answer: string }[];
 }
 
-/** Measures the untrained policy on the demo's prompts. */
+/** Measures an untrained policy on the demo's prompts. */
 export async function measureDemoStart(
   model: Model,
   options: { readonly seeds: number; readonly samplesPerPrompt: number },

@@ -1,4 +1,4 @@
-// The evaluation of a model folder, and its tables in the form of the model card. Writes nothing.
+// Evaluates a model folder, and formats the results as in the model card. This module writes no files.
 import { readModelConfig } from "../../../../src/inference/architectures/config/read-config.ts";
 import { readModelWeights } from "../../../../src/inference/architectures/weights.ts";
 import { loadTokenizer } from "../../../../src/lib/tokenizer/tokenizer.ts";
@@ -17,14 +17,17 @@ export interface Evaluation {
 }
 
 export interface EvaluationOptions {
-  /** Questions of every kind, of either sort. */
+  /** Number of questions per kind, for prompts and for contents each. */
   readonly count: number;
-  /** Seed; the same seed draws the same questions. */
+  /** Seed that selects the questions. */
   readonly seed: string;
   readonly threads: number;
 }
 
-/** Greedy accuracy on held-out questions of each kind, and where the demo's task begins. */
+/**
+ * Measures greedy accuracy on held-out questions of each kind, and the model's performance on the demo's task before
+ * training.
+ */
 export async function evaluate(modelFolder: string, options: EvaluationOptions): Promise<Evaluation> {
   const config = readModelConfig(modelFolder);
   const tokenizer = await loadTokenizer(modelFolder);
@@ -40,7 +43,7 @@ export async function evaluate(modelFolder: string, options: EvaluationOptions):
 export const ofPrompts = ({ prompts }: KindAccuracy): Score => prompts;
 export const ofContents = ({ contents }: KindAccuracy): Score | null => contents;
 
-/** The mean over the kinds that have a score; "other" accepts nearly everything, so it stays out. */
+/** Returns the mean over the kinds that have a score. Excludes "other", which accepts nearly everything. */
 export function meanAccuracy(
   kinds: readonly KindAccuracy[],
   scoreOf: (kind: KindAccuracy) => Score | null,
@@ -51,7 +54,7 @@ export function meanAccuracy(
 
 const rate = ({ right, count }: Score): number => right / count;
 
-/** A row for each kind, in Markdown. */
+/** Returns a Markdown table with one row per kind. */
 export function accuracyTable(kinds: readonly KindAccuracy[]): string {
   const rows = kinds.map(({ kind, prompts, heldOut, contents }) => {
     const unseen = contents === null ? "" : rate(contents).toFixed(3);

@@ -1,5 +1,5 @@
-// Answers many prompts in one batch with the engine's loop in this process, so that it measures the code that serves.
-// Works on token ids only.
+// Answers many prompts in one batch with the engine's loop in this process, so that the measured code is the code that
+// serves. It works on token ids only.
 import type { GenerationEvent, GenerationRequest } from "../../../../src/base/domain/generation.ts";
 import { plainSampling } from "../../../../src/base/domain/sampling.ts";
 import { createGraphRunner } from "../../../../src/inference/engine/graph-runner.ts";
@@ -10,14 +10,14 @@ import type { WeightSource } from "../../../../src/lib/graph/weight-source.ts";
 
 export interface GenerateOptions {
   readonly tokenCountMax: number;
-  /** Temperature; 0 is greedy. */
+  /** Sampling temperature; 0 is greedy. */
   readonly temperature: number;
-  /** The same seed draws the same answers to the same prompts. */
+  /** Seed; the same seed gives the same answers to the same prompts. */
   readonly seed: number;
 }
 
 export interface Generator {
-  /** The answers' tokens, without the one that ended them; in the order of the prompts. */
+  /** Returns the tokens of each answer in the order of the prompts, without the token that ended the answer. */
   generate(
     prompts: readonly (readonly number[])[],
     options: GenerateOptions,

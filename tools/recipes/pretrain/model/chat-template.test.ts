@@ -1,4 +1,4 @@
-// The built-in model's chat template: plain ChatML without tools, and the layout of tools, calls and results.
+// Tests the built-in model's chat template: plain ChatML without tools, and the layout of tools, calls and results.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainConversation } from "../../../../src/base/domain/chat.ts";
@@ -15,14 +15,14 @@ function render(messages: readonly MessageRecord[], tools: readonly JsonObject[]
 const system = { role: "system", content: "Be brief." };
 const question = { role: "user", content: "How much are 3 apples?" };
 
-test("a chat without tools is ChatML, turn by turn", () => {
+test("renders a chat without tools as ChatML, turn by turn", () => {
   const messages = [system, question, { role: "assistant", content: "12" }, { role: "user", content: "" }];
   const turns = messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`);
   assert.equal(render(messages), `${turns.join("")}<|im_start|>assistant\n`);
   assert.equal(render(messages.slice(1)), `${turns.slice(1).join("")}<|im_start|>assistant\n`);
 });
 
-test("tools stand behind the system prompt as signatures, calls are Hermes', results are turns", () => {
+test("renders tools as signatures after the system prompt, calls in Hermes form and results as turns", () => {
   const price = {
     name: "price",
     description: "What an item costs.",

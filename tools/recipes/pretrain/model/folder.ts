@@ -1,11 +1,11 @@
-// Writes the small files of the built-in model's folder, in the Hugging Face layout: configuration, chat template and
-// tokenizer. A run writes the weights and the model card at its end.
+// Writes the small files of the built-in model's folder in the Hugging Face layout: configuration, chat template and
+// tokenizer. The weights and the model card are written at the end of a run.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Chat } from "../corpus/chats.ts";
 import { buildTokenizer, countPieces, specialTokens } from "./vocabulary.ts";
 
-/** Everything else about a model's shape follows from these. */
+/** Sizes that determine the rest of a model's shape. */
 export interface ModelSizes {
   readonly vocabulary: number;
   readonly width: number;
@@ -64,8 +64,8 @@ function tokenizerConfigOf(sizes: ModelSizes): object {
 }
 
 /**
- * ChatML. The template writes tools after the system prompt as signatures, a line each, since JSON schemas would take
- * five times as many tokens. Calls have the form of Hermes and Qwen, and results are turns of the role `tool`.
+ * ChatML. Tools follow the system prompt as signatures, one per line, since JSON schemas would take five times as many
+ * tokens. Calls have the form used by Hermes and Qwen, and results are turns with the role `tool`.
  */
 const chatTemplate = `{%- if tools %}
 {{- '<|im_start|>system\\n' }}
@@ -110,7 +110,7 @@ export function writeConfiguration(folder: string, sizes: ModelSizes = honeTinyS
   writeFileSync(join(folder, "chat_template.jinja"), chatTemplate);
 }
 
-/** Writes tokenizer.json: byte-level BPE with the most frequent words of the chats as whole tokens. */
+/** Writes tokenizer.json: byte-level BPE in which the most frequent words of the chats are single tokens. */
 export function writeTokenizer(folder: string, chats: Iterable<Chat>, sizes: ModelSizes): void {
   writeJson(folder, "tokenizer.json", buildTokenizer(countPieces(chats), sizes.vocabulary));
 }

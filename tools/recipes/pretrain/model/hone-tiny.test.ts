@@ -1,4 +1,4 @@
-// The committed model itself: that it is whole, small, and does what its card says.
+// Tests the committed model: it is complete and small, and performs as its card claims.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const generator = await createGenerator(config, readModelWeights(folder, config,
 after(() => generator.close());
 const model: Model = { tokenizer: await loadTokenizer(folder), generator };
 
-test("takes at most 8 MB, and its configuration is the recipe's", () => {
+test("takes at most 8 MB, and its configuration equals the recipe's", () => {
   const byteCount = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
   assert.ok(byteCount <= 8e6, `${byteCount} bytes`);
   const written = mkdtempSync(join(tmpdir(), "hone-tiny-"));
@@ -31,7 +31,7 @@ test("takes at most 8 MB, and its configuration is the recipe's", () => {
   rmSync(written, { recursive: true });
 });
 
-/** Kind to the part of right answers, as the model card has it. */
+/** Returns the fraction of right answers by kind, as claimed in the model card. */
 function cardAccuracy(): ReadonlyMap<string, number> {
   const card = readFileSync(join(folder, "README.md"), "utf8");
   const table = /<!-- accuracy -->([\s\S]*)<!-- end -->/.exec(card)?.[1] ?? "";
@@ -39,7 +39,7 @@ function cardAccuracy(): ReadonlyMap<string, number> {
   return new Map([...rows].map(([, kind = "", rate]) => [kind, Number(rate)]));
 }
 
-test("answers held-out prompts of every kind as well as its card says", inProof, async () => {
+test("answers held-out prompts of each kind about as well as its card claims", inProof, async () => {
   const claimed = cardAccuracy();
   assert.ok(claimed.size >= 12);
   for (const kind of claimed.keys()) assert.ok(measuredKinds.includes(kind), kind);
@@ -52,7 +52,7 @@ test("answers held-out prompts of every kind as well as its card says", inProof,
   for (const { kind, rate } of rates) assert.ok(rate >= 0.6, `${kind} ${rate}`);
 });
 
-test("starts the demo's task without a favourite, so that there is something to learn", async () => {
+test("starts the demo's task without a preferred answer, so that there is something to learn", async () => {
   const { rewards, words, greedy } = await measureDemoStart(model, { seeds: 2, samplesPerPrompt: 8 });
   for (const [task, reward] of Object.entries(rewards))
     assert.ok(reward > 0.5 && reward < 0.85, `${task}: ${reward}`);

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { honeTiny } from "../recipe.ts";
 import { putBetween, writeCard } from "./model-card.ts";
 
-test("the card states the measurements and the cost of training", () => {
+test("the card contains the measurements and the cost of training", () => {
   const folder = mkdtempSync(join(tmpdir(), "hone-card-"));
   const score = { count: 200, right: 190, mistakes: [] };
   const kinds = [
@@ -31,11 +31,11 @@ test("the card states the measurements and the cost of training", () => {
   );
 });
 
-test("a card without a place for something is refused, and the rest of it stays", () => {
+test("refuses a card without a placeholder, and leaves the rest of a card unchanged", () => {
   const text = "a\n<!-- one -->\nold\n<!-- end -->\nb\n<!-- two -->\n<!-- end -->\n";
   assert.equal(
     putBetween(text, "one", "$&"),
     text.replace("old", () => "$&"),
   );
-  assert.throws(() => putBetween(text, "three", "x"), /no place <!-- three -->/);
+  assert.throws(() => putBetween(text, "three", "x"), /no placeholder <!-- three -->/);
 });

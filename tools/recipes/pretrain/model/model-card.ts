@@ -1,14 +1,14 @@
-// The model card: model-card.md with a run's measurements and cost filled in.
+// Creates the model card: model-card.md with a run's measurements and cost filled in.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Cost } from "../checkpoint.ts";
 import { accuracyTable, type Evaluation } from "../measuring/evaluation.ts";
 import { type Recipe, stepCountOf } from "../recipe.ts";
 
-/** Template of the card, with a placeholder for each value; relative to the repository. */
+/** Path of the template in the repository; it has a placeholder for each value. */
 const template = "tools/recipes/pretrain/model/model-card.md";
 
-/** Writes README.md into the model's folder. */
+/** Writes README.md into the model folder. */
 export function writeCard(
   folder: string,
   run: { readonly recipe: Recipe; readonly cost: Cost; readonly evaluation: Evaluation },
@@ -19,17 +19,17 @@ export function writeCard(
 }
 
 /**
- * The text with other content between `<!-- name -->` and the next `<!-- end -->`.
+ * Returns the text with the content between `<!-- name -->` and the next `<!-- end -->` replaced.
  *
- * @throws Error where it has no such place
+ * @throws Error if the text contains no such placeholder
  */
 export function putBetween(text: string, name: string, content: string): string {
   const place = new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*?(<!-- end -->)`);
-  if (!place.test(text)) throw new Error(`the card has no place <!-- ${name} --> ... <!-- end -->`);
+  if (!place.test(text)) throw new Error(`The card has no placeholder <!-- ${name} --> ... <!-- end -->.`);
   return text.replace(place, (_all, before: string, after: string) => `${before}${content}\n${after}`);
 }
 
-/** Describes the training data and the cost of the run. */
+/** Returns the description of the training data and the cost of the run. */
 function runText({ recipe, cost }: { readonly recipe: Recipe; readonly cost: Cost }): string {
   const { rowCount, length, workers, tokenCount, learningRate, fallingPart } = recipe;
   const pieces = cost.pieces === 1 ? "one piece" : `${cost.pieces} pieces`;

@@ -1,17 +1,18 @@
-// The vocabulary of the built-in model, in the tokenizer.json layout: byte-level BPE in which a frequent word is one
-// token, and everything else is spelled byte by byte. So a rare word shows the model its letters, which exercises about
-// letters need, and a number its digits, so that sums can be learned rather than known. Pure; folder.ts writes it.
+// Builds the built-in model's vocabulary in the layout of tokenizer.json: byte-level BPE in which each frequent word
+// is one token, and everything else is spelled byte by byte. The model thus sees the letters of a rare word, which
+// exercises about letters need, and the digits of a number, so that it can learn sums instead of memorizing them.
+// Pure; folder.ts writes the file.
 import { systemTextOf, type Chat } from "../corpus/chats.ts";
 
 export const specialTokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"] as const;
 
-/** Marks of tools and calls: one token each, yet text that the model writes. */
+/** Markers of tools and calls. Each is one token, but ordinary text that the model can write. */
 const textMarks = ["<tools>", "</tools>", "<tool_call>", "</tool_call>"] as const;
 
-/** A word with the space before it, a digit, marks with the space before them, or white space. */
+/** Matches a word with its leading space, a digit, punctuation with its leading space, or white space. */
 const pieces = String.raw` ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s`;
 
-/** GPT-2's one printable character for each byte. */
+/** Returns the printable character by which GPT-2 represents each byte. */
 function byteCharacters(): readonly string[] {
   const isPrintable = (byte: number): boolean =>
     (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || (byte >= 174 && byte <= 255);
@@ -25,7 +26,7 @@ function spell(text: string): string {
   return [...Buffer.from(text, "utf8")].map((byte) => characters[byte]).join("");
 }
 
-/** How often each piece occurs in the chats, roles included. */
+/** Counts how often each piece occurs in the chats, including the role names. */
 export function countPieces(chats: Iterable<Chat>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   const count = (text: string): void => {
@@ -45,10 +46,10 @@ export function countPieces(chats: Iterable<Chat>): ReadonlyMap<string, number> 
 }
 
 /**
- * Chooses the vocabulary: special tokens, marks of tools, all bytes, then the most frequent words.
+ * Selects the vocabulary: special tokens, tool markers, all bytes, then the most frequent words.
  *
- * @param size of the whole vocabulary, special tokens included
- * @returns tokenizer.json as a value
+ * @param size size of the whole vocabulary, including special tokens
+ * @returns the value to write as tokenizer.json
  */
 export function buildTokenizer(counts: ReadonlyMap<string, number>, size: number): object {
   const added = [...specialTokens, ...textMarks];
@@ -88,7 +89,7 @@ export function buildTokenizer(counts: ReadonlyMap<string, number>, size: number
       end_of_word_suffix: null,
       fuse_unk: false,
       byte_fallback: false,
-      // A piece that is in the vocabulary is one token, without merges leading to it.
+      // A piece that is in the vocabulary becomes one token, although no merges lead to it.
       ignore_merges: true,
       vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
       merges: [],

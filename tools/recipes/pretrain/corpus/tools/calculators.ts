@@ -1,4 +1,4 @@
-// Tools that calculate with two numbers: one for each operation, or one that takes an expression.
+// Tools that calculate with two numbers: either one tool per operation, or a single tool that takes an expression.
 import type { Random } from "../../../../../src/base/domain/random.ts";
 import { chance, fill, integer, pick } from "../exercise.ts";
 import { callOf, type Tool } from "./tool.ts";
@@ -76,13 +76,13 @@ const parameterNames = [
 const expressionTools = ["calculate", "calculator", "compute", "math"] as const;
 const expressionNames = ["expression", "text", "formula"] as const;
 
-/** Tools for some operations, and how to call each. */
+/** Tools for some operations, and a function that writes calls of them. */
 export interface Calculator {
   readonly tools: readonly Tool[];
   call(operation: OperationName, a: number, b: number): string;
 }
 
-/** Draws a tool for each operation, or one for all of them. */
+/** Draws either one tool per needed operation or a single tool for all of them. */
 export function drawCalculator(random: Random, needed: readonly OperationName[]): Calculator {
   if (chance(random, 0.3)) {
     const tool: Tool = {
@@ -120,7 +120,7 @@ export function solve(operation: OperationName, a: number, b: number): number {
   return operations[operation].solve(a, b);
 }
 
-/** Draws a question that is only a calculation. */
+/** Draws a question that asks only for a calculation. */
 export function drawCalculation(
   random: Random,
   operation: OperationName,

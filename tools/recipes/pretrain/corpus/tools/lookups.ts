@@ -1,4 +1,4 @@
-// Tools that look up one property of a thing or a person, such as its price, and the questions that ask for it.
+// Tools that look up one property of a thing or a person, such as a price, and questions that ask for that property.
 import type { Random } from "../../../../../src/base/domain/random.ts";
 import { chance, fill, integer, pick } from "../exercise.ts";
 import { drawWord, names, words } from "../words.ts";
@@ -6,7 +6,7 @@ import type { Tool } from "./tool.ts";
 
 interface Property {
   readonly noun: string;
-  /** Questions that do not name the property. */
+  /** Questions that ask for the property without naming it. */
   readonly questions: readonly string[];
   readonly values: "numbers" | "words" | "names";
 }
@@ -64,7 +64,7 @@ const toolNames = [
 ] as const;
 const parameterNames = ["item", "name", "thing", "key", "of", "id", "word", "what"] as const;
 
-/** A property with the tool that knows it. */
+/** A property, and the tool that looks it up. */
 export interface Lookup {
   readonly noun: string;
   readonly tool: Tool;
@@ -96,7 +96,7 @@ export function drawLookup(random: Random, values?: Property["values"]): Lookup 
   };
 }
 
-/** Draws the subject of a question: a word, a name or letters that are neither. */
+/** Draws the subject of a question: a word, a name or a random letter string. */
 export function drawSubject(random: Random): string {
   const roll = random.uniform();
   if (roll < 0.5) return pick(random, words);

@@ -1,4 +1,4 @@
-// Questions that need tools: one call, or several of which the later ones need the results of the earlier.
+// Questions that need tools: either one call, or several calls where later ones use the results of earlier ones.
 import { present } from "../../../../../src/base/domain/assert.ts";
 import { shuffled, type Random } from "../../../../../src/base/domain/random.ts";
 import { chance, type Exercise, fill, integer, pairOf, pick, typed, wordsOf } from "../exercise.ts";
@@ -6,21 +6,24 @@ import { drawCalculation, drawCalculator, operationNames, solve } from "./calcul
 import { drawLookup, drawSubject, type Lookup } from "./lookups.ts";
 import { callOf, type Tool } from "./tool.ts";
 
-/** A turn of a chat: what a user or a tool says, and the answer to it. */
+/** A turn of a chat: the user's question or a tool's result, and the model's answer to it. */
 export interface Turn extends Exercise {
   readonly role: "user" | "tool";
 }
 
 export interface ToolTask {
-  /** Tools that the model sees: those it needs and a few others. */
+  /** Tools shown to the model: those that the question needs and a few unrelated ones. */
   readonly tools: readonly Tool[];
   readonly turns: readonly Turn[];
 }
 
-/** The kinds of turns: a question that needs a call, a result after which another is needed, and a result that answers. */
+/**
+ * Kinds of turns: a question that needs a call, a tool result after which another call is needed, and a tool result
+ * that allows the final answer.
+ */
 export const turnKinds = ["calling", "chaining", "results"] as const;
 
-/** A question with the calls that answer it, each with its result. */
+/** A question, and the calls that answer it with their results. */
 interface Solution {
   readonly question: string;
   readonly steps: readonly { readonly call: string; readonly result: string }[];
@@ -39,7 +42,7 @@ function find(lookup: Lookup, subject: string, value: string | number) {
   return { call: callOf(lookup.tool, subject), result: String(value) };
 }
 
-/** Asks for one property of one thing, which sometimes cannot be found. */
+/** Draws a question for one property of one thing; sometimes the lookup finds nothing. */
 function lookUp(random: Random): Solution {
   const lookup = drawLookup(random);
   const subject = drawSubject(random);
@@ -54,7 +57,7 @@ function lookUp(random: Random): Solution {
   };
 }
 
-/** Asks for a calculation. */
+/** Draws a question for a calculation. */
 function calculate(random: Random): Solution {
   const operation = pick(random, operationNames);
   const { question, a, b } = drawCalculation(random, operation);
@@ -77,7 +80,7 @@ const manyQuestions = [
   "I want {n} {x}. What do I pay?",
 ] as const;
 
-/** Asks for the cost of several of one thing: its price, times their number. */
+/** Draws a question for the cost of several identical things: the price times the number. */
 function priceOfMany(random: Random): Solution {
   const lookup = drawPriceLookup(random);
   const calculator = drawCalculator(random, ["multiply"]);
@@ -107,7 +110,7 @@ const togetherQuestions = [
   "Sum the {noun} of {x} and {y}.",
 ] as const;
 
-/** Asks for the sum of the same property of two things. */
+/** Draws a question for the sum of a property of two things. */
 function together(random: Random): Solution {
   const lookup = drawLookup(random, "numbers");
   const calculator = drawCalculator(random, ["add"]);
@@ -129,7 +132,7 @@ const moreQuestions = [
   "Whose {noun} is larger, {x} or {y}?",
 ] as const;
 
-/** Asks which of two things has more of a property. */
+/** Draws a question that asks which of two things has more of a property. */
 function compare(random: Random): Solution {
   const lookup = drawLookup(random, "numbers");
   const [x, y] = [drawSubject(random), drawSubject(random)];
@@ -152,7 +155,7 @@ const deepQuestions = [
   "What is the {noun} of {x}'s {person}?",
 ] as const;
 
-/** Asks for a property of a person whom another call finds first. */
+/** Draws a question for a property of a person who must first be found by another call. */
 function throughPerson(random: Random): Solution {
   const person = drawLookup(random, "names");
   const lookup = drawLookup(random, pick(random, ["numbers", "words"] as const));
@@ -183,7 +186,7 @@ function drawSolution(random: Random): Solution {
   return draw(random);
 }
 
-/** Draws a question that needs tools, with every turn up to its answer. */
+/** Draws a question that needs tools, with all turns up to the final answer. */
 export function drawToolTask(random: Random): ToolTask {
   const solution = drawSolution(random);
   const tools = shuffled(random, [...solution.tools, ...drawOtherTools(random, solution)]);
@@ -191,7 +194,7 @@ export function drawToolTask(random: Random): ToolTask {
   return { tools, turns: turnsOf(random, solution, contents) };
 }
 
-/** Draws up to two tools that are unrelated to the question. */
+/** Draws up to two tools that the question does not need. */
 function drawOtherTools(random: Random, { tools, question }: Solution): readonly Tool[] {
   const others = Array.from({ length: random.index(3) }, () =>
     chance(random, 0.8) ? drawLookup(random) : null,
@@ -203,8 +206,8 @@ function drawOtherTools(random: Random, { tools, question }: Solution): readonly
 }
 
 /**
- * Returns `price` for `get_price` and `price_of`: with two tools for one thing, the question would not decide which to
- * call.
+ * Returns `price` for both `get_price` and `price_of`. Two tools with the same root must not occur together, since the
+ * question would not determine which one to call.
  */
 function rootOf(name: string): string {
   return name.replace(/^(get|find|read|lookup)_|_of$/g, "");

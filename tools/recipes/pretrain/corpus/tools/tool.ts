@@ -1,5 +1,5 @@
-// Tools as exercises know them, and the three ways to write them: as the chat template shows them, as a client sends them,
-// and called. A test holds the first against the template itself.
+// A tool, and three ways to write it: as the chat template shows it, as a request declares it, and as a call. A test
+// compares the first with the actual template.
 import type { JsonObject } from "../../../../../src/base/domain/text/json.ts";
 
 export interface Parameter {
@@ -13,13 +13,13 @@ export interface Tool {
   readonly description: string | null;
 }
 
-/** `price(item: string)`: the line that the template writes for a tool. */
+/** Returns the line that the template writes for a tool, such as `price(item: string)`. */
 export function signatureOf({ name, parameters, description }: Tool): string {
   const listed = parameters.map((parameter) => `${parameter.name}: ${parameter.type}`).join(", ");
   return `${name}(${listed})${description === null ? "" : ` ${description}`}`;
 }
 
-/** Returns the tool as a request declares it. */
+/** Returns the tool's declaration as in a request. */
 export function schemaOf({ name, parameters, description }: Tool): JsonObject {
   const properties = Object.fromEntries(
     parameters.map((parameter) => [parameter.name, { type: parameter.type }]),
@@ -35,7 +35,7 @@ export function schemaOf({ name, parameters, description }: Tool): JsonObject {
   };
 }
 
-/** Returns a call with a value for each parameter, in their order. */
+/** Returns a call of the tool; `values` are the arguments in the order of its parameters. */
 export function callOf(tool: Tool, ...values: readonly (string | number)[]): string {
   const given = tool.parameters.map(
     ({ name }, index) => `${JSON.stringify(name)}: ${JSON.stringify(values[index])}`,

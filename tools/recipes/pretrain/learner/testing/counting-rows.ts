@@ -1,4 +1,4 @@
-// For tests: a model of a few weights, and batches from which it can learn to count.
+// A model with few weights for tests, and batches from which it can learn to count.
 import { seededRandom } from "../../../../../src/base/domain/random.ts";
 import type { ModelConfig } from "../../../../../src/inference/architectures/config.ts";
 import { readModelConfig } from "../../../../../src/inference/architectures/config/read-config.ts";
@@ -18,7 +18,7 @@ export const countingConfig: ModelConfig = {
   layers: full.layers.slice(0, 2),
 };
 
-/** Rows that count upwards, so that the next token follows from the last. */
+/** Returns a batch whose rows count upwards, so that each token determines the next one. */
 export function countingBatch(seed: number): Batch {
   const random = seededRandom("counting", seed);
   const tokens: number[] = [];
@@ -26,7 +26,7 @@ export function countingBatch(seed: number): Batch {
   for (let row = 0; row < 5; row++) {
     const start = random.index(10);
     for (let place = 0; place < 8; place++) tokens.push(start + place);
-    // Unequal numbers of places per row: shares have to be weighted.
+    // The number of trained positions differs between rows, so that a worker's share must be weighted.
     for (let place = row; place < 7; place++) places.push(row * 8 + place);
   }
   return {
