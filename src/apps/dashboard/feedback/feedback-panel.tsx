@@ -112,8 +112,8 @@ export function FeedbackPanel({
       </ul>
       {hasKeys && (
         <p class="muted">
-          <kbd>1</kbd> to <kbd>5</kbd> react, <kbd>+</kbd> and <kbd>-</kbd> react with 👍 and 👎, <kbd>c</kbd>{" "}
-          starts a note, <kbd>Ctrl</kbd> <kbd>Enter</kbd> saves it
+          <kbd>1</kbd> to <kbd>5</kbd> react, <kbd>+</kbd> and <kbd>-</kbd> give a thumbs up or down,{" "}
+          <kbd>c</kbd> starts a note, <kbd>Ctrl</kbd> <kbd>Enter</kbd> saves it
         </p>
       )}
     </section>
