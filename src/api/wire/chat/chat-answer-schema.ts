@@ -1,5 +1,5 @@
-// Schemas that document the answer to a chat request: the whole answer, and the chunks of a stream. Only tests check
-// answers against them.
+// Schemas that document the answer to a chat request: the whole answer, and the chunks of a stream. Only tests
+// validate answers against them.
 import { Type } from "typebox";
 import { nullable, orNull } from "../nullable.ts";
 

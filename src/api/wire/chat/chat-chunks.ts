@@ -1,11 +1,11 @@
-// Chunks of a streamed answer, in order: one that opens each choice, echoed text, deltas, one with an empty delta that
-// ends each choice, and the usage if requested.
+// Chunks of a streamed answer, in this order: a chunk that opens each choice, echoed text, deltas, a chunk with an
+// empty delta that ends each choice, and the usage if requested.
 import type { ChatDelta, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
 import { callBody, finishBody, spellsIds, usageBody } from "./chat-response.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
-/** Returns a writer of one stream's chunks, fed with steps as they arrive. */
+/** Returns a writer of the chunks of one stream. Its `add` takes the deltas of each step. */
 export function chatChunks(
   { identity: { requestId } }: ChatRequest,
   form: ChatAnswerForm,
@@ -44,7 +44,7 @@ export function chatChunks(
       const chunks = shown.flatMap(chunksOf);
       if (isOpen) return chunks;
       isOpen = true;
-      // The opening waits for the first deltas, because they report the cached tokens.
+      // The opening chunks wait for the first deltas, which report how many tokens came from the cache.
       return [...opening(usageOf(deltas[0].usage, 0)), ...chunks];
     },
     end: (usage: ChatUsage): readonly object[] =>
@@ -52,7 +52,9 @@ export function chatChunks(
   };
 }
 
-/** Opens all choices before the first text, so that a client knows their number. */
+/**
+ * Returns the chunks that open all choices. They precede the first text, so that a client knows the number of choices.
+ */
 function openings(header: ChatHeader): readonly object[] {
   const prompt = header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {};
   return chunkPerChoice(header, { role: header.role, content: "" }).map((choice) => ({
@@ -65,7 +67,7 @@ function echoes(header: ChatHeader): readonly object[] {
   return header.echo === "" ? [] : chunkPerChoice(header, { content: header.echo });
 }
 
-/** Returns a chunk per choice with a delta that belongs to no token. */
+/** Returns one chunk per choice, with a delta that belongs to no token. */
 function chunkPerChoice({ choiceCount }: ChatHeader, delta: object): readonly object[] {
   return Array.from({ length: choiceCount }, (_, index) => ({
     index,
@@ -76,8 +78,8 @@ function chunkPerChoice({ choiceCount }: ChatHeader, delta: object): readonly ob
 }
 
 /**
- * Splits a finish from its text, thoughts and calls, which are sent first: some clients drop content in the finishing
- * chunk.
+ * Splits a delta that has both content and a finish reason, so that the content is sent first: some clients drop
+ * content in the finishing chunk.
  */
 function withoutText(delta: ChatDelta): readonly ChatDelta[] {
   if (delta.finish === null || !hasContent({ ...delta, finish: null })) return [delta];
@@ -87,12 +89,18 @@ function withoutText(delta: ChatDelta): readonly ChatDelta[] {
   ];
 }
 
-/** True for a delta with content or a finish. Tokens without text do not count, because their text may be held back or empty. */
+/**
+ * True if a delta has content or a finish reason. Tokens without text do not count, because their text may be empty,
+ * or held back until later tokens arrive.
+ */
 function hasContent({ text, reasoning, toolCalls, finish }: ChatDelta): boolean {
   return text !== "" || reasoning !== "" || toolCalls.length > 0 || finish !== null;
 }
 
-/** Null if a thought or a call has its own chunk: some clients treat any text, even an empty one, as the answer's. */
+/**
+ * Returns the delta's text; null if it is empty and the delta has thoughts or calls. Some clients treat any text, even
+ * an empty one, as part of the answer.
+ */
 function contentOf({ text, reasoning, toolCalls }: ChatDelta): string | null {
   return text === "" && (reasoning !== "" || toolCalls.length > 0) ? null : text;
 }
@@ -100,7 +108,7 @@ function contentOf({ text, reasoning, toolCalls }: ChatDelta): string | null {
 function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): object {
   const hasLogprobs = header.logprobs !== "off" && event.logprobs.length > 0;
   const showsIds = header.tokenIds.top || header.tokenIds.inChoices;
-  // A finish without tokens has neither ids nor log-probabilities.
+  // A finishing chunk without tokens has neither ids nor log-probabilities.
   const hasIds = showsIds && (event.finish === null || event.tokenIds.length > 0);
   return {
     index: event.choice,
@@ -114,7 +122,7 @@ function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): 
   };
 }
 
-/** Thoughts under both of their names, if there are any; clients read one of them. */
+/** Returns the thoughts under both of their names, because each client reads only one of them. */
 function reasoningBody({ reasoning }: ChatDelta): object {
   return reasoning === "" ? { reasoning_content: null } : { reasoning, reasoning_content: reasoning };
 }

@@ -1,5 +1,5 @@
 // Checks of a chat request that a schema cannot express: contradictions between fields, and the contents of lists and
-// objects. Support by the model is not checked here.
+// objects. This module does not check that the model supports the fields.
 import { textMemberOf } from "../../../base/domain/content-part.ts";
 import { checkCalls } from "./chat-calls.ts";
 import type { Fields } from "../fields/field.ts";
@@ -11,7 +11,7 @@ import { isObject, report, type Findings } from "../../../base/validation/findin
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Adds a fault for every contradiction between fields. It reads unchecked values of any type. */
+/** Adds a fault for every contradiction between fields. Receives the body unchecked, so any member may have any type. */
 export function checkCombinations(body: Body, findings: Findings): void {
   checkConversation(body, findings);
   const topLogprobs = body["top_logprobs"];
@@ -23,7 +23,7 @@ export function checkCombinations(body: Body, findings: Findings): void {
   checkCalls(body, findings);
 }
 
-/** Checks the fields that a text completion has too. */
+/** Checks the fields that chat and text completions share. */
 export function checkGeneration(body: Body, maxTokens: unknown, findings: Findings): void {
   if (
     isObject(body["stream_options"]) &&
@@ -73,7 +73,10 @@ function valueError(findings: Findings, message: string, ...below: readonly stri
   report(findings, "value_error", `Value error, ${message}`, ...below);
 }
 
-/** Beam search samples nothing, and compares answers by the model's own probabilities. */
+/**
+ * Checks the fields of beam search. Sampling options are refused, because a beam search does not sample but compares
+ * answers by the model's own probabilities.
+ */
 function checkBeams(body: Body, findings: Findings): void {
   if (body["use_beam_search"] !== true) {
     const penalty = body["length_penalty"];
@@ -98,7 +101,7 @@ function checkBeams(body: Body, findings: Findings): void {
   }
 }
 
-/** A part of type text must have a text. */
+/** Adds a fault for each text part that has no text. */
 function checkTextParts(messages: unknown, findings: Findings): void {
   if (!Array.isArray(messages)) return;
   messages.forEach((message: unknown, messageIndex) => {
@@ -123,7 +126,10 @@ function checkStop(stop: unknown, findings: Findings): void {
   });
 }
 
-/** Arguments of the chat template renderer that are not variables. */
+/**
+ * Parameters of the chat template renderer that are not variables of a template, each with the advice for its error
+ * message.
+ */
 const otherArguments: Readonly<Record<string, string>> = {
   chat_template: "send chat_template as a field of the request",
   tokenize: "a prompt is always tokenized; leave it out",

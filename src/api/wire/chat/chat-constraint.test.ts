@@ -5,7 +5,7 @@ import { ServiceError, type Fault } from "../../../base/domain/service-error.ts"
 import { httpSettings } from "../../http/settings.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 
-/** Returns the constraint that is read, and its unsupported parts, in one line each. */
+/** Reads a request, and returns its constraint and a line for each unsupported part. */
 function check(body: object): {
   readonly constraint: Constraint | null;
   readonly unserved: readonly string[];
@@ -22,13 +22,13 @@ const schema = { type: "object" };
 const schemaText = '{"type":"object"}';
 const described = { type: "json_schema", json_schema: { name: "n", schema } };
 
-test("reads a constraint from either of its fields", () => {
+test("reads a constraint from structured_outputs or response_format", () => {
   const format = { type: "const_string", value: "a" };
   const table: readonly (readonly [object, ConstraintRule])[] = [
     [{ structured_outputs: { json: schema } }, { kind: "json-schema", schema: schemaText }],
     [{ structured_outputs: { json: '{"type": "object"}' } }, { kind: "json-schema", schema: schemaText }],
     [{ structured_outputs: { regex: "a+" } }, { kind: "regex", pattern: "a+" }],
-    // It matches only the empty text.
+    // This pattern matches only the empty text.
     [{ structured_outputs: { regex: "" } }, { kind: "regex", pattern: "" }],
     [{ structured_outputs: { choice: ["a", "b"] } }, { kind: "choice", choices: ["a", "b"] }],
     [{ structured_outputs: { grammar: "root ::= x" } }, { kind: "grammar", text: "root ::= x" }],
@@ -59,7 +59,7 @@ test("reads a constraint from either of its fields", () => {
   }
 });
 
-test("reads the options next to either field", () => {
+test("reads the options in structured_outputs for a constraint in either field", () => {
   const options = {
     disable_any_whitespace: true,
     disable_additional_properties: true,
@@ -72,14 +72,14 @@ test("reads the options next to either field", () => {
       { structured_outputs: options, response_format: described },
       { kind: "json-schema", schema: schemaText },
     ],
-    // They control how JSON is written, and do not apply to other texts.
+    // Such a constraint is unaffected, because the options control only how JSON is written.
     [{ structured_outputs: { choice: ["a"], ...options } }, { kind: "choice", choices: ["a"] }],
   ] as const) {
     assert.deepEqual(check(body), { constraint: { ...rule, ...read }, unserved: [] });
   }
 });
 
-test("accepts options without alternatives: a disabled fallback, and the only backend", () => {
+test("accepts options that change nothing: a disabled fallback, and the only backend", () => {
   for (const option of [
     { disable_fallback: true },
     { disable_fallback: false },
@@ -131,7 +131,7 @@ test("refuses more than one constraint", () => {
   }
 });
 
-test("says what an incomplete constraint lacks, and reads none", () => {
+test("says what an incomplete constraint lacks, and reads no constraint from it", () => {
   const none = "You must use one kind of structured outputs constraint but none are specified";
   const nothing = `structured_outputs: ${none}; give one of json, regex, choice, grammar, json_object, structural_tag, or leave structured_outputs out.`;
   const missing =
@@ -176,7 +176,7 @@ test("says what an incomplete constraint lacks, and reads none", () => {
   }
 });
 
-test("reports it together with other faults", () => {
+test("reports an incomplete constraint together with other faults", () => {
   assert.throws(
     () => check({ structured_outputs: { choice: [] }, top_p: 9 }),
     (error: unknown) =>

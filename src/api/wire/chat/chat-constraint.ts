@@ -1,5 +1,5 @@
-// Reads the constraint of an answer from `structured_outputs`, `response_format` and their aliases. It only reads; the
-// engine decides whether it can serve the constraint.
+// Reads the constraint on an answer from `structured_outputs`, `response_format` and their aliases. The engine decides
+// later whether it supports the constraint.
 import type { Constraint, ConstraintRule } from "../../../base/domain/constraint.ts";
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { exactJsonText, parseExactJson, type ExactJson } from "../../../base/domain/text/exact-json.ts";
@@ -7,21 +7,21 @@ import { ignore, isObject, report, type Findings } from "../../../base/validatio
 import type { ChatRequestBody } from "./chat-request.ts";
 import { spelledFields } from "./fields/constraint-fields.ts";
 
-/** Members of `structured_outputs` that are a constraint. */
+/** Members of `structured_outputs` that set a constraint; the other members are options. */
 const constraintNames = ["json", "regex", "choice", "grammar", "json_object", "structural_tag"] as const;
 
-/** Values of `_backend`: the built-in one, by its name or as the automatic choice. */
+/** Accepted values of `_backend`: the name of the built-in backend, and `auto`, which selects it. */
 const backends: readonly unknown[] = ["auto", "hone"];
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Members of `structured_outputs` that are also fields of the body, with those fields. */
+/** Fields of the body that are aliases of members of `structured_outputs`, each with that member. */
 const spellings = Object.entries(spelledFields).map(
   // Safe cast: the record's keys are the fields.
   ([field, { spells }]) => [field as keyof typeof spelledFields, spells] as const,
 );
 
-/** Adds a fault for more than one constraint. */
+/** Adds a fault if the body sets more than one constraint, and faults of the response format. */
 export function checkConstraint(body: Members, findings: Findings): void {
   if (isObject(body["response_format"])) checkFormat(body["response_format"], findings);
   const given = constraintsIn(body);
@@ -32,7 +32,7 @@ export function checkConstraint(body: Members, findings: Findings): void {
   report(findings, "value_error", message, isLast ? last : "structured_outputs");
 }
 
-/** Members of a format that each type reads. */
+/** Members of a response format that are used, by the format's type. */
 const formatMembers: Readonly<Record<string, readonly string[]>> = {
   text: [],
   json_object: ["schema", "json_schema", "value"],
@@ -43,7 +43,7 @@ const formatMembers: Readonly<Record<string, readonly string[]>> = {
   grammar: ["grammar"],
 };
 
-/** Reports members that the format's type does not read as ignored, and refuses several schemas. */
+/** Reports members that the format's type does not use as ignored. Adds a fault if there are several schemas. */
 function checkFormat(format: Members, findings: Findings): void {
   const type = format["type"];
   if (typeof type !== "string" || !Object.hasOwn(formatMembers, type)) return;
@@ -63,7 +63,7 @@ function isJsonType(type: unknown): boolean {
   return type === "json_object" || type === "json_schema" || type === "json";
 }
 
-/** Returns the schemas in a JSON format, with their paths below the format. */
+/** Returns the schemas in a response format for JSON, each with its path relative to the format. */
 function schemasIn({
   type,
   schema,
@@ -80,7 +80,7 @@ function schemasIn({
   return paths.filter(([, given]) => isGiven(given));
 }
 
-/** Returns the faults of constraints that are incomplete or not supported. */
+/** Returns the faults of constraints that are incomplete or unsupported. */
 export function unservedConstraint(body: Members): readonly Fault[] {
   const { structured_outputs: outputs, response_format: format } = body;
   const spelled = spellings.flatMap(([field, member]) => unservedMember(member, body[field], [field]));
@@ -101,7 +101,10 @@ function unservedOutputs(outputs: Members, isConstrained: boolean): readonly Fau
   return [unserved(message, place), ...faults];
 }
 
-/** Returns the fault of an unsupported member of `structured_outputs`, under any of its names. */
+/**
+ * Returns the fault of a member of `structured_outputs` that is incomplete or unsupported; empty if it is neither.
+ * `place` is the name under which the request has it.
+ */
 function unservedMember(member: string, value: unknown, place: readonly string[]): readonly Fault[] {
   const name = place.join(".");
   const fault = (message: string): readonly Fault[] => [unserved(message, ...place)];
@@ -128,7 +131,7 @@ function unservedMember(member: string, value: unknown, place: readonly string[]
   }
 }
 
-/** Field values that ask for any JSON object instead of JSON of a schema. */
+/** For an alias that takes a schema: the value that requests any JSON object instead. */
 const anyObject: Readonly<Record<string, string>> = { format: "json" };
 
 function unservedFormat(format: Members): readonly Fault[] {
@@ -166,8 +169,8 @@ function unserved(message: string, ...place: readonly string[]): Fault {
 }
 
 /**
- * Returns the members of `structured_outputs`, their aliases and `response_format` that ask for a constraint, with any
- * value.
+ * Returns the names of the fields and members that request a constraint: members of `structured_outputs`, their
+ * aliases and `response_format`. Their values are not checked.
  */
 export function constraintsIn(body: Members): readonly string[] {
   const { structured_outputs: outputs, response_format: format } = body;
@@ -186,7 +189,10 @@ type ConstraintBody = Pick<
   "structured_outputs" | "response_format" | keyof typeof spelledFields
 >;
 
-/** Reads the constraint of a checked body with exact numbers; null if there is none. */
+/**
+ * Returns the constraint that a checked body requests; null if there is none. The body must have all digits of its
+ * numbers.
+ */
 export function readConstraint(body: ConstraintBody): Constraint | null {
   const outputs = outputsOf(body);
   const rule = ruleOfOutputs(outputs) ?? ruleOfFormat(body.response_format ?? null);
@@ -199,7 +205,7 @@ export function readConstraint(body: ConstraintBody): Constraint | null {
   };
 }
 
-/** Returns `structured_outputs`, including its aliases. */
+/** Returns `structured_outputs`, completed by its aliases. */
 function outputsOf(body: ConstraintBody): Outputs {
   const spelled = spellings.flatMap(([field, member]) => {
     const value = body[field];
@@ -219,7 +225,7 @@ function ruleOfOutputs(outputs: Outputs): ConstraintRule | null {
   return isGiven(tag) ? { kind: "structural-tag", tag: jsonTextOf(tag) } : null;
 }
 
-/** Incomplete formats were refused before. */
+/** Returns the constraint that a response format sets; null if it sets none. Incomplete formats were refused earlier. */
 function ruleOfFormat(format: ChatRequestBody["response_format"]): ConstraintRule | null {
   switch (format?.type) {
     case "json":
@@ -245,12 +251,12 @@ function isGiven<Value>(value: Value | null | undefined): value is Value {
   return value !== undefined && value !== null;
 }
 
-/** Returns JSON text from JSON, or from a checked text of JSON. */
+/** Returns exact JSON text for a JSON value, or for a text that was checked to be JSON. */
 function jsonTextOf(value: unknown): string {
   return exactJsonText(typeof value === "string" ? parseExactJson(value) : (value as ExactJson));
 }
 
-/** Undefined if the text is not JSON. */
+/** Returns the parsed text; undefined if it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

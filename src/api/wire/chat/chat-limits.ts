@@ -1,11 +1,11 @@
-// Limits of a chat request: lengths of its lists, and the token limit of its answer. Lists are checked before anything
-// iterates or renders them, so that refusing an excessive one costs only a few look-ups.
+// Limits of a chat request: lengths of its lists, and the token limit of its answer. Lists are checked before any code
+// iterates over or renders them, so that refusing an excessive list costs only a few look-ups.
 import { Type } from "typebox";
 import { ServiceError, type Fault } from "../../../base/domain/service-error.ts";
 import { isObject, report, type Findings } from "../../../base/validation/findings.ts";
 import { nullable } from "../nullable.ts";
 
-/** Maximum number of each item in a chat request. */
+/** Maximum counts and lengths in a chat request. */
 export interface ChatLimits {
   readonly chatMessages: number;
   readonly chatParts: number;
@@ -31,7 +31,7 @@ export function refuseBeyondLimits(body: unknown, limits: ChatLimits): void {
     ...longList(["allowed_token_ids"], body["allowed_token_ids"], limits.chatTokenIds),
     ...longList(["logit_bias"], isObject(bias) ? Object.keys(bias) : [], limits.chatBiases),
   ];
-  // The items of a list that is too long are not checked.
+  // The items of messages are checked only if no list is too long.
   if (faults.length === 0 && Array.isArray(messages)) faults.push(...longMessages(messages, limits));
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
@@ -60,7 +60,7 @@ function longTexts(field: string, value: unknown, limits: ChatLimits): readonly 
   });
 }
 
-/** Limits all words together: at every token each word is compared with the answer's end. */
+/** Limits the total length of all bad words, because each word is compared with the end of the answer at every token. */
 function longBadWords(words: unknown, { chatBadWordCharacters }: ChatLimits): readonly Fault[] {
   const texts: readonly unknown[] = Array.isArray(words) ? words : [];
   const length = texts.reduce((sum: number, text) => sum + (typeof text === "string" ? text.length : 0), 0);
@@ -69,7 +69,7 @@ function longBadWords(words: unknown, { chatBadWordCharacters }: ChatLimits): re
   return [{ location: ["body", "bad_words"], message, type: "too_long" }];
 }
 
-/** Returns the fault of a list that exceeds its limit; none for any other value. */
+/** Returns a fault if the value is a list that exceeds its maximum length; otherwise empty. */
 export function longList(place: readonly string[], value: unknown, countMax: number): readonly Fault[] {
   if (!Array.isArray(value) || value.length <= countMax) return [];
   const message = `The list has ${value.length} items; at most ${countMax} are allowed.`;
@@ -77,19 +77,21 @@ export function longList(place: readonly string[], value: unknown, countMax: num
 }
 
 // -1 means no limit, as in LM Studio and llama.cpp.
-/** Schema of values that {@link checkTokenLimit} then checks. */
+/** Schema of a token limit. It allows 0, which {@link checkTokenLimit} refuses. */
 export const tokenLimitSchema = () => nullable(Type.Integer({ minimum: -1 }));
 
 export const tokenLimitRange = "at least 1, or -1 for no limit";
 
-/** Adds a fault for 0, which a schema with a minimum cannot exclude. It reads an unchecked value. */
+/**
+ * Adds a fault if a token limit is 0, which a schema with the minimum -1 cannot exclude. Receives the value unchecked.
+ */
 export function checkTokenLimit(value: unknown, field: string, findings: Findings): void {
   if (value !== 0) return;
   const message = "Input should be greater than or equal to 1, or -1 for no limit (got 0)";
   report(findings, "greater_than_equal", message, field);
 }
 
-/** Returns the limit of a checked body: Infinity for no limit, null if it is absent. */
+/** Returns the token limit of a checked body: Infinity for -1, null if it is absent. */
 export function readTokenLimit(value: number | null | undefined): number | null {
   return value === -1 ? Infinity : (value ?? null);
 }

@@ -1,4 +1,4 @@
-// Writes log-probabilities as the API spells them.
+// Converts log-probabilities to the form of the API.
 import type { ChatLogprob, ChatPromptLogprob, ChatRankedToken } from "../../../base/domain/chat.ts";
 import { logprobMin } from "../../../base/domain/generation.ts";
 import { JsonText } from "../json-text.ts";
@@ -18,12 +18,12 @@ export interface LogprobsBody {
   readonly refusal: null;
 }
 
-/** @param asIds writes tokens as `token_id:<N>`, which training reads back without loss */
+/** @param asIds names tokens as `token_id:<N>`, which training reads back without loss */
 export function logprobsBody(logprobs: readonly ChatLogprob[], asIds: boolean): LogprobsBody {
   return { content: logprobs.map((logprob) => tokenEntry(logprob, asIds)), refusal: null };
 }
 
-/** Writes one entry of {@link logprobsBody}. */
+/** Returns one entry of {@link logprobsBody}. */
 export function tokenEntry(logprob: ChatLogprob, asIds: boolean): TokenEntry {
   return {
     ...entry(logprob, asIds),
@@ -43,7 +43,10 @@ function entry(logprob: Omit<ChatLogprob, "alternatives">, asIds: boolean): Logp
   };
 }
 
-/** Writes an object per prompt token, keyed by token id: the token itself, then the alternatives in order. */
+/**
+ * Returns one object per prompt token, with members named by token ids: the token itself, then the alternatives in
+ * order.
+ */
 export function promptLogprobsBody(
   tokens: readonly (ChatPromptLogprob | null)[],
 ): readonly (JsonText | null)[] {

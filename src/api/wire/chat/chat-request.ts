@@ -20,12 +20,15 @@ export const generationFields = {
   ...foreignFields,
 };
 
-/** If several fields set the same value, the first one sent counts. */
+/**
+ * Rows of all fields. If a request has several fields for the same value, the first of them in this order takes
+ * precedence.
+ */
 export const chatFields = { ...conversationFields, ...replyFields, ...generationFields };
 
 export const chatRequestSchema = schemaOf("ChatCompletionRequest", chatFields);
 
 export type ChatRequestBody = ValuesOf<typeof chatFields>;
 
-/** The part of a body with these fields. */
+/** Part of a body that has the generation fields. */
 export type GenerationBody = ValuesOf<typeof generationFields>;

@@ -1,4 +1,4 @@
-// Writes the whole answer to a chat request, with every declared field, including nulls.
+// Answer to a chat request that is not streamed, with every declared field, including nulls.
 import { assert } from "../../../base/domain/assert.ts";
 import type {
   ChatDelta,
@@ -13,20 +13,20 @@ import { tokenEntry, promptLogprobsBody } from "./chat-logprobs.ts";
 import { passingParams } from "../transfer/passing-params.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
-/** A choice of an answer that is not streamed, as received so far, without log-probabilities. */
+/** Content of a choice so far, without log-probabilities, for an answer that is not streamed. */
 export interface GatheredChoice {
   text: string;
   reasoning: string;
-  /** Indexed by call. */
+  /** Tool calls, at the index of each call. */
   readonly toolCalls: ToolCallDelta[];
   readonly tokenIds: number[];
   finish: ChatFinish | null;
 }
 
 /**
- * Returns a collector of one answer, fed with steps as they arrive.
+ * Returns a collector for one answer. Its `add` takes the deltas of each step.
  *
- * @param take called with the bytes of the answer in memory; adding to the answer throws its errors
+ * @param take called with the bytes that the answer takes in memory; `add` throws its errors
  */
 export function chatAnswer(
   { identity: { requestId } }: ChatRequest,
@@ -65,7 +65,7 @@ export function chatAnswer(
   };
 }
 
-/** Returns the choices of one request before any token. */
+/** Returns the choices of a request before its first token; they contain only the echo. */
 export function newChoices(count: number, { echo }: ChatHeader): readonly GatheredChoice[] {
   return Array.from({ length: count }, () => ({
     text: echo,
@@ -76,7 +76,7 @@ export function newChoices(count: number, { echo }: ChatHeader): readonly Gather
   }));
 }
 
-/** Appends a delta, except its log-probabilities, to its choice. */
+/** Appends a delta to its choice, except the delta's log-probabilities. */
 export function addDelta(choices: readonly GatheredChoice[], delta: ChatDelta): void {
   const choice = choices[delta.choice];
   assert(choice !== undefined, "a delta names one of the request's choices");
@@ -111,7 +111,7 @@ export function messageBody(
   const thought = reasoning === "" ? null : reasoning;
   return {
     role,
-    // A message that only calls tools, or only thinks, has no content.
+    // The content is null if a message has only tool calls or thoughts.
     content: text === "" && (toolCalls.length > 0 || thought !== null) ? null : text,
     refusal: null,
     annotations: null,
@@ -123,7 +123,7 @@ export function messageBody(
   };
 }
 
-/** Writes a tool call, or a delta's part of it; its name comes only once. */
+/** Returns a tool call, or the part of it in a delta. Only one part of a call has the call's name. */
 export function callBody({ id, name, argumentsText, isText }: ToolCallDelta): object {
   const named = name === undefined ? {} : { name };
   const type = isText === true ? "custom" : "function";
@@ -137,7 +137,7 @@ export function finishBody(finish: ChatFinish): object {
   return { finish_reason: finish.reason, stop_reason: finish.stopReason, matched_stop: finish.matchedStop };
 }
 
-/** True if tokens of log-probabilities are written as `token_id:<N>`, because of the request or the model's kind. */
+/** True if log-probabilities name tokens as `token_id:<N>`, because the request or the kind of model requires it. */
 export function spellsIds(header: ChatHeader, form: ChatAnswerForm): boolean {
   return form.tokensAsIds || header.logprobs === "token-id";
 }

@@ -1,4 +1,4 @@
-// Check of a constraint on the wire: the constraint fields of a chat request, values to test, and the result.
+// Check of a constraint in the API: the constraint fields of a chat request, values to test, and the result.
 import { Type, type Static } from "typebox";
 import type { Constraint, ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -46,23 +46,23 @@ type CheckedTest = Static<typeof testSchema>;
 
 export interface ReadConstraintCheck {
   readonly constraint: Constraint;
-  /** Null for the default model. */
+  /** Name of the model; null for the default model. */
   readonly model: string | null;
-  /** Values as JSON. */
+  /** Values to test, as JSON text. */
   readonly tests: readonly { readonly data: string; readonly valid: boolean | null }[];
   readonly ignored: readonly string[];
 }
 
-/** @throws ServiceError as `readForm` does, and for too many tests */
+/** @throws ServiceError like {@link readForm}, for too many tests, and if there is no constraint */
 export function readConstraintCheck(
   { value, exact }: ExactBody,
   { checkTests: countMax }: { readonly checkTests: number },
 ): ReadConstraintCheck {
   refuseManyTests(value, countMax);
   const { ignored } = readForm(constraintCheckForm, value);
-  // Safe cast: it differs from the checked body only in the digits of numbers.
+  // Safe cast: `exact` differs from the checked body only in the digits of numbers.
   const body = exact as unknown as Static<typeof checkSchema>;
-  // Aliases of a constraint exist only in chat requests, and were not checked here.
+  // Selected, because the aliases of these fields exist only in chat requests and were not checked here.
   const { structured_outputs, response_format } = body;
   const constraint = readConstraint({ structured_outputs, response_format });
   if (constraint === null) throw noConstraint();
@@ -101,7 +101,7 @@ export const constraintCheckSchema = Type.Object(
   { title: "ConstraintCheck" },
 );
 
-/** Writes the answer, in the order of the tests. */
+/** Returns the answer, with the results in the order of the tests. */
 export function constraintCheckBody(
   { refusal, instances, notices, compileMs }: ConstraintCheck,
   tests: ReadConstraintCheck["tests"],
@@ -123,7 +123,7 @@ export function constraintCheckBody(
   };
 }
 
-/** Adds a fault for every test that must be a text and is not. */
+/** Adds a fault for each test whose value must be a text but is not. */
 function checkTests(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const format = body["response_format"];
   const textTypes: readonly unknown[] = ["structural_tag", "regex", "grammar"];

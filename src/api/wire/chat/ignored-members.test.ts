@@ -1,5 +1,5 @@
-// Ignored members are named at any depth in every request that becomes a chat request, and other servers' spellings of
-// a known option set that option.
+// Tests of all requests that are converted to chat requests: ignored members are named at any depth, and known options
+// are accepted under the names of other servers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConstraintRule } from "../../../base/domain/constraint.ts";
@@ -20,7 +20,7 @@ function names(body: object, expected: readonly string[]): void {
   assert.deepEqual(chat(body).ignored, expected, JSON.stringify(body));
 }
 
-test("names unknown members of a chat request at every depth, also those that a template may show", () => {
+test("names unknown members of a chat request at every depth, including those that a chat template may show", () => {
   names({ response_format: { type: "text", yyy: 1 } }, ["response_format.yyy"]);
   names({ response_format: { type: "json_schema", json_schema: { name: "n", schema, strickt: true } } }, [
     "response_format.json_schema.strickt",
@@ -54,7 +54,7 @@ test("names unknown members of a chat request at every depth, also those that a 
   names({ kv_transfer_params: { do_remote_decode: false, x: 1 } }, ["kv_transfer_params.x"]);
 });
 
-test("names the first item of a list with an unknown member, and ignores null", () => {
+test("names an unknown member only at the first item of a list that has it, and does not name null members", () => {
   const stamped = { role: "user", content: "hi", stamp: 1 };
   names({ messages: [messages[0], stamped, stamped, { ...stamped, other: 2 }] }, [
     "messages.1.stamp",
@@ -66,7 +66,7 @@ test("names the first item of a list with an unknown member, and ignores null", 
   );
 });
 
-test("does not name members of answers, schemas and template arguments", () => {
+test("does not name the members of returned messages, schemas and template arguments", () => {
   const call = { id: "1", type: "function", index: 0, function: { name: "f", arguments: '{"a": 1}' } };
   const answer = {
     role: "assistant",
@@ -92,7 +92,7 @@ test("does not name members of answers, schemas and template arguments", () => {
   names({ response_format: tag }, []);
 });
 
-test("names them in the other requests over the same chat by their own spelling", () => {
+test("names ignored members of the other APIs' requests by the paths that those requests use", () => {
   const completion = readCompletion({ prompt: "p", response_format: { type: "text", yyy: 1 } }, limits);
   assert.deepEqual(completion.ignored, ["response_format.yyy"]);
   const input = [
@@ -137,7 +137,7 @@ test("names them in the other requests over the same chat by their own spelling"
   assert.deepEqual(tokenized.ignored, ["messages.0.stamp"]);
 });
 
-test("applies a schema from any field in which servers accept one", () => {
+test("accepts a schema in any field in which another server accepts it", () => {
   const held: ConstraintRule = { kind: "json-schema", schema: JSON.stringify(schema) };
   const formats: readonly (readonly [object, ConstraintRule])[] = [
     [{ type: "json_object", schema }, held],
@@ -204,7 +204,7 @@ test("refuses an incomplete format, or one with two schemas", () => {
   );
 });
 
-test("reads -1 as no token limit, and refuses 0 and other numbers below 1", () => {
+test("reads -1 as no token limit, and refuses any other number below 1", () => {
   assert.equal(chat({ max_tokens: -1 }).request.stopping.maxTokens, Infinity);
   assert.equal(chat({ max_completion_tokens: -1, max_tokens: 5 }).request.stopping.maxTokens, Infinity);
   assert.equal(chat({ max_tokens: -1, min_tokens: 5 }).request.stopping.maxTokens, Infinity);

@@ -1,4 +1,4 @@
-// Reading of chat requests.
+// Tests of how chat requests are read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatRequest } from "../../../inference/chat/testing/chat-request.ts";
@@ -159,7 +159,7 @@ test("reads every field into its domain field", () => {
     },
   );
   reads({ top_n_sigma: 1.5 }, { sampling: { topNSigma: 1.5 } });
-  // llama.cpp's clients disable it with -1.
+  // Clients of llama.cpp disable the option with -1.
   for (const off of [0, -1, -0.5]) {
     reads({ top_n_sigma: off }, { sampling: { topNSigma: 0 } });
     reads(
@@ -201,7 +201,7 @@ test("reads every field into its domain field", () => {
     { stop_token_ids: [4, 9], ignore_eos: true },
     { stopping: { stopTokenIds: [4, 9], ignoreEndTokens: true } },
   );
-  // Members of an object whose names are whole numbers are in numeric order.
+  // Both keys mean token 7, and the last one counts: JavaScript iterates over `7` before `07`.
   reads({ logit_bias: { "07": 3, 7: 2 } }, { sampling: { logitBias: [[7, 3]] } });
   reads({ include_stop_str_in_output: true }, { stopping: { includeStopText: true } });
   reads({ skip_special_tokens: false }, { output: { skipSpecialTokens: false } });
@@ -267,7 +267,7 @@ test("prefers a request's field over a template argument of the same name", () =
   );
 });
 
-test("passes messages on as they were sent, in all their forms", () => {
+test("passes messages on unchanged, in all their forms", () => {
   const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
   const sent = [
     { role: "pirate", content: ["a", { type: "text", text: "b" }, { type: "refusal", refusal: "c" }] },
@@ -278,7 +278,7 @@ test("passes messages on as they were sent, in all their forms", () => {
   assert.deepEqual(messagesOf({ messages: sent }), sent);
 });
 
-test("returns the paths of the request's fields as sent, also under their aliases", () => {
+test("returns the path of each field in the body, under the alias that was sent", () => {
   const placeOf = (body: object, field: string): string | undefined =>
     readChatRequest({ messages, ...body }, limits).fieldPaths[field]?.join(".");
   assert.equal(placeOf({}, "stopping.maxTokens"), "body.max_completion_tokens");
@@ -292,7 +292,7 @@ test("returns the paths of the request's fields as sent, also under their aliase
   assert.equal(placeOf({ n: 2 }, "output.choices"), "body.n");
 });
 
-test("reads the form of the answer", () => {
+test("reads how the answer is sent and written", () => {
   const form = (body: object): object => readChatRequest({ messages, stream: true, ...body }, limits).form;
   const base = { isStream: true, includesUsage: false, usageInEveryChunk: false, tokensAsIds: false };
   assert.deepEqual(form({}), base);
@@ -313,7 +313,7 @@ test("names unknown fields and ignores them", () => {
   );
 });
 
-test("reads which tools may be called, and how many times", () => {
+test("reads which tools may be called, and whether several calls are allowed", () => {
   const table: readonly (readonly [object, ChatRequest["calls"]["choice"]])[] = [
     [{}, undefined],
     [{ tool_choice: null }, undefined],
@@ -329,7 +329,7 @@ test("reads which tools may be called, and how many times", () => {
   assert.ok(request.calls.areExempt);
 });
 
-test("reads custom tools as functions with one text argument, and the allowed tools", () => {
+test("reads custom tools as functions with one text argument, and a list of allowed tools", () => {
   const grammar = { syntax: "regex", definition: "a+" };
   const custom = { type: "custom", custom: { name: "c", format: { type: "grammar", grammar } } };
   const parameters = {

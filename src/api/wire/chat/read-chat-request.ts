@@ -1,4 +1,4 @@
-// Converts a parsed body to the domain's ChatRequest and the answer's form, which only the wire knows.
+// Converts a parsed body to the domain's ChatRequest, and to the form of the answer, which only the wire layer knows.
 import { type BodyForm, readWithUnserved } from "../body.ts";
 import type { Fields, Field, ValuesOf } from "../fields/field.ts";
 import type { FieldPaths } from "../field-paths.ts";
@@ -31,9 +31,12 @@ export const chatForm: BodyForm<typeof chatRequestSchema> = {
   moreUnserved: unservedConstraint,
 };
 
-/** Returns the paths of a domain request's fields in the body that was read by these fields. */
+/**
+ * Returns the path in the body of each field of the domain request. Of several body fields that set the same domain
+ * field, the first row whose field was sent counts.
+ */
 export function fieldPathsOf(fields: Fields, body: object): FieldPaths {
-  // The model resolver names its field without a group.
+  // The model resolver names this field `model`, without a group.
   const fieldPaths: Record<string, readonly string[]> = { model: ["body", "model"] };
   const names = Object.entries(fields);
   const sent = new Map(Object.entries(body));
@@ -44,10 +47,10 @@ export function fieldPathsOf(fields: Fields, body: object): FieldPaths {
   return fieldPaths;
 }
 
-/** Id under which a request is logged and answered. */
+/** Id of a request in logs and answers. */
 export interface RequestId {
   readonly value: string;
-  /** True if the client sent it in the header `x-request-id`; otherwise it is new. */
+  /** True if the client chose the id in the header `x-request-id`; otherwise this server generated it. */
   readonly isChosen: boolean;
 }
 
@@ -55,43 +58,46 @@ export function freshRequestId(): RequestId {
   return { value: newUuid(), isChosen: false };
 }
 
-/** Returns the header's id, else the body's, else a new one, so that answer, header and log agree. */
+/**
+ * Returns the id in the header, else the id in the body, else the generated one. Answer, response header and log have
+ * the same id.
+ */
 function completionId(own: RequestId, inBody: string | undefined): string {
   return own.isChosen ? own.value : (inBody ?? own.value);
 }
 
-/** Returns the path of the id that {@link completionId} used. */
+/** Returns the path of the request's id: in the header if the client sent it there, otherwise in the body. */
 export function requestIdPaths({ isChosen }: RequestId): FieldPaths {
   return { "identity.requestId": isChosen ? ["header", "x-request-id"] : ["body", "request_id"] };
 }
 
-/** Form of the answer. */
+/** Form of an answer: how it is sent and written. */
 export interface ChatAnswerForm {
   readonly isStream: boolean;
-  /** True if a last chunk has the usage. */
+  /** True if a last chunk contains the usage. */
   readonly includesUsage: boolean;
-  /** True if every chunk has the usage so far. */
+  /** True if every chunk contains the usage so far. */
   readonly usageInEveryChunk: boolean;
-  /** True if the request asks for tokens of log-probabilities as `token_id:<N>`. */
+  /** True if the request asks for log-probabilities that name tokens as `token_id:<N>`. */
   readonly tokensAsIds: boolean;
 }
 
 export interface ReadChatRequest {
   readonly request: ChatRequest;
   readonly form: ChatAnswerForm;
-  /** Paths of the request's fields in the body. */
+  /** Paths in the body of the request's fields. */
   readonly fieldPaths: FieldPaths;
   readonly ignored: readonly string[];
-  /** Notices for the client about how the request was read, as sentences. */
+  /** Sentences for the client about how the server interpreted the request. */
   readonly notices: readonly string[];
 }
 
 /**
- * Checks the whole body and reads it.
+ * Checks a whole body and converts it to a request.
  *
- * @param exact the body with exact numbers
- * @throws ServiceError `invalid` with every fault of shape, type, range and combination, and every unsupported option;
- * if there are only unsupported options, they are in the request instead
+ * @param exact the same body with all digits of its numbers
+ * @throws ServiceError `invalid` with every fault of shape, type, range and combination, and every unsupported option.
+ * Unsupported options without other faults are not thrown, but stored in the request.
  */
 export function readChatRequest(
   value: unknown,
@@ -101,7 +107,8 @@ export function readChatRequest(
 ): ReadChatRequest {
   refuseBeyondLimits(value, limits);
   const { value: body, ignored, unserved } = readWithUnserved(chatForm, value);
-  // Safe cast: it differs from the body only in the digits of numbers, which no constraint member is.
+  // Safe cast: `exact` differs from the checked body only in the digits of numbers, and no constraint field is a
+  // number.
   const constraint = readConstraint(withoutFaultyFields(exact as ChatRequestBody, unserved));
   return {
     request: { ...toRequest(withoutFaultyFields(body, unserved), { requestId, constraint }), unserved },
@@ -112,10 +119,13 @@ export function readChatRequest(
   };
 }
 
-/** Returns the body without the fields at fault, none of which is required: chat gets their defaults. */
+/**
+ * Returns the body without the fields that have faults. None of these fields is required, so the chat uses their
+ * defaults.
+ */
 export function withoutFaultyFields<Body extends object>(body: Body, unserved: readonly Fault[]): Body {
   const names = new Set(unserved.map(({ location }) => location[1]));
-  // Safe cast: every required field is left.
+  // Safe cast: no required field is removed.
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name))) as Body;
 }
 
@@ -138,27 +148,30 @@ function toRequest(body: ChatRequestBody, read: GenerationContext): Omit<ChatReq
 }
 
 /**
- * Returns the number of log-probabilities for echoed text, as for the answer; null without echo, and in streams and
- * beam searches.
+ * Returns the number of alternatives in log-probabilities of echoed text, which equals that of the answer. It is null
+ * without an echo, in streams and for beam searches.
  */
 function echoedLogprobCount(body: ChatRequestBody): number | null {
   const isJudged = body.echo === true && body.stream !== true && body.use_beam_search !== true;
   return isJudged ? (body.top_logprobs ?? 0) : null;
 }
 
-/** Parts of a request that control how answers are sampled, ended and written. */
+/**
+ * Parts of a request that control how answers are sampled, ended and written, without those that chat and text
+ * completions spell differently.
+ */
 type GenerationParts = Pick<ChatRequest, "identity" | "sampling" | "constraint" | "recording" | "passing"> & {
   readonly stopping: Omit<ChatStopping, "maxTokens">;
   readonly output: Omit<ChatOutput, "logprobs" | "includeReasoning">;
 };
 
-/** Input for a request from outside its body. */
+/** Data for a request in addition to the fields of its checked body. */
 interface GenerationContext {
   readonly requestId: RequestId;
   readonly constraint: Constraint | null;
 }
 
-/** Reads these parts of a checked body. */
+/** Converts the generation fields of a checked body. */
 export function readGeneration(
   body: GenerationBody,
   { requestId, constraint }: GenerationContext,
@@ -191,7 +204,7 @@ export function readGeneration(
   };
 }
 
-/** Fields for the conversation and its rendering; the last two only with an answer. */
+/** Fields for the conversation and its rendering. Tokenization requests lack the last two. */
 type ConversationBody = ValuesOf<typeof conversationFields> &
   Pick<ChatRequestBody, "truncate_prompt_tokens" | "echo">;
 
@@ -217,7 +230,10 @@ export function readConversation(body: ConversationBody): ConversationPrompt {
 
 type SamplingField = Field & { readonly reads: `sampling.${string}` };
 
-/** If several fields set the same parameter, the first one sent counts; lists are joined. */
+/**
+ * Returns the sampling parameters. If several fields set the same parameter, the first row whose field was sent
+ * counts; lists are joined.
+ */
 function samplingOf(body: Readonly<Record<string, unknown>>): ChatSampling {
   const sampling: Record<string, unknown> = {};
   for (const [name, { reads, read }] of Object.entries<SamplingField>(samplingFields)) {
@@ -245,7 +261,7 @@ function outputOf(body: GenerationBody): GenerationParts["output"] {
   };
 }
 
-/** Safe cast: parsed from JSON. An empty list or object means the same as null. */
+/** Treats an empty list or object like null. The overload is a safe cast: the value was parsed from JSON. */
 function nullIfEmpty(value: readonly object[] | null | undefined): readonly JsonObject[] | null;
 function nullIfEmpty(value: object | null | undefined): unknown {
   return value === null || value === undefined || Object.keys(value).length === 0 ? null : value;

@@ -1,4 +1,4 @@
-// Refusals of chat requests.
+// Tests of the refusals of chat requests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -83,7 +83,7 @@ test("refuses contradictory combinations", () => {
   reads({ stream_options: {} }, {});
 });
 
-test("refuses sampling options with beam search, and its penalty without", () => {
+test("refuses sampling options with beam search, and length_penalty without it", () => {
   refuses({ length_penalty: 0.5, n: 3 }, "invalid", [[".length_penalty", /set use_beam_search to true/]]);
   const beside: readonly (readonly [string, unknown, RegExp])[] = [
     ["stop", "x", /stop texts cannot end the answers of beam search/],
@@ -104,7 +104,7 @@ test("refuses sampling options with beam search, and its penalty without", () =>
   );
 });
 
-test("refuses a choice among missing tools, and a required tool with a constraint", () => {
+test("refuses a tool choice that names a missing tool, and a required call together with a constraint", () => {
   const choices = { structured_outputs: { choice: ["a"] } };
   const table: readonly (readonly [object, string, RegExp])[] = [
     [
@@ -148,7 +148,7 @@ test("refuses a body that is not an object", () => {
   }
 });
 
-test("refuses lists and texts beyond their limits by name, before it checks anything else", () => {
+test("refuses lists and texts that exceed their limits, by name and before any other check", () => {
   const many = (count: number, item: unknown): readonly unknown[] =>
     Array.from({ length: count }, () => item);
   const message = { role: "user", content: "" };

@@ -1,10 +1,10 @@
-// Fields of a chat request that other APIs share with the same meaning. Their readers convert the request to a chat
-// request, which checks these fields and refuses unsupported ones.
+// Fields of a chat request that other APIs have too, with the same name and meaning. The requests of these APIs are
+// converted to chat requests, whose reader checks the fields and refuses unsupported ones.
 import { Type } from "typebox";
 import type { Field } from "../fields/field.ts";
 import { chatFields } from "./chat-request.ts";
 
-/** Names of the fields that have no other name in other APIs. */
+/** Names of these fields. */
 export type SharedName = {
   [Name in keyof typeof chatFields]: (typeof chatFields)[Name] extends { readonly inResponses: false }
     ? never
@@ -13,14 +13,14 @@ export type SharedName = {
 
 export const sharedNames = Object.entries<Field>(chatFields)
   .filter(([, { inResponses = true }]) => inResponses)
-  // Safe cast: the rows define it.
+  // Safe cast: the type excludes the same fields as this filter.
   .map(([name]) => name as SharedName);
 
-/** Returns the rows of these fields, with schemas that document their values but check nothing. */
+/** Returns the rows of the named fields. Their schemas document the values but check nothing. */
 export function sharedFields<Name extends SharedName>(
   names: readonly Name[],
 ): Readonly<Record<Name, ReturnType<typeof unchecked>>> {
-  // Safe cast: the entries have these names.
+  // Safe cast: the object has exactly these names.
   return Object.fromEntries(names.map((name) => [name, unchecked(name)])) as Readonly<
     Record<Name, ReturnType<typeof unchecked>>
   >;
@@ -31,7 +31,10 @@ const unchecked = (name: SharedName) => ({
   reads: chatFields[name].reads,
 });
 
-/** Returns those fields of a body that were sent; templates can see which are present. */
+/**
+ * Returns those of the named fields that the body contains. Fields that were not sent stay absent, because chat
+ * templates can detect whether a field is present.
+ */
 export function pickShared(
   body: Readonly<Partial<Record<SharedName, unknown>>>,
   names: readonly SharedName[] = sharedNames,
@@ -39,7 +42,7 @@ export function pickShared(
   return omitUndefined(Object.fromEntries(names.map((name) => [name, body[name]])));
 }
 
-/** Removes members that were not sent. */
+/** Returns the members without those that are undefined. */
 export function omitUndefined(members: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

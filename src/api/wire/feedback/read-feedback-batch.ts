@@ -41,9 +41,11 @@ export interface ReadFeedbackBatch {
 }
 
 /**
- * @throws ServiceError `too_large` for too many records, before they are read: clients then send halves of the batch,
- * but would drop it after any other error; `invalid` with every fault of every record; `forbidden` if every fault is a
- * project that the caller may not access
+ * Too many records are refused before they are read, with a separate code: clients then send the batch in halves, but
+ * drop it after any other error.
+ *
+ * @throws ServiceError `too_large` for too many records; `invalid` with every fault of every record; `forbidden` if
+ * every fault is a project that the caller may not access
  */
 export function readFeedbackBatch(
   bytes: Buffer,

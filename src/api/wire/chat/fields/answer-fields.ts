@@ -1,4 +1,4 @@
-// Fields for the number of answers, their ends, and their output.
+// Fields for the number of answers, the conditions that end them, and their output.
 import { Type } from "typebox";
 import { choiceCountMax } from "../../../../base/domain/generation.ts";
 import { isEmpty } from "../../body.ts";
@@ -85,7 +85,8 @@ export const answerFields = {
     default: true,
     example: false,
   }),
-  // No supported tokenizer inserts blanks there: a token's text does not depend on its neighbours.
+  // Has no effect, because no supported tokenizer inserts blanks between special tokens: a token's text does not
+  // depend on its neighbours.
   spaces_between_special_tokens: field(null, Type.Optional(Type.Boolean()), {
     about:
       "Accepted without use: the tokenizers served here put no blanks between special tokens, so both values mean the same.",

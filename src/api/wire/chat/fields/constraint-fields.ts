@@ -1,4 +1,4 @@
-// Fields for the constraint of an answer, and their aliases for clients of older vLLM, llama.cpp and Ollama.
+// Fields for the constraint on an answer, and their aliases for clients of older vLLM versions, llama.cpp and Ollama.
 import { Type, type TSchema } from "typebox";
 import type { Json } from "../../../../base/domain/text/json.ts";
 import { anyObject, named, open } from "../../fields/any-object.ts";
@@ -91,7 +91,7 @@ const jsonSchema = Type.Union([
   Type.Object({}, { additionalProperties: true, title: "dict" }),
 ]);
 
-/** Defines a body field for a member of `structured_outputs`, under another server's name. */
+/** Defines a body field that is an alias of a member of `structured_outputs`, under another server's name. */
 function spelled<const Member extends string, Schema extends TSchema>(
   spells: Member,
   schema: Schema,
@@ -108,7 +108,7 @@ const whose = "from older vLLM versions";
 const llamaCpp = "from llama.cpp";
 const yesOrNo = 'root ::= "yes" | "no"';
 
-/** In the order in which faults name them. */
+/** Aliases, in the order in which faults list them. */
 export const spelledFields = {
   guided_json: spelled("json", jsonSchema, { whose, example: { type: "object" } }),
   guided_regex: spelled("regex", Type.String(), { whose, example: "[0-9]+" }),
@@ -151,7 +151,7 @@ export const constraintFields = {
     example: { choice: ["yes", "no"] },
     isEngineFeature: true,
   }),
-  // If it is the constraint, tool calls are exempt from it (`calls.areExempt`).
+  // If this field sets the constraint, tool calls are exempt from it (`calls.areExempt`).
   response_format: field("constraint", nullable(responseFormatSchema), {
     about: "Form of the answer: JSON, JSON of a schema, or a structural tag; `text` does not constrain it.",
     otherwise: "none",

@@ -1,10 +1,10 @@
-// Fields for the conversation of a chat request and its rendering. Tokenization has them too.
+// Fields for the conversation of a chat request and its rendering. Tokenization requests have these fields too.
 import { Type } from "typebox";
 import { anyObject, named } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
 
-/** Defines a member whose value only the chat template reads, or nothing. */
+/** Defines a member that only chat templates may read. */
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const contentPart = Type.Union([
@@ -64,7 +64,7 @@ export const messageSchema = Type.Object(
     }),
     reasoning: nullable(Type.Unknown(), { description: "In an assistant message: its thoughts." }),
     reasoning_content: nullable(Type.Unknown(), { description: "Alias of reasoning." }),
-    // Members that answers have, or that chat templates read.
+    // Members that answers of this server have, or that some chat templates read.
     refusal: free("Text of a refusal."),
     annotations: free("Accepted without use."),
     thinking: free("The thoughts, for templates that read them here."),

@@ -1,9 +1,9 @@
-// Fields for the recording of a completion, and the metadata for finding it.
+// Fields for the recording of a completion, and the metadata by which it can be found.
 import { Type } from "typebox";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
 
-/** Limits as in OpenAI's API. */
+/** Limits on metadata, as in OpenAI's API. */
 const metadataSchema = Type.Object(
   {},
   {

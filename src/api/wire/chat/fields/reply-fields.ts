@@ -1,4 +1,4 @@
-// Fields for the reply to a chat request that a text completion lacks or spells otherwise.
+// Fields for the reply to a chat request. A text completion lacks these fields or has other names for them.
 import { Type } from "typebox";
 import { anyObject, named } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
@@ -54,7 +54,7 @@ export const replyFields = {
     example: true,
     inResponses: false,
   }),
-  // A text model has no multimodal input to process.
+  // Has no effect, because text models have no multimodal input.
   mm_processor_kwargs: field(null, nullable(anyObject), {
     about: "Accepted without use: the models read only text.",
     default: {},

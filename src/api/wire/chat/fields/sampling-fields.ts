@@ -46,7 +46,7 @@ export const samplingFields = {
     otherwise: "the model's own, else 0",
     example: 40,
     allowedWithBeams: is(0, -1),
-    // -1 also means 0, which is off.
+    // Both -1 and 0 disable the option.
     read: (count) => (count === -1 ? 0 : count),
   }),
   min_p: field("sampling.minP", nullable(Type.Number({ minimum: 0, maximum: 1 })), {
@@ -92,7 +92,7 @@ export const samplingFields = {
       otherwise: "none",
       example: { "42": -100 },
       allowedWithBeams: isEmpty,
-      // If an id has several spellings, the last counts.
+      // If several keys mean the same token id, the last one counts.
       read: (biases) => [...new Map(Object.entries(biases).map(([id, bias]) => [Number(id), bias]))],
     },
   ),
