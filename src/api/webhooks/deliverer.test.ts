@@ -22,7 +22,7 @@ interface World {
   readonly stores: Stores;
   readonly clock: FakeClock;
   readonly add: (id: string, receiver: Pick<Receiver, "url">, changes?: Partial<NewWebhook>) => Promise<void>;
-  /** Writes a record for each id. */
+  /** Writes a feedback record with each id. */
   readonly write: (...ids: readonly string[]) => Promise<void>;
   /** Resolves when a webhook's deliveries have reached the expected states. */
   readonly settled: (id: string, expected: readonly string[]) => Promise<void>;
@@ -108,7 +108,7 @@ test("posts an event once, signed, and records its delivery", async (t) => {
   assert.equal(receiver.received.length, 1);
 });
 
-test("retries a failing receiver at growing intervals, under the same id, until its time is over", async (t) => {
+test("retries a failing delivery at growing intervals, with the same id, until the retry period ends", async (t) => {
   const { add, write, settled, clock } = await worldOf(t, { retryHours: 0.21 });
   const receiver = await receive(t, (response) => void response.writeHead(500).end());
   await add("w", receiver);
@@ -117,19 +117,19 @@ test("retries a failing receiver at growing intervals, under the same id, until 
   for (const [index, seconds] of waits.entries()) {
     await settled("w", [`pending ${index + 1}`]);
     assert.equal(receiver.received.length, index + 1);
-    // Not before half of the wait.
+    // Jitter shortens a wait by at most half, so the next attempt cannot come earlier.
     await clock.advance(seconds * 500 - 1000);
     assert.equal(receiver.received.length, index + 1);
     await clock.advance(seconds * 500 + 2000);
   }
-  // The next wait is at least 607 s, and less time is left.
+  // The next wait is at least 607 s, which is more than the rest of the retry period.
   await settled("w", [`failed ${waits.length + 1}`]);
   assert.equal(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size, 1);
   await clock.advance(60_000);
   assert.equal(receiver.received.length, waits.length + 1);
 });
 
-test("limits waits to six hours, jitters between half and all, and never undercuts the receiver's request", () => {
+test("limits waits to six hours, shortens them by up to half at random, and respects the receiver's Retry-After", () => {
   assert.deepEqual(
     [1, 2, 3, 30].map((count) => [waitMs(count, 0, null), waitMs(count, 1, null)]),
     [
@@ -184,7 +184,7 @@ test("delays no other webhook or entity while a receiver does not answer", async
   assert.equal(dead.received.length, 4);
 });
 
-test("disables a webhook with the reason if its receiver fails for long, or is gone", async (t) => {
+test("disables a webhook, with a reason, if its receiver fails for too long or is gone", async (t) => {
   const { add, write, settled, clock, stores } = await worldOf(t, { disableHours: 0.05 });
   const receiver = await receive(t, (response) => void response.writeHead(500).end());
   const gone = await receive(t, (response) => void response.writeHead(410).end());
@@ -202,7 +202,7 @@ test("disables a webhook with the reason if its receiver fails for long, or is g
   }
   const reason = (await stores.webhooks.find("w"))?.disabled?.reason ?? "";
   assert.match(reason, /No delivery succeeded for 0\.05 h.*status 500/);
-  // Later events are not stored for it.
+  // No events are stored for a disabled webhook.
   const before = receiver.received.length;
   await write("b");
   assert.equal(receiver.received.length, before);

@@ -1,6 +1,6 @@
-// Sends due deliveries, a few requests at a time. Each entity and each webhook has a separate limit, so that a slow
-// receiver does not delay others' events. Several servers may share a database: each claims the deliveries that it
-// sends, and a delivery whose server died before recording the result is sent again.
+// Sends due deliveries, a limited number at a time. Each entity and each webhook has a separate limit, so that a slow
+// receiver does not delay other receivers' events. Several servers may share a database: each claims the deliveries
+// that it sends, and if a server dies before it records a result, the delivery is sent again.
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid, type Random } from "../../base/domain/random.ts";
 import { serviceOf, type Service } from "../../base/domain/lifecycle.ts";
@@ -16,7 +16,7 @@ import { signedHeaders } from "./signature.ts";
 
 export interface DelivererDependencies {
   readonly store: WebhookStore;
-  /** Returns the event as JSON for a receiver. */
+  /** Returns the event of a delivery as JSON. */
   readonly writeEventBody: (delivery: Delivery) => Promise<string>;
   readonly allowed: EgressAllowlist;
   readonly userAgent: string;
@@ -26,7 +26,7 @@ export interface DelivererDependencies {
   readonly logger: Logger;
 }
 
-/** Result of one attempt, and the receiver's instructions. */
+/** Result of one attempt, and what the receiver asks for. */
 interface Sent {
   readonly attempt: DeliveryAttempt;
   readonly retryAfterSeconds: number | null;
@@ -34,7 +34,7 @@ interface Sent {
   readonly isGone: boolean;
 }
 
-/** Added to the duration of an attempt: the holder of a claim this old has died. */
+/** A claim lasts this much longer than the request timeout. If it expires without a result, its server has died. */
 const claimReserveMs = 30_000;
 
 export class Deliverer implements Service {
@@ -42,7 +42,7 @@ export class Deliverer implements Service {
   readonly #settings: WebhookSettings;
   readonly #owner = newUuid();
   readonly #sending = new Set<Promise<void>>();
-  /** Requests in progress, by webhook and by entity. */
+  /** Number of requests in progress, by webhook and by entity. */
   readonly #ofWebhook = new Map<string, number>();
   readonly #ofEntity = new Map<string, number>();
   readonly #attempts: ReturnType<Metrics["counter"]>;
@@ -55,7 +55,7 @@ export class Deliverer implements Service {
     },
     stop: async () => {
       await Promise.all(this.#running);
-      // Interrupted deliveries will be sent again.
+      // Interrupted deliveries will be sent again by this or another server.
       await Promise.all(this.#sending);
     },
   });
@@ -95,7 +95,7 @@ export class Deliverer implements Service {
     }
   }
 
-  /** Waits for the next look, or, if more is due than there was room for, until a request has ended. */
+  /** Waits until the next poll, or, if limits left due deliveries unsent, until a request has ended. */
   async #rest(isFull: boolean, signal: AbortSignal): Promise<void> {
     const { clock } = this.#dependencies;
     const awake = new AbortController();
@@ -107,9 +107,9 @@ export class Deliverer implements Service {
   }
 
   /**
-   * Starts sending due deliveries that have room.
+   * Starts sending due deliveries, within the limits.
    *
-   * @returns true if there may be more without room
+   * @returns true if the limits may have left due deliveries unsent
    */
   async #begin(signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#dependencies;
@@ -144,7 +144,7 @@ export class Deliverer implements Service {
     change(this.#ofEntity, entity, 1);
     const sending = this.#deliver(delivery)
       .catch((error: unknown) => {
-        // It is due again when its claim ends.
+        // The delivery is due again when its claim expires.
         if (this.#stopping.aborted) return;
         this.#dependencies.logger.warn(
           { err: error, deliveryId: delivery.id },
@@ -230,7 +230,7 @@ export class Deliverer implements Service {
         logger.warn({ err: error }, "old webhook deliveries could not be removed; trying again");
         return 0;
       });
-      // Removes in batches, so that others can write in between.
+      // Deletes in batches, so that other transactions can write in between.
       await clock.sleep(removed > 0 ? 100 : sweepMs, { signal }).catch(() => undefined);
     }
   }
@@ -242,7 +242,7 @@ function change(counts: Map<string, number>, key: string, by: number): void {
   else counts.set(key, value);
 }
 
-/** Returns why an answer counts as a failure; null if it is a success. */
+/** Returns the reason why an answer counts as a failure; null if it is a success. */
 function faultOf({ status }: SentRequest): string | null {
   if (status >= 200 && status < 300) return null;
   const isRedirect = status >= 300 && status < 400;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readEgressAllowlist } from "./egress-allowlist.ts";
 
-/** True if a request for a host may go to an address, checked as in a real request. */
+/** True if a request to the host may connect to the address; makes the same two checks as a real request. */
 function check(entries: readonly string[], host: string, address: string): boolean {
   const allowlist = readEgressAllowlist(entries);
   return allowlist.mayResolve(host) && allowlist.mayConnect(host, address);
@@ -16,7 +16,7 @@ test("allows nothing by default", () => {
   assert.equal(check(["10.0.0.0/8"], "203.0.113.7", "203.0.113.7"), false);
 });
 
-test("allows a listed name's addresses, except this machine, link-local and multicast ones", () => {
+test("allows a listed name's addresses, except loopback, link-local, multicast and cloud metadata ones", () => {
   const names = ["hooks.example.com", "*.trusted.example"];
   for (const host of ["hooks.example.com", "HOOKS.example.com.", "a.b.trusted.example"]) {
     for (const address of ["203.0.113.7", "10.1.2.3", "2001:db8::1", "fd00::1", "::ffff:203.0.113.7"])
@@ -60,7 +60,7 @@ test("allows a listed name's addresses, except this machine, link-local and mult
     assert.equal(check(names, host, "203.0.113.7"), false, host);
 });
 
-test("allows a network's addresses, literal and for listed names, but no other names", () => {
+test("allows a network's addresses, as literals and for listed names, but not for other names", () => {
   const networks = ["10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "64:ff9b::/96", "::1"];
   const withName = [...networks, "any.example"];
   for (const address of [

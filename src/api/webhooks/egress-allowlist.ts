@@ -6,31 +6,31 @@ import { invalid, quoted, type ServiceError } from "../../base/domain/service-er
 export interface EgressAllowlist {
   /** True if the operator allows no destination. */
   readonly isEmpty: boolean;
-  /** True if a URL's host may be looked up: a listed name or address, or localhost if loopback is listed. */
+  /** True if a URL's host may be resolved: a listed name or address, or localhost if a loopback address is listed. */
   mayResolve(host: string): boolean;
-  /** True if a request for a host may go to an address. */
+  /** True if a request to the host may connect to the address. */
   mayConnect(host: string, address: string): boolean;
 }
 
 /**
- * Addresses that a listed name does not admit: this machine, link-local and cloud metadata addresses, non-unicast
- * addresses, and IPv6 addresses that embed IPv4 ones. IPv4 networks in a BlockList include their mapped form,
- * ::ffff:0:0/96.
+ * Addresses to which a listed name may not resolve unless they are listed too: loopback, unspecified, link-local,
+ * cloud metadata and non-unicast addresses, and IPv6 addresses that embed IPv4 ones. The IPv4 networks of a BlockList
+ * also match IPv4-mapped addresses (::ffff:0:0/96).
  */
 const closedToNames = networksOf([
   "0.0.0.0/8",
   "127.0.0.0/8",
-  // Metadata of Alibaba, and Azure's virtual machine service.
+  // Alibaba Cloud's metadata service, and Azure's virtual machine service.
   "100.100.100.200",
   "168.63.129.16",
   "169.254.0.0/16",
-  // Includes Oracle's metadata.
+  // Contains the address of Oracle Cloud's metadata service.
   "192.0.0.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  // Unspecified, loopback and IPv4-compatible.
+  // Unspecified, loopback and IPv4-compatible addresses.
   "::/96",
-  // IPv4-translateError, NAT64, Teredo and 6to4.
+  // Translated IPv4 (RFC 2765), NAT64, Teredo and 6to4.
   "::ffff:0:0:0/96",
   "64:ff9b::/96",
   "64:ff9b:1::/48",
@@ -38,13 +38,17 @@ const closedToNames = networksOf([
   "2002::/16",
   "fe80::/10",
   "fec0::/10",
-  // Metadata of AWS and of Google.
+  // Metadata services of AWS and Google Cloud.
   "fd00:ec2::/32",
   "fd20:ce::254",
   "ff00::/8",
 ]);
 
-/** @throws ServiceError `invalid` for an entry that is neither a name nor a network */
+/**
+ * Parses the setting `webhooks.allowed`.
+ *
+ * @throws ServiceError `invalid` for an entry that is not a host name, an address or a network
+ */
 export function readEgressAllowlist(entries: readonly string[]): EgressAllowlist {
   const names: string[] = [];
   const networks: string[] = [];
@@ -65,7 +69,7 @@ export function readEgressAllowlist(entries: readonly string[]): EgressAllowlist
     mayResolve: (host) => {
       const plain = plainHost(host);
       if (isIP(plain) !== 0) return isWithin(open, plain);
-      // Never sent to a name server.
+      // The name localhost is never sent to a name server.
       if (plain === "localhost") return isWithin(open, "127.0.0.1") || isWithin(open, "::1");
       return isListed(plain);
     },
@@ -77,7 +81,7 @@ export function readEgressAllowlist(entries: readonly string[]): EgressAllowlist
   };
 }
 
-/** Returns a URL's host in lower case, an IPv6 address without brackets, and a name without its final dot. */
+/** Returns a URL's host in lower case, without the brackets of an IPv6 address and without the final dot of a name. */
 export function plainHost(host: string): string {
   return host
     .toLowerCase()
@@ -102,7 +106,7 @@ function networksOf(texts: readonly string[]): BlockList {
   return networks;
 }
 
-/** Treats an IPv4-mapped IPv6 address as its IPv4 address. */
+/** True if the networks contain the address. An IPv4-mapped IPv6 address is checked as its IPv4 address. */
 function isWithin(networks: BlockList, address: string): boolean {
   const plain = address.replace(/%.*$/, "");
   return networks.check(plain, isIP(plain) === 4 ? "ipv4" : "ipv6");

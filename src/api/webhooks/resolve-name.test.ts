@@ -36,7 +36,7 @@ test("resolves the addresses of both families", async (t) => {
     await assert.rejects(check(resolve, host), UnresolvedName, host);
 });
 
-test("resolves localhost and names of the hosts file without a name server", async (t) => {
+test("resolves localhost and names in the hosts file without a name server", async (t) => {
   const server = await serveNames(t, {});
   const hosts =
     "# 10.0.0.1 c.test\n127.0.0.1 localhost\n10.0.0.7\tdb  DB.test # the database\nfd00::7 db.test\nx y\n";
@@ -47,7 +47,7 @@ test("resolves localhost and names of the hosts file without a name server", asy
   for (const host of ["c.test", "database", "y"]) await assert.rejects(check(resolve, host), UnresolvedName);
 });
 
-test("resolves short names in the domains of resolv.conf", async (t) => {
+test("resolves short names within the search domains of resolv.conf", async (t) => {
   const server = await serveNames(t, { "hooks.team.test": ["10.0.0.1"], "a.b.c.test": ["10.0.0.2"] });
   const resolver = "nameserver 10.0.0.53\nsearch team.test c.test.\n";
   const resolve = nameResolver({ servers: [server.address], ...filesOf(t, { resolver }) });
@@ -63,11 +63,11 @@ test("resolves short names in the domains of resolv.conf", async (t) => {
   assert.deepEqual(server.asked.slice(4), ["a.b.c.test.team.test", "a.b.c.test.c.test"]);
 });
 
-test("ends an unanswered look-up with its signal, without delaying others", async (t) => {
+test("aborts unanswered lookups by their signal, and they do not delay other lookups", async (t) => {
   const server = await serveNames(t, { "stuck.test": "silent", "good.test": ["10.0.0.1"] });
   const resolve = nameResolver({ servers: [server.address], ...filesOf(t, {}) });
   const late = new AbortController();
-  // More than the operating system's resolver has threads.
+  // More lookups than getaddrinfo has threads.
   const stuck = Array.from({ length: 64 }, () => resolve("stuck.test", late.signal));
   const ended = Promise.allSettled(stuck);
   await server.came("stuck.test");

@@ -1,31 +1,32 @@
-// Resolves a receiver's name to addresses. getaddrinfo cannot be cancelled, and a few waiting calls occupy the
-// process's whole thread pool; so this module asks the name servers directly, without threads.
+// Resolves a receiver's host name to addresses. getaddrinfo cannot be cancelled, and a few pending calls occupy the
+// whole thread pool of the process, so this module queries the name servers directly.
 import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { FoundAddress } from "../../base/http-client/http-client.ts";
 
 /**
- * @returns at least one address
- * @throws UnresolvedName; the signal's reason once it aborts
+ * Resolves a host name; returns at least one address.
+ *
+ * @throws UnresolvedName if no address was found; the signal's reason once it aborts
  */
 export type ResolveName = (host: string, signal: AbortSignal) => Promise<readonly FoundAddress[]>;
 
 export class UnresolvedName extends Error {}
 
 export interface NameSources {
-  /** Name servers, as `address` or `address:port`; by default those of the operating system. */
+  /** Name servers, as `address` or `address:port`; default: those of the operating system. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
   readonly resolverFile?: string;
 }
 
-/** Time for a name server's first answer; the second try gets about twice as long. */
+/** Timeout of the first query to a name server; the second try has about twice as long. */
 const answerMs = 1500;
 const tries = 2;
-/** Maximum number of addresses of one name that are tried. */
+/** Maximum number of addresses returned for a name. */
 const addressesMax = 16;
-/** The C library's limit. */
+/** Maximum number of search domains, as in the C library. */
 const searchMax = 6;
 
 const systemHosts =
@@ -33,7 +34,10 @@ const systemHosts =
 
 const loopback = ["127.0.0.1", "::1"];
 
-/** Returns a resolver: localhost is this machine; the hosts file takes precedence over name servers. */
+/**
+ * Returns a resolver. It resolves localhost to the loopback addresses, then reads the hosts file, then queries the
+ * name servers.
+ */
 export function nameResolver({
   servers,
   hostsFile = systemHosts,
@@ -44,7 +48,8 @@ export function nameResolver({
     if (host === "localhost") return found(loopback);
     const listed = addressesIn(await readTextFile(hostsFile), host);
     if (listed.length > 0) return found(listed);
-    // One per call: cancelling ends all queries of a resolver, and a changed configuration is read.
+    // A new Resolver for each call: `cancel` ends all queries of a Resolver, and a new one reads the current
+    // configuration.
     const resolver = new Resolver({ timeout: answerMs, tries });
     if (servers !== undefined) resolver.setServers(servers);
     const candidates = candidatesOf(host, await readTextFile(resolverFile));
@@ -69,7 +74,7 @@ function found(addresses: readonly string[]): readonly FoundAddress[] {
   return addresses.slice(0, addressesMax).map((address) => ({ address, family: isIP(address) }));
 }
 
-/** Empty if the file cannot be read; then only the name servers are asked. */
+/** Returns the file's text; empty if the file cannot be read, so that resolution continues without the file. */
 async function readTextFile(path: string): Promise<string> {
   return await readFile(path, "utf8").catch(() => "");
 }
@@ -80,7 +85,7 @@ function addressesIn(hosts: string, host: string): readonly string[] {
   );
 }
 
-/** Returns the full names that a name may stand for, by `search` and `ndots` of resolv.conf. */
+/** Returns the full names to query for a host, in order, according to `search` and `ndots` in resolv.conf. */
 function candidatesOf(host: string, configuration: string): readonly string[] {
   let search: readonly string[] = [];
   let dotsMin = 1;

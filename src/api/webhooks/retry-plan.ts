@@ -1,16 +1,16 @@
 // Exponential back-off with jitter for failed deliveries. Pure.
 
-/** Wait after the first attempt; each further wait is three times as long. */
+/** Wait before the first retry, without jitter. Each further wait is three times as long. */
 const firstWaitMs = 5000;
 const waitMaxMs = 6 * 3_600_000;
 
 /**
- * Returns the wait after an attempt: exponential back-off, randomly between half and all of it, so that deliveries
- * that failed together are not retried together.
+ * Returns the wait before the next attempt: exponential back-off, shortened by up to half at random, so that
+ * deliveries that failed together are not retried together.
  *
- * @param attemptCount attempts since the first, at least 1
+ * @param attemptCount attempts so far since creation or the last replay, at least 1
  * @param chance uniform in [0, 1)
- * @param askedSeconds wait that the receiver asked for; null if none
+ * @param askedSeconds wait that the receiver asked for in Retry-After; null if none
  */
 export function waitMs(attemptCount: number, chance: number, askedSeconds: number | null): number {
   const full = Math.min(firstWaitMs * 3 ** Math.min(attemptCount - 1, 20), waitMaxMs);

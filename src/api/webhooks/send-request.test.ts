@@ -46,18 +46,18 @@ test("treats a redirect as an ordinary answer, and does not follow it", async (t
   assert.deepEqual(other.received, []);
 });
 
-test("sends nothing to an address that is not allowed, literal or by name", async (t) => {
+test("sends nothing to an address that is not allowed, given literally or by name", async (t) => {
   const receiver = await receive(t);
   const byName = receiver.url.replace("127.0.0.1", "localhost");
   await assert.rejects(check(receiver.url, ["10.0.0.0/8"]), /127\.0\.0\.1 is not among the destinations/);
   await assert.rejects(check(byName, ["10.0.0.0/8"]), /localhost is not among the destinations/);
   await assert.rejects(check(byName, ["hooks.example.com"]), /localhost is not among the destinations/);
   assert.deepEqual(receiver.received, []);
-  // The name resolves to this machine, whose address is allowed.
+  // The name localhost resolves to 127.0.0.1, which is allowed.
   assert.equal((await check(byName, ["127.0.0.1"])).status, 204);
 });
 
-test("reports an unreachable receiver, and stops waiting with the signal", async (t) => {
+test("reports an unreachable receiver, and aborts when its signal does", async (t) => {
   await assert.rejects(check("http://127.0.0.1:1/"), UnreachableReceiver);
   const silent = await receive(t, () => undefined);
   const late = new AbortController();

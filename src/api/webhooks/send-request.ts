@@ -1,6 +1,6 @@
 // Sends one request to a receiver, at an address that the operator allows, without following redirects. It resolves
-// the name, checks each address, and connects to one that passed, so that a second DNS answer has no effect. Only this
-// module sends to webhook URLs.
+// the name once, checks each address, and connects to one that passed, so that a later DNS answer cannot redirect the
+// request. Only this module sends to webhook URLs.
 import { isIP } from "node:net";
 import { retryAfterSeconds } from "../../base/domain/waiting/retry-after.ts";
 import { HttpClient, type FoundAddress, type HttpAnswer } from "../../base/http-client/http-client.ts";
@@ -11,15 +11,15 @@ import { nameResolver, UnresolvedName, type ResolveName } from "./resolve-name.t
 
 /** Maximum number of answer bytes read; then the connection is closed. */
 const answerBytesMax = 64 * 1024;
-/** Number of answer bytes kept. */
+/** Number of bytes returned from the start of the answer. */
 const keptBytes = 512;
 const client = new HttpClient();
 
 export interface SentRequest {
   readonly status: number;
-  /** First bytes of the answer, as text. */
+  /** Start of the answer's body, as text. */
   readonly answer: string;
-  /** Retry time of the answer; null if it has none. */
+  /** Wait that the answer's Retry-After asks for; null if the answer has no such header. */
   readonly retryAfterSeconds: number | null;
 }
 
@@ -29,21 +29,21 @@ export interface RequestToSend {
   readonly body: string;
 }
 
-/** A receiver that cannot be reached, with a message for the webhook's owner. */
+/** Error for a receiver that cannot be reached; the message is for the webhook's owner. */
 export class UnreachableReceiver extends Error {}
 
 export interface SendingOptions {
-  /** Ends the request, including name resolution. */
+  /** Aborts the request, including name resolution. */
   readonly signal: AbortSignal;
-  /** By default asks the machine's name servers. */
+  /** Default: uses the machine's hosts file and name servers. */
   readonly resolve?: ResolveName;
 }
 
 /**
  * Returns the allowed addresses of a URL's host.
  *
- * @throws UnreachableReceiver if there is none; the message omits the addresses, which the webhook's owner may not be
- * allowed to know; the signal's reason
+ * @throws UnreachableReceiver if there is none; its message omits addresses, because the webhook's owner may not be
+ * allowed to know them. Throws the signal's reason once the signal aborts
  */
 export async function addressesOf(
   url: URL,
@@ -73,9 +73,9 @@ export async function addressesOf(
 }
 
 /**
- * Sends a POST and reads the start of the answer.
+ * Sends a POST request and reads the start of the answer.
  *
- * @throws UnreachableReceiver; the signal's reason
+ * @throws UnreachableReceiver if the receiver cannot be reached; the signal's reason once it aborts
  */
 export async function sendRequest(
   { url, headers, body }: RequestToSend,

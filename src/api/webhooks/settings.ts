@@ -1,4 +1,4 @@
-// Settings of webhooks: those that an operator sets, and constants.
+// Webhook settings: those that an operator can change, and constants.
 import { section, type SettingsIn, type SettingsSchema } from "../../base/domain/settings.ts";
 
 const schema = {
@@ -11,28 +11,28 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Time for which a failed event is retried, long enough for a weekend; then its delivery has failed. */
+  /** Period in which a delivery is retried after failures, long enough for a weekend; then the delivery has failed. */
   retryHours: 72,
-  /** Time after which a webhook without any successful delivery is disabled. */
+  /** Time without a successful delivery after which a failing webhook is disabled. */
   disableHours: 120,
-  /** Time for which ended deliveries can be read and replayed. */
+  /** Time for which finished deliveries can be read and replayed. */
   keepDays: 30,
-  /** Time for a receiver's answer, from name resolution to the end of the answer. */
+  /** Timeout of a request, from name resolution to the end of the answer. */
   timeoutSeconds: 15,
   webhooksPerEntity: 100,
-  /** Number of URLs of new and changed webhooks whose names are resolved at the same time. */
+  /** Maximum number of URLs of new and changed webhooks that are resolved at the same time. */
   checksPerEntity: 4,
-  /** Requests in progress on one server. */
+  /** Maximum number of requests in progress on one server. */
   sendingMax: 32,
   sendingPerEntity: 8,
   sendingPerWebhook: 4,
-  /** Interval between looks for due deliveries. */
+  /** Interval between polls for due deliveries. */
   lookMs: 1000,
-  /** Interval between removals of old deliveries. */
+  /** Interval between deletions of old deliveries. */
   sweepMs: 3_600_000,
-  /** Number of ended deliveries kept per webhook. */
+  /** Maximum number of finished deliveries kept per webhook. */
   endedMax: 100_000,
-  /** Number of deliveries replayed by one request. */
+  /** Maximum number of deliveries replayed by one request. */
   replayedMax: 10_000,
 };
 

@@ -16,7 +16,7 @@ test("signs the published example of Standard Webhooks", () => {
   });
 });
 
-test("produces signatures that another library verifies, with a new secret", async () => {
+test("signs with a new secret so that another library verifies the signature", async () => {
   const { webhooks } = new OpenAI({ apiKey: "none" });
   const [secret, body] = [newSecret(), JSON.stringify({ text: "👍🏽 \u2028" })];
   const headers = { ...signedHeaders(secret, { id: "msg_1", at: new Date(), body }) };
@@ -26,7 +26,7 @@ test("produces signatures that another library verifies, with a new secret", asy
   await assert.rejects(webhooks.verifySignature(body, headers, newSecret()));
 });
 
-test("accepts whsec_ and the base64 of 24 to 64 bytes as a secret", () => {
+test("accepts whsec_ followed by the base64 of 24 to 64 bytes as a secret", () => {
   const secretOf = (count: number): string => `whsec_${Buffer.alloc(count, 7).toString("base64")}`;
   assert.ok(isSecret(newSecret()) && isSecret(secretOf(24)) && isSecret(secretOf(64)));
   assert.notEqual(newSecret(), newSecret());

@@ -4,7 +4,7 @@ import { createHmac } from "node:crypto";
 import { secureBytes } from "../../base/domain/random.ts";
 
 const prefix = "whsec_";
-/** Size of a secret, as the standard recommends. */
+/** Size limits of a secret in the standard, and the size of Hone's secrets. */
 const secretBytes = { min: 24, max: 64, ours: 32 } as const;
 
 /** Returns a new random secret. */
@@ -12,7 +12,7 @@ export function newSecret(): string {
   return `${prefix}${Buffer.from(secureBytes(secretBytes.ours)).toString("base64")}`;
 }
 
-/** True if the text is `whsec_` and the base64 of 24 to 64 bytes. */
+/** True if the text is `whsec_` followed by the base64 of 24 to 64 bytes. */
 export function isSecret(text: string): boolean {
   if (!text.startsWith(prefix)) return false;
   const encoded = text.slice(prefix.length);
@@ -22,7 +22,7 @@ export function isSecret(text: string): boolean {
   );
 }
 
-/** Returns headers with an event's id and sending time, and the signature over both and the body. */
+/** Returns the headers with an event's id, its sending time, and the signature of id, time and body. */
 export function signedHeaders(
   secret: string,
   { id, at, body }: { readonly id: string; readonly at: Date; readonly body: string },

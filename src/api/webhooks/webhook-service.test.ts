@@ -1,4 +1,4 @@
-// Name resolution when a webhook is created, and how little of it its creator learns.
+// Name resolution when a webhook is created: only listed names, within limits, without revealing addresses.
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { test } from "node:test";
@@ -39,7 +39,7 @@ async function serviceOf(server: NameServer, allowed: readonly string[]) {
   return { clock, create };
 }
 
-test("does not resolve a name that is not listed, even if a network is", async (t) => {
+test("does not resolve an unlisted name, even if a network is listed", async (t) => {
   const server = await serveNames(t, { "db.corp.test": ["10.0.0.3"], "hooks.test": ["10.0.0.4"] });
   const { create } = await serviceOf(server, ["10.0.0.0/8", "hooks.test"]);
   await assert.rejects(create("db.corp.test"), { code: "invalid", message: /is not among the destinations/ });
@@ -49,7 +49,7 @@ test("does not resolve a name that is not listed, even if a network is", async (
   assert.equal(await create("hooks.test"), "http://hooks.test/");
 });
 
-test("reveals no addresses of a name", async (t) => {
+test("does not reveal the addresses of a name", async (t) => {
   const server = await serveNames(t, { "meta.corp.test": ["169.254.169.254", "fd00:ec2:0:0:0:0:0:254"] });
   const { create } = await serviceOf(server, ["*.corp.test"]);
   await assert.rejects(create("meta.corp.test"), (error: Error) => {
@@ -59,7 +59,7 @@ test("reveals no addresses of a name", async (t) => {
   });
 });
 
-test("resolves few names of an entity at a time, each for a limited time", async (t) => {
+test("limits how many names an entity resolves at a time, and how long each may take", async (t) => {
   const server = await serveNames(t, { "a.slow.test": "silent", "good.test": ["10.0.0.1"] });
   const { clock, create } = await serviceOf(server, ["*.slow.test", "good.test"]);
   const results = Promise.allSettled([1, 2, 3, 4].map(() => create("a.slow.test")));

@@ -1,5 +1,5 @@
-// Webhooks for callers: creates, changes and deletes them with checks, and lists and replays their deliveries. Sends
-// nothing.
+// Operations on webhooks for callers: creates, changes and deletes webhooks, and lists and replays their deliveries.
+// It checks access and values, but sends nothing.
 import { type Caller, mayReach, reachOf } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import { newUuid7 } from "../../base/domain/random.ts";
@@ -22,16 +22,17 @@ import { isSecret, newSecret } from "./signature.ts";
 
 export interface WebhookService {
   /**
-   * Creates a webhook; only this answer contains its secret.
+   * Creates a webhook. Only the answer to this request shows the secret.
    *
-   * @throws ServiceError `invalid` for a URL that is not allowed, `forbidden` for another entity, `conflict` for one
-   * webhook too many, `overloaded` while too many of the caller's URLs are being resolved
+   * @throws ServiceError `invalid` if the URL is not allowed, `forbidden` if the caller may not use the entity,
+   * `conflict` if the entity has the maximum number of webhooks, `overloaded` if too many of the entity's URLs are
+   * being resolved
    */
   create(request: WebhookRequest, caller: Caller): Promise<Webhook>;
-  /** @throws ServiceError `not_found`, also for another entity's */
+  /** @throws ServiceError `not_found` for an unknown webhook, or one that the caller may not access */
   find(id: string, caller: Caller): Promise<Webhook>;
   list(page: PageRequest, caller: Caller): Promise<Page<Webhook>>;
-  /** @throws ServiceError as {@link create}, `not_found` */
+  /** @throws ServiceError as {@link create} and {@link find} */
   change(
     id: string,
     choice: Partial<WebhookChoice> & { readonly isEnabled?: boolean },
@@ -45,9 +46,9 @@ export interface WebhookService {
     caller: Caller,
   ): Promise<Page<Delivery>>;
   /**
-   * Resends deliveries.
+   * Sends finished deliveries again.
    *
-   * @returns the number, and whether there may be more
+   * @returns the number of replayed deliveries, and whether more may be left to replay
    * @throws ServiceError `not_found` for an unknown delivery, `conflict` if the webhook is disabled or the delivery is
    * in progress
    */
@@ -63,12 +64,12 @@ export interface WebhookDependencies {
   readonly clock: Clock;
   readonly allowed: EgressAllowlist;
   readonly settings: WebhookSettings;
-  /** By default asks the machine's name servers. */
+  /** Default: uses the machine's hosts file and name servers. */
   readonly resolve?: ResolveName;
 }
 
 const urlLengthMax = 2048;
-/** Time for resolving a name. */
+/** Timeout for resolving a name. */
 const resolveMs = 5000;
 
 export function createWebhookService({
@@ -78,7 +79,7 @@ export function createWebhookService({
   settings,
   resolve = nameResolver(),
 }: WebhookDependencies): WebhookService {
-  /** Number of URLs being resolved, by entity. */
+  /** Number of URLs whose names are being resolved, by entity. */
   const checking = new Map<string, number>();
   const checkUrl = async (text: string, { entity }: Caller): Promise<string> => {
     const url = readUrl(text, allowed);
@@ -170,7 +171,11 @@ export function createWebhookService({
   };
 }
 
-/** @throws ServiceError `invalid` for an invalid receiver URL */
+/**
+ * Parses the URL of a receiver.
+ *
+ * @throws ServiceError `invalid` if webhooks cannot be sent to such a URL
+ */
 function readUrl(text: string, allowed: EgressAllowlist): URL {
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol) || text.length > urlLengthMax)
@@ -188,7 +193,11 @@ function readUrl(text: string, allowed: EgressAllowlist): URL {
   return url;
 }
 
-/** @throws ServiceError `invalid` if no address of the URL is allowed */
+/**
+ * Checks that the host of the URL has an allowed address.
+ *
+ * @throws ServiceError `invalid` if it has none
+ */
 async function checkAddresses(
   url: URL,
   {

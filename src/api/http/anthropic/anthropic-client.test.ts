@@ -1,4 +1,5 @@
-// The official Anthropic client against a listening server: answers, streams that add up, and every error as its type.
+// The official Anthropic client against a listening server: complete answers, streams that add up to them, and the
+// client's error classes.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import Anthropic, {
@@ -32,7 +33,7 @@ beforeEach(() =>
   }),
 );
 
-/** Independent of keys in the machine's environment. */
+/** Returns a client that ignores keys in environment variables. */
 function clientWith(credentials: { readonly apiKey?: string; readonly authToken?: string }): Anthropic {
   const { apiKey = null, authToken = null } = credentials;
   return new Anthropic({ apiKey, authToken, baseURL: server.app.listeningOrigin, maxRetries: 0 });
@@ -40,7 +41,7 @@ function clientWith(credentials: { readonly apiKey?: string; readonly authToken?
 
 const hello = { model: "tiny", max_tokens: 9, messages: [{ role: "user" as const, content: "Hi" }] };
 
-test("answers with either kind of key", async () => {
+test("answers requests with either kind of key", async () => {
   for (const one of [client, clientWith({ authToken: keys.member })]) {
     const message = await one.messages.create(hello);
     assert.deepEqual(message.content, [{ type: "text", text: "Hello", citations: null }]);
@@ -50,7 +51,7 @@ test("answers with either kind of key", async () => {
   }
 });
 
-test("streams events that add up to the unstreamed message", async () => {
+test("streams events that add up to the complete message", async () => {
   server.chat.script.pieces = [
     { reasoning: "Hmm." },
     { text: "Let me see." },
@@ -66,7 +67,7 @@ test("streams events that add up to the unstreamed message", async () => {
     .on("signature", (signature) => seen.push(signature))
     .on("inputJson", (delta) => seen.push(delta))
     .on("contentBlock", ({ type }) => seen.push(type));
-  // The client adds a member with its parsed output.
+  // The client library adds the member `parsed_output`.
   const { id, parsed_output: _, ...final } = await stream.finalMessage();
   assert.match(id, /^msg_/);
   assert.deepEqual({ ...JSON.parse(JSON.stringify(final)), id: whole.id }, whole);
@@ -84,7 +85,7 @@ test("streams events that add up to the unstreamed message", async () => {
   ]);
 });
 
-test("throws an error during a stream to its reader, with its type", async () => {
+test("throws an error in a stream at the stream's reader, with the error's type", async () => {
   server.chat.script.failure = new ServiceError({ code: "unavailable", message: "x" });
   const stream = await client.messages.create({ ...hello, stream: true });
   await assert.rejects(
@@ -95,7 +96,7 @@ test("throws an error during a stream to its reader, with its type", async () =>
   );
 });
 
-test("throws every error as the type of its status, with its type and message", async () => {
+test("throws each error as the class for its status, with its type and message", async () => {
   const table: readonly (readonly [ErrorCode, new (...parts: never[]) => APIError, string])[] = [
     ["unsupported", BadRequestError, "invalid_request_error"],
     ["invalid", BadRequestError, "invalid_request_error"],

@@ -1,12 +1,12 @@
-// Detects requests from clients of Anthropic's API, by the header `anthropic-version` or by their path. Errors for
-// these clients also have the members of Anthropic's error body.
+// Detects requests from clients of Anthropic's API, by the header `anthropic-version` or by the path. Errors for these
+// clients also have the members of Anthropic's error body.
 import type { FastifyRequest } from "fastify";
 import type { ErrorCode } from "../../../base/domain/service-error.ts";
 import { errorAnswer, type ErrorAnswer } from "../errors.ts";
 
 type Asked = Pick<FastifyRequest, "id" | "headers" | "url">;
 
-/** Every path under this one is Anthropic's, even without a route. */
+/** Paths of Anthropic's API, including those without a route. */
 const ownPaths = /^\/v1\/messages(?:[/?]|$)/;
 
 export function isAnthropics({ headers, url }: Pick<Asked, "headers" | "url">): boolean {
@@ -14,7 +14,7 @@ export function isAnthropics({ headers, url }: Pick<Asked, "headers" | "url">): 
 }
 
 /**
- * Returns the whole answer for anything thrown, in the form of the request's client.
+ * Returns the error answer for any thrown value, in the format that the request's client expects.
  *
  * @throws never
  */
@@ -25,11 +25,11 @@ export function errorAnswerFor(error: unknown, request: Asked): ErrorAnswer {
 
 interface CodeRule {
   readonly type: string;
-  /** Statuses that Anthropic's API replaces, with their replacements. */
+  /** Hone's statuses that differ in Anthropic's API, each with Anthropic's status. */
   readonly statuses?: Readonly<Record<number, number>>;
 }
 
-/** Rules of https://platform.claude.com/docs/en/api/errors. */
+/** Error types of Anthropic's API: https://platform.claude.com/docs/en/api/errors. */
 const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   invalid: { type: "invalid_request_error", statuses: { 422: 400 } },
   unsupported: { type: "invalid_request_error" },

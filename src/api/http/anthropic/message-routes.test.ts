@@ -1,5 +1,5 @@
-// Anthropic's Messages API over HTTP: whole answers, streamed events in order, credentials, and errors in its form.
-// The fake server also checks every answer against its documented schema.
+// Anthropic's Messages API over HTTP: complete answers, streamed events in order, credentials, and errors in
+// Anthropic's format. The fake server also checks every answer against its documented schema.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ interface SentEvent {
   readonly [member: string]: unknown;
 }
 
-/** Events of a stream, each named by its type. */
+/** Returns the events of a stream; asserts that each event's name is its type. */
 function eventsOf(body: string): readonly SentEvent[] {
   const blocks = body.split("\n\n");
   assert.equal(blocks.pop(), "");
@@ -68,7 +68,7 @@ const message = (members: object) => ({
   ...members,
 });
 
-test("answers with a message, whole and as the events of a text", async () => {
+test("answers with a text message, complete and as streamed events", async () => {
   const server = await fakeServer();
   const answer = await ask(server, hi);
   const text = { type: "text", text: "Hello", citations: null };
@@ -91,7 +91,7 @@ test("answers with a message, whole and as the events of a text", async () => {
   await server.close();
 });
 
-test("puts thoughts, text and calls into separate blocks, in order", async () => {
+test("puts reasoning, text and tool calls into separate blocks, in order", async () => {
   const server = await fakeServer();
   server.chat.script.finish = "tool_calls";
   server.chat.script.pieces = [
@@ -118,7 +118,7 @@ test("puts thoughts, text and calls into separate blocks, in order", async () =>
   const content = [
     { type: "thinking", thinking: "Hmm.", signature },
     { type: "text", text: "Let me see.", citations: null },
-    // Keeps the digits that the model wrote, beyond the precision of JavaScript numbers.
+    // The answer keeps all digits that the model wrote. Only parsing rounds them to a JavaScript number.
     { ...call("call_1", "f"), input: { a: Number("12345678901234567890") } },
     call("call_2", "g"),
   ];
@@ -154,7 +154,7 @@ test("puts thoughts, text and calls into separate blocks, in order", async () =>
   await server.close();
 });
 
-test("says why it ended: its turn, a stop sequence, its tokens, its context or a call", async () => {
+test("reports why the message ended: end of turn, stop sequence, max_tokens, full context or tool call", async () => {
   const server = await fakeServer();
   const reasons = async (body: object = {}): Promise<readonly unknown[]> => {
     const { stop_reason, stop_sequence } = (await ask(server, { ...hi, ...body })).json<{
@@ -172,14 +172,14 @@ test("says why it ended: its turn, a stop sequence, its tokens, its context or a
   server.chat.script.finish = "length";
   assert.deepEqual(await reasons({ max_tokens: 2 }), ["max_tokens", null]);
   assert.deepEqual(await reasons({ max_tokens: 3 }), ["model_context_window_exceeded", null]);
-  // In a chat a required call does not change the finish reason; here every call does.
+  // Unlike in a chat completion, every tool call determines the stop reason, even a required one.
   server.chat.script.finish = "stop";
   server.chat.script.pieces = [{ toolCalls: [{ index: 0, id: "c", name: "f", argumentsText: "{}" }] }];
   assert.deepEqual(await reasons(), ["tool_use", null]);
   await server.close();
 });
 
-test("keeps a truncated call's partial arguments, and answers nothing with no blocks", async () => {
+test("keeps the partial arguments of a truncated call, and answers without blocks if the model wrote nothing", async () => {
   const server = await fakeServer();
   server.chat.script.finish = "length";
   server.chat.script.pieces = [{ toolCalls: [{ index: 0, id: "c", name: "f", argumentsText: '{"a' }] }];
@@ -194,7 +194,7 @@ test("keeps a truncated call's partial arguments, and answers nothing with no bl
   await server.close();
 });
 
-test("keeps a silent stream alive with pings, also before it has begun", async () => {
+test("keeps a silent stream alive with pings, even before the message starts", async () => {
   const clock = new FakeClock();
   let open = (): void => undefined;
   const server = await fakeServer({ clock, settings: { keepAliveSeconds: 5 } });
@@ -213,7 +213,7 @@ test("keeps a silent stream alive with pings, also before it has begun", async (
   await server.close();
 });
 
-test("accepts a key in x-api-key or Authorization, which takes precedence, and any betas", async () => {
+test("accepts a key in x-api-key or in Authorization, which takes precedence, and any anthropic-beta", async () => {
   const server = await fakeServer();
   const status = async (sent: Readonly<Record<string, string>>): Promise<number> =>
     (await server.ask({ method: "POST", url: "/v1/messages?beta=true", headers: sent, payload: hi }))
@@ -227,13 +227,13 @@ test("accepts a key in x-api-key or Authorization, which takes precedence, and a
     assert.equal(await status({ "x-api-key": key }), 401);
   const { caller } = server.chat.seen[0] ?? {};
   assert.equal(caller?.entity, "acme");
-  // Feedback requires Basic credentials, so this is not a key there.
+  // Feedback routes require Basic credentials and ignore x-api-key.
   const feedback = await server.ask({ method: "POST", url: "/feedback/create", headers, payload: {} });
   assert.equal(feedback.statusCode, 401);
   await server.close();
 });
 
-test("answers errors in Anthropic's form and statuses, before an answer and in a stream", async () => {
+test("sends errors in Anthropic's format and with its statuses, instead of an answer and within a stream", async () => {
   const server = await fakeServer();
   const table: Readonly<Record<ErrorCode, readonly [number, string]>> = {
     invalid: [400, "invalid_request_error"],
@@ -273,7 +273,7 @@ interface ErrorEvent {
   readonly request_id: string;
 }
 
-test("names the field of an error as it was sent, on Anthropic's routes also without its header", async () => {
+test("names the field of an error as the client sent it, also without the anthropic-version header", async () => {
   const server = await fakeServer();
   const faults = [
     { location: ["prompt", "messages", "1", "content", "1"], message: "a", type: "unsupported" },
@@ -321,7 +321,7 @@ test("names the field of an error as it was sent, on Anthropic's routes also wit
   await server.close();
 });
 
-test("counts the tokens of a prompt, and reports fields that do not affect it", async () => {
+test("counts the tokens of a prompt, and reports ignored fields", async () => {
   const server = await fakeServer();
   const counted = await ask(server, hi, "/v1/messages/count_tokens");
   assert.deepEqual([counted.json(), counted.headers["x-hone-ignored"]], [{ input_tokens: 2 }, "max_tokens"]);
@@ -330,7 +330,7 @@ test("counts the tokens of a prompt, and reports fields that do not affect it", 
   await server.close();
 });
 
-test("lists models in pages, in Anthropic's form if its header is sent", async () => {
+test("lists models in pages, in Anthropic's format if the request has the anthropic-version header", async () => {
   const server = await fakeServer();
   await registeredModel(server);
   const get = async (url: string, sent: Readonly<Record<string, string>> = headers) =>

@@ -1,4 +1,4 @@
-// Large bodies, which are read in a worker, against small ones of the same kind, which are not.
+// Large bodies, which a worker reads, get the same results as small ones, which the main thread reads.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";
@@ -9,7 +9,7 @@ interface Refusal {
   readonly detail: readonly { readonly loc: readonly string[]; readonly type: string }[];
 }
 
-/** Long enough to have any body with it read in a worker. */
+/** Long enough that any body with this text is read in a worker. */
 const padding = "x".repeat(1 << 18);
 
 function post(
@@ -38,7 +38,7 @@ test("answers a large chat like a small one", async () => {
   await server.close();
 });
 
-test("stores a large job and a large log line by line, like small ones", async () => {
+test("stores a large training job and a large log like small ones", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const groups = (metadata: object): readonly object[] => [
@@ -63,7 +63,7 @@ test("stores a large job and a large log line by line, like small ones", async (
   await server.close();
 });
 
-test("shows a group as it was sent, whether it is small, large, or stored in parts", async () => {
+test("returns a trajectory group as it was sent, whether it is small, large, or stored in parts", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const url = `/v1/preview/models/${modelId}`;
@@ -88,7 +88,7 @@ test("shows a group as it was sent, whether it is small, large, or stored in par
   await server.close();
 });
 
-test("names every bad record of a batch in one answer, with any faults", async () => {
+test("names each invalid record of a large batch in one answer, for faults of any kind", async () => {
   const server = await fakeServer();
   const item = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };
   const batch = [

@@ -1,5 +1,5 @@
-// Reads request bodies: small ones immediately, large ones in a worker, so that parsing and checking one delays no
-// other request. Very large bodies have a separate worker and do not delay the large ones.
+// Parses and checks request bodies: small ones immediately, large ones in a worker, so that they delay no other
+// request. A separate worker reads very large bodies, so that they do not delay the large ones.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { WorkerPool } from "../../../base/processes/worker-pool.ts";
@@ -17,11 +17,11 @@ import {
   type SentBody,
 } from "../../wire/body-tasks.ts";
 
-// Requests whose clients wait for permission to send the body (`Expect: 100-continue`). The server gives it after all
-// checks that need no body, so that a refused body is never sent.
+// Requests whose clients wait for `100 Continue` before they send the body (`Expect: 100-continue`). The server sends
+// it after all checks that need no body, so that the body of a refused request is never sent.
 const waiting = new WeakSet<IncomingMessage>();
 
-/** Keeps Node from asking for bodies automatically. */
+/** Stops Node from sending `100 Continue` automatically. */
 export function leaveBodiesUnasked({ server }: FastifyInstance): void {
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     waiting.add(request);
@@ -29,12 +29,12 @@ export function leaveBodiesUnasked({ server }: FastifyInstance): void {
   });
 }
 
-/** Asks the client for the body before its first byte is read; does nothing if the client does not wait. */
+/** Sends `100 Continue`, before the body's first byte is read. Has no effect if the client does not wait for it. */
 export function askForBody({ raw, response }: FastifyRequest): void {
   if (waiting.delete(raw)) response.writeContinue();
 }
 
-/** Largest body that is read faster than a worker could answer. */
+/** Maximum size of a body that is read without a worker, because that takes less time than an answer from the worker. */
 const smallBytesMax = 1 << 17;
 const largeBytesMax = 1 << 24;
 
@@ -48,7 +48,7 @@ const poolOptions = {
 /** Marks a route whose handler reads its body with a {@link BodyReader}. */
 export const rawBody = { config: { takesRawBody: true } } as const;
 
-/** A body read by a {@link BodyReader}, and the value that an endpoint's handler gets. */
+/** Form of a body that a {@link BodyReader} reads; `Value` is what the endpoint's handler gets. */
 export interface RawBodyForm<Value extends Ignoring = Ignoring> extends BodyForm<ObjectSchema> {
   readonly read: (request: FastifyRequest) => Promise<Value>;
 }
@@ -68,7 +68,7 @@ type FormKind = {
 export class BodyReader {
   readonly #limits: BodyLimits;
   readonly #large = new WorkerPool<BodyTasks>(poolOptions);
-  /** Ends when idle, so that memory used by one such body is free again. */
+  /** Ends when idle, which frees the memory used for a very large body. */
   readonly #veryLarge = new WorkerPool<BodyTasks>({ ...poolOptions, endsWhenIdle: true });
 
   constructor(settings: HttpSettings) {
@@ -76,10 +76,11 @@ export class BodyReader {
   }
 
   /**
-   * Reads a body as the given kind, and transfers its pieces to the worker.
+   * Reads a body as the given kind. Transfers the buffers of a large body to the worker, so the caller can no longer
+   * use them.
    *
    * @param body as routes marked {@link rawBody} receive it
-   * @throws ServiceError with the body's faults; `too_large` if reading it takes more memory than available
+   * @throws ServiceError with the body's faults; `too_large` if reading the body takes more memory than available
    */
   async read<Kind extends BodyKind>(
     kind: Kind,
@@ -92,15 +93,15 @@ export class BodyReader {
     const body: SentBody = { pieces, limits: this.#limits, sender, context };
     if (byteCount <= smallBytesMax) return bodyTasks[kind](body);
     const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
-    // Entities take turns, so that one entity's many bodies do not delay another's.
+    // Entities take turns, so that many bodies of one entity do not delay the bodies of others.
     const client = request.caller.entity;
     return pool.run(kind, body, { client, transfer: pieces.map((piece) => piece.buffer) });
   }
 
   /**
-   * Returns the body form of an endpoint.
+   * Returns the body form for an endpoint whose body is of the given kind.
    *
-   * @param contextOf returns further input for reading bodies of this kind
+   * @param contextOf returns further input for reading the body
    */
   form<Kind extends FormKind>(
     kind: Kind,

@@ -1,4 +1,4 @@
-// Log lines of answers that break off after their first byte.
+// Log lines for answers that break off after their first byte.
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
@@ -10,7 +10,10 @@ import { IdleStreamError } from "../sse.ts";
 
 type Line = readonly [level: string, message: string, route: unknown, reason: unknown];
 
-/** Returns the log lines for an answer of `pieces`, and what its client received; `read` reads the answer. */
+/**
+ * Answers with `pieces` to a client that reads the answer with `read`. Returns the log lines, and whether the client
+ * received the whole answer.
+ */
 async function logOf(
   pieces: () => AsyncIterable<string>,
   read: (answer: Response) => Promise<unknown> = (answer) => answer.text(),
@@ -49,7 +52,7 @@ function thrown(error: Error): () => AsyncGenerator<string, void> {
   };
 }
 
-test("logs an expected break as a warning with the route and the reason", async () => {
+test("logs an expected failure as a warning with the route and the reason", async () => {
   for (const error of [notFound("log of trajectories", "7"), new IdleStreamError("reads nothing")])
     assert.deepEqual(await logOf(thrown(error)), {
       lines: [["warn", "answer broken off", "/logs/:id", error.message]],
@@ -57,14 +60,14 @@ test("logs an expected break as a warning with the route and the reason", async 
     });
 });
 
-test("logs an unexpected break as an error", async () => {
+test("logs an unexpected failure as an error", async () => {
   assert.deepEqual(await logOf(thrown(new TypeError("x is undefined"))), {
     lines: [["error", "answer failed", "/logs/:id", "x is undefined"]],
     isWhole: false,
   });
 });
 
-test("logs nothing for a complete answer, or a client that disconnects", async () => {
+test("logs nothing for a complete answer, or if the client disconnects", async () => {
   const whole = async function* () {
     yield "one";
     yield "two";

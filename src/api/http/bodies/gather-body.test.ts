@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { ByteBudget, gatherBody } from "./gather-body.ts";
 
-/** Gathers the pieces, then ends the request. */
+/** Writes the pieces, ends the stream and returns the gathered body. */
 async function gather(
   pieces: readonly string[],
   options: {
@@ -31,7 +31,7 @@ async function gather(
   }
 }
 
-test("gathers a body within its limit, whether its length was declared or not", async () => {
+test("gathers a body within its limit, with or without a declared length", async () => {
   assert.equal(await gather(["abc", "def"]), "abcdef");
   assert.equal(await gather(["0123456789"], { declared: 10 }), "0123456789");
   await assert.rejects(gather(["0123456789a"]), { code: "too_large" });
@@ -40,7 +40,7 @@ test("gathers a body within its limit, whether its length was declared or not", 
   await assert.rejects(gather(["abc", "de"], { declared: 4 }), { code: "invalid" });
 });
 
-test("gathers a body of declared length in one buffer, without another copy", async () => {
+test("gathers a body of declared length in one buffer of exactly that size", async () => {
   const stream = new PassThrough();
   const gathered = gatherBody(stream, {
     headers: { "content-length": "6" },
@@ -56,7 +56,10 @@ test("gathers a body of declared length in one buffer, without another copy", as
   );
 });
 
-/** Gathers one-byte pieces, with a head check that finds `!`; returns the length, or the refusal. */
+/**
+ * Starts gathering a body with a head check that looks for `!`. `send` writes bytes one at a time; `outcome` is the
+ * body's length or the refusal.
+ */
 function gatherChecked(check: () => Promise<void>) {
   const stream = new PassThrough();
   const looks: number[] = [];
@@ -83,7 +86,7 @@ function gatherChecked(check: () => Promise<void>) {
   return { stream, outcome, looks, send };
 }
 
-test("refuses a body by its head before the rest has arrived, after few checks", async () => {
+test("refuses a body by its head before the rest has arrived, after few searches of the head", async () => {
   let checkCount = 0;
   const passes = async (): Promise<void> => void (checkCount += 1);
   const passed = gatherChecked(passes);
@@ -99,7 +102,7 @@ test("refuses a body by its head before the rest has arrived, after few checks",
   assert.equal(await refused.outcome, "Error: unknown", "though it never ends");
 });
 
-test("waits for the head check of a complete body", async () => {
+test("waits for the head check even if the body is already complete", async () => {
   let refuse = (): void => undefined;
   const late = gatherChecked(
     () => new Promise((_resolve, reject) => (refuse = () => reject(new Error("late")))),
@@ -114,7 +117,7 @@ test("waits for the head check of a complete body", async () => {
 const mebibyte = 1 << 20;
 const large = "x".repeat(mebibyte);
 
-test("limits an entity's bodies to half of the room that others leave, and returns released bytes", async () => {
+test("limits an entity's bodies to half of the bytes that others leave, and frees released bytes", async () => {
   const budget = new ByteBudget(4 * mebibyte);
   const sized = { bytesMax: 4 * mebibyte, budget };
   assert.equal((await gather([large, large], sized)).length, 2 * mebibyte);
@@ -130,7 +133,7 @@ test("limits an entity's bodies to half of the room that others leave, and retur
   assert.equal(budget.used, 0);
 });
 
-test("counts nothing for an announced length, and always admits a small body", async () => {
+test("counts bytes that have arrived rather than the declared length, and always admits a small body", async () => {
   const budget = new ByteBudget(4 * mebibyte);
   const announced = Array.from({ length: 1000 }, () => {
     const stream = new PassThrough();
@@ -163,7 +166,7 @@ test("counts nothing for an announced length, and always admits a small body", a
   await Promise.all(announced.map(({ gone }) => gone));
 });
 
-test("allocates a large announced body as it arrives, in one buffer at the end", async () => {
+test("allocates the buffer of a large body only after part of it has arrived", async () => {
   const stream = new PassThrough();
   const declared = 1 << 20;
   const options = { headers: { "content-length": String(declared) }, bytesMax: declared };
@@ -191,7 +194,7 @@ test("stops gathering when the client disconnects", async () => {
   await assert.rejects(gathered, { code: "cancelled" });
 });
 
-test("refuses a body of a disconnected client immediately, and counts nothing", async () => {
+test("refuses the body of a disconnected client immediately, and counts no bytes", async () => {
   const stream = new PassThrough().destroy();
   const budget = new ByteBudget(10);
   const options = { headers: { "content-length": "6" }, bytesMax: 10, held: budget.forBody("a") };

@@ -1,5 +1,5 @@
-// Receives a body's bytes within the limits of its route and of all bodies together. The pieces are not joined here:
-// joining hundreds of megabytes would delay every other request.
+// Receives a body's bytes, within the limit of its route and the budget for all bodies in memory. It never joins the
+// pieces of a complete body: copying hundreds of megabytes would delay every other request.
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -7,18 +7,21 @@ import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 import { clientDisconnected } from "../request-lifecycle.ts";
 
-/** Pieces of a body in order, each with its own buffer. */
+/** A received body: its pieces in order, each in a separate buffer. */
 export interface GatheredBody {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly byteCount: number;
 }
 
-/** Smaller bodies are not counted, so that large ones never cause the refusal of a small request. */
+/**
+ * Bodies smaller than this do not count towards the budget, so that large bodies never cause the refusal of a small
+ * one.
+ */
 export const smallBodyBytes = 1 << 16;
 
 /**
- * Budget of bytes in memory for all bodies and long answers in progress, shared among entities ({@link TenantShares}).
- * Bytes count when they arrive: announcing a size takes nothing from others.
+ * Memory budget in bytes for all bodies and long answers in progress, divided among entities ({@link TenantShares}).
+ * Bytes count when they arrive, so declaring a large size takes nothing from others.
  */
 export class ByteBudget {
   readonly #shares: TenantShares;
@@ -28,7 +31,7 @@ export class ByteBudget {
     this.#shares = new TenantShares(max);
   }
 
-  /** Returns the holder of one body's bytes, initially empty. */
+  /** Returns an empty account for the bytes of one body. */
   forBody(tenant: string): HeldBytes {
     return new HeldBytes(tenant, this.#shares, {
       freeBytes: smallBodyBytes - 1,
@@ -36,27 +39,27 @@ export class ByteBudget {
     });
   }
 
-  /** Returns the holder of one answer's bytes beyond those that every answer may have, initially empty. */
+  /** Returns an empty account for the bytes of one answer, of which the first `freeBytes` do not count. */
   forAnswer(tenant: string, freeBytes: number): HeldBytes {
     return new HeldBytes(tenant, this.#shares, { freeBytes, keepsFree: true });
   }
 
-  /** Bytes in memory, including those of small bodies. */
+  /** Number of bytes that count towards the budget, plus the bytes of small bodies. */
   get used(): number {
     return this.#shares.used + this.#smallBytes;
   }
 }
 
 interface FreeBytes {
-  /** Number of bytes that are not counted. */
+  /** Number of bytes that do not count towards the budget. */
   readonly freeBytes: number;
-  /** True if the free bytes remain free when there are more. */
+  /** True if the free bytes never count; otherwise all bytes count once there are more than the free ones. */
   readonly keepsFree?: boolean;
-  /** Receives the change in free bytes. */
+  /** Called with each change in the number of uncounted bytes. */
   readonly onFree?: (count: number) => void;
 }
 
-/** Bytes held by one body or answer; must be released. */
+/** Account of the bytes that one body or answer takes of a {@link ByteBudget}; must be released. */
 export class HeldBytes {
   readonly tenant: string;
   readonly #shares: TenantShares;
@@ -72,9 +75,9 @@ export class HeldBytes {
   }
 
   /**
-   * Adds bytes that have arrived.
+   * Adds bytes.
    *
-   * @throws ServiceError `overloaded` if the tenant's share has no room
+   * @throws ServiceError `overloaded` if the tenant's share has no room for them
    */
   add(count: number): void {
     if (this.#isReleased) return;
@@ -88,16 +91,16 @@ export class HeldBytes {
   }
 
   /**
-   * Checks that this many bytes in all would fit now, without taking them.
+   * Checks that the total could grow to this many bytes now, without taking them.
    *
-   * @throws ServiceError `overloaded` if they would not fit
+   * @throws ServiceError `overloaded` if the tenant's share has no room for them
    */
   requireRoomFor(total: number): void {
     const wanted = this.#countedOf(total) - this.#counted;
     if (wanted > this.#shares.roomFor(this.tenant)) throw this.#refusal(wanted);
   }
 
-  /** Releases all bytes. Idempotent; later additions are ignored. */
+  /** Releases all bytes. Idempotent; bytes added later are ignored. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -121,30 +124,31 @@ export class HeldBytes {
 
 /** A check that can refuse a body before all of it is read. */
 export interface HeadCheck {
-  /** Reads a value from the first bytes; returns null if they are not enough. */
+  /** Returns a value found in the first bytes; null if more bytes are needed. */
   readonly find: (head: Buffer) => string | null;
-  /** Called once with the value found, while reading continues; rejects to refuse the body. */
+  /** Checks the value found, while the body continues to arrive. Called once; rejects to refuse the body. */
   readonly check: (found: string) => Promise<void>;
 }
 
-/** Bytes of a body that a head check sees at most. */
+/** Maximum number of bytes that are given to a head check. */
 const headBytesMax = 1 << 16;
 
 export interface GatherOptions {
   readonly headers: IncomingHttpHeaders;
   readonly bytesMax: number;
-  /** Holds the received bytes; the caller releases them when the request is over. */
+  /** Account for the received bytes; the caller releases it when the request is over. */
   readonly held: HeldBytes;
   readonly head?: HeadCheck;
-  /** Called before the first byte is read, once all other checks have passed. */
+  /** Called before the first byte is read, after all checks that need no bytes. */
   readonly onReading?: () => void;
 }
 
 /**
- * Reads the whole body. After an error the rest is not read, and no bytes are held.
+ * Reads the whole body. On an error, stops reading and releases the bytes.
  *
- * @throws ServiceError `too_large` beyond the route's limit, `overloaded` if the sender's share has no room, `invalid`
- * if the length differs from Content-Length, `cancelled` if the client disconnects, or the head check's error
+ * @throws ServiceError `too_large` if the body exceeds the route's limit, `overloaded` if the sender's share has no
+ * room, `invalid` if the length differs from Content-Length, `cancelled` if the client disconnects, or the head
+ * check's error
  */
 export async function gatherBody(stream: Readable, options: GatherOptions): Promise<GatheredBody> {
   const { held } = options;
@@ -160,11 +164,11 @@ async function gather(
   stream: Readable,
   { headers, bytesMax, held, head, onReading }: GatherOptions,
 ): Promise<GatheredBody> {
-  // A closed stream emits nothing more, not even `close`.
+  // A closed stream emits no more events, not even `close`, so waiting would never end.
   if (stream.destroyed) throw clientDisconnected();
   const declared = headers["content-length"] === undefined ? null : Number(headers["content-length"]);
   if (declared !== null && declared > bytesMax) throw tooLarge(bytesMax);
-  // Refuses a body that cannot fit immediately instead of when the room runs out.
+  // Refuses a body that does not fit before reading it, rather than when the share runs out.
   if (declared !== null) held.requireRoomFor(declared);
 
   const gathered = declared === null ? new SeparatePieces() : new OnePiece(declared);
@@ -182,7 +186,7 @@ async function gather(
   return gathered;
 }
 
-/** Pieces of a body of unknown length. */
+/** A body of unknown length. Each piece stays in a separate buffer. */
 class SeparatePieces implements GatheredBody {
   readonly pieces: Uint8Array<ArrayBuffer>[] = [];
   byteCount = 0;
@@ -194,14 +198,14 @@ class SeparatePieces implements GatheredBody {
 }
 
 /**
- * Share of a declared length that must arrive before its memory is allocated. Before that, announcing a length costs
- * nothing.
+ * Fraction of a declared length that must arrive before the buffer is allocated, so that declaring a length does not
+ * take memory.
  */
 const arrivedPart = 1 / 16;
 
 /**
- * A body of declared length in one buffer, as its reader needs it. The operating system commits the memory as it is
- * filled.
+ * A body of declared length, in one buffer as its reader needs it. The operating system commits the buffer's memory
+ * only as it is filled.
  */
 class OnePiece implements GatheredBody {
   readonly #declared: number;
@@ -218,7 +222,7 @@ class OnePiece implements GatheredBody {
     return this.#first?.pieces ?? [this.#bytes.subarray(0, this.byteCount)];
   }
 
-  /** Only counts bytes beyond the declared length. */
+  /** Stores a piece. Bytes beyond the declared length are counted, but not stored. */
   add(piece: Uint8Array): void {
     const offset = this.byteCount;
     this.byteCount += piece.length;
@@ -244,8 +248,8 @@ class OnePiece implements GatheredBody {
 }
 
 /**
- * Returns a function that runs the check once the first bytes suffice. It retries only when the body has doubled, so
- * that small pieces stay cheap.
+ * Returns a function that searches the first bytes for the value and runs the check once. After an unsuccessful
+ * search, it waits until the body has doubled, so that small pieces stay cheap.
  */
 function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promise<void> | undefined {
   let nextByteCount = head === undefined ? Infinity : 1;
@@ -259,13 +263,13 @@ function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promi
   };
 }
 
-/** Smaller pieces do not wait for a turn: small bodies are read immediately. */
+/** Minimum size of a piece after which reading waits for its next turn. Small bodies are thus read immediately. */
 const turnBytes = 1 << 14;
 
 /**
- * Calls back for each piece. Iterating the stream instead would end the connection with an error before the request
- * could be answered. Large pieces take turns per tenant; otherwise each connection would deliver megabytes before
- * anything else runs.
+ * Calls `onPiece` for each piece. Iterating over the stream instead would close the connection on an error, before the
+ * request is answered. Tenants take turns to read large pieces, because otherwise each connection would deliver
+ * megabytes before anything else runs.
  */
 export function forEachPiece(
   stream: Readable,

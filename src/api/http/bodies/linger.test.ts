@@ -1,4 +1,4 @@
-// Clients that send a large body which is refused by its first bytes, or by its length.
+// Requests with a large body that are refused before the body has arrived.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -13,7 +13,7 @@ async function listening(t: TestContext) {
   return { url, path: `/v1/preview/models/${newUuid()}/checkpoints` };
 }
 
-/** Sends the whole body before it reads, as simple clients do. */
+/** Sends the whole body before it reads, as simple clients do. Returns the status line, or the connection's error. */
 async function sendThenRead(url: string, path: string, byteCount: number): Promise<string> {
   const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1" });
   const failed = new Promise<string>((resolve) => socket.once("error", (error) => resolve(String(error))));
@@ -40,7 +40,7 @@ async function sendThenRead(url: string, path: string, byteCount: number): Promi
   return answer.split("\r\n", 1)[0] ?? "";
 }
 
-test("delivers the refusal to a client that first sends its whole body", async (t) => {
+test("delivers the refusal to a client that sends its whole body before it reads", async (t) => {
   const { url, path } = await listening(t);
   const answers = await Promise.all(Array.from({ length: 8 }, () => sendThenRead(url, path, 16 << 20)));
   assert.deepEqual([...new Set(answers)], ["HTTP/1.1 404 Not Found"]);

@@ -16,7 +16,7 @@ export interface Upload {
 const nameLengthMax = 255;
 
 /**
- * Reads the form. Removes its file again if the form is refused.
+ * Reads an upload form. If the form is refused, deletes the file that was already stored.
  *
  * @throws ServiceError `invalid` with the form's faults, `too_large`, `unavailable`; 415 if the body is not a form
  */

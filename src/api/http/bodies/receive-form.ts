@@ -6,17 +6,17 @@ import { HttpRefusal } from "../errors.ts";
 import { clientDisconnected } from "../request-lifecycle.ts";
 import { askForBody } from "./body-reader.ts";
 
-/** Stores the bytes of a form's file. */
+/** Storage for the file of a form. */
 export interface FileTaker<Received> {
-  /** Stores the bytes as they arrive. */
+  /** Stores the file's bytes as they arrive. */
   receive(content: Readable): Promise<Received>;
-  /** Removes a stored file that is not needed. */
+  /** Deletes a stored file whose form is refused. */
   discard(received: Received): Promise<void>;
 }
 
 /** Content of a form. */
 export interface ReceivedForm<Received> {
-  /** Null if the form has no file. */
+  /** The stored file and its name; null if the form has no file. */
   readonly file: { readonly received: Received; readonly name: string } | null;
   readonly fields: ReadonlyMap<string, unknown>;
 }
@@ -32,7 +32,8 @@ const formLimits = {
 };
 
 /**
- * Reads a form whose file, if any, is the part `file`. Removes the file again if the form is refused.
+ * Reads a form whose file, if any, is the part `file`. If the form is refused, deletes the file that was already
+ * stored.
  *
  * @param faultsIn returns the faults of the form's content
  * @throws ServiceError `invalid` with the form's faults, `too_large`, `unavailable`; 415 if the body is not a form
@@ -43,7 +44,7 @@ export async function receiveForm<Received>(
   faultsIn: (form: ReceivedForm<Received>) => readonly Fault[],
 ): Promise<ReceivedForm<Received>> {
   if (!request.isMultipart()) throw notForm(request.headers["content-type"]);
-  // For a closed body the form parser would wait forever.
+  // The form parser would wait forever for a body whose connection is closed.
   if (request.raw.destroyed) throw clientDisconnected();
   askForBody(request);
   let file: ReceivedForm<Received>["file"] = null;
@@ -63,7 +64,7 @@ export async function receiveForm<Received>(
   }
 }
 
-/** Returns the fault of a form without its file. */
+/** Returns the fault for a form that lacks the file. */
 export function missingFile(): Fault {
   const message = "Field required: send the file in the part `file`, with its name.";
   return { location: ["body", "file"], message, type: "missing" };
@@ -80,7 +81,7 @@ function refusal(...faults: readonly Fault[]): ServiceError {
   return new ServiceError({ code: "invalid", faults });
 }
 
-/** Converts an error of the form parser: the form is invalid, or the client disconnected. */
+/** Converts an error of the form parser to the fault that caused it: an invalid form, or a disconnect of the client. */
 function unreadable(request: FastifyRequest, cause: unknown): ServiceError {
   if (request.raw.destroyed && !request.raw.complete) return clientDisconnected(cause);
   const reason = cause instanceof Error ? cause.message : String(cause);

@@ -1,4 +1,4 @@
-// Long answers: sent in pieces, and counted while they are in memory.
+// Long answers are sent in pieces, and their bytes count towards the memory budget.
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
@@ -9,14 +9,14 @@ import { ByteBudget } from "./gather-body.ts";
 import { answerBytes } from "./write-answer.ts";
 
 const mebibyte = 1 << 20;
-/** The part of a reply that counting needs. */
+/** Returns a fake reply with the members that {@link answerBytes} uses. */
 function replyTo(entity: string) {
-  // Safe cast: the counter only asks a response whether it is over.
+  // Safe cast: the response is only asked whether it has ended.
   const raw = Object.assign(new EventEmitter(), { destroyed: false }) as unknown as ServerResponse;
   return { raw, request: { caller: { entity } } };
 }
 
-test("leaves a mebibyte of each answer free, counts the rest until it is over, and refuses too much", () => {
+test("leaves the first mebibyte of an answer uncounted, counts the rest until the answer ends, and refuses too much", () => {
   const budget = new ByteBudget(4 * mebibyte);
   const [first, second] = [replyTo("a"), replyTo("a")];
   const take = answerBytes(first, budget);
@@ -38,7 +38,7 @@ test("leaves a mebibyte of each answer free, counts the rest until it is over, a
   assert.equal(budget.used, mebibyte);
 });
 
-test("answers 429 without room, and holds nothing afterwards", async () => {
+test("answers 429 if the share has no room, and holds no bytes afterwards", async () => {
   const server = await fakeServer({ settings: { bodyBytesInFlight: mebibyte } });
   const text = "x".repeat(1000);
   server.chat.script.pieces = Array.from({ length: 600 }, () => ({ text }));

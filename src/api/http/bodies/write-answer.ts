@@ -1,5 +1,5 @@
-// Long answers. They are written with pauses, so that other answers wait for only one piece; sent while they are read;
-// and counted with the bodies in memory.
+// Sends long answers in pieces, and pauses between pieces so that other answers wait for only one piece. Pieces are
+// sent only as fast as the client reads them. The bytes of answers in memory count towards the same budget as bodies.
 import type { FastifyReply } from "fastify";
 import { loopTurns } from "../../../base/domain/sharing/loop-turns.ts";
 import { jsonPieces, type TakeBytes } from "../../wire/json-text.ts";
@@ -8,10 +8,10 @@ import { onResponseEnd } from "../request-lifecycle.ts";
 import type { HttpSettings } from "../settings.ts";
 import type { ByteBudget } from "./gather-body.ts";
 
-/** Number of characters written in about a millisecond. */
+/** Number of characters that take about a millisecond to write. */
 const charactersBetweenPauses = 256 * 1024;
 
-/** Sends the answer as JSON: a short one in one piece, a long one piece by piece. */
+/** Sends the answer as JSON, in one piece if it is short, otherwise piece by piece. */
 export function sendAnswer(
   reply: FastifyReply,
   answer: object,
@@ -53,12 +53,12 @@ async function* withPauses(
   }
 }
 
-/** Bytes of each answer that are not counted, so that large answers never cause the refusal of a small one. */
+/** Number of bytes of each answer that do not count, so that large answers never cause the refusal of a small one. */
 const freeBytes = 1 << 20;
 
 /**
- * Returns a function that counts the bytes of the reply's answer in memory for the caller's entity, until the request
- * is over.
+ * Returns a function that counts bytes of the answer towards the share of the caller's entity, until the request is
+ * over.
  */
 export function answerBytes(reply: AnsweredReply, budget: ByteBudget): TakeBytes {
   const held = budget.forAnswer(reply.request.caller.entity, freeBytes);
@@ -66,7 +66,7 @@ export function answerBytes(reply: AnsweredReply, budget: ByteBudget): TakeBytes
   return (added) => held.add(added);
 }
 
-/** The part of a reply that counting needs. */
+/** Members of a reply that {@link answerBytes} uses. */
 interface AnsweredReply extends Pick<FastifyReply, "raw"> {
   readonly request: { readonly caller: { readonly entity: string } };
 }

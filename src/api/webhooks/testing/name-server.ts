@@ -1,23 +1,23 @@
-// For tests: a name server on this machine, over UDP.
+// For tests: a DNS server on this machine, over UDP.
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { isIP } from "node:net";
 import type { TestContext } from "node:test";
 
 export interface NameServer {
-  /** Address as a resolver takes it: address:port. */
+  /** Address for a resolver: `address:port`. */
   readonly address: string;
-  /** Names that were queried, in order, each once. */
+  /** Queried names in order of their first query, without duplicates. */
   readonly asked: readonly string[];
-  /** Resolves when a name was queried. */
+  /** Resolves once the name has been queried. */
   came(name: string): Promise<void>;
 }
 
 /**
- * Listens until the test ends.
+ * Starts a DNS server, which listens until the test ends.
  *
- * @param names addresses of each name, IPv6 ones with all eight groups; "silent" gets no answer, every other name does
- * not exist
+ * @param names addresses by name; IPv6 addresses must have all eight groups. Queries for a "silent" name get no
+ * answer, and names that are not listed do not exist
  */
 export async function serveNames(
   context: TestContext,
@@ -51,7 +51,7 @@ export async function serveNames(
   };
 }
 
-/** @returns the queried name, and the offset at which it ends */
+/** Returns the queried name, and the offset at which it ends. */
 function nameIn(query: Buffer): readonly [string, number] {
   const labels: string[] = [];
   let at = 12;
@@ -74,7 +74,7 @@ function recordOf(address: string): Buffer {
           .join(""),
         "hex",
       );
-  // The name of the question, the type, the class, a minute.
+  // Pointer to the name in the question, type, class, time to live (60 s), length of the data.
   const head = Buffer.from([0xc0, 12, 0, isShort ? 1 : 28, 0, 1, 0, 0, 0, 60, 0, data.length]);
   return Buffer.concat([head, data]);
 }

@@ -1,4 +1,4 @@
-// For tests: a webhook receiver on this machine, which stores requests and answers as instructed.
+// For tests: a webhook receiver on this machine, which stores requests and answers them as the test says.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
@@ -19,9 +19,9 @@ export interface Receiver {
 }
 
 /**
- * Listens until the test ends.
+ * Starts a receiver, which listens until the test ends.
  *
- * @param answer 204 by default
+ * @param answer answers a request; default: 204
  */
 export async function receive(
   context: TestContext,
@@ -48,7 +48,7 @@ export async function receive(
     server.close();
   });
   return {
-    // Safe cast: it listens on a TCP port.
+    // Safe cast: the server listens on a TCP port.
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
     came: (count) =>
