@@ -1,22 +1,22 @@
-// Content blocks of an answer as they arrive: thoughts, text and tool calls. One block is open at a time; each opens,
-// grows and closes with events, which a stream sends and a whole answer discards.
+// Builds the content blocks of an answer while it arrives: thoughts, text and tool calls. At most one block is open at
+// a time. Events report each change of a block; a stream sends them, a whole answer discards them.
 import { createHash } from "node:crypto";
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ToolCallDelta } from "../../../base/domain/chat.ts";
 import { isObject } from "../../../base/validation/findings.ts";
 import { JsonText } from "../json-text.ts";
 
-/** An event of a stream, named by its type. */
+/** An event of a stream; its type is also its name. */
 export type MessageEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 interface OpenBlock {
   readonly kind: "thinking" | "text" | "tool_use";
-  /** For a call: its index in the choice, its id and its name. */
+  /** For a tool call: its index in the choice, its id and its name; otherwise null. */
   readonly call: { readonly index: number; readonly id: string; readonly name: string } | null;
   text: string;
 }
 
-/** Delta type of each kind of block, and the member that it extends. */
+/** For each kind of block, the type of its deltas, and their member with the added text. */
 const deltas = {
   thinking: { type: "thinking_delta", member: "thinking" },
   text: { type: "text_delta", member: "text" },
@@ -29,7 +29,7 @@ export class ContentBlocks {
   #open: OpenBlock | null = null;
   #hasCalls = false;
 
-  /** Closed blocks. */
+  /** Closed blocks, in order. */
   get blocks(): readonly object[] {
     return this.#done;
   }
@@ -39,14 +39,14 @@ export class ContentBlocks {
     return this.#hasCalls;
   }
 
-  /** Appends the deltas of one step. */
+  /** Appends a delta and yields its events. */
   *add({ reasoning, text, toolCalls }: ChatDelta): Generator<MessageEvent> {
     if (reasoning !== "") yield* this.#addText("thinking", reasoning);
     if (text !== "") yield* this.#addText("text", text);
     for (const call of toolCalls) yield* this.#addCall(call);
   }
 
-  /** Closes the open block; an answer may have no blocks. */
+  /** Closes the open block, if there is one, and yields its events. */
   *finish(): Generator<MessageEvent> {
     const block = this.#open;
     if (block === null) return;
@@ -91,14 +91,14 @@ export class ContentBlocks {
   }
 }
 
-/** Returns the block as it is opened. */
+/** Returns the body of a block when it is opened. */
 function startBody({ kind, call }: OpenBlock): object {
   if (kind === "thinking") return { type: kind, thinking: "", signature: "" };
   if (kind === "text") return { type: kind, text: "", citations: null };
   return { type: kind, id: call?.id, name: call?.name, input: {}, caller };
 }
 
-/** Returns the block as it is closed. */
+/** Returns the body of a block when it is closed. */
 function blockBody(block: OpenBlock): object {
   const { kind, text } = block;
   const ended = {
@@ -109,17 +109,21 @@ function blockBody(block: OpenBlock): object {
   return { ...startBody(block), ...ended() };
 }
 
-/** The model itself calls the tool, not a program that it wrote. */
+/** Caller of a tool, as answers show it: the model itself, not a program that it wrote. */
 const caller = { type: "direct" };
 
-/** Distinguishes thoughts; it need not be trustworthy when it is sent back. */
+/**
+ * Returns a hash that identifies the thoughts. It is not a proof of origin: when a client sends it back, it is not
+ * checked.
+ */
 function signatureOf({ text }: OpenBlock): string {
   return createHash("sha256").update(text).digest("base64");
 }
 
 /**
- * Parses arguments with exact numbers. Text that is not an object, as from a truncated call, is wrapped in one, as
- * Anthropic's documentation asks clients to send it back.
+ * Returns the arguments as an object, with all digits of its numbers. Text that is not a JSON object, for example from
+ * a truncated call, is wrapped in an object, in the form in which Anthropic's documentation asks clients to send it
+ * back.
  */
 function inputOf(text: string): object {
   const json = text === "" ? "{}" : text;

@@ -1,5 +1,5 @@
-// Converts a request's messages to chat messages: the blocks of one turn become one message, and each tool result a
-// separate one. It records the origin of each message's parts.
+// Converts a request's messages to chat messages: the blocks of one turn become one message, and each tool result
+// becomes a separate one. It records where the body has the parts of each message.
 import { exactJsonText, type ExactJson } from "../../../base/domain/text/exact-json.ts";
 import type { CountRequestBody } from "./messages-request.ts";
 
@@ -9,12 +9,12 @@ type Texts = NonNullable<CountRequestBody["system"]>;
 
 type Place = readonly string[];
 
-/** Path of a message in the body. */
+/** Paths in the body from which a chat message was built. */
 export interface MessageOrigin {
   readonly place: Place;
-  /** Paths of the texts of its content. */
+  /** Path of each text in the message's content. */
   readonly textPaths: readonly Place[];
-  /** Paths of its tool calls. */
+  /** Path of each tool call. */
   readonly callPaths: readonly Place[];
 }
 
@@ -28,18 +28,18 @@ interface Text {
   readonly place: Place;
 }
 
-/** Consecutive blocks of one role without a tool result between them, or one tool result. */
+/** Consecutive blocks of one role without a tool result between them; or a single tool result. */
 interface Turn {
   readonly role: Message["role"] | "tool";
   readonly place: Place;
   readonly texts: Text[];
   readonly thoughts: string[];
   readonly calls: { readonly call: object; readonly place: Place }[];
-  /** For a tool result: id of its call. */
+  /** For a tool result: id of the call that it answers; absent otherwise. */
   readonly resultOf?: string | null | undefined;
 }
 
-/** Returns the messages, the system message first. */
+/** Converts the messages to chat messages, and puts the system message first. */
 export function inputMessages({
   system,
   messages,
@@ -67,15 +67,15 @@ export function inputMessages({
   return turns.map(turnMessage);
 }
 
-/** True if the model continues the last message, that is, if it is the assistant's and calls no tool. */
+/** True if the model is to continue the last message: it is the assistant's and calls no tool. */
 export function continuesLast(messages: readonly InputMessage[]): boolean {
   const last = messages.at(-1);
   return last?.message["role"] === "assistant" && last.origin.callPaths.length === 0;
 }
 
 /**
- * Claude Code prepends a line to its instructions that names program and request, different each time. It serves
- * Anthropic's billing, and would prevent prompt caching.
+ * True for a line that Claude Code prepends to its instructions for Anthropic's billing. The line names the program
+ * and the request, so it differs in each request and would prevent prompt caching.
  */
 function isAttribution(text: string): boolean {
   return text.startsWith("x-anthropic-billing-header:");
@@ -87,7 +87,7 @@ function blocksOf(content: Message["content"]): readonly Block[] {
 
 function addBlock(turn: Turn, block: Block, place: Place): void {
   if (block.type === "text") turn.texts.push({ text: block.text ?? "", place });
-  // Redacted thoughts mean nothing to a model that did not think them.
+  // Redacted thoughts are dropped, because only the model that produced them can use them.
   if (block.type === "thinking") turn.thoughts.push(block.thinking ?? "");
   if (block.type !== "tool_use") return;
   // Safe cast: parsed from JSON.
@@ -98,7 +98,7 @@ function addBlock(turn: Turn, block: Block, place: Place): void {
 
 function turnMessage({ role, place, texts, thoughts, calls, resultOf }: Turn): InputMessage {
   const parts = texts.map(({ text }) => ({ type: "text", text }));
-  // A single text is passed as a text, so that templates without support for parts render the same.
+  // A single text is passed as a string, so that templates that do not support text parts render the same.
   const content = parts.length > 1 ? parts : (parts[0]?.text ?? (calls.length > 0 ? null : ""));
   return {
     message: {

@@ -1,12 +1,12 @@
-// Answer to a message request: the events of a stream, or the whole answer that they add up to.
+// Answer to a message request: the events of a stream, or the message that these events build.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { ContentBlocks, type MessageEvent } from "./content-blocks.ts";
 
-/** Event that keeps a silent stream alive. */
+/** Event that keeps an idle connection open. */
 export const ping: MessageEvent = { type: "ping" };
 
-/** Returns a writer of one stream's events, fed with steps as they arrive. */
+/** Returns a writer of the events of one stream. Its `add` takes the deltas of each step. */
 export function messageEvents(request: ChatRequest, header: ChatHeader) {
   const message = new MessageSoFar(request, header);
   return {
@@ -30,11 +30,11 @@ export function messageEvents(request: ChatRequest, header: ChatHeader) {
   };
 }
 
-/** Returns a collector of one answer; {@link messageEvents} streams the same. */
+/** Returns a collector for one message, the same that {@link messageEvents} streams. */
 export function wholeMessage(request: ChatRequest, header: ChatHeader) {
   const message = new MessageSoFar(request, header);
   return {
-    // Only streams need the events; consuming them updates the message.
+    // The events are discarded, but iterating over them updates the message.
     add: (deltas: readonly ChatDelta[]): void => deltas.forEach((delta) => void [...message.add(delta)]),
     end: (usage: ChatUsage): object => message.body({ ...message.stop(usage), usage: message.usage(usage) }),
   };
@@ -45,7 +45,7 @@ class MessageSoFar {
   readonly #header: ChatHeader;
   readonly #blocks = new ContentBlocks();
   #finish: ChatFinish | null = null;
-  /** Tokens up to the last thinking token. */
+  /** Number of answer tokens up to the last one with thoughts. */
   #thinkingTokens = 0;
 
   constructor(request: ChatRequest, header: ChatHeader) {
@@ -77,7 +77,7 @@ class MessageSoFar {
     };
   }
 
-  /** Returns why the answer ended. */
+  /** Returns the reason for which the answer ended. */
   stop({ completionTokens }: ChatUsage): {
     readonly stop_reason: string;
     readonly stop_sequence: string | null;
@@ -94,11 +94,11 @@ class MessageSoFar {
     return { stop_reason: matchedStop === null ? "end_turn" : "stop_sequence", stop_sequence: matchedStop };
   }
 
-  /** Cached prompt tokens are counted separately. */
+  /** Returns the usage; tokens from the prompt cache are not counted as input tokens, but separately. */
   usage({ promptTokens, cachedTokens, completionTokens }: ChatUsage): object {
     return {
       input_tokens: promptTokens - cachedTokens,
-      // Caching a prompt is free, and not counted.
+      // Writing to the prompt cache is free and therefore not counted.
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: cachedTokens,
       cache_creation: null,

@@ -1,5 +1,5 @@
 // Schemas that document the answer to a message request: the message, the events of a stream, and a token count. Only
-// tests check answers against them.
+// tests validate answers against them.
 import { Type, type TSchema } from "typebox";
 import { anyObject } from "../fields/any-object.ts";
 import { orNull } from "../nullable.ts";
@@ -100,7 +100,7 @@ function delta(type: string, member: string) {
   return Type.Object({ type: Type.Enum([type]), [member]: Type.String() });
 }
 
-/** One event of a stream, named by its type. */
+/** An event of a stream; its type is also its name. */
 export const messageEventSchema = Type.Union(
   [
     event("message_start", { message: messageSchema }),

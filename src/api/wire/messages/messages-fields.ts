@@ -1,4 +1,4 @@
-// Reader of a message request's body, with checks of blocks, tools and choices that a schema cannot express: required
+// Forms of message requests, and the checks of blocks, tools and tool choices that a schema cannot express: required
 // members per type, allowed roles, and supported types.
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -19,7 +19,7 @@ export const messagesForm: BodyForm<typeof messagesRequestSchema> = {
   moreUnserved: unservedBlocks,
 };
 
-/** Form of a token count request. */
+/** Form of a request to count tokens. */
 export const countForm: BodyForm<typeof countRequestSchema> = {
   schema: countRequestSchema,
   fields: countFields,
@@ -28,9 +28,9 @@ export const countForm: BodyForm<typeof countRequestSchema> = {
 };
 
 interface BlockRule {
-  /** Roles whose messages may contain it. */
+  /** Roles whose messages may contain the block. */
   readonly roles: readonly string[];
-  /** Required members. */
+  /** Members that the block must have. */
   readonly members: readonly string[];
 }
 

@@ -1,5 +1,5 @@
-// A message request of Anthropic's Messages API: all fields with type, range, default and description. Fields with a
-// counterpart in a chat request are read as that; other fields of a chat request are accepted too.
+// Fields of a request in Anthropic's Messages API, with type, range, default and description. A field with a
+// counterpart in a chat request has the counterpart's meaning; the other fields of a chat request are accepted too.
 import { Type } from "typebox";
 import { isEmpty, never } from "../body.ts";
 import { sharedFields, sharedNames, type SharedName } from "../chat/shared-fields.ts";
@@ -7,7 +7,7 @@ import { anyObject, named } from "../fields/any-object.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { nullable } from "../nullable.ts";
 
-/** Defines a member that is accepted, and checked elsewhere or not at all. */
+/** Defines a member that accepts any value; other code may check it. */
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const cached = nullable(anyObject, {
@@ -24,13 +24,13 @@ const textBlock = Type.Object(
   { ...named, title: "AnthropicTextBlock" },
 );
 
-/** A text, or blocks of it. */
+/** A text, or a list of text blocks. */
 const textOrBlocks = Type.Union([
   Type.String({ title: "str" }),
   Type.Array(textBlock, { title: "list[AnthropicTextBlock]" }),
 ]);
 
-/** A block of any supported type; its required members are checked separately. */
+/** A block of any supported type. Separate code checks that it has the members that its type requires. */
 const contentBlock = Type.Object(
   {
     type: Type.String({
@@ -49,7 +49,7 @@ const contentBlock = Type.Object(
         "In a tool result: accepted without use, because chat templates have no failed calls. Describe the failure in the content.",
     }),
     cache_control: cached,
-    // Members of blocks in answers.
+    // Members that blocks in answers have.
     citations: free("Accepted without use."),
     caller: free("Accepted without use."),
     data: free("In a redacted thinking block: accepted without use."),
@@ -139,7 +139,7 @@ const outputSchema = Type.Object(
   { ...named, title: "AnthropicOutputConfig" },
 );
 
-/** Fields of a chat request that have another name here. */
+/** Fields of a chat request that have another name in this API. */
 const renamed = [
   "stop",
   "user",
@@ -150,12 +150,12 @@ const renamed = [
 
 type UnrenamedName = Exclude<SharedName, (typeof renamed)[number]>;
 
-/** Fields of a chat request that mean the same here. */
+/** Fields of a chat request that have the same name and meaning in this API. */
 export const unrenamedNames: readonly UnrenamedName[] = sharedNames.filter(
   (name): name is UnrenamedName => !renamed.some((one) => one === name),
 );
 
-/** Those that control how a prompt is rendered. */
+/** Those of these fields that affect how a prompt is rendered. */
 const promptNames = [
   "model",
   "documents",
@@ -164,7 +164,7 @@ const promptNames = [
   "add_special_tokens",
 ] as const satisfies readonly UnrenamedName[];
 
-/** Fields for the prompt, whose tokens can be counted. */
+/** Fields for the prompt, which requests to count tokens have too. */
 const promptFields = {
   messages: field("read", Type.Array(messageSchema, { minItems: 1 }), {
     about: "The conversation so far, oldest first.",

@@ -1,17 +1,17 @@
-// List of models for clients of Anthropic's API, which send the header `anthropic-version`.
+// List of models in the form of Anthropic's API. Its clients are recognized by the header `anthropic-version`.
 import { Type, type Static } from "typebox";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A model name in the list. */
+/** A name of a model in the list. */
 export interface NamedModel {
   readonly id: string;
   readonly createdAt: Date;
-  /** Context length in tokens, prompt and answer together; null if its base is not served. */
+  /** Maximum number of tokens in prompt and answer together; null if this server does not have the base model. */
   readonly contextLength: number | null;
 }
 
 export const modelListQuerySchema = Type.Object({
-  /** Ids after which the page begins, and before which it ends. */
+  /** The page begins after the model with `after_id`, and ends before the one with `before_id`. */
   after_id: Type.Optional(Type.String()),
   before_id: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
@@ -36,7 +36,7 @@ export function modelInfo({ id, createdAt, contextLength }: NamedModel): object 
 /**
  * Returns a page of the models.
  *
- * @throws ServiceError `invalid` for an unknown id to continue from
+ * @throws ServiceError `invalid` if `after_id` or `before_id` is not in the list
  */
 export function modelInfoPage(
   models: readonly NamedModel[],
@@ -44,7 +44,7 @@ export function modelInfoPage(
 ): object {
   const start = after === undefined ? 0 : placeOf(models, after, "after_id") + 1;
   const end = before === undefined ? models.length : placeOf(models, before, "before_id");
-  // A page before a model contains its nearest predecessors.
+  // With only `before_id`, the page contains the models directly before it, not the first ones of the list.
   const isBackward = before !== undefined && after === undefined;
   const first = isBackward ? Math.max(start, end - limit) : start;
   const page = models.slice(first, isBackward ? end : Math.min(end, first + limit));

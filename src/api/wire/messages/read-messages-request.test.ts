@@ -1,4 +1,5 @@
-// Message requests, each against its equivalent chat request; refusals with their paths.
+// Tests that message requests are read like the equivalent chat requests, and that refusals name the path that was
+// sent.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -11,15 +12,16 @@ const limits = httpSettings.with();
 const hi = { role: "user", content: "Hi" };
 const least = { messages: [hi], max_tokens: 9, request_id: "r" };
 
-/** Checks that both are read as the same request. */
+/** Checks that the message request and the chat request are read as equal requests. */
 function same(body: object, chat: object): void {
   const { request } = readMessagesRequest({ ...least, ...body }, limits);
-  // Not returned by default, for any model; the model thinks only on request.
+  // Message requests turn these off by default, whatever the model's defaults: answers have no fields for tokens, and
+  // a model thinks only on request.
   const unasked = { logprobs: false, return_token_ids: false, reasoning_effort: "none" };
   assert.deepEqual(request, readChatRequest({ ...least, ...unasked, ...chat }, limits).request);
 }
 
-/** Checks every fault with its path below the body, and the error's code. */
+/** Checks the path and message of each fault, and the error's code. */
 function refuses(body: object, code: string, faults: readonly (readonly [place: string, RegExp])[]): void {
   assert.throws(
     () => readMessagesRequest({ ...least, ...body }, limits),
@@ -48,7 +50,7 @@ const chatCall = (id: string, text = "{}") => ({
 });
 const returned = (id: string, content: unknown) => ({ role: "tool", tool_call_id: id, content });
 
-test("reads fields with another name in a chat request as those", () => {
+test("reads fields with other names like the equivalent fields of a chat request", () => {
   same({}, {});
   same({ stop_sequences: ["a", "b"] }, { stop: ["a", "b"] });
   same({ metadata: { user_id: "u" } }, { user: "u" });
@@ -64,7 +66,7 @@ test("reads fields with another name in a chat request as those", () => {
   same({ output_format: format }, chat);
 });
 
-test("puts the system's text or blocks first, and drops the billing line", () => {
+test("puts the system message first, and drops the billing line", () => {
   const first = (content: unknown) => ({ messages: [{ role: "system", content }, hi] });
   same({ system: "Be kind." }, first("Be kind."));
   same({ system: [{ ...text("Be kind."), cache_control: { type: "ephemeral" } }] }, first("Be kind."));
@@ -74,14 +76,14 @@ test("puts the system's text or blocks first, and drops the billing line", () =>
   for (const system of ["", [], null, [bill]]) same({ system }, {});
 });
 
-test("joins blocks of one turn into one message, and keeps tool results separate", () => {
+test("joins the blocks of a turn into one message, and keeps tool results separate", () => {
   const thought = (thinking: string) => ({ type: "thinking", thinking, signature: "s" });
   const table: readonly (readonly [readonly object[], readonly object[]])[] = [
     [
       [user(text("a"), { ...text("b"), cache_control: null })],
       [{ role: "user", content: [text("a"), text("b")] }],
     ],
-    // Consecutive messages of one role are one turn.
+    // Consecutive messages of one role form one turn.
     [[hi, user(text("a"))], [{ role: "user", content: [text("Hi"), text("a")] }]],
     [
       [
@@ -112,7 +114,7 @@ test("joins blocks of one turn into one message, and keeps tool results separate
         returned("3", ""),
       ],
     ],
-    // Instructions stay at their position.
+    // System messages stay at their position.
     [
       [hi, { role: "system", content: "s" }, { role: "system", content: "t" }, hi],
       [hi, { role: "system", content: "s" }, { role: "system", content: "t" }, hi],
@@ -143,7 +145,7 @@ test("keeps the digits of numbers in a call's arguments and in a schema", () => 
   assert.equal(constraint?.kind === "json-schema" && constraint.schema, '{"const":1234567890123456789}');
 });
 
-test("reads tools and tool choices, and leaves out tools that the server would run", () => {
+test("reads tools and tool choices, and leaves out tools that a server would have to run", () => {
   const schema = { type: "object", properties: { city: { type: "string" } } };
   const tools = [{ name: "f", description: "d", input_schema: schema, cache_control: { type: "ephemeral" } }];
   const chatTools = [{ type: "function", function: { name: "f", description: "d", parameters: schema } }];
@@ -174,7 +176,7 @@ test("reads tools and tool choices, and leaves out tools that the server would r
   refuses(forced, "unsupported", [["tools", /there are no tools/]]);
 });
 
-test("lets a model think only on request, within its budget", () => {
+test("lets a model think only on request, and within its budget", () => {
   const told = { reasoning_effort: null, chat_template_kwargs: { enable_thinking: true } };
   same({ thinking: { type: "disabled" } }, {});
   same({ thinking: { type: "adaptive" } }, told);
@@ -197,7 +199,7 @@ test("lets a model think only on request, within its budget", () => {
   ]);
 });
 
-test("ignores edits of the context, with a notice", () => {
+test("ignores context edits, with a notice", () => {
   const edits = [{ type: "clear_thinking_20251015", keep: "all" }];
   const { notices } = readMessagesRequest({ ...least, context_management: { edits } }, limits);
   assert.deepEqual(notices, ["context_management is not applied: the conversation is used as it was sent"]);
@@ -205,7 +207,7 @@ test("ignores edits of the context, with a notice", () => {
   assert.deepEqual(readMessagesRequest({ ...least, inference_geo: "us" }, limits).ignored, ["inference_geo"]);
 });
 
-test("refuses images and other unsupported blocks by type, with their paths", () => {
+test("refuses images and other unsupported block types, and names their paths", () => {
   const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "" } };
   const document = { type: "document", source: { type: "text", media_type: "text/plain", data: "a" } };
   refuses(
@@ -229,7 +231,7 @@ test("refuses images and other unsupported blocks by type, with their paths", ()
   ]);
 });
 
-test("reports faults at the paths and names that were sent", () => {
+test("reports faults at the paths and under the names that were sent", () => {
   refuses({ max_tokens: undefined, messages: undefined }, "invalid", [
     ["messages", /required/],
     ["max_tokens", /required/],
@@ -270,7 +272,7 @@ test("reports faults at the paths and names that were sent", () => {
   ]);
 });
 
-test("locates a fault that chat finds in a part of a message where it was sent", () => {
+test("records from which path of the body each part of a chat message came", () => {
   const { origins } = readMessagesRequest(
     {
       ...least,
@@ -292,7 +294,7 @@ test("locates a fault that chat finds in a part of a message where it was sent",
   );
 });
 
-test("counts the prompt that a message would have", () => {
+test("counts the tokens of the same prompt that a message request would have", () => {
   const body = {
     model: "m",
     system: "s",

@@ -1,5 +1,5 @@
-// Converts a parsed body to the domain's requests: it builds the equivalent chat request and reads that, so that each
-// field means the same. Faults are located where the client sent them.
+// Converts a parsed body to the domain's requests. It builds the equivalent chat request and reads that, so that equal
+// fields have equal effects. Faults are located where the client sent the field.
 import type { ChatRequest, TokenizeRequest } from "../../../base/domain/chat.ts";
 import { assert } from "../../../base/domain/assert.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,13 +13,16 @@ import { inputMessages } from "./input-messages.ts";
 import { countForm, isShownTool, messagesForm } from "./messages-fields.ts";
 import { toSentError, toSentPath, type SentOrigins } from "./sent-paths.ts";
 
-/** Common data of a request that was read. */
+/** Common data of message requests and requests to count tokens. */
 interface ReadParts {
-  /** Paths of its fields in the body; for messages, the paths in the chat request. */
+  /**
+   * Paths in the body of the request's fields. The path of the messages is that in the chat request, which `origins`
+   * translates.
+   */
   readonly fieldPaths: FieldPaths;
-  /** Origins of messages and tools, which locate their faults in the body. */
+  /** Paths in the body from which messages and tools were built. */
   readonly origins: SentOrigins;
-  /** Notices for the client about how the request was read, as sentences. */
+  /** Sentences for the client about how the server interpreted the request. */
   readonly notices: readonly string[];
   readonly ignored: readonly string[];
 }
@@ -34,8 +37,8 @@ export interface ReadCountRequest extends ReadParts {
 }
 
 /**
- * @param exact the body with exact numbers
- * @throws ServiceError `invalid` and `unsupported` as `readForm` does, and `invalid` as `readChatRequest` does
+ * @param exact the same body with all digits of its numbers
+ * @throws ServiceError `invalid` and `unsupported` like {@link readForm}, and `invalid` like {@link readChatRequest}
  */
 export function readMessagesRequest(
   value: unknown,
@@ -50,9 +53,9 @@ export function readMessagesRequest(
 }
 
 /**
- * Reads the prompt whose tokens are counted.
+ * Reads the prompt whose tokens are to be counted.
  *
- * @throws ServiceError as {@link readMessagesRequest}
+ * @throws ServiceError like {@link readMessagesRequest}
  */
 export function readCountRequest(value: unknown, limits: ChatLimits): ReadCountRequest {
   refuseLongLists(value, limits);
@@ -76,7 +79,8 @@ function readAsChat(
     exact,
   }: { readonly limits: ChatLimits; readonly requestId: RequestId; readonly exact: unknown },
 ): Omit<ReadParts, "ignored"> & { readonly request: ChatRequest } {
-  // Safe cast: it differs from the body only in the digits of numbers, which a call's arguments keep.
+  // Safe cast: `exact` differs from the checked body only in the digits of numbers, which matter in the arguments of
+  // calls.
   const exactBody = exact as MessageBody;
   const messages = inputMessages(exactBody);
   const shown = (body.tools ?? []).flatMap((tool, index) =>
@@ -119,8 +123,8 @@ function readAsChat(
 }
 
 /**
- * Makes the budget optional: clients send it without knowing the model, and a model without thinking marks needs none.
- * A chat's own `thinking_token_budget` would be refused for such a model.
+ * Makes the thinking budget optional. Clients send it without knowing the model, but a chat request with a
+ * `thinking_token_budget` is refused for a model without thinking marks.
  */
 function withOptionalBudget(request: ChatRequest, { thinking }: MessageBody): ChatRequest {
   const { processors } = request.sampling;
@@ -134,7 +138,7 @@ function withOptionalBudget(request: ChatRequest, { thinking }: MessageBody): Ch
   };
 }
 
-/** Checked before anything iterates the blocks. */
+/** Refuses lists that exceed their limits, before other code iterates over the blocks. */
 function refuseLongLists(body: unknown, { chatMessages, chatParts, chatTools }: ChatLimits): void {
   if (!isObject(body)) return;
   const { messages, system, tools } = body;
@@ -152,7 +156,7 @@ function refuseLongLists(body: unknown, { chatMessages, chatParts, chatTools }: 
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** Refuses a required call if no tool can be called. */
+/** Refuses a tool choice that requires a call if the model sees no tool. */
 function refuseUnfulfillableChoice(
   { tools, tool_choice: choice }: MessageBody,
   shown: readonly object[],
@@ -169,7 +173,7 @@ function refuseUnfulfillableChoice(
   });
 }
 
-/** Returns notices for parts of the request without effect, which the sender may rely on. */
+/** Returns notices for parts of the request that have no effect, because the client may rely on them. */
 function noticesOf({ tools, context_management: management }: MessageBody): readonly string[] {
   const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownTool(type)))];
   const edits = isObject(management) ? management["edits"] : null;

@@ -1,19 +1,19 @@
-// Translates field paths of a chat request to those of the message request that it was built from.
+// Translates paths in a chat request to paths in the message request from which it was built.
 import { relocate } from "../field-paths.ts";
 import type { MessageOrigin } from "./input-messages.ts";
 
 type Place = readonly string[];
 
-/** Origins of a chat request's parts. */
+/** Paths in the message request from which a chat request was built. */
 export interface SentOrigins {
   readonly messages: readonly MessageOrigin[];
-  /** Index at which each tool was sent. */
+  /** Index in the message request of each tool. */
   readonly tools: readonly number[];
-  /** Path of the answer's format. */
+  /** Path of the answer's format in the message request. */
   readonly format: Place;
 }
 
-/** Fields of a chat request with another path, below the body. */
+/** Fields of a chat request that have another path in a message request; all paths are relative to the body. */
 const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["stop"], ["stop_sequences"]],
   [["user"], ["metadata", "user_id"]],
@@ -25,15 +25,15 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["continue_final_message"], ["messages"]],
 ];
 
-/** Names of the members of calls and results here. */
+/** Names in a message request of the members of tool calls and tool results. */
 const memberNames: Readonly<Record<string, string>> = { arguments: "input", tool_call_id: "tool_use_id" };
 
-/** Returns the error with faults located where the client sent them. */
+/** Returns the error with its faults located where the client sent the field. */
 export function toSentError(error: unknown, origins: SentOrigins): unknown {
   return relocate(error, (location) => toSentPath(location, origins));
 }
 
-/** @param location a location in a chat request's body, which begins with `body` */
+/** @param location path in the chat request, which begins with `body` */
 export function toSentPath(location: Place, { messages, tools, format }: SentOrigins): Place {
   const [part, ...place] = location;
   if (part !== "body") return location;
@@ -41,7 +41,7 @@ export function toSentPath(location: Place, { messages, tools, format }: SentOri
   const origin = name === "messages" ? messages[Number(index)] : undefined;
   if (index !== "" && origin !== undefined) return ["body", ...messagePath(origin, below)];
   if (name === "tools" && index !== "") {
-    // A tool has no separate object for its function.
+    // Tools of a message request have no separate object `function`.
     const members = below.filter((member, at) => !(at === 0 && member === "function"));
     const sent = members.map((member, at) => (at === 0 && member === "parameters" ? "input_schema" : member));
     return ["body", name, String(tools[Number(index)] ?? index), ...sent];

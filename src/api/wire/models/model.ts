@@ -80,14 +80,16 @@ export const modelCreateForm = creation("ModelCreate", {
   ...creationRows(returnFields),
 });
 
-/** Field paths of a registration's adapter settings. */
+/** Paths in the body of a registration's adapter settings. */
 export const registrationPaths: FieldPaths = {
   "adapter.rank": ["body", "lora_rank"],
   "adapter.alpha": ["body", "lora_alpha"],
   "adapter.targets": ["body", "target_modules"],
 };
 
-/** Faults of this file of a PEFT folder are located in the archive, which is the body. */
+/**
+ * For faults in this file of a PEFT folder. The body is an archive of that folder, so the path is that in the archive.
+ */
 export const importPaths: FieldPaths = { "adapter_config.json": ["body", "adapter_config.json"] };
 
 export const checkpointDeleteForm = creation("CheckpointDelete", {

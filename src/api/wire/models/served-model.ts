@@ -1,39 +1,39 @@
-// Names that a chat request accepts as its model, in OpenAI's list.
+// Names that a chat request accepts as its model, listed as in OpenAI's API.
 import { Type } from "typebox";
 import type { AdapterWish, ComputingPlace } from "../../../base/domain/model.ts";
 import { answerOf } from "../fields/resource.ts";
 import { adapterRows } from "./model.ts";
 import { orNull } from "../nullable.ts";
 
-/** A base model in lists of models; null for values that are unknown because its files could not be read. */
+/** A base model in a list of models. A value is null if it is unknown because the model's files could not be read. */
 export interface ListedBase {
   readonly name: string;
-  /** Context length in tokens, prompt and answer together. */
+  /** Maximum number of tokens in prompt and answer together. */
   readonly contextLength: number | null;
-  /** Upper bound of token ids, exclusive. */
+  /** Number of token ids; all ids are less than this. */
   readonly vocabularySize: number | null;
-  /** From the engine's capabilities. */
+  /** True if the engine reports that it computes exactly. */
   readonly isExact: boolean | null;
   readonly device: ComputingPlace | null;
-  /** How its answers are read, each with the reason. */
+  /** How tool calls and thoughts are recognized in answers, each with the reason. */
   readonly replies: {
-    /** `off` if no calls are read. */
+    /** Format of tool calls; `off` if they are not recognized. */
     readonly calls: { readonly format: string; readonly reason: string };
     readonly thoughts: { readonly areRead: boolean; readonly reason: string };
   } | null;
-  /** Loading state; `reason` says why it is not loaded, for people. */
+  /** Loading state; `reason` says in a sentence why the model is not loaded. */
   readonly presence: {
     readonly status: "loaded" | "loading" | "unloaded" | "failed";
     readonly reason: string;
   };
-  /** Maximum memory while it is loaded. */
+  /** Maximum memory that the model takes while it is loaded. */
   readonly memoryBytes: number;
-  /** Part of it for keys and values, which grow with the running requests. */
+  /** Part of that memory for keys and values, which grow with the running requests. */
   readonly keyValueBytes: number;
   readonly files: {
-    /** Size of its weights on disk. */
+    /** Size of the model's weights on disk. */
     readonly weightBytes: number;
-    /** License from its card or file; null if neither has one. */
+    /** License from the model card or license file; null if neither names one. */
     readonly license: string | null;
   } | null;
 }
@@ -45,9 +45,9 @@ export interface ServedModel {
   readonly owner: string;
   readonly root: string;
   readonly parent: string | null;
-  /** Settings of new versions. */
+  /** Adapter settings of new versions. */
   readonly adapter: AdapterWish;
-  /** Null if this server does not have the base model. */
+  /** Base model; null if this server does not have it. */
   readonly base: ListedBase | null;
 }
 

@@ -1,4 +1,4 @@
-// A preference job from feedback: the request, the preferences found, and the answers left out.
+// Preference jobs from feedback: the request, the preferences found, and the answers that are left out.
 import { Type } from "typebox";
 import { pathSteps } from "../../../base/domain/feedback-query/feedback-field.ts";
 import { integer, number } from "../../../base/domain/resources/fields.ts";
@@ -20,7 +20,7 @@ import {
 import { checkRewardTerms } from "../rewards/reward-terms.ts";
 import { checkPreferenceConfig, preferenceConfigForm } from "./preference-config.ts";
 
-/** A greater number would be a mistake. */
+/** Maximum number of preferences; a greater number would be a mistake. */
 const preferencesMax = 20_000;
 
 const correctionsSchema = Type.Object(
@@ -103,7 +103,10 @@ function checkPath(corrections: unknown, findings: Findings): void {
   report(findings, "value_error", message, "corrections", "path");
 }
 
-/** Checks settings of the comparison of pairs, and of the judgment of single answers. */
+/**
+ * Adds a fault for a setting that the loss cannot use: a margin with KTO, or a threshold with a loss that compares
+ * pairs.
+ */
 function checkComparison(
   { config, margin_min: margin, threshold }: Readonly<Record<string, unknown>>,
   findings: Findings,
@@ -126,9 +129,9 @@ function checkComparison(
 }
 
 /**
- * Reads a checked body.
+ * Converts a checked body to the domain's form.
  *
- * @param rule rule of the body, or the stored rule that it names
+ * @param rule rule in the body, or the stored rule that the body names; null if it has neither
  */
 export function toPreferenceOrder(
   {

@@ -14,7 +14,7 @@ import { foreignOptions, foreignProperties, refuseForeign } from "../training/fo
 const defaults = resolvePreferenceConfig({});
 const simpo = resolvePreferenceConfig({ loss: "simpo" });
 
-/** Greater numbers would be mistakes. */
+/** Maximum values; greater numbers would be mistakes. */
 const [batchMax, epochsMax, numberMax] = [100_000, 1000, 1e6];
 
 const aboveZero = Type.Number({ exclusiveMinimum: 0, maximum: numberMax });
@@ -24,7 +24,7 @@ const precision = Type.Enum([...basePrecisions]);
 const loss = Type.Enum([...preferenceLosses]);
 const reference = Type.Enum([...preferenceReferences]);
 
-/** Form in requests. */
+/** Form of the settings in requests. */
 export const preferenceConfigForm = Type.Object(
   {
     loss: nullable(loss, {
@@ -100,7 +100,7 @@ export const preferenceConfigForm = Type.Object(
   { title: "PreferenceConfig" },
 );
 
-/** Form in jobs. */
+/** Form of the settings in jobs. */
 export const preferenceConfigSchema = Type.Object(
   {
     loss,
@@ -126,12 +126,12 @@ type ConfigBody = Static<typeof preferenceConfigForm>;
 
 const knownFields: readonly string[] = Object.keys(preferenceConfigForm.properties);
 
-/** Returns the fields that were sent but are unknown. */
+/** Returns the names of the unknown fields that were sent. */
 export function preferenceKeysNotApplied(config: object): readonly string[] {
   return Object.keys(config).filter((key) => !knownFields.includes(key));
 }
 
-/** Options of some losses, and the value that requests nothing with the others. */
+/** Options that only some losses have. `plain` is the value that other losses accept, because it asks for nothing. */
 const lossOptions: Readonly<
   Record<string, { readonly losses: readonly unknown[]; readonly plain: unknown }>
 > = {
@@ -148,7 +148,7 @@ export function checkPreferenceConfig(config: unknown, findings: Findings): void
   refuseForeign(config, foreignOptions.preference, findings, { place: "config" });
   if (!isObject(config)) return;
   const { loss: given, epochs: first, num_epochs: second, batch_size: size } = config;
-  // The schema refuses an unknown loss.
+  // An unknown loss needs no check here, because the schema refuses it.
   const name = typeof given === "string" ? given : defaults.loss;
   for (const [option, { losses, plain }] of Object.entries(lossOptions)) {
     const value = config[option] ?? null;
@@ -166,7 +166,7 @@ export function checkPreferenceConfig(config: unknown, findings: Findings): void
   report(findings, "value_error", message, "config", "num_epochs");
 }
 
-/** Reads checked settings. */
+/** Converts checked settings to the domain's form. */
 export function toPreferenceConfig(body: ConfigBody): PreferenceConfig {
   return resolvePreferenceConfig({
     loss: body.loss ?? null,

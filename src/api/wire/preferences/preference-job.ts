@@ -1,4 +1,4 @@
-// Creation of a preference job in the API: preferences in the body, or in a file of this server.
+// Creation of a preference job in the API. The preferences are in the body, or in a file stored on this server.
 import { Type } from "typebox";
 import type { PreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -52,7 +52,7 @@ export const preferenceJobForm: BodyForm<typeof creationSchema> = {
 
 export interface ReadPreferenceJob extends StoredPreferences {
   readonly modelId: string;
-  /** URL of the preferences; null if they were in the body. */
+  /** Id or URL of the file of preferences; null if they were in the body. */
   readonly fileUrl: string | null;
   readonly config: PreferenceConfig;
   readonly configNotApplied: readonly string[];
@@ -100,13 +100,13 @@ function readInline(
   return reader.stored;
 }
 
-/** Reads a body that is not yet checked. */
+/** True if the job's loss, KTO, accepts single answers. Reads a body that is not yet checked. */
 function takesSingles(body: unknown): boolean {
   const config = isObject(body) ? body["config"] : null;
   return isObject(config) && config["loss"] === "kto";
 }
 
-/** @throws ServiceError `invalid` if a file has single answers and the loss compares two */
+/** @throws ServiceError `invalid` if a file has single answers but the loss compares two answers */
 export function requirePairs(
   { loss }: Pick<PreferenceConfig, "loss">,
   { firstSingle }: Pick<StoredPreferences, "firstSingle">,

@@ -1,4 +1,5 @@
-// A preference in clients' spellings: TRL's columns, with texts or with messages, and OpenAI's.
+// Schema of a preference under the names that clients use: TRL's columns, with texts or with messages, and OpenAI's
+// fields.
 import { Type } from "typebox";
 import { exampleMessageSchema } from "../supervised/example-messages.ts";
 import { nullable } from "../nullable.ts";
@@ -10,7 +11,7 @@ const messages = Type.Array(exampleMessageSchema, { minItems: 1, title: "list[Ex
 
 const asked = Type.Array(exampleMessageSchema, { minItems: 1, description: "The prompt." });
 
-/** A message or a recorded Choice; which one is checked separately. */
+/** Schema for messages and for recorded Choices. `readPreference` determines which of the two an item is. */
 const messageOrChoice = Type.Object(
   {
     ...exampleMessageSchema.properties,

@@ -1,4 +1,5 @@
-// Preferences in stored form, read one by one from a body's list or from a file with one per line.
+// Reads preferences one by one, from a body's list or from a file with one per line, and converts them to their stored
+// form.
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
 import { newFindings, refuseFaults, type Findings } from "../../../base/validation/findings.ts";
 import type { BodyLimits } from "../body-limits.ts";
@@ -9,11 +10,11 @@ import { readPreference } from "./read-preference.ts";
 export interface StoredPreferences {
   readonly lines: PackedLines;
   readonly preferenceCount: number;
-  /** Index of the first with only one answer, which only KTO accepts; null if all have both. */
+  /** Index of the first preference with only one answer, which only KTO accepts; null if all have two answers. */
   readonly firstSingle: number | null;
 }
 
-/** Checks preferences one by one, and keeps them until the first fault. */
+/** Checks preferences one by one, and stores them until the first fault. */
 export class PreferenceReader {
   readonly #findings: Findings;
   readonly #takesSingles: boolean;
@@ -26,7 +27,7 @@ export class PreferenceReader {
     this.#takesSingles = takesSingles;
   }
 
-  /** @param place path below the findings' current path */
+  /** @param place path of the preference, relative to the findings' current path */
   read(value: unknown, ...place: readonly string[]): void {
     const findings = this.#findings;
     findings.path.push(...place);
@@ -48,14 +49,17 @@ export class PreferenceReader {
   }
 }
 
-/** Field with the faults of a file that a job names, and of a file in a form. */
+/**
+ * Field at which the faults of a file are reported: a job names the file by id or URL, an upload has it in a form
+ * field.
+ */
 const fileFields = { "preference file": "file_id", "uploaded file": "file" } as const;
 
 /**
- * Reads a file of preferences, one per line as JSON. The caller must check whether the job's loss accepts single
- * answers.
+ * Reads a file of preferences; each line is one preference as JSON. The caller must check that the job's loss accepts
+ * single answers.
  *
- * @throws ServiceError `invalid` with every fault, each with its line
+ * @throws ServiceError `invalid` with every fault and the line of each
  */
 export function readPreferenceFile(
   bytes: Buffer,
@@ -73,7 +77,7 @@ export function readPreferenceFile(
   return reader.stored;
 }
 
-/** True if a line is a preference, not a conversation. */
+/** True if the value of a file's line is a preference, false if it is a conversation. */
 export function isPreference(value: unknown): boolean {
   const fields = ["chosen", "rejected", "completion", "preferred_output", "non_preferred_output"];
   return typeof value === "object" && value !== null && fields.some((field) => field in value);

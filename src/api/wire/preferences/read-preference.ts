@@ -1,4 +1,4 @@
-// Converts a preference from any of its spellings to the stored form, and finds its faults.
+// Converts a preference, under any of the names that clients use, to its stored form, and finds its faults.
 import { isDeepStrictEqual } from "node:util";
 import type { TSchema } from "typebox";
 import type { AnswerMessages, PreferenceExample } from "../../../base/domain/preferences/preference.ts";
@@ -10,27 +10,27 @@ import { isObject, report, type Findings } from "../../../base/validation/findin
 import { checkExampleMessage } from "../supervised/example-messages.ts";
 import { preferenceSchema } from "./preference-schema.ts";
 
-/** Widened: hides the member types. */
+/** Typed as TSchema to hide the types of the members. */
 const schema: TSchema = preferenceSchema;
 
-/** A part of a preference as sent: its messages, or the Choice. */
+/** Prompt or answer of a preference as it was sent: a list of messages, or a Choice as its only item. */
 interface Part {
   readonly field: string;
-  /** True if it was sent as a text. */
+  /** True if the client sent a text instead of messages. */
   readonly isText: boolean;
   readonly items: readonly unknown[];
-  /** Returns the path of an item. */
+  /** Returns the path at which an item was sent. */
   readonly placeOf: (index: number) => readonly string[];
 }
 
-/** Spellings of a preference; one of each line is required, and no more. */
+/** Names of the prompt and of the answers. A preference has each of them under exactly one name. */
 const promptFields = ["prompt", "messages", "input"] as const;
 const answerFields = {
   chosen: ["chosen", "preferred_output"],
   rejected: ["rejected", "non_preferred_output"],
 } as const;
 
-/** Fields of a stored preference besides the prompt and the answers. */
+/** Known fields. All other fields of a preference are stored in `extra`. */
 const ownFields: readonly string[] = [
   ...promptFields,
   ...answerFields.chosen,
@@ -41,9 +41,10 @@ const ownFields: readonly string[] = [
 ];
 
 /**
- * Checks a preference at the findings' current path, and reads it; null if it is invalid.
+ * Checks a preference and converts it to its stored form; returns null if it is invalid. The findings' current path is
+ * that of the preference.
  *
- * @param takesSingles true to accept a single answer, as KTO does
+ * @param takesSingles true to accept a preference with a single answer, as KTO does
  */
 export function readPreference(
   value: unknown,
@@ -67,7 +68,7 @@ export function readPreference(
   if (findings.faultCount > faultCount) return null;
   const { input, tools } = value;
   const extra = Object.entries(value).filter(([field]) => !ownFields.includes(field));
-  // Safe cast: the walk found no deviation from the schema, and all of these were parsed from JSON.
+  // Safe cast: the check found no fault of the schema, and the values were parsed from JSON.
   return {
     messages: prompt.items as readonly MessageRecord[],
     tools: (tools ?? (isObject(input) ? input["tools"] : null) ?? null) as readonly JsonObject[] | null,
@@ -84,7 +85,10 @@ interface Answers {
   rejected: Part | null;
 }
 
-/** Returns the spelling that was used; two spellings are a fault. */
+/**
+ * Returns the part under the name that the preference uses; null if it has none of the names. Adds a fault if it has
+ * two.
+ */
 function onlyOne(value: Value, fields: readonly string[], findings: Findings): Part | null {
   const [field, second] = fields.filter((name) => (value[name] ?? null) !== null);
   if (second !== undefined)
@@ -112,7 +116,7 @@ function partOf(field: string, value: unknown): Part {
   if (field === "input" && isObject(value) && Array.isArray(value["messages"]))
     return part(value["messages"], (index) => [field, "messages", String(index)]);
   if (!isObject(value) || !isChoice(value) || hasTokens(value)) return part([value], () => [field]);
-  // A Choice without recorded tokens trains by its text, like a message.
+  // A Choice without recorded tokens is trained on by its text, like a message.
   return part([value["message"]], () => [field, "message"]);
 }
 
@@ -126,7 +130,7 @@ function hasTokens(choice: Value): boolean {
   return (idList(ids) ?? []).length > 0 || (logprobEntries(logprobs)?.list.length ?? 0) > 0;
 }
 
-/** Reads TRL's columns of answers that are judged one by one. */
+/** Reads an answer in TRL's columns for unpaired answers, `completion` and `label`. */
 function readLabelled(value: Value, answers: Answers, findings: Findings): void {
   const { completion = null, label = null } = value;
   if (completion === null && label === null) return;
@@ -154,8 +158,8 @@ function requireAnswers({ chosen, rejected }: Answers, takesSingles: boolean, fi
 }
 
 /**
- * Returns the prompt of answers that are whole conversations: the messages that both begin with, without their last
- * messages.
+ * Splits answers that are whole conversations. Returns their prompt, the messages at the start of both except the last
+ * message of each, and removes it from the answers.
  */
 function sharedBeginning(answers: Answers, findings: Findings): Part | null {
   const { chosen, rejected } = answers;
@@ -180,7 +184,7 @@ function sharedBeginning(answers: Answers, findings: Findings): Part | null {
   return { ...chosen, items: chosen.items.slice(0, length) };
 }
 
-/** The answer must end with a message of the assistant, which trains. */
+/** Adds faults of an answer. It must end with a message of the assistant, the one that is trained on. */
 function checkAnswer({ field, isText, items, placeOf }: Part, findings: Findings): void {
   const last = items.at(-1);
   if (isObject(last) && isChoice(last)) return checkChoice(last, findings, placeOf(items.length - 1));
@@ -196,7 +200,7 @@ function checkAnswer({ field, isText, items, placeOf }: Part, findings: Findings
 }
 
 function checkChoice(choice: Value, findings: Findings, place: readonly string[]): void {
-  // Safe cast: parsed from JSON. The model's number of ids is unknown here; training drops foreign ids.
+  // Safe cast: parsed from JSON. The size of the model's vocabulary is unknown here; training drops unknown token ids.
   for (const fault of choiceFaults(choice as JsonObject, null))
     report(findings, "value_error", `Value error, ${fault.message}`, ...place, ...fault.place);
 }

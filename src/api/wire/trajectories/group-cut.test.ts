@@ -1,4 +1,4 @@
-// Groups cut at every offset, compared with JSON.parse.
+// Tests that cut a stored group into pieces at every offset, and compare the items with those that JSON.parse finds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cutGroup, groupStart, isComplete, type Bytes, type GroupItem } from "./group-cut.ts";
@@ -9,7 +9,7 @@ interface Found {
   readonly isComplete: boolean;
 }
 
-/** Cuts the text into pieces of this many bytes; items that are not kept are null. */
+/** Cuts the text into pieces of this many bytes. An item whose content was not kept is null. */
 function found(text: string, pieceBytes: number, kept = Infinity): Found {
   const bytes: Bytes = new TextEncoder().encode(text);
   const items: GroupItem[] = [];
@@ -17,7 +17,7 @@ function found(text: string, pieceBytes: number, kept = Infinity): Found {
     keptBytes: { trajectories: kept, members: kept },
     onItem: (item: GroupItem) => void items.push(item),
   };
-  // The group's first bytes are in one piece.
+  // The first 17 bytes of a group must be in one piece.
   let end = Math.max(17, pieceBytes);
   let cut = cutGroup(groupStart, bytes.slice(0, end), options);
   for (; end < bytes.length; end += pieceBytes)
@@ -52,7 +52,7 @@ const group = {
   extra: {},
 };
 
-test("finds a group's trajectories and members, cut at any offset", () => {
+test("finds the trajectories and other members of a group that is cut at any offset", () => {
   const { trajectories, ...members } = group;
   const text = `${JSON.stringify(group)}\n`;
   for (let pieceBytes = 1; pieceBytes <= text.length; pieceBytes++)
@@ -63,7 +63,7 @@ test("finds a group's trajectories and members, cut at any offset", () => {
     );
 });
 
-test("handles a group without trajectories, and an incomplete group", () => {
+test("handles a group without trajectories, and reports that a group is incomplete", () => {
   const empty = { trajectories: [], metadata: {} };
   assert.deepEqual(found(JSON.stringify(empty), 3), {
     trajectories: [],
@@ -74,12 +74,12 @@ test("handles a group without trajectories, and an incomplete group", () => {
   assert.equal(found(begun, 7).isComplete, false);
 });
 
-test("reports items above the kept bytes without their content", () => {
+test("omits the content of items that exceed the byte limit", () => {
   const { trajectories } = found(JSON.stringify({ trajectories: [{ a: "x".repeat(50) }, {}] }), 9, 20);
   assert.deepEqual(trajectories, [null, {}]);
 });
 
-test("reports where the members begin, cut at any offset", () => {
+test("reports where the members after the trajectories begin, cut at any offset", () => {
   const text = JSON.stringify(group);
   const bytes: Bytes = new TextEncoder().encode(text);
   for (let end = 17; end <= bytes.length; end++) {

@@ -1,23 +1,26 @@
-// Splits a stored group's text into items as it arrives, piece by piece: a group can have hundreds of megabytes, and
-// rows need one trajectory at a time. It finds only boundaries and parses nothing. Pure; its state is plain data, so
-// that each piece may be cut in another thread.
+// Splits a stored group's text into items while it is read piece by piece: a group can have hundreds of megabytes, and
+// rows need only one trajectory at a time. It only finds the boundaries of items and does not parse them. The
+// functions are pure and their state is plain data, so that each piece may be processed in another thread.
 import { assert } from "../../../base/domain/assert.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A group is `{"trajectories":[…],…}`, as written from a TrajectoryGroup: items of the list, then members. */
+/**
+ * Section of a group's text, `{"trajectories":[…],…}`: first the items of that list, then the other members of the
+ * object.
+ */
 type Section = "trajectories" | "members" | "end";
 
-/** State of a cut within a group's text. */
+/** State between two pieces of a group's text. */
 export interface GroupCut {
   readonly section: Section;
-  /** Pieces of the incomplete item; null if it exceeds the kept bytes. */
+  /** Pieces of the item that is not yet complete; null if the item exceeds the byte limit. */
   readonly open: readonly Bytes[] | null;
   readonly openByteCount: number;
   readonly depth: number;
   readonly isInText: boolean;
   readonly isEscaped: boolean;
-  /** False until the group's first bytes have arrived. */
+  /** False before the first piece of the group. */
   readonly hasBegun: boolean;
 }
 
@@ -31,37 +34,37 @@ export const groupStart: GroupCut = {
   hasBegun: false,
 };
 
-/** A complete item: a trajectory, or a further member with its name. */
+/** A complete item: a trajectory, or another member of the group with its name. */
 export interface GroupItem {
   readonly section: Exclude<Section, "end">;
-  /** Null if it exceeds the kept bytes. */
+  /** Pieces of the item's text; null if it exceeds the byte limit. */
   readonly pieces: readonly Bytes[] | null;
   readonly byteCount: number;
 }
 
 export interface CutOptions {
-  /** Maximum number of bytes kept of an item, by section. */
+  /** Maximum size of an item whose content is kept, by section. */
   readonly keptBytes: { readonly trajectories: number; readonly members: number };
   readonly onItem: (item: GroupItem) => void;
   /**
-   * Called with the offset in the piece at which the list of trajectories ended; the rest, up to the group's end, are
-   * members.
+   * Called when the list of trajectories ends, with the offset after it in the piece. From there to the group's end,
+   * the text consists of members.
    */
   readonly onMembers?: (at: number) => void;
 }
 
 const head = new TextEncoder().encode('{"trajectories":[');
-/** Structural bytes of JSON; no byte of a multi-byte character equals one. */
+/** Structural bytes of JSON. In UTF-8, no byte of a multi-byte character equals one of them. */
 const quote = 0x22;
 const comma = 0x2c;
 const backslash = 0x5c;
-/** `[` and `{`, and `]` and `}`, differ in one bit. */
+/** Setting bit 0x20 turns `[` into `{` and `]` into `}`, so one comparison covers both. */
 const isOpening = (byte: number): boolean => (byte | 0x20) === 0x7b;
 const isClosing = (byte: number): boolean => (byte | 0x20) === 0x7d;
 
 /**
- * Continues the cut through a piece, and passes out views of it; the first piece contains at least the group's first
- * 17 bytes.
+ * Processes the next piece of a group, and returns the new state. Items are passed on as views of the pieces. The
+ * first piece must contain at least the group's first 17 bytes.
  */
 export function cutGroup(
   cut: GroupCut,
@@ -100,7 +103,7 @@ export function cutGroup(
   return { section, open, openByteCount, depth, isInText, isEscaped, hasBegun: true };
 }
 
-/** True if the group's text was complete. */
+/** True if the text so far contains the whole group. */
 export function isComplete({ section }: GroupCut): boolean {
   return section === "end";
 }

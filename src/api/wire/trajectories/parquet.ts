@@ -1,6 +1,6 @@
-// Writes rows of trajectories as an Apache Parquet file, one row group at a time. Written data is sent immediately;
-// only each group's position is kept for the file's footer. Nested values are JSON texts, so that every reader gets
-// the same columns.
+// Writes rows of trajectories as an Apache Parquet file, one row group at a time. Row groups can be sent immediately,
+// because the file's footer needs only their metadata. Nested values are JSON texts, so that the file always has the
+// same columns.
 import { ByteWriter, ParquetWriter, schemaFromColumnData } from "hyparquet-writer";
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 
@@ -42,7 +42,7 @@ const columns: readonly Column[] = [
     name: "recorded_at",
     type: "TIMESTAMP",
     nullable: false,
-    // Safe cast: `rowsOfGroup` wrote a text.
+    // Safe cast: `toRow` wrote a text.
     valueOf: (row) => new Date(row["recorded_at"] as string),
   },
   integer("group_index"),
@@ -64,19 +64,19 @@ const columns: readonly Column[] = [
 
 const named = new Set(columns.map(({ name }) => name));
 
-/** Returns all fields of the row without a column. */
+/** Returns the fields of the row that have no column, as JSON. */
 function extraOf(row: JsonObject): string {
   return JSON.stringify(Object.fromEntries(Object.entries(row).filter(([name]) => !named.has(name))));
 }
 
-/** A row group's entry in the footer; plain data. */
+/** A row group's metadata for the footer; plain data. */
 export type WrittenGroup = ParquetWriter["row_groups"][number];
 
 /**
  * Writes a row group.
  *
- * @param rows at least one
- * @param offset offset of the row group in the file
+ * @param rows rows of the group; at least one
+ * @param offset offset in the file at which the row group begins
  */
 export function writeRowGroup(
   rows: readonly JsonObject[],
@@ -93,7 +93,7 @@ export function writeRowGroup(
   return { bytes: new Uint8Array(writer.getBuffer()), group: parquet.row_groups[0] };
 }
 
-/** Writes the footer of a file with these groups. */
+/** Writes the end of a file with these row groups: its footer. */
 export function writeParquetEnd(groups: readonly WrittenGroup[], offset: number): Uint8Array<ArrayBuffer> {
   const writer = new ByteWriter();
   const parquet = parquetAt(writer, offset);
@@ -103,7 +103,10 @@ export function writeParquetEnd(groups: readonly WrittenGroup[], offset: number)
   return new Uint8Array(writer.getBuffer());
 }
 
-/** Returns a writer that continues in the middle of a file: its own file header does not count. */
+/**
+ * Returns a writer that continues at an offset of a file. It ignores the file header that the library wrote on
+ * creation.
+ */
 function parquetAt(writer: ByteWriter, offset: number): ParquetWriter {
   const schema = schemaFromColumnData({
     columnData: columns.map(({ name, type, nullable }) => ({ name, type, nullable, data: [] })),

@@ -1,18 +1,18 @@
-// Selection of stored trajectories in a request's query.
+// Selection of stored trajectories by the query of a request.
 import { Type, type Static } from "typebox";
 import type { Fault } from "../../../base/domain/service-error.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { pageQueryFields } from "../page.ts";
 import type { RowFilter } from "./rows.ts";
 
-/** Version filter. */
+/** Filter by version. */
 export const stepField = Type.Integer({
   minimum: 0,
   description:
     "Only trajectories of this version: the newest at the time of logging, or the one that the job starts from.",
 });
 
-/** Time filters. */
+/** Filters by time. */
 export const timeFields = {
   recorded_from: Type.Optional(
     Type.String({ format: "date-time", description: "Only trajectories stored at this time or later." }),
@@ -61,10 +61,10 @@ export const rowExportQuerySchema = Type.Object({
 
 type RowQuery = Omit<Static<typeof rowExportQuerySchema>, "format">;
 
-/** Selection of rows, and their source. */
+/** Selection of rows from logs or from training jobs. */
 export interface RowSelection {
   readonly source: "logs" | "jobs";
-  /** Id of a single log or job; null for all. */
+  /** Id of the only log or job to select from; null for all. */
   readonly sourceId: string | null;
   readonly split: string | null;
   readonly step: number | null;
@@ -73,7 +73,10 @@ export interface RowSelection {
   readonly filter: RowFilter;
 }
 
-/** @throws ServiceError `invalid` for invalid times, metadata without `=`, and ids of the other source */
+/**
+ * @throws ServiceError `invalid` for an invalid time, metadata without `=`, and the id of a log or job that is not in
+ * the source
+ */
 export function rowSelection(query: RowQuery): RowSelection {
   const { log_id: logId, job_id: jobId } = query;
   const faults: Fault[] = [];
@@ -100,7 +103,7 @@ export function rowSelection(query: RowQuery): RowSelection {
   return selection;
 }
 
-/** Returns the time in a field of the query; null if it is absent. An invalid time is a fault. */
+/** Returns the time in a field of the query; null if it is absent. Adds a fault if it is invalid. */
 export function readTime<Field extends string>(
   query: { readonly [Name in Field]?: string },
   field: Field,
@@ -116,9 +119,9 @@ export function readTime<Field extends string>(
 }
 
 /**
- * Returns the selection of the logs or jobs whose groups are exported.
+ * Returns the selection of logs or jobs for an export of their groups.
  *
- * @throws ServiceError `invalid` as {@link rowSelection}, and for filters of trajectories
+ * @throws ServiceError `invalid` like {@link rowSelection}, and for filters that select trajectories
  */
 export function groupSelection(query: RowQuery): RowSelection {
   const faults = (["reward_min", "reward_max", "metadata"] as const)

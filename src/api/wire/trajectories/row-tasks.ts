@@ -1,5 +1,5 @@
-// Tasks that convert stored groups to rows, by kind: pure functions for a worker. They see a large group one piece at
-// a time; the state for the next piece is part of the task and of its result.
+// Tasks that convert stored groups to rows, by kind: pure functions that run in a worker. They receive a large group
+// one piece at a time; each task contains the state that the previous one returned.
 import type { JsonObject } from "../../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
 import { cutGroup, groupStart, type Bytes, type GroupCut } from "./group-cut.ts";
@@ -7,14 +7,20 @@ import { writeParquetEnd, writeRowGroup, type WrittenGroup } from "./parquet.ts"
 import { isWanted, toRow, withoutContent, type GroupHead, type RowFilter, type RowSource } from "./rows.ts";
 
 export interface RowTasks {
-  /** Surveys the next piece of a group for the head that its rows need. */
+  /**
+   * Processes the next piece of a group to find the metadata and metrics that its rows repeat, and the size of its
+   * largest trajectory.
+   */
   readonly survey: {
     readonly task: { readonly survey: GroupSurvey; readonly piece: Bytes };
     readonly result: GroupSurvey;
   };
   /** Converts the next pieces of a group to rows. */
   readonly rows: { readonly task: RowTask; readonly result: WrittenRows };
-  /** Returns the text after the trajectories in the next piece of a group; null while there are more trajectories. */
+  /**
+   * Skips the trajectories in the next piece of a group. Returns the text after them, or null if more trajectories
+   * follow.
+   */
   readonly members: {
     readonly task: { readonly progress: MembersProgress; readonly piece: Bytes };
     readonly result: { readonly progress: MembersProgress; readonly text: Bytes | null };
@@ -32,11 +38,11 @@ export interface RowTasks {
 
 export type RowTaskKind = keyof RowTasks;
 
-/** State of a survey. */
+/** State of a survey, after the pieces so far. */
 export interface GroupSurvey {
   readonly cut: GroupCut;
   readonly head: GroupHead;
-  /** Bytes of the largest trajectory. */
+  /** Size of the group's largest trajectory in bytes. */
   readonly largestByteCount: number;
 }
 
@@ -46,7 +52,7 @@ export const emptySurvey: GroupSurvey = {
   largestByteCount: 0,
 };
 
-/** Progress of skipping a group's trajectories. */
+/** State while a group's trajectories are skipped. */
 export interface MembersProgress {
   readonly cut: GroupCut;
   readonly trajectoryCount: number;
@@ -54,14 +60,17 @@ export interface MembersProgress {
 
 export const noMembers: MembersProgress = { cut: groupStart, trajectoryCount: 0 };
 
-/** Progress of writing a group's rows. */
+/** State while a group's rows are written. */
 export interface RowProgress {
   readonly cut: GroupCut;
-  /** Whole trajectories that were not yet examined. */
+  /** Complete trajectories that were not yet examined. */
   readonly waiting: readonly (readonly Bytes[])[];
-  /** Index of the next trajectory in the group. */
+  /** Index in the group of the first trajectory in `waiting`. */
   readonly index: number;
-  /** Null until the group was read to its end, if it arrives in one go. */
+  /**
+   * Values that the rows repeat; null if they are not known in advance, because the task receives the whole group at
+   * once.
+   */
   readonly head: GroupHead | null;
 }
 
@@ -71,36 +80,36 @@ export interface RowTask {
   readonly source: RowSource;
   readonly part: number;
   readonly groupIndex: number;
-  /** Index of the first trajectory to read. */
+  /** Index of the first trajectory to examine. */
   readonly from: number;
   readonly filter: RowFilter;
   readonly bounds: RowBounds;
 }
 
-/** Limits of the rows requested. */
+/** Limits on the rows of a request. */
 export interface RowBounds {
-  /** Maximum number of rows at a time. */
+  /** Maximum number of rows that one task writes. */
   readonly count: number;
-  /** A row with more bytes is written without its content. */
+  /** Maximum size of a row; a larger row is written without its content. */
   readonly bytes: number;
 }
 
 export const everyRow: RowBounds = { count: Infinity, bytes: Infinity };
 
 export interface WrittenRows {
-  /** One line of JSON per row, with its line feed. */
+  /** Rows, as one line of JSON each with a line feed. */
   readonly bytes: Bytes;
-  /** End offset of each line. */
+  /** End offset in `bytes` of each line. */
   readonly ends: readonly number[];
   readonly ids: readonly string[];
-  /** Bytes of the trajectories that were examined. */
+  /** Total size in bytes of the trajectories that were examined. */
   readonly readByteCount: number;
   readonly progress: RowProgress;
 }
 
-/** Bytes of rows after which a task leaves the rest for the next. */
+/** Number of bytes of rows after which a task stops and leaves the rest to the next one. */
 const rowsBytesMax = 1 << 20;
-/** A larger member of a group is not repeated in its rows. */
+/** Maximum size of a group's metadata or metrics; larger ones are not repeated in its rows. */
 const headBytesMax = 1 << 20;
 
 export const rowTasks: {
@@ -150,11 +159,11 @@ export const rowTasks: {
   "parquet end": ({ groups, offset }) => ({ bytes: writeParquetEnd(groups, offset) }),
 };
 
-/** For a pool of workers, which loads this module. */
+/** URL of this module, which pools of workers load. */
 export const rowTaskModule = new URL("./row-tasks.js", import.meta.url);
 export const openTasks = (): typeof rowTasks => rowTasks;
 
-/** Returns the head with a member's value, if it belongs there. */
+/** Returns the head with the member's value added if the member is metadata or metrics. */
 function withMember(head: GroupHead, pieces: readonly Bytes[] | null): GroupHead {
   const text = pieces === null ? "" : Buffer.concat(pieces).toString();
   if (!/^"(?:metadata|metrics)":/.test(text)) return head;
@@ -162,7 +171,7 @@ function withMember(head: GroupHead, pieces: readonly Bytes[] | null): GroupHead
   return { ...head, ...(JSON.parse(`{${text}}`) as Partial<TrajectoryGroup>) };
 }
 
-/** Writes rows of the waiting trajectories until there are enough. */
+/** Writes rows of the waiting trajectories until a limit is reached or none is left. */
 function writeRows(
   { source, part, groupIndex, from, filter, bounds }: RowTask,
   { cut, waiting, index: first, head }: RowProgress & { readonly head: GroupHead },

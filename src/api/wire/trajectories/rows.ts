@@ -1,5 +1,5 @@
-// Stored trajectories as rows, one each: the position, and everything that was sent of it. Pure; a row's id is its
-// position and a cursor.
+// Stored trajectories as rows, one row per trajectory: its position and all fields that were sent with it. The id of a
+// row contains the position and serves as a cursor. All functions are pure.
 import { Type } from "typebox";
 import type { Json, JsonObject } from "../../../base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../../../base/domain/trajectory.ts";
@@ -7,21 +7,21 @@ import { orNull } from "../nullable.ts";
 import { pageSchema } from "../page.ts";
 import { trajectoryBody } from "../trajectory.ts";
 
-/** A log, or a training job, that trajectories were sent with. */
+/** Log or training job with which trajectories were sent. */
 export interface RowSource {
   readonly kind: "log" | "job";
   readonly id: string;
   readonly split: string;
-  /** Null for a job that has not started. */
+  /** Version of the model; null for a job that has not started. */
   readonly step: number | null;
-  /** ISO 8601. */
+  /** Time of storing, in ISO 8601. */
   readonly recordedAt: string;
 }
 
-/** Position of a trajectory. */
+/** Position of a trajectory in storage. */
 export interface RowPosition {
   readonly sourceId: string;
-  /** Number of parts of stored lines before its group's. */
+  /** Number of stored lines before the group's first line; a group may take several. */
   readonly part: number;
   readonly group: number;
   readonly index: number;
@@ -33,7 +33,7 @@ export interface RowFilter {
   readonly metadata: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Fields of a row besides those sent with the trajectory. */
+/** Fields of a row in addition to those that were sent with the trajectory. */
 const positionFields = {
   id: Type.String({ description: "Cursor of the row; pass it as `after` to continue after it." }),
   source: Type.Enum(["log", "job"]),
@@ -68,16 +68,16 @@ export const rowSchema = Type.Object(positionFields, {
 });
 export const rowPageSchema = pageSchema(rowSchema);
 
-/** A trajectory with its position. */
+/** A trajectory as a row. */
 export type TrajectoryRow = JsonObject & { readonly id: string };
 
-/** Values of a group that its rows repeat; null if larger than 1 MiB. */
+/** Values of a group that each of its rows repeats; null for a value larger than 1 MiB. */
 export interface GroupHead {
   readonly metadata: TrajectoryGroup["metadata"] | null;
   readonly metrics: TrajectoryGroup["metrics"] | null;
 }
 
-/** Returns a trajectory as a row, with its position and its group's head. */
+/** Returns a trajectory as a row, with its position and the head of its group. */
 export function toRow(
   trajectory: Trajectory,
   {
@@ -87,7 +87,7 @@ export function toRow(
   }: { readonly source: RowSource; readonly place: RowPosition; readonly head: GroupHead },
 ): TrajectoryRow {
   return {
-    // First, so that clients' extra fields never override a row's fields.
+    // These fields come first, so that a client's extra fields never override a row's own fields.
     ...trajectoryBody(trajectory),
     id: rowId(place),
     source: source.kind,
@@ -103,8 +103,8 @@ export function toRow(
 }
 
 /**
- * Returns the start of a group's line, before its members, as an unclosed object. The members follow as stored, that
- * is, as they were sent, except for clients' own fields, which are in `extra`.
+ * Returns the start of a group's line: an object with the group's position, without a closing brace. The stored
+ * members of the group follow as text. They are as sent, except that fields unknown to the API are in `extra`.
  */
 export function groupLineStart(source: RowSource, groupIndex: number, trajectoryCount: number): string {
   const place = {
@@ -119,7 +119,7 @@ export function groupLineStart(source: RowSource, groupIndex: number, trajectory
   return JSON.stringify(place).slice(0, -1);
 }
 
-/** Fields of unlimited length, empty. */
+/** Empty values for the fields whose length is unlimited. */
 const nothing = {
   messages_and_choices: [],
   tools: null,
@@ -131,7 +131,7 @@ const nothing = {
   group_metrics: {},
 } as const;
 
-/** Returns the row without its long fields, and with its size in bytes. */
+/** Returns the row with its long fields empty, and with the size of the whole row. */
 export function withoutContent(row: TrajectoryRow, byteCount: number): TrajectoryRow {
   const versions = ["initial_policy_version", "final_policy_version", "start_time"];
   const kept = [...Object.keys(positionFields), ...versions].filter((name) => name in row);
@@ -139,12 +139,12 @@ export function withoutContent(row: TrajectoryRow, byteCount: number): Trajector
   return { ...short, ...nothing, id: row.id, left_out_bytes: byteCount };
 }
 
-/** Returns a position as a cursor. */
+/** Returns the position as a row id, which serves as a cursor. */
 export function rowId({ sourceId, part, group, index }: RowPosition): string {
   return `${sourceId}.${part}.${group}.${index}`;
 }
 
-/** Parses a cursor; null if it is invalid. */
+/** Parses a row id; returns null if it is invalid. */
 export function parseRowPosition(id: string): RowPosition | null {
   const match = /^([0-9a-f-]{36})\.(\d{1,12})\.(\d{1,12})\.(\d{1,12})$/.exec(id);
   if (match === null) return null;
@@ -163,7 +163,7 @@ export function isWanted(trajectory: Trajectory, head: GroupHead, filter: RowFil
   );
 }
 
-/** Returns the spellings of a value in a filter: JSON, and also a text without quotes. */
+/** Returns the texts by which a filter can name a value: its JSON, and for a text also the text itself. */
 function spelled(value: Json): readonly string[] {
   return typeof value === "string" ? [value, JSON.stringify(value)] : [JSON.stringify(value)];
 }

@@ -1,4 +1,4 @@
-// Summaries of stored trajectories in the API: the filter, and the list.
+// Summaries of stored trajectories in the API: the filter of a request, and the listed summaries.
 import { Type, type Static } from "typebox";
 import { type Fault, ServiceError } from "../../../base/domain/service-error.ts";
 import type {
@@ -31,7 +31,7 @@ export const outlineQuerySchema = Type.Object({
 
 export const outlineCountQuerySchema = Type.Object({ step: Type.Optional(stepField) });
 
-/** @throws ServiceError `invalid` for invalid times */
+/** @throws ServiceError `invalid` for an invalid time */
 export function outlineFilter(query: Static<typeof outlineQuerySchema>): OutlineFilter {
   const faults: Fault[] = [];
   const filter: OutlineFilter = {
