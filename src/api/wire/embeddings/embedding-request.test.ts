@@ -17,7 +17,7 @@ function refuses(body: unknown, ...locations: readonly string[]): void {
   );
 }
 
-test("reads a text, texts, token ids and lists of them", () => {
+test("reads a text, a list of texts, token ids and a list of their lists", () => {
   const inputsOf = (input: unknown) => {
     const { request, isList } = readEmbedding({ input });
     return [request.inputs, isList];
@@ -54,7 +54,7 @@ test("treats null as absent, and names unknown fields", () => {
   );
 });
 
-test("refuses an invalid input with its path", () => {
+test("refuses invalid inputs and names their path", () => {
   refuses({}, "body.input");
   refuses({ input: [] }, "body.input");
   refuses({ input: [[1], []] }, "body.input.1");
@@ -65,7 +65,7 @@ test("refuses an invalid input with its path", () => {
   assert.equal(readEmbedding({ input: Array.from({ length: 2049 }, () => 1) }).request.inputs.length, 1);
 });
 
-test("locates a fault of an input in its list, if there is one", () => {
+test("locates the fault of an input at its index if the inputs are a list", () => {
   assert.deepEqual(embeddingPaths(true, 3)["prompt.text"], ["body", "input", "3"]);
   assert.deepEqual(embeddingPaths(false, 0)["prompt.tokenIds"], ["body", "input"]);
 });

@@ -8,7 +8,7 @@ import { requestFields } from "../chat/fields/request-fields.ts";
 import { nullable } from "../nullable.ts";
 import type { FieldPaths } from "../field-paths.ts";
 
-/** As in OpenAI's API. */
+/** Maximum number of inputs, as in OpenAI's API. */
 const inputsMax = 2048;
 
 const tokenId = Type.Integer({ minimum: 0, title: "int" });
@@ -54,7 +54,7 @@ export const embeddingForm: BodyForm<typeof embeddingSchema> = { schema: embeddi
 export interface ReadEmbedding {
   readonly request: EmbeddingRequest;
   readonly encoding: "float" | "base64";
-  /** True if the body has a list of inputs; faults then have an index. */
+  /** True if the body has a list of inputs; the paths of faults then have an index. */
   readonly isList: boolean;
   readonly ignored: readonly string[];
 }
@@ -68,7 +68,7 @@ export function readEmbedding(value: unknown): ReadEmbedding {
   return { request, encoding: body.encoding_format ?? "float", isList, ignored };
 }
 
-/** Returns the path in the body for an error about the whole request, or about one of its inputs. */
+/** Returns the paths in the body for an error about the whole request, or about the input with this index. */
 export function embeddingPaths(isList: boolean, input: number | null): FieldPaths {
   const place = ["body", "input", ...(isList && input !== null ? [String(input)] : [])];
   return {
@@ -80,7 +80,7 @@ export function embeddingPaths(isList: boolean, input: number | null): FieldPath
   };
 }
 
-/** Checked before anything iterates them. */
+/** Refuses too many inputs before other code iterates over them. */
 function refuseManyInputs(body: unknown): void {
   const input = isObject(body) ? body["input"] : null;
   if (!Array.isArray(input) || input.length <= inputsMax || typeof input[0] === "number") return;
@@ -91,7 +91,7 @@ function refuseManyInputs(body: unknown): void {
   });
 }
 
-/** The inputs of a list must be of one kind, and none empty. */
+/** Adds faults if the inputs of a list are of different kinds, or if one is an empty list. */
 function checkInputs({ input }: Readonly<Record<string, unknown>>, findings: Findings): void {
   if (!Array.isArray(input)) return;
   const kinds = new Set(input.map((item) => (Array.isArray(item) ? "list" : typeof item)));
@@ -112,7 +112,7 @@ function inputsOf(input: Inputs): Pick<EmbeddingRequest, "inputs"> & Pick<ReadEm
   const inputOf = (item: string | readonly number[]): EmbeddedInput =>
     typeof item === "string" ? { kind: "text", text: item } : { kind: "tokens", tokenIds: item };
   if (typeof input === "string") return { inputs: [inputOf(input)], isList: false };
-  // Safe cast: the items were found to be of one kind.
+  // Safe cast: `checkInputs` found the items to be of one kind.
   if (typeof input[0] === "number") return { inputs: [inputOf(input as readonly number[])], isList: false };
   return { inputs: (input as readonly (string | readonly number[])[]).map(inputOf), isList: true };
 }

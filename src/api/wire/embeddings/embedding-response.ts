@@ -30,7 +30,7 @@ export const embeddingsSchema = Type.Object(
   { title: "Embeddings" },
 );
 
-/** @param take called with the bytes of the answer in memory; its errors are thrown here */
+/** @param take called with the bytes that the answer takes in memory; its errors are not caught */
 export function embeddingsBody(
   { model, embeddings, tokenCount }: Embeddings,
   { encoding }: Pick<ReadEmbedding, "encoding">,
@@ -44,7 +44,7 @@ export function embeddingsBody(
   return { object: "list", data, model, usage: { prompt_tokens: tokenCount, total_tokens: tokenCount } };
 }
 
-/** Nine digits distinguish all 32-bit floats; further digits of a double carry no information. */
+/** Writes nine significant digits, which distinguish all 32-bit floats; further digits carry no information. */
 function numbersOf(values: Float32Array): string {
   return `[${Array.from(values, (value) => Number(value.toPrecision(9))).join(",")}]`;
 }

@@ -1,10 +1,10 @@
-// Schema options for objects with members beyond those in the schema.
+// Schema options for objects that may have members that the schema does not name.
 import { Type } from "typebox";
 
-/** Object option: unknown keys are kept. */
+/** Keeps unknown members. */
 export const open = { additionalProperties: true };
 
-/** Object option: unknown keys are kept, because a template may show them, and reported as ignored. */
+/** Keeps unknown members, because a chat template may use them, and reports them as ignored. */
 export const named = { additionalProperties: true, "x-names-unknown": true };
 
 export const anyObject = Type.Object({}, open);

@@ -1,5 +1,5 @@
-// One field of a body as one row: its schema, documentation, target in the domain, and refusals. A body's schema,
-// reader and refusals are all derived from its rows; no field is described elsewhere.
+// A field of a body as one row: its schema, documentation, target in the domain, and refusals. A body's schema, reader
+// and refusals are all derived from its rows, so that each field is described in one place only.
 import { Type, type Static, type TObject, type TSchema } from "typebox";
 import type { ChatField, ChatSampling } from "../../../base/domain/chat.ts";
 import { samplingFeatures } from "../../../base/domain/sampling.ts";
@@ -7,34 +7,34 @@ import type { Json } from "../../../base/domain/text/json.ts";
 import type { AsksNothing, Refusal } from "../body.ts";
 
 /**
- * Target of a field: a field of the domain's request, the form of the answer, or the body's own reader; null if it is
- * accepted without use, or refused.
+ * Target of a field: a field of the domain's request, the form of the answer, or the reader of that body; null if the
+ * field is refused, or accepted without effect.
  */
 export type Reads = ChatField | "answer form" | "read" | null;
 
 interface FieldRow extends Partial<Refusal> {
-  /** Description in a sentence or two. */
+  /** Description in one or two sentences. */
   readonly about: string;
   /** Default value. */
   readonly default?: Json;
-  /** Default in words, if no value expresses it. */
+  /** Description of a default that no value can express. */
   readonly otherwise?: string;
-  /** Range that the schema cannot express. */
+  /** Description of a range that the schema cannot express. */
   readonly range?: string;
-  /** A value that has an effect. */
+  /** Example of a value that has an effect. */
   readonly example?: Json;
-  /** True if an engine may lack support; for sampling parameters the domain decides. */
+  /** True if some engines do not support the field. For sampling parameters the domain says so instead. */
   readonly isEngineFeature?: true;
-  /** True for values that are accepted with beam search, which samples nothing. */
+  /** Returns true for the values that are accepted with beam search, which does not sample. */
   readonly allowedWithBeams?: AsksNothing;
   /**
-   * False if a request for a response lacks the field; it shares all other fields of a chat request that mean the
-   * same.
+   * False if a request for a response does not have the field under this name. All other fields of a chat request have
+   * the same name and meaning there.
    */
   readonly inResponses?: false;
 }
 
-/** A sampling parameter whose schema allows other types than the domain's requires a reader. */
+/** Requires a reader for a sampling parameter whose schema allows a type that the domain does not. */
 type Reader<
   As extends Reads,
   Schema extends TSchema,
@@ -48,30 +48,30 @@ interface ReadBy<Schema extends TSchema, Value> {
   readonly read?: (value: NonNullable<Static<Schema>>) => Value;
 }
 
-/** A row of any field. */
+/** A row of any type of field. */
 export interface Field extends Pick<FieldRow, "allowedWithBeams" | "inResponses">, Partial<Refusal> {
   readonly schema: TSchema;
   readonly reads: Reads;
-  /** Converts a value of the schema that is not null. */
+  /** Converts a value that is valid according to the schema and not null. */
   read?(this: void, value: unknown): unknown;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** @param schema optional; must not be shared, because the documentation is added to it */
+/** @param schema must not be shared with another field, because the documentation is added to it */
 export function field<
   const As extends Reads,
   Schema extends TSchema,
   const Row extends FieldRow & Reader<As, Schema>,
 >(reads: As, schema: Schema, row: Row): Row & { readonly schema: Schema; readonly reads: As } {
-  // A copy would lose the marker that it is optional.
+  // Modified in place, because a copy would lose the hidden marker of an optional schema.
   return { ...row, reads, schema: Object.assign(schema, keywordsOf(row, reads)) };
 }
 
 /**
- * Returns the keywords that document the schema. `x-default` and `x-range` hold words that no schema value expresses;
- * `x-refused` marks fields that are refused if they ask for anything, `x-engine-feature` those that an engine may
- * lack.
+ * Returns the keywords that document the schema. `x-default` and `x-range` describe a default or a range that the
+ * schema cannot express. `x-refused` marks fields that are refused if they ask for anything, and `x-engine-feature`
+ * those that some engines do not support.
  */
 function keywordsOf(row: FieldRow, reads: Reads): object {
   const keywords = {
@@ -86,7 +86,7 @@ function keywordsOf(row: FieldRow, reads: Reads): object {
   return Object.fromEntries(Object.entries(keywords).filter(([, value]) => value !== undefined));
 }
 
-/** True, or undefined to omit the keyword. */
+/** Returns true, or undefined so that the keyword is omitted. */
 function isSamplingFeature(reads: Reads): true | undefined {
   const [group, parameter] = reads?.split(".") ?? [];
   return group === "sampling" && Object.hasOwn(samplingFeatures, parameter) ? true : undefined;
@@ -94,10 +94,10 @@ function isSamplingFeature(reads: Reads): true | undefined {
 
 type SchemasOf<Rows extends Fields> = { readonly [Name in keyof Rows]: Rows[Name]["schema"] };
 
-/** Returns only the schemas. */
+/** Returns the schemas of the rows. */
 export function schemasOf<Rows extends Fields>(fields: Rows): SchemasOf<Rows> {
   const schemas = Object.entries(fields).map(([name, { schema }]) => [name, schema] as const);
-  // Safe cast: the entries have these names.
+  // Safe cast: the object has exactly these names.
   return Object.fromEntries(schemas) as SchemasOf<Rows>;
 }
 

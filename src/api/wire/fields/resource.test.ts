@@ -25,7 +25,7 @@ const full = {
   remark: "a\0b",
 } as const;
 
-test("fills in defaults of a creation request, with paths by the domain's names", () => {
+test("fills in the defaults of a creation request, and returns paths by the domain's names", () => {
   const form = creation("Thing", { ...creationRows(fields), entity: Type.Optional(Type.String()) });
   const { value } = readForm(form, { name: "n", kinds: ["a", "b", "a"].slice(0, 2), count_max: null });
   assert.deepEqual(form.to(value), {
@@ -49,7 +49,7 @@ test("fills in defaults of a creation request, with paths by the domain's names"
   assert.throws(() => readForm(form, { name: "n", kinds: ["a", "b", "a", "b"] }), /kinds/);
 });
 
-test("reads only the named fields of a change request, and null for nullable fields", () => {
+test("reads only the fields that a change request has, and null for nullable fields", () => {
   const values = alteration("Thing", changeRows(fields, "values"), "values");
   assert.deepEqual(values.to({ starts_at: null, count_max: 4 }), { countMax: 4, startsAt: null });
   assert.throws(() => readForm(values, { count_max: null }), /count_max|integer/);
@@ -59,7 +59,7 @@ test("reads only the named fields of a change request, and null for nullable fie
   });
 });
 
-test("writes a field per row in an answer, by its API name", () => {
+test("writes the field of each row in an answer, under its API name", () => {
   const answer = answerOf<typeof full & { readonly hidden: number }>()("Thing", {
     ...shown(fields),
     twice: [Type.Integer(), ({ countMax }) => 2 * countMax],
@@ -85,7 +85,7 @@ test("writes a field per row in an answer, by its API name", () => {
   assert.deepEqual(Object.keys(answer.schema.properties), Object.keys(answer.body({ ...full, hidden: 1 })));
 });
 
-test("returns the values that were written to columns", () => {
+test("returns the same values that were written to columns", () => {
   const columns = columnsOf(fields);
   const row = columns.write(full);
   assert.deepEqual(row, {

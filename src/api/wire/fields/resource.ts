@@ -1,6 +1,6 @@
-// Bodies of requests and answers as rows, one per field. A row is a schema, or derives one from a domain field; its
-// API name is the domain's name in snake case. The body's schema, reader or writer, and field paths are derived from
-// its rows.
+// Bodies of requests and answers as rows, one per field. A row is a schema, or derives its schema from a domain field;
+// its API name is the domain's name in snake case. The schema of a body, its reader or writer, and its field paths are
+// derived from the rows.
 import { Type, type Static, type TObject, type TSchema, type TSchemaOptions } from "typebox";
 import type { Field, FieldForm, Fields, ValueOf } from "../../../base/domain/resources/fields.ts";
 import { camelCase, type CamelCase, snakeCase, type SnakeCase } from "../../../base/domain/text/names.ts";
@@ -8,16 +8,16 @@ import { unreachable } from "../../../base/domain/assert.ts";
 import type { BodyForm, DomainForm } from "../body.ts";
 import { nullable, orNull } from "../nullable.ts";
 
-/** A field of a request, and its domain value. */
+/** Row of a request that converts the field to a domain value. */
 interface ReadRow<Value> {
   readonly schema: TSchema;
-  /** Converts a value of the schema that is not null. */
+  /** Converts a value that is valid according to the schema and not null. */
   read(this: void, sent: unknown): Value;
-  /** Value if the field is absent or null; undefined if it then has none. */
+  /** Domain value if the field is absent or null; undefined if there is no default. */
   readonly absent: Value | undefined;
 }
 
-/** A field that a request may have but nothing reads. */
+/** Row of a field that requests may have but the server ignores. */
 interface UnreadRow {
   readonly schema: TSchema;
   readonly isUnread: true;
@@ -31,20 +31,20 @@ type AskedRows<Rows extends Fields> = {
 
 type RowValue<Row> = Row extends ReadRow<infer Value> ? Value : Row extends TSchema ? SentValue<Row> : never;
 
-/** An optional field's value is null if it is absent. */
+/** Type of a field's value; an absent optional field has the value null. */
 type SentValue<Schema extends TSchema> =
   Static<TObject<{ sent: Schema }>> extends { sent: infer Value }
     ? Value
     : NonNullable<Static<Schema>> | null;
 
-/** Domain values of the rows, by the domain's names. */
+/** Values that the rows read, under the domain's names. */
 export type ReadValues<Rows extends ReadRows> = {
   readonly [Name in keyof Rows & string as Rows[Name] extends UnreadRow ? never : CamelCase<Name>]: RowValue<
     Rows[Name]
   >;
 };
 
-/** Values of a change request: only the fields that its schema requires are always present. */
+/** Values of a change request. Only fields that its schema requires are always present. */
 type AlteredValues<Rows extends ReadRows> = Partial<ReadValues<Rows>> & {
   readonly [
     Name in keyof Rows & string as Rows[Name] extends ReadRow<unknown> | UnreadRow
@@ -59,17 +59,17 @@ export function unread(schema: TSchema): UnreadRow {
   return { schema, isUnread: true };
 }
 
-/** Returns a row with a custom reader. */
+/** Returns a row that converts the field with `read`. */
 export function readBy<Schema extends TSchema, Value>(
   schema: Schema,
   read: (sent: NonNullable<Static<Schema>>) => Value,
   absent?: Value,
 ): ReadRow<Value> {
-  // Safe cast: only values of the schema are read.
+  // Safe cast: the form reads only values that are valid according to the schema.
   return { schema, absent, read: (sent) => read(sent as NonNullable<Static<Schema>>) };
 }
 
-/** Returns the rows of a creation request: fields with a default, and nullable ones, are optional. */
+/** Returns the rows of a creation request. Nullable fields and fields with a default are optional. */
 export function creationRows<Rows extends Fields>(fields: Rows): AskedRows<Rows> {
   return rowsOf(fields, (field) => {
     const { default: usual, form, isNullable } = field;
@@ -80,9 +80,9 @@ export function creationRows<Rows extends Fields>(fields: Rows): AskedRows<Rows>
 }
 
 /**
- * Returns the rows of a change request, all of them optional.
+ * Returns the rows of a change request, all of which are optional.
  *
- * @param nulls meaning of null: a value for nullable fields, or no change for all fields
+ * @param nulls meaning of null: a value, allowed only for nullable fields; or no change, allowed for all fields
  */
 export function changeRows<Rows extends Fields>(
   fields: Rows,
@@ -113,17 +113,17 @@ function rowsOf<Rows extends Fields>(
       read: (sent: unknown) => domainValue(field.form, sent),
     },
   ]);
-  // Safe cast: one row per field.
+  // Safe cast: there is one row per field.
   return Object.fromEntries(rows) as AskedRows<Rows>;
 }
 
-/** @param sent a value of the form's schema */
+/** @param sent value that is valid according to the form's schema */
 function domainValue({ kind }: FieldForm, sent: unknown): unknown {
   if (kind === "time") return new Date(String(sent));
   return kind === "set" && Array.isArray(sent) ? [...new Set(sent)] : sent;
 }
 
-/** Returns the form of a creation request: an absent field gets its default, or null. */
+/** Returns the form of a creation request, in which an absent field gets its default, or null if it has none. */
 export function creation<Rows extends ReadRows>(
   title: string,
   rows: Rows,
@@ -132,7 +132,7 @@ export function creation<Rows extends ReadRows>(
   return schemaFrom(title, rows, checks, ({ absent }) => absent ?? null);
 }
 
-/** Returns the form of a change request: an absent field does not change. */
+/** Returns the form of a change request, in which an absent field does not change. */
 export function alteration<Rows extends ReadRows>(
   title: string,
   rows: Rows,
@@ -141,7 +141,7 @@ export function alteration<Rows extends ReadRows>(
   return schemaFrom(title, rows, {}, (_, sent) => (nulls === "values" && sent === null ? null : undefined));
 }
 
-/** Checks that a body's schema cannot express. */
+/** Checks in addition to a body's schema. */
 type FormChecks = Pick<BodyForm<TObject>, "more" | "moreUnserved">;
 
 function schemaFrom<Value>(
@@ -168,7 +168,7 @@ function schemaFrom<Value>(
         const value = given === undefined || given === null ? without(row, given) : row.read(given);
         return value === undefined ? [] : [[camelCase(name), value] as const];
       });
-      // Safe cast: each value was read by its row.
+      // Safe cast: each row's reader returned a value of its type.
       return Object.fromEntries(values) as Value;
     },
   };
@@ -182,7 +182,7 @@ function asSent(schema: TSchema): ReadRow<unknown> {
   return { schema, absent: undefined, read: (sent) => sent };
 }
 
-/** A value as in an answer: JSON has times as texts. */
+/** Type of a value in an answer, where times are texts. */
 type Written<Value> = Value extends Date
   ? string
   : Value extends readonly (infer Item)[]
@@ -191,10 +191,13 @@ type Written<Value> = Value extends Date
       ? { -readonly [Name in keyof Value]: Written<Value[Name]> }
       : Value;
 
-/** A schema, for the domain field with the row's name; or a schema with a function that computes its value. */
+/**
+ * Row of an answer: the schema of the domain field with the same name, or a schema and a function that computes the
+ * value.
+ */
 type WriteRows<Item> = Readonly<Record<string, TSchema | readonly [TSchema, (item: Item) => unknown]>>;
 
-/** Names of the rows whose values do not match their schemas. */
+/** Names of the rows whose values do not conform to their schemas. */
 type Mismatched<Item, Rows> = {
   readonly [Name in keyof Rows & string]: ValueIn<Item, Name, Rows[Name]> extends Static<SchemaOf<Rows[Name]>>
     ? never
@@ -207,7 +210,7 @@ type ValueIn<Item, Name extends string, Row> = Row extends readonly [unknown, (i
     ? Written<Item[CamelCase<Name>]>
     : undefined;
 
-/** The answer about an item. */
+/** Answer about an item. */
 export interface Answer<Item, Schema extends TSchema = TObject> {
   readonly schema: Schema;
   body(this: void, item: Item): Static<Schema>;
@@ -222,8 +225,8 @@ type SchemaOf<Row> = Row extends readonly [infer Schema extends TSchema, unknown
 type AnswerOf<Item, Rows> = Answer<Item, TObject<{ [Name in keyof Rows]: SchemaOf<Rows[Name]> }>>;
 
 /**
- * Returns the answer about a domain item, by its rows; called as `answerOf<Item>()(title, rows)`, so that the rows can
- * be inferred.
+ * Returns a writer of answers about a domain item, derived from its rows. It is called as `answerOf<Item>()(title,
+ * rows)`, so that the compiler can infer the type of the rows.
  */
 export function answerOf<Item extends object>() {
   return <Rows extends WriteRows<Item>>(
@@ -239,7 +242,8 @@ export function answerOf<Item extends object>() {
       body: (item: Item) =>
         Object.fromEntries(writing.map(({ name, write }) => [name, written(write(item))])),
     };
-    // Safe cast: a mismatch of the rows fails where the answer is used.
+    // Safe cast: if a row's value does not conform to its schema, the result has a type that its users cannot compile
+    // with.
     return answer as never;
   };
 }
@@ -252,7 +256,7 @@ function isPair<Item>(
 
 function fieldOf(name: string): (item: object) => unknown {
   const field = camelCase(name);
-  // Safe cast: the rows name fields of the item.
+  // Safe cast: the rows are named after fields of the item.
   return (item) => (item as Readonly<Record<string, unknown>>)[field];
 }
 
@@ -260,7 +264,7 @@ function written(value: unknown): unknown {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** Returns the rows of an answer for fields that a client chose. */
+/** Returns the rows of an answer for fields that clients can set. */
 export function shown<Rows extends Fields>(
   fields: Rows,
 ): { readonly [Name in keyof Rows & string as SnakeCase<Name>]: TSchema } {
@@ -268,13 +272,13 @@ export function shown<Rows extends Fields>(
     const words = aboutShown === undefined ? {} : { description: aboutShown };
     return [snakeCase(name), isNullable ? orNull(plainSchema(form), words) : plainSchema(form, words)];
   });
-  // Safe cast: one schema per field.
+  // Safe cast: there is one schema per field.
   return Object.fromEntries(schemas) as {
     readonly [Name in keyof Rows & string as SnakeCase<Name>]: TSchema;
   };
 }
 
-/** Returns the schema of a request's values. */
+/** Returns the schema of a field's values in requests. */
 function schemaOf(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   switch (form.kind) {
     case "text":
@@ -302,7 +306,7 @@ function schemaOf(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   }
 }
 
-/** Returns the schema of an answer's values: those of a request, without their limits. */
+/** Returns the schema of a field's values in answers, which is that of requests without limits. */
 function plainSchema(form: FieldForm, words: TSchemaOptions = {}): TSchema {
   switch (form.kind) {
     case "text":

@@ -1,4 +1,4 @@
-// The key of a request, as the API shows it to its sender.
+// The key that a request was sent with, as the API shows it to the sender.
 import { Type } from "typebox";
 import type { Caller } from "../../../base/domain/access.ts";
 import { keyScopes } from "../../../base/domain/keys/key-scope.ts";

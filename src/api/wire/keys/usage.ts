@@ -1,4 +1,4 @@
-// Usage by key in the API: pages of rows, and CSV.
+// Usage per key in the API: pages of rows, and CSV.
 import { Type, type Static } from "typebox";
 import { usageId, type UsageFilter, type UsageRow } from "../../../base/domain/keys/usage.ts";
 import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
@@ -54,7 +54,8 @@ export const usageAnswer = answerOf<UsageRow>()("Usage", {
 });
 
 /**
- * @param entity entity that the caller may see, or asked for
+ * @param entity only entity whose usage is selected, because the caller may access no other or requested it; null for
+ * all
  * @throws ServiceError `invalid` for an invalid day
  */
 export function usageFilter(
@@ -76,7 +77,7 @@ function dayIn(query: Static<typeof usageExportQuerySchema>, field: "from" | "to
 
 const columns = Object.keys(usageAnswer.schema.properties).filter((name) => name !== "id");
 
-/** RFC 4180, a column per field except `id`. */
+/** CSV as in RFC 4180, with a column for each field except `id`. */
 export const usageCsv = {
   header: csvLine(columns),
   line: (row: UsageRow): string => {

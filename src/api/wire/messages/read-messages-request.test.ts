@@ -15,7 +15,7 @@ const least = { messages: [hi], max_tokens: 9, request_id: "r" };
 /** Checks that the message request and the chat request are read as equal requests. */
 function same(body: object, chat: object): void {
   const { request } = readMessagesRequest({ ...least, ...body }, limits);
-  // Message requests turn these off by default, whatever the model's defaults: answers have no fields for tokens, and
+  // A message request turns these off by default, independently of the model: its answer has no fields for tokens, and
   // a model thinks only on request.
   const unasked = { logprobs: false, return_token_ids: false, reasoning_effort: "none" };
   assert.deepEqual(request, readChatRequest({ ...least, ...unasked, ...chat }, limits).request);

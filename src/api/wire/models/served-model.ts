@@ -12,7 +12,7 @@ export interface ListedBase {
   readonly contextLength: number | null;
   /** Number of token ids; all ids are less than this. */
   readonly vocabularySize: number | null;
-  /** True if the engine reports that it computes exactly. */
+  /** True if a request always gets the same tokens, regardless of concurrent requests. */
   readonly isExact: boolean | null;
   readonly device: ComputingPlace | null;
   /** How tool calls and thoughts are recognized in answers, each with the reason. */

@@ -6,8 +6,10 @@ import { isShownType, type ResponsesRequestBody } from "./responses-request.ts";
 type Tool = NonNullable<ResponsesRequestBody["tools"]>[number];
 
 /**
+ * Returns the body of the equivalent chat request.
+ *
  * @param messages result of `inputMessages` for the body
- * @param tools tools of the body that the model sees
+ * @param tools those tools of the body that the model sees
  */
 export function chatBody(
   body: ResponsesRequestBody,
@@ -47,7 +49,7 @@ function toolChoice(choice: NonNullable<ResponsesRequestBody["tool_choice"]> | n
   return { type, [type]: { name } };
 }
 
-/** Tools that no model can see are dropped from the allowed ones. */
+/** Returns an allowed tool in the form of a chat request; empty if it is of a type that no model sees. */
 function allowedTool(tool: object): readonly object[] {
   const { type, name } = { type: "function", name: undefined, ...tool };
   return isShownType(type) ? [{ type, [type]: { name } }] : [];
@@ -69,7 +71,10 @@ function responseFormat(format: Format | null): object | null {
   return { type: "json_schema", json_schema: omitUndefined({ name, description, schema, strict }) };
 }
 
-/** Off by default for any model: the answer has no room for token ids. */
+/**
+ * Returns the fields for log-probabilities. They are off unless requested, independently of the model. Token ids are
+ * always off, because the answer has no field for them.
+ */
 function logprobs({ include, top_logprobs: count }: ResponsesRequestBody): object {
   const isAsked = include?.includes("message.output_text.logprobs") === true || (count ?? 0) > 0;
   return { logprobs: isAsked, ...(isAsked ? { top_logprobs: count ?? 0 } : {}), return_token_ids: false };

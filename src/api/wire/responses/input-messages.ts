@@ -1,15 +1,15 @@
 // Converts a conversation's items to chat messages: thoughts, text and calls of one assistant turn become one message.
-// It records the origin of each message.
+// It records from which path of the body each message came.
 import type { ResponsesRequestBody } from "./responses-request.ts";
 
 type Item = Exclude<ResponsesRequestBody["input"], string>[number];
 
 type Place = readonly string[];
 
-/** Path of a message in the body. */
+/** Paths in the body from which a chat message was built. */
 export interface MessageOrigin {
   readonly place: Place;
-  /** Paths of its tool calls. */
+  /** Path of each tool call. */
   readonly callPaths: readonly Place[];
 }
 
@@ -26,7 +26,7 @@ interface OpenTurn {
   readonly callPaths: Place[];
 }
 
-/** Returns the messages, the instructions first. */
+/** Converts the conversation to chat messages, and puts the instructions first. */
 export function inputMessages({
   instructions,
   input,
@@ -54,7 +54,7 @@ export function inputMessages({
       endTurn();
       add(place, { role: item.role, content: item.content });
     } else {
-      // Thoughts and texts precede the calls of their turn.
+      // In a turn, thoughts come first, then the text, then calls; an item out of this order begins another turn.
       if (type !== "function_call" && type !== "custom_tool_call" && isSaid(turn, type)) endTurn();
       turn = withItem(turn ?? newTurn(place), item, place);
     }
@@ -67,7 +67,7 @@ function newTurn(place: Place): OpenTurn {
   return { content: null, reasoning: "", calls: [], place, callPaths: [] };
 }
 
-/** True if the turn already has content of this type, or content that follows it. */
+/** True if the turn already has content of this type, or of a type that must come after it. */
 function isSaid(turn: OpenTurn | null, type: string): boolean {
   if (turn === null) return false;
   const hasContent = turn.content !== null || turn.calls.length > 0;
@@ -91,7 +91,7 @@ function withItem(turn: OpenTurn, item: Item, place: Place): OpenTurn {
   return { ...turn, content: item.content, place };
 }
 
-/** Returns the thoughts as answered, otherwise their summary. */
+/** Returns the thoughts of a reasoning item; if it has none, their summary. */
 function thoughtsIn({ content, summary }: Item): string {
   const parts = Array.isArray(content) && content.length > 0 ? content : (summary ?? []);
   const texts = parts.map((part) => {

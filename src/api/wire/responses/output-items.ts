@@ -1,11 +1,11 @@
-// Output items of an answer as they arrive: thoughts, a message, tool calls. One item is open at a time; each opens,
-// grows and closes with events, which a stream sends and a whole answer discards.
+// Builds the output items of an answer while it arrives: thoughts, a message, tool calls. At most one item is open at
+// a time. Events report each change of an item; a stream sends them, a whole answer discards them.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatLogprob, ToolCallDelta } from "../../../base/domain/chat.ts";
 import { tokenEntry } from "../chat/chat-logprobs.ts";
 import { isLong, JsonList, JsonText, type TakeBytes } from "../json-text.ts";
 
-/** An event without its sequence number. */
+/** An event that has not yet been given a sequence number. */
 export type ItemEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 type Status = "in_progress" | "completed" | "incomplete";
@@ -13,19 +13,19 @@ type Status = "in_progress" | "completed" | "incomplete";
 interface OpenItem {
   readonly kind: "reasoning" | "message" | keyof typeof callTexts;
   readonly id: string;
-  /** For a call: its index in the choice, its id and its name. */
+  /** For a tool call: its index in the choice, its id and its name; otherwise null. */
   readonly call: { readonly index: number; readonly id: string; readonly name: string } | null;
   text: string;
   readonly logprobs: JsonList;
 }
 
-/** Member of an item, and its events, for the text of each kind of call. */
+/** For each kind of call, the item's member with the call's text, and the prefix of its events. */
 const callTexts = {
   function_call: { member: "arguments", event: "response.function_call_arguments" },
   custom_tool_call: { member: "input", event: "response.custom_tool_call_input" },
 } as const;
 
-/** Text part, and its events, in a reasoning item and in a message. */
+/** For reasoning items and messages, the type of their text part, and the prefix of its events. */
 const textParts = {
   reasoning: { part: "reasoning_text", event: "response.reasoning_text" },
   message: { part: "output_text", event: "response.output_text" },
@@ -35,15 +35,15 @@ export class OutputItems {
   readonly #requestId: string;
   readonly #hasLogprobs: boolean;
   readonly #take: TakeBytes;
-  /** Log-probabilities of tokens whose text has not arrived: it is held back, or empty. */
+  /** Log-probabilities of tokens whose text has not arrived, because it is held back or empty. */
   #waiting: JsonText[] = [];
-  /** Closed items. */
+  /** Closed items, in order. */
   readonly #done: object[] = [];
   #open: OpenItem | null = null;
 
   /**
-   * @param hasLogprobs true if texts have their tokens' log-probabilities
-   * @param take called with their bytes in memory; throws if the budget is exhausted
+   * @param hasLogprobs true if messages have the log-probabilities of their tokens
+   * @param take called with the bytes that log-probabilities take in memory; throws if the budget is exhausted
    */
   constructor(
     requestId: string,
@@ -54,25 +54,25 @@ export class OutputItems {
     this.#take = take;
   }
 
-  /** Closed items. */
+  /** Closed items, in order. */
   get items(): readonly object[] {
     return this.#done;
   }
 
-  /** Appends the deltas of one step. */
+  /** Appends a delta and yields its events. */
   *add({ reasoning, text, toolCalls, logprobs }: ChatDelta): Generator<ItemEvent> {
     if (this.#hasLogprobs) this.#waiting.push(...logprobs.map(spelled));
     if (reasoning !== "") yield* this.#addText("reasoning", reasoning);
     if (text !== "") yield* this.#addText("message", text);
     for (const call of toolCalls) yield* this.#addCall(call);
-    // Tokens of thoughts or calls belong to no text.
+    // The tokens of thoughts and calls belong to no text, so their log-probabilities are dropped.
     if (text === "" && (reasoning !== "" || toolCalls.length > 0)) this.#waiting = [];
   }
 
-  /** Closes the open item; an empty answer is a message without text. */
+  /** Closes the open item and yields its events. If the answer is empty, its only item is a message without text. */
   *finish({ reason }: ChatFinish): Generator<ItemEvent> {
     if (this.#open === null && this.#done.length === 0) yield* this.#opened(this.#newItem("message", null));
-    // Log-probabilities of a text whose last tokens are not shown.
+    // Adds the log-probabilities of the text's last tokens if these tokens have no text themselves.
     if (this.#open?.kind === "message" && this.#waiting.length > 0) yield* this.#addText("message", "");
     yield* this.#closed(reason === "length" ? "incomplete" : "completed");
   }
@@ -183,13 +183,15 @@ function isSaid(item: OpenItem): item is OpenItem & { readonly kind: keyof typeo
   return item.kind in textParts;
 }
 
-/** Serializes immediately, so that tokens that wait for their text cost no burst later. */
+/**
+ * Serializes a log-probability immediately. Otherwise tokens that wait for their text would be serialized all at once.
+ */
 function spelled(logprob: ChatLogprob): JsonText {
   const json = JSON.stringify(tokenEntry(logprob, false));
   return new JsonText(() => json);
 }
 
-/** Returns an item in its current state; a newly opened one has no parts. */
+/** Returns an item in its current state. An open item is shown without parts. */
 function itemBody(item: OpenItem, status: Status): object {
   const { kind, id, call, text } = item;
   if (isCall(item)) {

@@ -9,11 +9,11 @@ import { readResponsesRequest } from "./read-responses-request.ts";
 const limits = httpSettings.with();
 const id = { request_id: "r" };
 
-/** Checks that both are read as the same request. */
+/** Checks that the response request and the chat request are read as equal requests. */
 function same(body: object, chat: object): void {
   const { request } = readResponsesRequest({ input: "Hi", ...id, ...body }, limits);
   const messages = [{ role: "user", content: "Hi" }];
-  // Not returned by default, for any model.
+  // A response request turns these off by default, independently of the model.
   const unasked = { logprobs: false, return_token_ids: false };
   assert.deepEqual(request, readChatRequest({ messages, ...id, ...unasked, ...chat }, limits).request);
 }
@@ -26,7 +26,7 @@ test("keeps the digits of numbers in a schema", () => {
   assert.equal(constraint?.kind === "json-schema" && constraint.schema, '{"const":1234567890123456789}');
 });
 
-/** Checks every fault with its path below the body, and the error's code. */
+/** Checks the path and message of each fault, and the error's code. */
 function refuses(body: object, code: string, faults: readonly (readonly [place: string, RegExp])[]): void {
   assert.throws(
     () => readResponsesRequest({ input: "Hi", ...body }, limits),
@@ -69,7 +69,7 @@ const thought = (text: string) => ({
   content: [{ type: "reasoning_text", text }],
 });
 
-test("reads a text as a user's message, after the instructions", () => {
+test("reads a text as a user's message, and puts the instructions before it", () => {
   same({}, {});
   same({ instructions: null }, {});
   same(
@@ -83,7 +83,7 @@ test("reads a text as a user's message, after the instructions", () => {
   );
 });
 
-test("joins items of one turn into one message: thoughts, text and calls", () => {
+test("joins thoughts, text and calls of one turn into one message", () => {
   const user = { role: "user", content: [{ type: "input_text", text: "Hi" }] };
   const output = (callId: string) => ({ type: "function_call_output", call_id: callId, output: "1" });
   const returned = (callId: string) => ({ role: "tool", tool_call_id: callId, content: "1" });
@@ -115,7 +115,7 @@ test("joins items of one turn into one message: thoughts, text and calls", () =>
         returned("2"),
       ],
     ],
-    // An item after a text or a call begins another turn, as do two texts.
+    // Another item after a text or a call, or a second text, begins another turn.
     [
       [said("a"), said("b"), thought("t"), thought("u"), call("1"), said("c")],
       [
@@ -126,7 +126,7 @@ test("joins items of one turn into one message: thoughts, text and calls", () =>
         { role: "assistant", content: parts("c") },
       ],
     ],
-    // A reasoning item without content is read by its summary.
+    // The thoughts of a reasoning item without content are its summary.
     [
       [
         { type: "reasoning", summary: [{ type: "summary_text", text: "s" }], encrypted_content: "x" },
@@ -142,7 +142,7 @@ test("joins items of one turn into one message: thoughts, text and calls", () =>
   }
 });
 
-test("reads each field like its counterpart in a chat request", () => {
+test("reads each field like the equivalent field of a chat request", () => {
   const schema = { type: "object" };
   const parameters = { type: "object", properties: {} };
   const tool = { name: "f", description: "d", parameters, strict: true };
@@ -178,7 +178,7 @@ test("reads each field like its counterpart in a chat request", () => {
   same({ store: false, metadata: { a: "b" } }, { store: false, metadata: { a: "b" } });
 });
 
-test("accepts options that request nothing unsupported", () => {
+test("accepts options that ask for nothing unsupported", () => {
   same(
     {
       background: false,
@@ -201,7 +201,7 @@ test("accepts options that request nothing unsupported", () => {
   );
 });
 
-test("refuses stored state and server tools by name", () => {
+test("refuses stored state and tools that a server would run, naming the field", () => {
   const not = /not supported by this server/;
   for (const field of ["previous_response_id", "conversation"])
     refuses({ [field]: "resp_1" }, "unsupported", [[field, not]]);
@@ -230,7 +230,7 @@ test("refuses stored state and server tools by name", () => {
     ]);
 });
 
-test("ignores unnecessary unsupported options, with a notice", () => {
+test("ignores unsupported options that the answer does not depend on, with a notice", () => {
   const f = { type: "function", name: "f" };
   const body = {
     input: "Hi",
@@ -252,13 +252,13 @@ test("ignores unnecessary unsupported options, with a notice", () => {
   assert.equal(form.repeated.tools.length, 4);
   assert.deepEqual(origins.tools, [1]);
   assert.equal(request.recording.isWanted, true);
-  // Without a visible tool the choice has no meaning.
+  // If the model sees no tool, the tool choice is ignored.
   same({ tools: [{ type: "web_search" }], tool_choice: "auto" }, {});
   const twice = [{ type: "web_search" }, f, f];
   refuses({ tools: twice }, "invalid", [["tools.2.name", /Another tool has the name/]]);
 });
 
-test("reads custom tools and allowed tools like their counterparts in a chat request", () => {
+test("reads custom tools and allowed tools like the equivalent fields of a chat request", () => {
   const format = { type: "grammar", syntax: "lark", definition: 'start: "a"' };
   const tools = [
     { type: "custom", name: "c", description: "d", format },
@@ -315,7 +315,7 @@ test("reads custom tools and allowed tools like their counterparts in a chat req
   ]);
 });
 
-test("reports missing and invalid values at the sent paths", () => {
+test("reports missing and invalid values at the paths that were sent", () => {
   refuses({ input: undefined }, "invalid", [["input", /Field required/]]);
   refuses({ input: [] }, "invalid", [["input", /at least 1 item/]]);
   refuses(
@@ -366,13 +366,13 @@ test("reports missing and invalid values at the sent paths", () => {
   ]);
 });
 
-test("refuses long lists before anything iterates them", () => {
+test("refuses long lists before it checks their items", () => {
   const many = (count: number, value: object) => Array.from({ length: count }, () => value);
   refuses({ input: many(4097, { role: "user" }) }, "invalid", [["input", /4097 items; at most 4096/]]);
   refuses({ tools: many(1025, {}) }, "invalid", [["tools", /1025 items; at most 1024/]]);
 });
 
-test("locates a chat's own fields where the client sent them, and names unknown ones", () => {
+test("locates fields where the client sent them, and names unknown fields", () => {
   const { fieldPaths, ignored } = readResponsesRequest({ input: "Hi", nothing: 1, text: { x: 1 } }, limits);
   assert.deepEqual(fieldPaths["stopping.maxTokens"], ["body", "max_output_tokens"]);
   assert.deepEqual(fieldPaths["constraint"], ["body", "structured_outputs"]);

@@ -1,5 +1,5 @@
-// Converts a parsed body to the domain's ChatRequest: it builds the equivalent chat request and reads that, so that
-// each field means the same. Faults are located where the client sent them.
+// Converts a parsed body to the domain's ChatRequest. It builds the equivalent chat request and reads that, so that
+// equal fields have equal effects. Faults are located where the client sent the field.
 import type { ChatRequest } from "../../../base/domain/chat.ts";
 import { cut, ServiceError } from "../../../base/domain/service-error.ts";
 import { isObject } from "../../../base/validation/findings.ts";
@@ -13,7 +13,7 @@ import { responsesForm } from "./responses-fields.ts";
 import { isShownType, unknownIncludes, type ResponsesRequestBody } from "./responses-request.ts";
 import { toSentError, toSentFault, toSentPath, type SentOrigins } from "./sent-paths.ts";
 
-/** Form of the answer: streamed or not, and the request fields that it repeats. */
+/** Form of the answer: streamed or not, and the fields of the request that the answer repeats. */
 export interface ResponsesAnswerForm {
   readonly isStream: boolean;
   readonly repeated: RepeatedFields;
@@ -39,18 +39,21 @@ export interface RepeatedFields {
 export interface ReadResponsesRequest {
   readonly request: ChatRequest;
   readonly form: ResponsesAnswerForm;
-  /** Paths of the request's fields in the body; for messages, the paths in the chat request. */
+  /**
+   * Paths in the body of the request's fields. The path of the messages is that in the chat request, which `origins`
+   * translates.
+   */
   readonly fieldPaths: FieldPaths;
-  /** Origins of messages and tools, which locate their faults in the body. */
+  /** Paths in the body from which messages and tools were built. */
   readonly origins: SentOrigins;
-  /** Notices for the client about how the request was read, as sentences. */
+  /** Sentences for the client about how the server interpreted the request. */
   readonly notices: readonly string[];
   readonly ignored: readonly string[];
 }
 
 /**
- * @param exact the body with exact numbers
- * @throws ServiceError `invalid` and `unsupported` as `readForm` does, and `invalid` as `readChatRequest` does
+ * @param exact the same body with all digits of its numbers
+ * @throws ServiceError `invalid` and `unsupported` like {@link readForm}, and `invalid` like {@link readChatRequest}
  */
 export function readResponsesRequest(
   value: unknown,
@@ -75,7 +78,7 @@ export function readResponsesRequest(
       chatBody(body, messages, tools),
       limits,
       requestId,
-      // Safe cast: it differs from the body only in the digits of numbers.
+      // Safe cast: `exact` differs from the checked body only in the digits of numbers.
       chatBody(exact as ResponsesRequestBody, messages, tools),
     );
     const { unserved } = request;
@@ -97,7 +100,7 @@ export function readResponsesRequest(
   }
 }
 
-/** Checked before anything iterates the items. */
+/** Refuses lists that exceed their limits, before other code iterates over the items. */
 function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits): void {
   if (!isObject(body)) return;
   const faults = [
@@ -107,7 +110,7 @@ function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits)
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
-/** Refuses a required call if no tool can be called. */
+/** Refuses a tool choice that requires a call if the model sees no tool. */
 function refuseUnfulfillableChoice(
   { tools, tool_choice: choice }: ResponsesRequestBody,
   shown: readonly object[],
@@ -124,7 +127,7 @@ function refuseUnfulfillableChoice(
   });
 }
 
-/** Returns notices for parts of the request without effect, which the sender may rely on. */
+/** Returns notices for parts of the request that have no effect, because the client may rely on them. */
 function noticesOf({ tools, store, include }: ResponsesRequestBody): readonly string[] {
   const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownType(type)))];
   const unknown = unknownIncludes(include ?? []);

@@ -1,12 +1,12 @@
-// Events of a streamed response, in order and numbered: the response as it begins, its items as they arrive, and the
-// response as it ended. The last event contains the whole answer, the same as without a stream.
+// Numbered events of a streamed response: the response when it begins, its items as they arrive, and the response when
+// it ends. The last event contains the whole answer, equal to that of a request without a stream.
 import { assert } from "../../../base/domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../../base/domain/chat.ts";
 import { isLong, type TakeBytes } from "../json-text.ts";
 import { OutputItems, type ItemEvent } from "./output-items.ts";
 import type { RepeatedFields } from "./read-responses-request.ts";
 
-/** The request, and the fields that the answer repeats. */
+/** The request, and those of its fields that the answer repeats. */
 export interface ResponseContext {
   readonly request: ChatRequest;
   readonly repeated: RepeatedFields;
@@ -18,9 +18,9 @@ export interface ResponseFailure {
 }
 
 /**
- * Returns a writer of one stream's events, fed with steps as they arrive.
+ * Returns a writer of the events of one stream. Its `add` takes the deltas of each step.
  *
- * @param take called with the bytes of the answer in memory; adding to the answer throws its errors
+ * @param take called with the bytes that the answer takes in memory; `add` throws its errors
  */
 export function responseEvents(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);
@@ -39,23 +39,23 @@ export function responseEvents(asked: ResponseContext, header: ChatHeader, take:
   };
 }
 
-/** Returns the last event of a failed stream: OpenAI's members, and the common error body. */
+/** Returns the last event of a failed stream, with the members of OpenAI's API and the common error body. */
 export function responseError(body: ResponseFailure, sequenceNumber: number): object {
   const { message, param, code } = body.error;
   return { type: "error", code, message, param, ...body, sequence_number: sequenceNumber };
 }
 
-/** Returns a collector of one answer; {@link responseEvents} streams the same. */
+/** Returns a collector for one response, the same that {@link responseEvents} streams. */
 export function wholeResponse(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);
   return {
-    // Only streams need the events; consuming them updates the response.
+    // The events are discarded, but iterating over them updates the response.
     add: (deltas: readonly ChatDelta[]): void => deltas.forEach((delta) => void [...response.add(delta)]),
     end: (usage: ChatUsage): object => response.end(usage).response,
   };
 }
 
-/** An event with the current response. */
+/** An event that contains the response in its current state. */
 type ResponseStateEvent = ItemEvent & { readonly response: object };
 
 class ResponseSoFar {
@@ -63,7 +63,7 @@ class ResponseSoFar {
   readonly #header: ChatHeader;
   readonly #items: OutputItems;
   #finish: ChatFinish | null = null;
-  /** Tokens up to the last thinking token. */
+  /** Number of answer tokens up to the last one with thoughts. */
   #reasoningTokens = 0;
 
   constructor(asked: ResponseContext, header: ChatHeader, take: TakeBytes) {

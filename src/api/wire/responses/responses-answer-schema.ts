@@ -1,5 +1,5 @@
-// Schemas that document the answer to a response request: the response, and the events of a stream. Only tests check
-// answers against them.
+// Schemas that document the answer to a response request: the response, and the events of a stream. Only tests
+// validate answers against them.
 import { Type, type TSchema } from "typebox";
 import { orNull } from "../nullable.ts";
 
@@ -119,7 +119,7 @@ function event(types: readonly string[], members: Readonly<Record<string, TSchem
 const at = { item_id: Type.String(), output_index: count };
 const inPart = { ...at, content_index: count };
 
-/** One event of a stream, named by its type. */
+/** An event of a stream; its type is also its name. */
 export const responseEventSchema = Type.Union(
   [
     event(

@@ -1,4 +1,4 @@
-// Reader of a response request's body, with checks of items, tools and choices that a schema cannot express: required
+// Form of a response request, and the checks of items, tools and tool choices that a schema cannot express: required
 // members per type, and supported types.
 import { quoted, type Fault } from "../../../base/domain/service-error.ts";
 import { eachObject, isObject, report, type Findings } from "../../../base/validation/findings.ts";
@@ -15,7 +15,7 @@ export const responsesForm: BodyForm<typeof responsesRequestSchema> = {
   moreUnserved: unservedParts,
 };
 
-/** Required members of each supported item type. */
+/** Members that an item must have, for each supported type. */
 const itemMembers: Readonly<Record<string, readonly string[]>> = {
   message: ["role", "content"],
   function_call: ["call_id", "name", "arguments"],
@@ -53,7 +53,7 @@ function checkItems(body: Members, findings: Findings): void {
   }
 }
 
-/** A grammar needs its notation and its definition. */
+/** Adds faults for a grammar without its syntax or its definition. */
 function checkFormat({ type, format }: Members, index: string, findings: Findings): void {
   if (type !== "custom" || !isObject(format) || format["type"] !== "grammar") return;
   for (const member of ["syntax", "definition"]) {

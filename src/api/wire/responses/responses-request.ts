@@ -1,5 +1,5 @@
-// A response request of OpenAI's Responses API: all fields with type, range, default and description. Fields with a
-// counterpart in a chat request are read as that; other fields of a chat request are accepted too.
+// Fields of a request in OpenAI's Responses API, with type, range, default and description. A field with a counterpart
+// in a chat request has the counterpart's meaning; the other fields of a chat request are accepted too.
 import { Type } from "typebox";
 import { anyObject, named } from "../fields/any-object.ts";
 import { is, isEmpty, never } from "../body.ts";
@@ -9,7 +9,7 @@ import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { tokenLimitRange, tokenLimitSchema } from "../chat/chat-limits.ts";
 import { nullable } from "../nullable.ts";
 
-/** Defines a member that is accepted, and checked elsewhere or not at all. */
+/** Defines a member that accepts any value; other code may check it. */
 const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const part = Type.Object(
@@ -23,7 +23,7 @@ const part = Type.Object(
   { ...named, title: "InputPart" },
 );
 
-/** An item of any supported type; its required members are checked separately. */
+/** An item of any supported type. Separate code checks that it has the members that its type requires. */
 const itemSchema = Type.Object(
   {
     type: nullable(Type.String(), {
@@ -51,7 +51,7 @@ const itemSchema = Type.Object(
     summary: nullable(Type.Array(anyObject), {
       description: "Thoughts of a reasoning item without content.",
     }),
-    // Members of items in answers.
+    // Members that items in answers have.
     id: free("Accepted without use."),
     status: free("Accepted without use."),
     phase: free("Accepted without use."),
@@ -142,7 +142,7 @@ const reasoningSchema = Type.Object(
   { title: "Reasoning" },
 );
 
-/** Additional outputs that OpenAI's API defines. */
+/** Values of `include` that OpenAI's API defines. */
 const includables: readonly string[] = [
   "message.output_text.logprobs",
   "reasoning.encrypted_content",
@@ -154,12 +154,12 @@ const includables: readonly string[] = [
   "code_interpreter_call.outputs",
 ];
 
-/** Returns the additional outputs that this server does not know. */
+/** Returns the values of `include` that this server does not know. */
 export function unknownIncludes(include: readonly string[]): readonly string[] {
   return include.filter((one) => !includables.includes(one));
 }
 
-/** True for tool types that a model can see. */
+/** True if the model sees tools of this type. */
 export function isShownType(type: unknown): type is "function" | "custom" {
   return type === "function" || type === "custom";
 }

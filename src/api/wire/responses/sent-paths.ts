@@ -1,4 +1,4 @@
-// Translates field paths of a chat request to those of the response request that it was built from.
+// Translates paths in a chat request to paths in the response request from which it was built.
 import type { Fault } from "../../../base/domain/service-error.ts";
 import { relocate } from "../field-paths.ts";
 import type { MessageOrigin } from "./input-messages.ts";
@@ -6,14 +6,14 @@ import { isShownType } from "./responses-request.ts";
 
 type Place = readonly string[];
 
-/** Origins of a chat request's parts. */
+/** Paths in the response request from which a chat request was built. */
 export interface SentOrigins {
   readonly messages: readonly MessageOrigin[];
-  /** Index at which each tool was sent. */
+  /** Index in the response request of each tool. */
   readonly tools: readonly number[];
 }
 
-/** Fields of a chat request with another path, below the body. */
+/** Fields of a chat request that have another path in a response request; all paths are relative to the body. */
 const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["messages"], ["input"]],
   [["max_completion_tokens"], ["max_output_tokens"]],
@@ -29,7 +29,7 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["response_format"], ["text", "format"]],
 ];
 
-/** Returns the error with faults located where the client sent them. */
+/** Returns the error with its faults located where the client sent the field. */
 export function toSentError(error: unknown, origins: SentOrigins): unknown {
   return relocate(error, (location) => toSentPath(location, origins));
 }
@@ -38,7 +38,7 @@ export function toSentFault(fault: Fault, origins: SentOrigins): Fault {
   return { ...fault, location: toSentPath(fault.location, origins) };
 }
 
-/** @param location a location in a chat request's body, which begins with `body` */
+/** @param location path in the chat request, which begins with `body` */
 export function toSentPath(location: Place, origins: SentOrigins): Place {
   const [part, ...place] = location;
   if (part !== "body") return location;
@@ -47,7 +47,7 @@ export function toSentPath(location: Place, origins: SentOrigins): Place {
   if (index !== "" && origin !== undefined) return ["body", ...messagePath(origin, below)];
   if (field === "tools" && index !== "") {
     const sentIndex = String(origins.tools[Number(index)] ?? index);
-    // A tool has no separate object for its function, nor a format for its grammar.
+    // Tools of a response request have no separate objects for their function and their grammar.
     const isMoved = (name: string, at: number): boolean =>
       (at === 0 && isShownType(name)) || (at === 2 && name === "grammar");
     return ["body", field, sentIndex, ...below.filter((name, at) => !isMoved(name, at))];
@@ -59,6 +59,6 @@ export function toSentPath(location: Place, origins: SentOrigins): Place {
 function messagePath({ place, callPaths }: MessageOrigin, below: Place): Place {
   const call = below[0] === "tool_calls" ? callPaths[Number(below[1])] : undefined;
   if (call !== undefined) return [...call, ...below.slice(2).filter((name) => name !== "function")];
-  // A text in place of a message has nothing below it.
+  // If the message was sent as a text, its path is the most exact one.
   return place.length === 1 ? place : [...place, ...below];
 }

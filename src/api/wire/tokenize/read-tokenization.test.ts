@@ -19,7 +19,7 @@ function refuses(read: () => unknown, ...locations: readonly string[]): void {
   });
 }
 
-test("reads a text with special tokens by default, and messages as a chat does", () => {
+test("reads a prompt with special tokens by default, and messages like a chat request", () => {
   const read = (body: object): object => readTokenization(body, limits).request;
   const text = { kind: "text", text: "a", addSpecialTokens: true, truncation: null, echo: false };
   assert.deepEqual(read({ prompt: "a" }), { model: null, prompt: text, wantsTexts: false });
@@ -55,7 +55,7 @@ test("reads a text with special tokens by default, and messages as a chat does",
   ]);
 });
 
-test("refuses neither or both of them, and message options without messages", () => {
+test("requires either a prompt or messages, and refuses message options for a prompt", () => {
   const read = (body: object) => () => readTokenization(body, limits);
   refuses(read({}), "body.prompt");
   refuses(read({ prompt: "a", messages }), "body");
@@ -70,14 +70,14 @@ test("refuses neither or both of them, and message options without messages", ()
   refuses(read({ messages: Array.from({ length: 4097 }, () => messages[0]) }), "body.messages");
 });
 
-test("reads tokens", () => {
+test("reads the tokens to detokenize", () => {
   const { request } = readDetokenization({ tokens: [1, 0], model: null });
   assert.deepEqual(request, { model: null, tokenIds: [1, 0] });
   refuses(() => readDetokenization({ tokens: [1, -1, 0.5] }), "body.tokens.1", "body.tokens.2");
   refuses(() => readDetokenization({}), "body.tokens");
 });
 
-test("locates faults at their fields", () => {
+test("locates faults at the fields of the body", () => {
   assert.deepEqual(tokenizationPaths["prompt.template"], ["body", "chat_template"]);
   assert.deepEqual(tokenizationPaths["prompt.messages"], ["body", "messages"]);
   assert.deepEqual(tokenizationPaths["prompt.continueFinalMessage"], ["body", "continue_final_message"]);

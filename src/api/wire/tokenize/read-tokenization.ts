@@ -29,7 +29,7 @@ export const tokenizeForm: BodyForm<typeof tokenizeSchema> = {
 
 export const detokenizeForm: BodyForm<typeof detokenizeSchema> = { schema: detokenizeSchema };
 
-/** Paths of a domain request's fields in the body. */
+/** Paths in the body of a domain request's fields. */
 export const tokenizationPaths: FieldPaths = {
   ...fieldPathsOf(conversationFields, {}),
   "prompt.text": ["body", "prompt"],
@@ -59,7 +59,7 @@ export function readDetokenization(value: unknown): ReadDetokenization {
   return { request: { model: body.model ?? null, tokenIds: body.tokens }, ignored };
 }
 
-/** Requires either a prompt or messages; options for messages need messages. */
+/** Adds faults unless the body has either a prompt or messages, and for options that apply only to messages. */
 function checkKind(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const isSent = (name: string): boolean => (body[name] ?? null) !== null;
   const fault = (message: string, ...below: readonly string[]): void =>

@@ -1,4 +1,4 @@
-// Tokenization on the wire, as in vLLM's API. Fields shared with a chat are the chat's.
+// Tokenization in the API, as in vLLM. Fields that a chat request has too have the same schema.
 import { Type } from "typebox";
 import type { Tokenized } from "../../../base/domain/chat.ts";
 import { conversationFields } from "../chat/fields/conversation-fields.ts";
@@ -8,7 +8,7 @@ import { nullable, orNull } from "../nullable.ts";
 
 const { messages, add_special_tokens: _, ...others } = conversationFields;
 
-/** Options for messages, without meaning for a text. */
+/** Options that apply only to messages. */
 export const renderingFields: Fields = others;
 
 export const tokenizeSchema = Type.Object(

@@ -1,5 +1,5 @@
-// `kv_transfer_params` as in vLLM's servers and their proxies: a request's instructions for a prompt that passes
-// between servers, and an answer's reference to a held prompt.
+// The field `kv_transfer_params`, as in vLLM's servers and their proxies. In a request, it asks to hold a prompt for
+// another server or to fetch one from there; in an answer, it names the held prompt.
 import { Type, type Static } from "typebox";
 import type { ChatHeader } from "../../../base/domain/chat.ts";
 import type { PromptPassing } from "../../../base/domain/prompt-transfer.ts";
@@ -33,27 +33,27 @@ export const passingSchema = Type.Object(
 
 type PassingParams = Static<typeof passingSchema>;
 
-/** Null if nothing is requested. */
+/** Returns what the request asks to hold or fetch; null if nothing. */
 export function readPassing(params: PassingParams | null | undefined): PromptPassing | null {
   const { do_remote_decode: isHeld, do_remote_prefill: isFetched } = params ?? {};
   if (isHeld !== true && isFetched !== true) return null;
   const { remote_host: host, remote_port: port, remote_request_id: handle } = params ?? {};
   return {
     isHeld: isHeld === true,
-    // A check ensured that all of them are present.
+    // `checkPassing` refused requests without these fields.
     from: isFetched === true ? { host: host ?? "", port: port ?? 0, handle: handle ?? "" } : null,
     parameters: params ?? {},
   };
 }
 
-/** True if a value of the field requests nothing. */
+/** True if the value asks to hold and fetch nothing. */
 export function passesNothing(value: unknown): boolean {
   return !isObject(value) || (value["do_remote_decode"] !== true && value["do_remote_prefill"] !== true);
 }
 
 const place = ["remote_host", "remote_port", "remote_request_id"] as const;
 
-/** Adds faults for contradictions. It reads unchecked values of any type. */
+/** Adds faults for contradictions. Receives the body unchecked, so any member may have any type. */
 export function checkPassing(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const params = body["kv_transfer_params"];
   if (!isObject(params) || passesNothing(params)) return;
@@ -72,14 +72,14 @@ export function checkPassing(body: Readonly<Record<string, unknown>>, findings: 
     fault("one prompt passes with a request; send one request for each prompt.", "do_remote_decode");
 }
 
-/** Returns an answer's reference to the held prompt, for the request to the other server. */
+/** Returns the parameters that name the held prompt. The client passes them on in its request to the other server. */
 export function passingParams(heldAt: ChatHeader["heldAt"]): object | null {
   if (heldAt === null) return null;
   if ("parameters" in heldAt) return heldAt.parameters;
   return {
     do_remote_prefill: true,
     do_remote_decode: false,
-    // Blocks are internal to this server; the id stands for all of them.
+    // Empty, because blocks are internal to this server: the request's id identifies all of them.
     remote_block_ids: [],
     remote_engine_id: heldAt.engineId,
     remote_request_id: heldAt.handle,

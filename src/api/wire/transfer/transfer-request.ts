@@ -1,4 +1,4 @@
-// Request of one server for a prompt that another holds.
+// Request by which a server fetches a prompt that another server holds.
 import { Type } from "typebox";
 
 export const transferRequestSchema = Type.Object(

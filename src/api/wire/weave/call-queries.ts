@@ -89,7 +89,7 @@ const callsStatsSchema = Type.Object(
   { title: "WeaveCallsStatsReq" },
 );
 
-/** Fields that do not filter calls. */
+/** Fields of a query that this server does not support. */
 const unserved = {
   query: { refusedUnless: isEmpty, cure: "use filter" },
   include_costs: { refusedUnless: is(false) },
@@ -186,7 +186,7 @@ export function callFilterOf(filter: CallsQueryBody["filter"]): CallFilter {
   };
 }
 
-/** Fields that clients require in every call. */
+/** Fields that every returned call has, because clients require them. */
 const alwaysShown = new Set([
   "id",
   "project_id",
@@ -198,17 +198,17 @@ const alwaysShown = new Set([
 ]);
 
 /**
- * Returns a call as JSON; its inputs and its output are written as stored.
+ * Returns a call as JSON. Its inputs and its output are written exactly as stored.
  *
  * @param feedback feedback on the call; null if not requested
- * @param columns the fields to show; null for all
+ * @param columns fields to show; null for all
  */
 export function callText(
   call: TracedCall,
   feedback: readonly FeedbackRecord[] | null,
   columns: readonly string[] | null,
 ): string {
-  // Safe casts: this program wrote both.
+  // Safe casts: `calls.ts` wrote both texts.
   const about = JSON.parse(call.about) as Readonly<Record<string, unknown>>;
   const ending = JSON.parse(call.end?.ending ?? "{}") as Readonly<Record<string, unknown>>;
   const members: Readonly<Record<string, string>> = {
@@ -261,7 +261,7 @@ function summaryText(
   return `${own}"weave":${JSON.stringify(weave)}}`;
 }
 
-/** Returns the name in an op's reference; any other name unchanged. */
+/** Returns the op's name if this is the reference of an op; otherwise the text unchanged. */
 function opTitle(opName: string): string {
   return /\/op\/([^:/]+)(?::[^/]*)?$/.exec(opName)?.[1] ?? opName;
 }

@@ -1,4 +1,4 @@
-// Calls on the wire, as Weave clients record them: starts and ends, complete calls, and batches of each.
+// Calls in the API, as Weave clients record them: starts and ends, complete calls, and batches of both.
 import { Type, type Static } from "typebox";
 import {
   exactJsonText,
@@ -117,7 +117,7 @@ export const callBatchForm: BodyForm<typeof batchRequestSchema> = {
   },
 };
 
-/** Fields by which the database finds and sorts calls. */
+/** Fields that the database uses to find and sort calls. */
 const names = ["id", "op_name", "trace_id", "parent_id"];
 
 function checkNames(part: unknown, findings: Findings, ...place: readonly string[]): void {
@@ -144,7 +144,7 @@ export const callBatchAnswerSchema = Type.Object({
 type StartBody = Static<typeof startSchema>;
 type EndBody = Static<typeof endSchema>;
 
-/** Calls that a request records. */
+/** The calls that a request records. */
 export type ReadCalls = Checked<readonly CallInput[]>;
 
 /** @throws ServiceError `invalid` with every fault */
@@ -188,7 +188,10 @@ export function readCallBatch(bytes: Buffer, limits: BodyLimits): ReadCalls {
   return { value: parts, ignored };
 }
 
-/** Checked first: after other faults clients may drop the batch instead of halving it. */
+/**
+ * Refuses a batch that is too large before other checks: clients then send it in halves, but may drop it after any
+ * other error.
+ */
 function refuseTooMany(body: unknown, { feedbackBatchRecords: countMax }: BodyLimits): void {
   const batch = isObject(body) ? body["batch"] : undefined;
   if (!Array.isArray(batch) || batch.length <= countMax) return;
@@ -234,7 +237,7 @@ function endOf(body: EndBody, twin: ExactJson | undefined): NonNullable<CallInpu
   };
 }
 
-/** Returns the client's own summary; the server writes `weave` in it. */
+/** Returns the client's summary without the member `weave`, which the server adds to summaries in answers. */
 function ownSummary(summary: ExactJson | undefined): ExactJson {
   if (summary === undefined || !isExactObject(summary)) return {};
   const { weave: _, ...own } = summary;

@@ -1,10 +1,10 @@
-// Files of traces on the wire.
+// Files of traces in the API.
 import { Type } from "typebox";
 import type { Fault } from "../../../base/domain/service-error.ts";
 import type { BodyForm } from "../body.ts";
 import { digestField, projectIdField } from "./objects.ts";
 
-/** Only documentation of the form. */
+/** Used only for documentation, because the form is parsed while it arrives. */
 export const fileCreateSchema = Type.Object(
   {
     project_id: projectIdField,
@@ -22,7 +22,7 @@ const fileContentSchema = Type.Object(
 );
 export const fileContentForm: BodyForm<typeof fileContentSchema> = { schema: fileContentSchema };
 
-/** Returns the faults of a form's short fields. */
+/** Returns faults for missing text fields of an uploaded form. */
 export function textFieldFaults(fields: ReadonlyMap<string, unknown>): readonly Fault[] {
   if (fields.has("project_id")) return [];
   return [{ location: ["body", "project_id"], message: "Field required", type: "missing" }];

@@ -1,5 +1,5 @@
-// First requests of Weave clients: the server's version, and, in GraphQL, whether a project exists and who they are.
-// Only these GraphQL queries are supported, recognized by the fields that they ask for.
+// First requests of Weave clients: for the server's version, and, in GraphQL, for a project and the owner of the key.
+// No other GraphQL queries are supported. A query is recognized by the first field that it requests.
 import { Type } from "typebox";
 import type { BodyForm } from "../body.ts";
 import { anyObject, open } from "../fields/any-object.ts";
@@ -27,19 +27,19 @@ const graphqlSchema = Type.Object(
 export const graphqlForm: BodyForm<typeof graphqlSchema> = { schema: graphqlSchema };
 export const graphqlAnswerSchema = Type.Object({ data: Type.Object({}, open) });
 
-/** A query of a client. */
+/** A supported query. */
 export type GraphqlQuery =
-  /** Asks whether a project exists, or creates it; projects exist as soon as they are named. */
+  /** Query of a project, or its creation; a project exists as soon as a request names it. */
   | { readonly field: "project" | "upsertModel"; readonly entity: string; readonly project: string }
-  /** Asks who the key's owner is. */
+  /** Query of the key's owner. */
   | { readonly field: "viewer" };
 
-/** Returns what a query asks for; null for any other query. */
+/** Returns the parsed query; null if it is not supported. */
 export function parseGraphqlQuery(
   query: string,
   variables: Readonly<Record<string, unknown>>,
 ): GraphqlQuery | null {
-  // First field within the operation's braces.
+  // First field inside the braces of the operation.
   const field = /\{\s*(\w+)/.exec(query)?.[1];
   if (field === "viewer") return { field };
   if (field !== "project" && field !== "upsertModel") return null;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { elapsedMs, utcMicroseconds } from "./microseconds.ts";
 
-test("keeps the microseconds of times, in UTC and in one sortable form", () => {
+test("keeps the microseconds of times, and converts them to UTC in a form that sorts as text", () => {
   const forms = {
     "2026-11-21T10:25:44.072468Z": "2026-11-21T10:25:44.072468Z",
     "2026-11-21T10:25:44Z": "2026-11-21T10:25:44.000000Z",
@@ -15,7 +15,7 @@ test("keeps the microseconds of times, in UTC and in one sortable form", () => {
   for (const [sent, kept] of Object.entries(forms)) assert.equal(utcMicroseconds(sent), kept, sent);
 });
 
-test("measures the time between two times in whole milliseconds, at least zero", () => {
+test("measures the time between two times in milliseconds, but never less than zero", () => {
   assert.equal(elapsedMs("2026-11-21T10:25:44.072468Z", "2026-11-21T10:25:44.074219Z"), 2);
   assert.equal(elapsedMs("2026-11-21T10:25:45.000000Z", "2026-11-21T10:25:44.000000Z"), 0);
 });

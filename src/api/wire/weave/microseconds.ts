@@ -1,11 +1,12 @@
-// Times in microseconds, as Python clients send them; a Date only has milliseconds.
+// Times with microseconds, as Python clients send them. A Date has only milliseconds.
 
 const isoPattern = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[+-]\d\d:?\d\d)?$/i;
 
 /**
- * Returns a time in UTC with six fractional digits, which sorts as text; a time without a zone is UTC.
+ * Returns a time in UTC with six fractional digits, a form that sorts as text. A time without a time zone is taken as
+ * UTC.
  *
- * @param text a text for `Date.parse`; forms other than ISO 8601 keep only milliseconds
+ * @param text time that `Date.parse` accepts; only ISO 8601 keeps its microseconds
  */
 export function utcMicroseconds(text: string): string {
   const match = isoPattern.exec(text);
@@ -15,7 +16,7 @@ export function utcMicroseconds(text: string): string {
   return `${seconds}.${fraction.slice(0, 6).padEnd(6, "0")}Z`;
 }
 
-/** Returns the time between two of them, in whole milliseconds. */
+/** Returns the time from `start` to `end` in whole milliseconds, at least 0. */
 export function elapsedMs(start: string, end: string): number {
   return Math.max(0, Date.parse(end) - Date.parse(start));
 }

@@ -1,4 +1,4 @@
-// Published objects on the wire, as Weave clients write and read them.
+// Published objects in the API, as Weave clients write and read them.
 import { Type, type Static } from "typebox";
 import type { PublishedObject } from "../../../base/domain/traces/published-object.ts";
 import { isObject, report } from "../../../base/validation/findings.ts";
@@ -41,7 +41,7 @@ export const objectPublishSchema = Type.Object(
   { title: "WeaveObjectCreateReq" },
 );
 
-/** Characters allowed in names, which are part of references. */
+/** Characters allowed in the names of objects, which are part of references. */
 const namePattern = /^[\p{L}\p{N}_.-]+$/u;
 
 export const objectPublishForm: BodyForm<typeof objectPublishSchema> = {
@@ -179,7 +179,7 @@ export const objectSchema = Type.Object(
 export const objectReadAnswerSchema = Type.Object({ obj: objectSchema });
 export const objectQueryAnswerSchema = Type.Object({ objs: Type.Array(objectSchema) });
 
-/** Returns a published object as JSON; its content is written as stored, with exact numbers. */
+/** Returns a published object as JSON. Its content is written exactly as stored, with all digits of its numbers. */
 export function objectText(object: PublishedObject, withValue: boolean): string {
   const about = {
     project_id: object.projectId,

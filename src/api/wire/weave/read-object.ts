@@ -1,4 +1,4 @@
-// Reads a published object from its bytes: its canonical text, its digest and its classes.
+// Reads a published object from the bytes of a request: its content as canonical text, its digest and its classes.
 import { isExactObject, plainJson, type ExactJson } from "../../../base/domain/text/exact-json.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { fieldSchemaOf, specClass, specLengthMax } from "../../../judge/feedback/specs/annotation-specs.ts";
@@ -15,7 +15,7 @@ import { objectPublishForm } from "./objects.ts";
 /** Maximum size of an object's stored content. */
 const contentBytesMax = 4 << 20;
 
-/** @throws ServiceError `invalid` with every fault, including those of an annotation spec's schema; `too_large` */
+/** @throws ServiceError `invalid` with every fault, including faults of an annotation spec's schema; `too_large` */
 export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<ObjectInput> {
   const { value: body, exact } = parseExactBody(bytes, limits.json);
   const content = contentOf(exact);
@@ -24,7 +24,7 @@ export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<
     value: { obj },
     ignored,
   } = readForm(objectPublishForm, body, (findings) => checkSpec(content, value.length, findings));
-  // The canonical text is ASCII.
+  // Equals the number of bytes, because canonical text is ASCII.
   if (value.length > contentBytesMax) throw tooLarge(value.length);
   const { base, leaf } = classesOf(content);
   return {
@@ -42,7 +42,7 @@ export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<
   };
 }
 
-/** Returns the content with exact numbers, and with the class named next to it if it has none. */
+/** Returns the content with all digits of its numbers. If it names no class, the class named next to it is added. */
 function contentOf(body: ExactJson | undefined): ExactJson {
   const obj = body !== undefined && isExactObject(body) ? body["obj"] : undefined;
   if (obj === undefined || !isExactObject(obj)) return null;
@@ -52,8 +52,8 @@ function contentOf(body: ExactJson | undefined): ExactJson {
 }
 
 /**
- * Annotations cannot be checked against an invalid schema. The length is limited because specs are read while other
- * requests wait.
+ * Adds faults of an annotation spec's schema, because annotations cannot be checked against an invalid one. The length
+ * is limited because a spec is read while other requests wait.
  */
 function checkSpec(content: ExactJson, length: number, findings: Findings): void {
   if (classesOf(content).base !== specClass) return;

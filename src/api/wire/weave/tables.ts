@@ -1,4 +1,4 @@
-// Tables on the wire, as Weave clients write and read them.
+// Tables in the API, as Weave clients write and read them.
 import { Type } from "typebox";
 import type { IndexedRow, TableRow } from "../../../base/domain/traces/traced-table.ts";
 import { isExactList, isExactObject, type ExactJson } from "../../../base/domain/text/exact-json.ts";
@@ -124,7 +124,7 @@ export function readTable(bytes: Buffer, limits: BodyLimits): Checked<TableInput
 }
 
 /**
- * Reads a table whose rows are given by their digests.
+ * Reads a table whose rows are named by their digests.
  *
  * @throws ServiceError `invalid`
  */
@@ -147,14 +147,14 @@ function tableOf(
   };
 }
 
-/** Returns the rows of a checked body with exact numbers. */
+/** Returns the rows of a checked body, with all digits of their numbers. */
 function rowsIn(body: ExactJson | undefined): readonly ExactJson[] {
   const table = body !== undefined && isExactObject(body) ? body["table"] : undefined;
   const rows = table !== undefined && isExactObject(table) ? table["rows"] : undefined;
   return rows !== undefined && isExactList(rows) ? rows : [];
 }
 
-/** Returns a row as JSON; its content is written as stored. */
+/** Returns a row as JSON. Its content is written exactly as stored. */
 export function rowText({ digest, value, index }: IndexedRow): string {
   return `{"digest":${JSON.stringify(digest)},"original_index":${index},"val":${value}}`;
 }

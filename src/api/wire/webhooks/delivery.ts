@@ -44,7 +44,7 @@ export const webhookReplayForm = creation("WebhookReplay", replayRows, {
   },
 });
 
-/** Returns the deliveries that a checked request names, in one of two ways. */
+/** Returns the deliveries that a checked request names: one by its id, or all that failed since a time. */
 export function replayed({ deliveryId, failedSince }: ReadValues<typeof replayRows>) {
   return deliveryId === null ? { failedSince: failedSince ?? new Date(0) } : { deliveryId };
 }

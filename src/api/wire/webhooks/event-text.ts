@@ -1,4 +1,4 @@
-// Writes an event for a receiver: `type`, `timestamp` and `data`, as Standard Webhooks recommends.
+// Writes the body of an event for a receiver: `type`, `timestamp` and `data`, as Standard Webhooks recommends.
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import type { TrainingJob } from "../../../base/domain/job.ts";
 import type { Delivery } from "../../../base/domain/webhooks/webhook.ts";
@@ -6,7 +6,7 @@ import { contentBody } from "../feedback/feedback.ts";
 
 type Told = Pick<Delivery, "type" | "createdAt">;
 
-/** @param records the records that still exist; purged ones are missing */
+/** @param records records of the event that still exist; purged ones are missing */
 export function feedbackEventText(
   event: Told,
   about: {
@@ -23,7 +23,7 @@ export function feedbackEventText(
   );
 }
 
-/** @param job null if it was deleted with its model */
+/** @param job the job; null if it was deleted together with its model */
 export function jobEventText(event: Told, id: string, job: TrainingJob | null): string {
   return eventText(event, {
     job_id: id,
