@@ -1,5 +1,5 @@
-// Base models added by name and by file, as users do: added by commands while a server runs, served after the next
-// start, trained on, and removed. The hub is a server on loopback.
+// Tests adding base models by name and by file, as users do: commands add them while a server runs, the next start
+// serves them, jobs train on them, and a command removes them. The hub is a server on the loopback address.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ async function chat(server: RunningServer, model: string): Promise<number> {
   return (await call(server, "POST", "/v1/chat/completions", { body })).status;
 }
 
-test("adds a model of the hub and a file next to a running server, serves them after a restart, and removes them", async (t) => {
+test("adds a hub model and a file next to a running server, serves them after a restart, and removes them", async (t) => {
   const hub = await loopbackHub(t, { "someone/Small": { files, card: { license: "apache-2.0" } } });
   let server = await startServer({ dataFolder: data });
   t.after(() => server.terminate());
@@ -91,7 +91,7 @@ test("adds a model of the hub and a file next to a running server, serves them a
   assert.deepEqual(left, ["Small"], "the hub's name is its other name");
 });
 
-test("resumes an addition that was killed, without waiting for a lock", async (t) => {
+test("resumes an addition that was killed, without waiting for its lock", async (t) => {
   const hub = await loopbackHub(t, { "someone/Killed": { files } });
   hub.fail({ at: /blobs/, twist: { silentAfter: 50_000 } });
   const program = `await (await import(${JSON.stringify(commandModule)})).main(process.argv.slice(1));`;
@@ -119,7 +119,7 @@ test("resumes an addition that was killed, without waiting for a lock", async (t
   assert.equal((await hone(["models", "remove", "Killed"])).status, 0);
 });
 
-test("what cannot be added says why, with status 1; a server is told how to come by a model of the hub", async (t) => {
+test("a refused addition gives the reason and exits with status 1; a server says how to add a model of the hub", async (t) => {
   const hub = await loopbackHub(t, {});
   const environment = { HF_ENDPOINT: hub.endpoint };
   const refused = async (words: readonly string[], message: RegExp): Promise<void> => {

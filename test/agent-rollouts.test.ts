@@ -1,5 +1,5 @@
-// Rollouts of an agent, from chat to job over HTTP: the model thinks, calls a tool, reads its result and answers. Its
-// weights are random; a constraint or a bias determines its output.
+// Tests rollouts of an agent from chat to job over HTTP: the model thinks, calls a tool, reads its result and answers.
+// The model's weights are random; a constraint or a bias determines its output.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, eventually, serverOfFile } from "./running-server.ts";
@@ -29,7 +29,7 @@ const city = {
 };
 const tools = [{ type: "function", function: { name: "weather", parameters: city } }];
 const endOfThought = 4;
-/** A few tokens of thought, then its end. */
+/** Makes the model think for a few tokens and then end its thought. */
 const thinking = { chat_template_kwargs: { enable_thinking: true }, logit_bias: { [endOfThought]: 6 } };
 
 async function ask(model: string, body: Body): Promise<readonly Choice[]> {
@@ -40,7 +40,7 @@ async function ask(model: string, body: Body): Promise<readonly Choice[]> {
   return answer.body.choices;
 }
 
-/** Three rollouts of two turns; what is recorded of each. */
+/** Makes three rollouts of two turns each; returns the items to record for each. */
 async function rollOut(model: string): Promise<readonly (readonly Body[])[]> {
   const called = await ask(model, {
     messages: [question],
@@ -64,14 +64,14 @@ async function rollOut(model: string): Promise<readonly (readonly Body[])[]> {
   );
 }
 
-/** Trains on the rollouts; what the job warns of, and how far its log-probabilities are from the recorded ones. */
+/** Trains on the rollouts. Checks the job's warnings, and that its log-probabilities are close to the recorded ones. */
 async function train(modelId: string, rollouts: readonly (readonly Body[])[]) {
   const trajectories = rollouts.map((items, reward) => ({ messages_and_choices: items, tools, reward }));
   const created = await call(server(), "POST", "/v1/preview/training-jobs", {
     body: {
       model_id: modelId,
       trajectory_groups: [{ trajectories }],
-      // Four steps of the default rate would be warned of.
+      // Four steps at the default rate would cause a warning.
       experimental_config: { learning_rate: 1e-3 },
     },
   });
@@ -86,14 +86,14 @@ async function train(modelId: string, rollouts: readonly (readonly Body[])[]) {
     "GET",
     `/v1/preview/models/${modelId}/checkpoints?order=desc&limit=1`,
   );
-  // A turn whose thought is empty is rendered without it in the next prompt, which the job says.
+  // Expected: the template omits a turn's empty thought from the next prompt, and the job warns of that.
   const others = job.warnings.filter((warning: string) => !warning.includes("became several sequences"));
   assert.deepEqual(others, []);
   const difference: number = body.data[0].metrics["loss/first_max_logprob_difference"];
   assert.ok(difference > 0 && difference < 1e-4, `the difference is ${difference}`);
 }
 
-test("turns that call tools and think train by their tokens", async () => {
+test("trains turns with tool calls and thoughts on their exact tokens", async () => {
   const modelId = await registerModel(server(), "exact");
   const rollouts = await rollOut(modelId);
   const thoughts = rollouts.map(([, choice]) => (choice as unknown as Choice).message.reasoning);
@@ -101,7 +101,7 @@ test("turns that call tools and think train by their tokens", async () => {
   await train(modelId, rollouts);
 });
 
-test("trains the same turns if a library kept only log-probabilities, rendering prompts with calls and reasoning", async () => {
+test("trains the same turns if a library kept only log-probabilities, by rendering prompts with calls and reasoning", async () => {
   const modelId = await registerModel(server(), "rendered");
   const rollouts = await rollOut(modelId);
   const kept = rollouts.map((items) =>

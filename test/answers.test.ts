@@ -1,5 +1,5 @@
-// A sample of tools/bench/answers.ts: finished answers of the built-in model at any temperature are valid under their
-// schemas, which zod, pydantic or a random generator wrote.
+// A sample of tools/bench/answers.ts: the built-in model's finished answers are valid at any temperature, under
+// schemas written by zod, pydantic or a random generator.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { families } from "./answers/schema-families.ts";

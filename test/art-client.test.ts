@@ -1,5 +1,5 @@
-// The recorded conversation of a real RL client, from registration to deletion, replayed with the ids of the running
-// server. Each answer is checked for the parts that this client reads.
+// Replays the recorded conversation of a real RL client, from registration to deletion, with the ids of the running
+// server. Checks each answer for the parts that this client reads.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -20,7 +20,7 @@ const recorded: readonly Exchange[] = readFileSync("test/fixtures/recordings/art
   .split("\n")
   .map((line) => JSON.parse(line) as Exchange);
 
-/** Recorded values to those of the running server. */
+/** Maps recorded values to those of the running server. */
 type Translation = Map<string, string>;
 
 const server = serverOfFile({ flags: model });
@@ -71,7 +71,7 @@ function send(
   return call(server, exchange.method, path, { ...(body === undefined ? {} : { body }), headers });
 }
 
-/** Puts the running server's own replies in the place of the recorded ones, so that exact tokens are trained. */
+/** Replaces the recorded replies in a request with the running server's own ones, so that training uses exact tokens. */
 function withChoices(
   body: any,
   choices: readonly { readonly question: string; readonly choice: unknown }[],
@@ -126,7 +126,7 @@ function checkAnswer(
   }
 }
 
-/** Checks the requirements of the client's strict capture. */
+/** Checks the requirements of the client's strict capture mode. */
 function checkChat(exchange: Exchange, body: any): void {
   assert.ok(body.model.startsWith("wandb-artifact:///"), body.model);
   const [choice] = body.choices;
@@ -143,7 +143,7 @@ function checkChat(exchange: Exchange, body: any): void {
   assert.ok(choice.token_ids.length <= (exchange.body.max_completion_tokens ?? exchange.body.max_tokens));
 }
 
-/** Polls as the client does: the cursor moves with gradient steps only, and values are numbers. */
+/** Polls events as the client does: only gradient steps move the cursor, and values must be numbers. */
 async function followEvents(server: RunningServer, path: string): Promise<void> {
   let after: string | null = null;
   let announced: number | null = null;

@@ -1,4 +1,5 @@
-// The audit log of a running server: complete after a kill, and in the way of changes while it cannot be written.
+// Tests the audit log of a running server: it is complete after a kill, and while it cannot be written, the server
+// refuses changes.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, renameSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +27,7 @@ async function started(t: TestContext): Promise<RunningServer> {
 const createKey = (server: RunningServer) =>
   call(server, "POST", "/v1/preview/keys", { body: { entity: "alpha", role: "member" } });
 
-test("a killed server has the line of every key that it acknowledged", async (t) => {
+test("after a kill, the audit log contains a line for every acknowledged key", async (t) => {
   const server = await started(t);
   const acknowledged: string[] = [];
   const kills: Promise<void>[] = [];
@@ -40,12 +41,12 @@ test("a killed server has the line of every key that it acknowledged", async (t)
   };
   const ends = await Promise.allSettled(Array.from({ length: 8 }, createKeys));
   await Promise.all(kills);
-  // A request that the kill broke off has no answer.
+  // A request that the kill interrupted has no answer.
   for (const end of ends)
     if (end.status === "rejected") assert.match(String(end.reason), /fetch failed|terminated/);
   assert.ok(acknowledged.length >= 100);
   const text = readFileSync(join(server.dataFolder, "audit.jsonl"), "utf8");
-  // A kill may leave the last line incomplete.
+  // The kill may leave the last line incomplete, so it is ignored.
   const lines = text.split("\n").slice(0, -1);
   const audited = new Set(
     lines

@@ -1,5 +1,5 @@
-// A base model's weights change under its name, as an upgrade or a copied file has it: versions that were trained over the
-// earlier ones are refused, in chats as in jobs, until somebody decides.
+// Tests a base model whose weights change under the same name, as after an upgrade or a copy over its file. Versions
+// trained on the earlier weights are refused in chats and jobs until somebody accepts the new weights.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createHash } from "node:crypto";
@@ -48,7 +48,7 @@ function chat(server: RunningServer, model: string) {
   return call(server, "POST", "/v1/chat/completions", { body });
 }
 
-test("a version whose base has other weights now is refused by chats and waited for by jobs, until they are accepted", async () => {
+test("if a base model's weights change, chats refuse its versions and jobs wait until the new weights are accepted", async () => {
   const dataFolder = newDataFolder();
   let server = await startServer({ dataFolder, flags, limits });
   try {

@@ -1,4 +1,4 @@
-// Beam search by the built-in model of a real server, as its clients see it.
+// Tests beam search with the built-in model over HTTP, from a client's point of view.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";
@@ -35,11 +35,11 @@ async function answer(body: object): Promise<Answer> {
   const response = await post(body);
   const text = await response.text();
   assert.equal(response.status, 200, text);
-  // The server is this project's own.
+  // Safe cast: the answer comes from this project's own server.
   return JSON.parse(text) as Answer;
 }
 
-test("`use_beam_search` gives the best n answers in the order of their scores, weighed by `length_penalty`", async () => {
+test("`use_beam_search` returns the best n answers, ordered by score and weighted by `length_penalty`", async () => {
   for (const penalty of [1, 0, 3]) {
     const { choices, usage } = await answer({
       use_beam_search: true,
@@ -69,7 +69,7 @@ test("`use_beam_search` gives the best n answers in the order of their scores, w
   }
 });
 
-test("one beam is greedy; `temperature` and `seed` change nothing of a search", async () => {
+test("one beam equals greedy decoding, and `temperature` and `seed` do not affect a beam search", async () => {
   const greedy = await answer({ temperature: 0 });
   const one = await answer({ use_beam_search: true, temperature: 2, seed: 1 });
   assert.deepEqual(one.choices, greedy.choices);
@@ -78,7 +78,7 @@ test("one beam is greedy; `temperature` and `seed` change nothing of a search", 
   assert.deepEqual(same.choices, three.choices);
 });
 
-test("a stream of a search opens every choice, and then brings each whole, and its finish in a chunk of its own", async () => {
+test("a streamed beam search opens all choices, then sends each one whole, with its finish in a separate chunk", async () => {
   const body = { use_beam_search: true, n: 3, logprobs: true };
   const whole = await answer(body);
   const response = await post({ ...body, stream: true, stream_options: { include_usage: true } });
@@ -116,7 +116,7 @@ test("a stream of a search opens every choice, and then brings each whole, and i
   );
 });
 
-test("beams keep to structured outputs, and are as many as there are answers", async () => {
+test("beams conform to structured outputs, and there are at most as many as possible answers", async () => {
   const schema = {
     type: "object",
     properties: { city: { enum: ["Paris", "Rome", "Oslo"] }, big: { type: "boolean" } },
@@ -142,7 +142,7 @@ test("beams keep to structured outputs, and are as many as there are answers", a
   assert.equal(stream.split('"role":"assistant"').length, 3);
 });
 
-test("what a search cannot do is refused before it begins, by its field", async () => {
+test("options that beam search does not support are refused before it begins, naming the field", async () => {
   const refusal = async (body: object) => {
     const response = await post({ use_beam_search: true, ...body });
     const { detail } = (await response.json()) as {

@@ -1,5 +1,5 @@
-// Models whose forward pass overflows, over HTTP: a base with such weights and an adapter whose matrices are each within
-// bounds. Both are refused by name at every request, and what others compute in the same engine stays as it was.
+// Tests models whose forward pass overflows: a base model with such weights, and an adapter whose matrices are each
+// within bounds. Every request refuses them by name, and other computations in the same engine are unaffected.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ after(() => rmSync(scratch, { recursive: true }));
 
 type Change = (name: string, values: Float32Array) => Float32Array;
 
-/** A copy of a folder with other numbers in its safetensors file. */
+/** Returns a copy of the folder with changed numbers in its safetensors file. */
 function changed(folder: string, file: string, change: Change): string {
   const copy = mkdtempSync(join(scratch, "copy-"));
   cpSync(folder, copy, { recursive: true });
@@ -63,7 +63,7 @@ const chat = (model: string, body: object = {}) =>
     },
   });
 
-test("an adapter that overflows is refused at its import, and an ordinary one of large numbers chats", async () => {
+test("the import of an adapter that overflows is refused, and an ordinary adapter with large numbers works", async () => {
   const all = await importAs(
     "p/all",
     adapter((_, values) => values.fill(3e38)),
@@ -86,9 +86,9 @@ test("an adapter that overflows is refused at its import, and an ordinary one of
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
 });
 
-test("a model whose scores are not finite is refused by name, and what others compute stays as it was", async () => {
+test("a model whose logits are not finite is refused by name, without affecting other computations", async () => {
   const before = (await chat("tiny")).body.choices;
-  // Each product is within bounds; the product of gate and up overflows in the adapter's next matrix.
+  // Each matrix product is within bounds, but the product of gate and up overflows in the adapter's next matrix.
   const chained = adapter((name, values) => {
     const isA = name.includes("lora_A");
     if (name.includes("down_proj")) return values.fill(isA ? 1e31 : 1e-21);
@@ -114,7 +114,7 @@ test("a model whose scores are not finite is refused by name, and what others co
     assert.equal(embedding.status, 400, JSON.stringify(embedding.body));
     assert.match(embedding.body.error.message, new RegExp(`The model "${model}"`));
   }
-  // Requests in the same steps as the broken one, and in the memory that it used.
+  // These requests run in the same steps as the broken one, and reuse its memory.
   const together = await Promise.all(
     Array.from({ length: 12 }, (_, index) => chat(index % 2 === 0 ? "tiny" : "p/chained")),
   );

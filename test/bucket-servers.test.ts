@@ -1,4 +1,5 @@
-// Several servers on one PostgreSQL that keep adapters and files in a bucket, of a store that others wrote.
+// Tests several servers on one PostgreSQL database that store adapters and files in a bucket of a third-party object
+// store.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +27,7 @@ const isWell = (server: RunningServer): Promise<true> =>
   );
 
 test(
-  "servers with one bucket serve what any of them trains, also of one that died, and share files",
+  "servers with a common bucket share files and serve each other's versions, even those of a server that died",
   { skip: withoutPostgres },
   async (t) => {
     const { start } = await withBucket(t);
@@ -71,7 +72,7 @@ test(
 );
 
 test(
-  "an unreachable store delays a job with a reason, and the servers continue with their caches",
+  "an unreachable object store delays a job with a reason, while servers continue from their caches",
   { skip: inProof.skip || withoutPostgres },
   async (t) => {
     const { store, start } = await withBucket(t);

@@ -1,4 +1,4 @@
-// The bundle that `hone` runs: its content, and its stack traces.
+// Tests the bundle that `hone` runs: its content and its stack traces.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -15,7 +15,7 @@ function startedModules(): readonly string[] {
   );
 }
 
-test("the stack trace of an error that nobody foresaw names lines of the sources", (t) => {
+test("the stack trace of an unexpected error refers to lines of the sources", (t) => {
   const data = newDataFolder();
   t.after(() => removeDataFolder(data));
   const fault = `
@@ -38,7 +38,7 @@ test("the stack trace of an error that nobody foresaw names lines of the sources
   assert.match(readFileSync(file, "utf8").split("\n")[Number(line) - 1], /writeFileSync\(join\(folder/);
 });
 
-test("contains every module that is started as a process or thread, next to its starter", () => {
+test("contains every module that is started as a process or thread, next to the module that starts it", () => {
   const started = startedModules();
   assert.ok(started.length > 8);
   assert.deepEqual(
@@ -47,14 +47,14 @@ test("contains every module that is started as a process or thread, next to its 
   );
 });
 
-test("a set-up checkout has the client that a project depending on it imports", async () => {
+test("a set-up checkout contains the client that dependent projects import", async () => {
   const name = "hone-server/client";
   const client = (await import(name)) as Readonly<Record<string, unknown>>;
   assert.deepEqual([typeof client["Hone"], typeof client["train"]], ["function", "function"]);
   assert.ok(existsSync(join("dist", "client", "index.d.ts")));
 });
 
-test("the licences of the libraries are in the bundle", () => {
+test("the bundle contains the licences of its libraries", () => {
   const licences = readFileSync(join("dist", "bundle", "licences.txt"), "utf8");
   for (const text of ["fastify 5", "typebox 1", "kysely 0", "Copyright (c) 2016-present The Fastify Team"])
     assert.ok(licences.toLowerCase().includes(text.toLowerCase()), text);

@@ -1,5 +1,5 @@
-// Chat completions as vLLM's own tests request them over HTTP, on the built-in model: with the official SDK, and with
-// plain HTTP for fields that the SDK hides. Sampling, prompts and tools have tests of their own.
+// Tests chat completions over HTTP with the requests of vLLM's own tests, on the built-in model: with the official
+// SDK, and with plain HTTP for fields that the SDK hides. Sampling, prompts and tools have separate tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { type APIError, BadRequestError, NotFoundError, UnprocessableEntityError } from "openai";
@@ -14,7 +14,7 @@ const server = serverOfFile({
 
 type Asked = Readonly<Record<string, unknown>>;
 
-/** Fields that the SDK does not declare. */
+/** Fields that the SDK's types do not declare. */
 interface Further {
   readonly stop_reason?: number | null;
   readonly matched_stop?: string | null;
@@ -71,7 +71,7 @@ function choiceOf(chunks: readonly Chunk[], index: number): Streamed {
   };
 }
 
-test("one turn of `messages` to a `model`, and a second: `max_completion_tokens` end it, `max_tokens` are its older name", async () => {
+test("`messages` to a `model` work for one turn and a second; `max_completion_tokens`, or the older `max_tokens`, limits the answer", async () => {
   const answer = await ask({ max_completion_tokens: 5 });
   const [choice] = answer.choices;
   assert.match(answer.id, /^chatcmpl-./);
@@ -94,7 +94,7 @@ test("one turn of `messages` to a `model`, and a second: `max_completion_tokens`
   assert.ok((second.choices[0].message.content ?? "").length > 0);
 });
 
-test("`logprobs` come where they are asked for, with as many `top_logprobs`", async () => {
+test("`logprobs` are returned if requested, with the requested number of `top_logprobs`", async () => {
   assert.equal((await only({ logprobs: false })).logprobs, null);
   for (const count of [0, 5, 20]) {
     const { logprobs, message } = await only({ logprobs: true, top_logprobs: count });
@@ -116,7 +116,7 @@ test("refuses too many `top_logprobs`, also with `stream`, and continues to serv
   assert.ok(((await only()).message.content ?? "").length > 0);
 });
 
-test("a `stream` says what the whole answer says, with one finish, in its last chunk", async () => {
+test("a `stream` contains the same as the whole answer, with one finish reason in its last chunk", async () => {
   const whole = await only({ logprobs: true, top_logprobs: 2, return_token_ids: true });
   const chunks = await chunksOf({ logprobs: true, top_logprobs: 2, return_token_ids: true });
   const streamed = choiceOf(chunks, 0);
@@ -140,7 +140,7 @@ test("a `stream` says what the whole answer says, with one finish, in its last c
   assert.equal(new Set(chunks.map(({ id, created }) => `${id} ${created}`)).size, 1);
 });
 
-test("`stream_options`: `stream_options.include_usage` ends with it, `stream_options.continuous_usage_stats` has it in every chunk", async () => {
+test("`stream_options`: `stream_options.include_usage` adds usage at the end, `stream_options.continuous_usage_stats` to every chunk", async () => {
   for (const options of [{ include_usage: false }, {}, null]) {
     const chunks = await chunksOf({ stream_options: options });
     assert.ok(chunks.every((chunk) => !Object.hasOwn(chunk, "usage")));
@@ -166,7 +166,7 @@ test("`stream_options`: `stream_options.include_usage` ends with it, `stream_opt
   await assert.rejects(ask({ stream_options: { include_usage: true } }), UnprocessableEntityError);
 });
 
-test("`n` answers, each a choice of its own, streamed together; `seed` draws the same", async () => {
+test("`n` answers are separate choices, streamed concurrently; the same `seed` draws the same answers", async () => {
   const drawn = { n: 3, temperature: 1, seed: 5, return_token_ids: true };
   const { choices, usage } = await ask(drawn);
   assert.deepEqual(
@@ -191,7 +191,7 @@ test("`n` answers, each a choice of its own, streamed together; `seed` draws the
   assert.ok(order.indexOf(2) < order.lastIndexOf(0), "they come together");
 });
 
-test("`stop` strings cut the text and not the tokens; `include_stop_str_in_output` shows them", async () => {
+test("`stop` strings cut the text but not the tokens; `include_stop_str_in_output` keeps them in the text", async () => {
   const whole = await only({ return_token_ids: true });
   const text = whole.message.content ?? "";
   const [late, early] = [text.slice(7, 10), text.slice(4, 7)];
@@ -258,7 +258,7 @@ test("`skip_special_tokens` false shows special tokens, with any `spaces_between
   assert.match(shown ?? "", /^a<\|.+\|>$/);
 });
 
-test("`return_token_ids` and `return_tokens_as_token_ids` name the same tokens, the prompt's once, characters come whole", async () => {
+test("`return_token_ids` and `return_tokens_as_token_ids` return the same tokens, also for the prompt, and characters are never split", async () => {
   const text = "é東👍";
   const asked = {
     messages: [{ role: "user" as const, content: `say ${text}` }],
@@ -305,7 +305,7 @@ test("`return_token_ids` and `return_tokens_as_token_ids` name the same tokens, 
     assert.ok(!(delta.content ?? "").includes("\ufffd"));
 });
 
-test("`request_id` names the answer, `user` changes nothing", async () => {
+test("`request_id` becomes the answer's id, and `user` has no effect", async () => {
   const answer = await ask({ request_id: "mine", user: "me" });
   assert.equal(answer.id, "chatcmpl-mine");
   assert.equal(answer.choices[0].message.content, (await only()).message.content);
@@ -313,7 +313,7 @@ test("`request_id` names the answer, `user` changes nothing", async () => {
   assert.deepEqual([chunk.id, Reflect.get(chunk, "request_id")], ["chatcmpl-mine", "mine"]);
 });
 
-test("events of a stream are lines of data, the last [DONE]", async () => {
+test("stream events are lines of data, the last of which is [DONE]", async () => {
   const response = await fetch(`${server().url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${server().apiKey}`, "content-type": "application/json" },
@@ -344,7 +344,7 @@ test("events of a stream are lines of data, the last [DONE]", async () => {
   assert.deepEqual(keysOf(finish), ["index", "delta", "logprobs", ...ends, "token_ids"]);
 });
 
-test("what cannot be answered has the SDK's own class, streamed or not", async () => {
+test("errors map to the SDK's own error classes, with and without streaming", async () => {
   const long = { messages: [{ role: "user" as const, content: "far too long ".repeat(2000) }] };
   const table: readonly (readonly [Asked, new (...from: never[]) => APIError, RegExp])[] = [
     [{ messages: [] }, UnprocessableEntityError, /messages/],

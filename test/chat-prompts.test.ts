@@ -1,4 +1,4 @@
-// Prompt fields of a chat request, over HTTP: the prompt as tokens and as text. One server serves all tests.
+// Tests the prompt fields of chat requests over HTTP: the prompt as tokens and as text. One server serves all tests.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { loadTokenizer } from "../src/lib/tokenizer/tokenizer.ts";
 import { call, serverOfFile } from "./running-server.ts";
 
 const golden = "test/fixtures/goldens/models/qwen3";
-/** The golden model, whose tokenizer begins texts with a special token where it is asked to. */
+/** The golden model, whose tokenizer puts a special token before a text if asked to. */
 const folder = join(mkdtempSync(join(tmpdir(), "hone-model-")), "tiny");
 
 function makeModel(): void {
@@ -31,7 +31,7 @@ const tokenizer = await loadTokenizer(golden);
 const textOf = (ids: readonly number[]): string => tokenizer.decode(ids, { skipSpecialTokens: false });
 const hi = [{ role: "user", content: "Hi" }];
 
-/** Names of the tokens in tokenizer.json. */
+/** Part of tokenizer.json that contains the ids of the tokens. */
 interface TokenizerFile {
   readonly model: { readonly vocab: Readonly<Record<string, number>> };
   readonly added_tokens: readonly { readonly id: number; readonly content: string }[];
@@ -66,7 +66,7 @@ async function refused(body: object, status: number, place: string, message: Reg
 
 const opened = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n";
 
-test("`documents`, `tools`, names and roles of any kind in `messages` are shown to the template", async () => {
+test("`documents`, `tools`, names, and roles of any kind in `messages` reach the template", async () => {
   const documents = [{ title: "T", text: "words" }];
   assert.equal(await promptText({ documents }), `<|im_start|>system\n[T] words\n<|im_end|>\n${opened}`);
   const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
@@ -89,7 +89,7 @@ test("`documents`, `tools`, names and roles of any kind in `messages` are shown 
   await refused({ documents: [{ title: "T", text: 5 }] }, 422, "body.documents.0.text", /valid string/);
 });
 
-test("`chat_template_kwargs` are variables of the template, which fields of the request win over", async () => {
+test("`chat_template_kwargs` become template variables, but fields of the request take precedence", async () => {
   const quiet = `${opened}<think>\n\n</think>\n\n`;
   assert.equal(await promptText({ chat_template_kwargs: { enable_thinking: false } }), quiet);
   assert.equal(await promptText({ chat_template_kwargs: { enable_thinking: true, unknown: [1] } }), opened);
@@ -108,7 +108,7 @@ test("`chat_template_kwargs` are variables of the template, which fields of the 
   }
 });
 
-test("`reasoning_effort` is shown to the template, and none turns thinking off", async () => {
+test("`reasoning_effort` reaches the template, and the value none turns thinking off", async () => {
   const chat_template = "{{ messages[0].content }} {{ reasoning_effort }} {{ enable_thinking }}";
   for (const reasoning_effort of ["minimal", "low", "medium", "high"]) {
     assert.equal(await promptText({ reasoning_effort, chat_template }), `Hi ${reasoning_effort} True`);
@@ -121,7 +121,7 @@ test("`reasoning_effort` is shown to the template, and none turns thinking off",
   await refused({ reasoning_effort: "huge" }, 422, "body.reasoning_effort", /'none', 'minimal', 'low'/);
 });
 
-test("`chat_template` is used instead of the model's own, and what is wrong with it is said", async () => {
+test("`chat_template` replaces the model's own template, and errors in it are reported", async () => {
   const chat_template = "{% for m in messages %}[{{ m.role }}] {{ m.content }}{{ eos_token }}{% endfor %}";
   assert.equal(await promptText({ chat_template }), "[user] Hi<|im_end|>");
   assert.equal(await promptText({ chat_template: null }), opened);
@@ -138,7 +138,7 @@ test("`chat_template` is used instead of the model's own, and what is wrong with
   await refused({ chat_template: deep }, 400, place, /nested too deeply/);
 });
 
-test("a template that never ends is refused, and others are answered", async () => {
+test("a template that loops forever is refused, and other requests are answered", async () => {
   const loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
   const hostile = refused({ chat_template: loop }, 400, "body.chat_template", /within 0\.8 s/);
   assert.equal(await promptText({}), opened);
@@ -155,13 +155,13 @@ test("`continue_final_message` ends the prompt with the final message; `add_gene
   await refused(hidden, 400, "body.continue_final_message", /does not show it/);
 });
 
-test("`add_special_tokens` adds those of the tokenizer", async () => {
+test("`add_special_tokens` adds the tokenizer's special tokens", async () => {
   const plain = await promptIds({ add_special_tokens: false });
   assert.deepEqual(await promptIds({}), plain);
   assert.deepEqual(await promptIds({ add_special_tokens: true }), [0, ...plain]);
 });
 
-test("`truncate_prompt_tokens` keeps the last tokens of a prompt, as many as are said or as fit", async () => {
+test("`truncate_prompt_tokens` keeps the last tokens of a prompt, up to the given number or the available room", async () => {
   const all = await promptIds({});
   assert.deepEqual(await promptIds({ truncate_prompt_tokens: 3 }), all.slice(-3));
   assert.deepEqual(await promptIds({ truncate_prompt_tokens: 256 }), all);
@@ -186,7 +186,7 @@ test("`truncate_prompt_tokens` keeps the last tokens of a prompt, as many as are
   await refused({ messages, truncate_prompt_tokens: 256 }, 400, "body.messages", /has 256 input tokens/);
 });
 
-test("/tokenize says which tokens a chat would be given, and /detokenize reads them back", async () => {
+test("/tokenize returns the tokens of a chat, and /detokenize converts them back", async () => {
   const documents = [{ title: "T", text: "words" }];
   const last = { role: "assistant", content: "Well, " };
   for (const body of [
@@ -214,7 +214,7 @@ test("/tokenize says which tokens a chat would be given, and /detokenize reads t
   }
 });
 
-test("/tokenize takes a text of any length unchanged, and adds the tokenizer's begin token", async () => {
+test("/tokenize accepts a text of any length unchanged, and adds the tokenizer's begin token", async () => {
   const ids = tokenizer.encode("Hi<|im_end|>", { addSpecialTokens: false });
   const tokensOf = async (body: object): Promise<unknown> => {
     const { status, body: answer } = await ask("/tokenize", { model: "tiny", ...body });
@@ -230,7 +230,7 @@ test("/tokenize takes a text of any length unchanged, and adds the tokenizer's b
   assert.equal((await ask("/detokenize", { tokens: long.tokens })).body.prompt, "z".repeat(5000));
 });
 
-test("what cannot be tokenized, or read back, is refused by its field", async () => {
+test("input that cannot be tokenized or detokenized is refused, naming the field", async () => {
   const table: readonly (readonly [string, object, number, string, RegExp])[] = [
     ["/tokenize", {}, 422, "body.prompt", /Field required: prompt or messages/],
     ["/tokenize", { prompt: "a", messages: hi }, 422, "body", /give one/],

@@ -1,5 +1,5 @@
-// Renderings of conversations by the chat templates of real models, byte for byte as Jinja2 renders them; see the
-// fixture's README.
+// Tests that the chat templates of real models render conversations byte for byte as Jinja2 does; see the fixture's
+// README.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -34,7 +34,7 @@ const expected = readFileSync(`${folder}/expected.jsonl`, "utf8")
 
 const specialTokens = { bos_token: "<s>", eos_token: "</s>", unk_token: "<unk>", pad_token: "<pad>" };
 const clock = {
-  // The day on which the expected texts were made.
+  // The date at which the expected texts were generated.
   now: () => new Date("2026-11-23T20:00:00Z"),
   monotonicMs: () => 0,
   sleep: () => Promise.resolve(),
@@ -51,7 +51,7 @@ function conversationOf({ messages, tools, documents, gen, kw }: Case): Conversa
   };
 }
 
-/** The arguments of calls are texts where they come over HTTP. */
+/** Returns the message as sent over HTTP, with the arguments of calls as text. */
 function asSent(message: MessageRecord): MessageRecord {
   const { tool_calls: calls } = message;
   if (!Array.isArray(calls)) return message;
@@ -75,7 +75,7 @@ function shownAs(template: ChatTemplate, conversation: Conversation, row: Expect
   }
 }
 
-test("all of 560 renderings of 35 models' templates are as Jinja2's, refusals included", () => {
+test("all 560 renderings of 35 models' templates equal Jinja2's, including refusals", () => {
   const templates = new Map(
     [...new Set(expected.map(({ template }) => template))].map((name) => {
       const source = readFileSync(`${folder}/templates/${name}`, "utf8");
@@ -92,7 +92,7 @@ test("all of 560 renderings of 35 models' templates are as Jinja2's, refusals in
   assert.deepEqual(faults, []);
 });
 
-test("every template that knows no developer shows a developer's words as the system's", () => {
+test("every template that does not know the role developer renders developer messages as system messages", () => {
   const [system, developer, user] = [
     { role: "system", content: "FIRST" },
     { role: "developer", content: "OBEY-ME" },
@@ -113,7 +113,7 @@ test("every template that knows no developer shows a developer's words as the sy
   }
 });
 
-test("a template that reads parts shows the words of system and developer alike, a blank line between them", () => {
+test("a template that reads parts shows system and developer text together, separated by a blank line", () => {
   const messages = ["system", "developer", "user"].map((role, index) => ({
     role,
     content: `words ${index}`,

@@ -1,4 +1,4 @@
-// Each field of sampling and stopping, over HTTP on the built-in model. Constraints hold in combination with every
+// Tests each sampling and stopping field over HTTP with the built-in model. Constraints hold in combination with every
 // other field.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -55,7 +55,7 @@ async function refusal(body: object): Promise<readonly [number, string, string]>
 
 const tokenizer = await loadTokenizer("models/hone-tiny");
 
-/** The id of a text that is one token of hone-tiny. */
+/** Returns the id of a text that is a single token of hone-tiny. */
 function idOf(text: string): number {
   const ids = tokenizer.encode(text, { addSpecialTokens: false });
   assert.equal(ids.length, 1, text);
@@ -63,40 +63,41 @@ function idOf(text: string): number {
 }
 
 const [yes, no, spacedYes] = ["yes", "no", " yes"].map(idOf);
-/** The end of a turn, which is the end of its text. */
+/** The token that ends a turn. */
 const endOfTurn = idOf("<|im_end|>");
-/** One that hardly ever comes. */
+/** A token that is hardly ever sampled. */
 const rare = tokenizer.vocabularySize - 2;
 const greedy = { temperature: 0 };
 const endless = { ...greedy, ignore_eos: true, max_tokens: 40 };
 
-test("`temperature`: 0 is greedy, and more of it leaves the path", async () => {
+test("`temperature` 0 is greedy, and higher values deviate from the greedy answer", async () => {
   const best = await idsOf(greedy);
   for (const seed of [1, 2]) assert.deepEqual(await idsOf({ ...greedy, seed }), best);
   const drawn = await choices({ temperature: 1.5, n: 6 });
   assert.equal(new Set(drawn.map(({ token_ids }) => token_ids.join())).size, 6);
 });
 
-test("`min_p` 1, `top_k` 1 and a tiny `top_p` leave the most probable token", async () => {
+test("`min_p` 1, `top_k` 1 and a tiny `top_p` each keep only the most probable token", async () => {
   const best = await idsOf(greedy);
   for (const body of [{ min_p: 1 }, { top_k: 1 }, { top_p: 1e-9 }]) {
     assert.deepEqual(await idsOf({ temperature: 1.5, ...body }), best, JSON.stringify(body));
   }
 });
 
-test("`min_p`, `top_k` and `top_p` at their widest change nothing, and `top_k` -1 is off", async () => {
+test("`min_p`, `top_k` and `top_p` have no effect at their widest values, and `top_k` -1 turns it off", async () => {
   const drawn = await idsOf({ temperature: 1 });
   for (const body of [{ min_p: 0 }, { top_k: 0 }, { top_k: -1 }, { top_k: 100_000 }, { top_p: 1 }]) {
     assert.deepEqual(await idsOf({ temperature: 1, ...body }), drawn, JSON.stringify(body));
   }
 });
 
-test("`top_n_sigma` leaves fewer tokens the less it is, each choice by itself; 0 and -1 are off, and a search refuses it", async () => {
+test("a smaller `top_n_sigma` keeps fewer tokens, separately for each choice; 0 and -1 turn it off, and beam search refuses it", async () => {
   const best = await idsOf(greedy);
   const hot = { temperature: 3, n: 3, seed: 11 };
   const drawnOf = async (body: object): Promise<readonly (readonly number[])[]> =>
     (await choices({ ...hot, ...body })).map(({ token_ids }) => token_ids);
-  // Less than a standard deviation below the greatest there is no other token here, however hot the draw.
+  // No other logit is within such a small multiple of the standard deviation of the greatest one, so the temperature
+  // does not matter.
   assert.deepEqual(await drawnOf({ top_n_sigma: 1e-6 }), [best, best, best]);
   const [plain, off, llamaOff] = [
     await drawnOf({}),
@@ -113,7 +114,7 @@ test("`top_n_sigma` leaves fewer tokens the less it is, each choice by itself; 0
   assert.deepEqual([status, place], [422, "body.top_n_sigma"]);
 });
 
-test("`seed`: the same draws the same, another draws another, -1 and none draw afresh", async () => {
+test("the same `seed` draws the same, another seed draws differently, and -1 or none draws at random", async () => {
   const ask = { temperature: 1.5 };
   assert.deepEqual(await idsOf({ ...ask, seed: 7 }), await idsOf({ ...ask, seed: 7 }));
   assert.notDeepEqual(await idsOf({ ...ask, seed: 7 }), await idsOf({ ...ask, seed: 8 }));
@@ -123,8 +124,8 @@ test("`seed`: the same draws the same, another draws another, -1 and none draw a
   }
 });
 
-test("`frequency_penalty` and `presence_penalty` hold back what the answer has, and negative ones call for it", async () => {
-  // Without the end of the turn, which would be most of it.
+test("`frequency_penalty` and `presence_penalty` discourage tokens that the answer already has, and negative values encourage them", async () => {
+  // Bans the end of the turn, which would otherwise be most of the answer.
   const text = { ...endless, logit_bias: { [endOfTurn]: -100 } };
   const kindsWith = async (more: object): Promise<number> => new Set(await idsOf({ ...text, ...more })).size;
   const plain = await kindsWith({});
@@ -134,7 +135,7 @@ test("`frequency_penalty` and `presence_penalty` hold back what the answer has, 
   }
 });
 
-test("`repetition_penalty` holds back what the prompt has too", async () => {
+test("`repetition_penalty` also discourages tokens of the prompt", async () => {
   const [word] = await idsOf({
     messages: [{ role: "user", content: "spell cat" }],
     ...greedy,
@@ -147,7 +148,7 @@ test("`repetition_penalty` holds back what the prompt has too", async () => {
   assert.ok(kinds > new Set(await idsOf(endless)).size);
 });
 
-test("`logit_bias` forces a token, bans one, and counts as 100 at most", async () => {
+test("`logit_bias` forces or bans a token, and is limited to 100", async () => {
   const [first] = await idsOf({ ...greedy, max_tokens: 1 });
   assert.deepEqual(await idsOf({ ...greedy, max_tokens: 3, logit_bias: { [yes]: 100 } }), [yes, yes, yes]);
   const [better] = await idsOf({ ...greedy, max_tokens: 1, logit_bias: { [yes]: 100, [no]: 100 } });
@@ -163,7 +164,7 @@ test("log-probabilities are those before bias and penalties", async () => {
   assert.ok((logprobs?.content[0].logprob ?? 0) < -3);
 });
 
-test("`allowed_token_ids` are all that comes, the end too only where it is among them", async () => {
+test("`allowed_token_ids` restricts the answer to these tokens; even the end token must be among them", async () => {
   const ids = await idsOf({ temperature: 2, max_tokens: 20, allowed_token_ids: [no, yes, spacedYes] });
   assert.equal(ids.length, 20);
   for (const id of ids) assert.ok([no, yes, spacedYes].includes(id));
@@ -171,7 +172,7 @@ test("`allowed_token_ids` are all that comes, the end too only where it is among
   assert.equal(ended.finish_reason, "stop");
 });
 
-test("`bad_words` do not come, at the beginning and after a blank", async () => {
+test("`bad_words` do not occur, neither at the beginning nor after a space", async () => {
   const { content } = (await only(greedy)).message;
   const [first, second] = content.split(" ");
   for (const word of [first, `  ${first}`, `${first} ${second}`]) {
@@ -180,14 +181,14 @@ test("`bad_words` do not come, at the beginning and after a blank", async () => 
     const { message } = await only({ ...greedy, bad_words: [word] });
     assert.doesNotMatch(message.content, whole);
   }
-  // `yes`, ` yes` and `no`, each one token.
+  // `yes`, ` yes` and `no` are each a single token.
   const logit_bias = { [yes]: 100, [spacedYes]: 100, [no]: 50 };
   const forced = { ...greedy, max_tokens: 4, logit_bias, bad_words: ["yes"] };
   assert.deepEqual(await idsOf(forced), [no, no, no, no]);
   assert.deepEqual(await only({ ...greedy, bad_words: ["zebra crossing"] }), await only(greedy));
 });
 
-test("`min_tokens`: nothing ends the answer before", async () => {
+test("`min_tokens` prevents any end before that length", async () => {
   const plain = await only(greedy);
   const { length } = plain.token_ids;
   const longer = await only({ ...greedy, min_tokens: length + 10, max_tokens: length + 30 });
@@ -201,7 +202,7 @@ test("`min_tokens`: nothing ends the answer before", async () => {
   assert.ok(!(await idsOf({ ...stop, min_tokens: 3 })).slice(0, 3).includes(first));
 });
 
-test("`stop_token_ids` end the answer, with the id as the reason and without its text", async () => {
+test("`stop_token_ids` end the answer, with the id as the reason and without the token's text", async () => {
   const plain = await only(greedy);
   assert.deepEqual([plain.finish_reason, plain.stop_reason], ["stop", null]);
   const stopId = plain.token_ids[5];
@@ -209,7 +210,7 @@ test("`stop_token_ids` end the answer, with the id as the reason and without its
   assert.deepEqual([stopped.finish_reason, stopped.stop_reason], ["stop", stopId]);
   assert.deepEqual(stopped.token_ids, plain.token_ids.slice(0, plain.token_ids.indexOf(stopId) + 1));
   assert.ok(plain.message.content.startsWith(stopped.message.content));
-  // The model's own end is no reason, unless it counts only because the request says so.
+  // The model's own end token is not reported as a reason, unless it counts only because the request lists it.
   assert.equal((await only({ ...greedy, stop_token_ids: [endOfTurn] })).stop_reason, null);
   const told = await only({ ...greedy, ignore_eos: true, stop_token_ids: [endOfTurn] });
   assert.deepEqual([told.token_ids, told.stop_reason], [plain.token_ids, endOfTurn]);
@@ -260,7 +261,7 @@ test("keeps a constraint and ends, in combination with every other field", async
     { frequency_penalty: 2, presence_penalty: 2, repetition_penalty: 2 },
     { frequency_penalty: -1, temperature: 2 },
     { bad_words: ["a", "e", "name is"] },
-    // The printable bytes of ASCII, and no end.
+    // All printable ASCII characters, but no end token.
     { allowed_token_ids: Array.from({ length: 95 }, (_, index) => idOf(String.fromCharCode(0x20 + index))) },
     { min_p: 0.9, top_k: 2, top_p: 0.1 },
     everything,
@@ -274,12 +275,12 @@ test("keeps a constraint and ends, in combination with every other field", async
   }
 });
 
-test("what is complete under its constraint ends, however many tokens were asked for", async () => {
+test("an answer that is complete under its constraint ends, however many tokens were requested", async () => {
   const yes = await only({ structured_outputs: { choice: ["yes"] }, min_tokens: 40 });
   assert.deepEqual([yes.message.content, yes.finish_reason], ["yes", "stop"]);
 });
 
-test("a stream of all options together draws what the whole answer has", async () => {
+test("a stream with all options combined contains the same as the whole answer", async () => {
   const whole = await idsOf(everything);
   const response = await post({ ...everything, stream: true });
   const chunks = (await response.text())
@@ -292,7 +293,7 @@ test("a stream of all options together draws what the whole answer has", async (
   );
 });
 
-test("token ids that the model lacks, and tokens that leave nothing, are refused by name", async () => {
+test("token ids that the model does not have, and options that leave no token, are refused by name", async () => {
   const beyond = "out-of-vocab token id";
   for (const [body, place, text] of [
     [{ logit_bias: { 672: 1 } }, "body.logit_bias", "Vocabulary size: 672"],

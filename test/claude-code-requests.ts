@@ -1,7 +1,7 @@
-// Requests as Claude Code sends them, from published recordings: members, blocks, headers and schemas are those of the
-// recordings; the texts are our own and shorter.
+// Requests as Claude Code sends them, based on published recordings: members, blocks, headers and schemas are those of
+// the recordings; the texts are shorter and written for these tests.
 
-/** Headers of a request in a session. */
+/** Headers of a request within a session. */
 export const claudeCodeHeaders = {
   "anthropic-version": "2023-06-01",
   "anthropic-beta":
@@ -18,7 +18,7 @@ const ephemeral = { type: "ephemeral" } as const;
 const text = (content: string) => ({ type: "text" as const, text: content });
 const cached = (content: string) => ({ ...text(content), cache_control: ephemeral });
 
-/** @param request changes with each request, as the line for bills does */
+/** @param request text that differs between requests, as the line for billing does */
 export const system = (request: string) => [
   text(`x-anthropic-billing-header: cc_version=2.1.69.${request}; cc_entrypoint=cli; cch=${request};`),
   cached("You are a program that helps with software in a terminal."),
@@ -118,7 +118,7 @@ const metadata = {
 
 const reminder = text("<system-reminder>\nThe date is 2026-11-20.\n</system-reminder>\n");
 
-/** The first request of a session: a text that the program adds, and what the user wrote. */
+/** First request of a session: a text that the program adds, and the user's message. */
 export const firstTurn = (request: string) => ({
   max_tokens: 32_000,
   system: system(request),
@@ -138,8 +138,8 @@ export const firstTurn = (request: string) => ({
 });
 
 /**
- * The next request: returns the model's reasoning, text and calls with the tool's result, and has a system message in
- * the middle of the conversation.
+ * Second request of a session: sends back the model's reasoning, text and calls with the tool's result, and contains a
+ * system message in the middle of the conversation.
  */
 export const secondTurn = (request: string) => ({
   ...firstTurn(request),
@@ -175,7 +175,7 @@ export const secondTurn = (request: string) => ({
   ],
 });
 
-/** The small request for a session's title, by an older version. */
+/** Small request for the session's title, sent by an older version. */
 export const titleRequest = {
   max_tokens: 512,
   messages: [{ role: "user" as const, content: "Name this conversation in few words:\n\nUser: Hello" }],
@@ -185,7 +185,7 @@ export const titleRequest = {
   stream: true as const,
 };
 
-/** The request that checks a key, before anything else. */
+/** Request that checks the API key before all others. */
 export const quotaRequest = {
   max_tokens: 1,
   messages: [{ role: "user" as const, content: "quota" }],

@@ -1,5 +1,5 @@
-// Clients that go away before they are answered, at every moment at which the server waits for something: nothing stays
-// counted, held or running for them.
+// Tests clients that disconnect before they are answered, at every moment at which the server waits for something.
+// Afterwards nothing may be counted, reserved or running for them.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -11,7 +11,7 @@ import { validRequests, type ValidRequest } from "./fuzz/valid-requests.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
-/** More than any request waits for. */
+/** More waits than any request causes. */
 const waitsMax = 100;
 
 async function listening(t: TestContext): Promise<{ readonly server: Server; readonly calls: HeldCalls }> {
@@ -22,7 +22,7 @@ async function listening(t: TestContext): Promise<{ readonly server: Server; rea
   return { server, calls };
 }
 
-/** A connection, and the server's side of it. */
+/** Opens a connection; returns both the client's and the server's side. */
 async function connected({ app }: Server): Promise<{ readonly client: Socket; readonly served: Socket }> {
   const accepted = once(app.server, "connection");
   const client = connect(Number(new URL(app.listeningOrigin).port), "127.0.0.1");
@@ -31,12 +31,12 @@ async function connected({ app }: Server): Promise<{ readonly client: Socket; re
   return { client, served };
 }
 
-/** Not by `once`, which rejects for a connection that was reset. */
+/** Resolves when the socket is closed. `once` would reject for a connection that was reset. */
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => (socket.closed ? resolve() : socket.once("close", () => resolve())));
 }
 
-/** Returns the server's non-zero counts of requests in progress. */
+/** Returns the metrics of requests in progress that are not zero. */
 async function counted({ app }: Server): Promise<readonly string[]> {
   const { body } = await app.inject({ method: "GET", url: "/metrics" });
   return body.split("\n").filter((line) => /^hone_http_(requests_in_flight|body_bytes) (?!0$)/.test(line));
@@ -69,7 +69,7 @@ function rawRequest({ method, path, body, headers = {}, scheme = "Bearer" }: Val
   };
 }
 
-/** One request for each operation, and what no JSON body can say. */
+/** Returns one request for each operation, including those whose input is not JSON. */
 async function oneOfEach(server: Server): Promise<readonly RawRequest[]> {
   const modelId = await registeredModel(server);
   const user = { role: "user", content: "Hi" };
@@ -118,7 +118,11 @@ async function oneOfEach(server: Server): Promise<readonly RawRequest[]> {
   ].map(rawRequest);
 }
 
-/** Sends the request, and leaves while the server waits. @returns false where it waits less often */
+/**
+ * Sends the request, and disconnects while the server waits for the given time.
+ *
+ * @returns false if the server waits less often
+ */
 async function leavesAt(
   server: Server,
   calls: HeldCalls,
@@ -128,11 +132,11 @@ async function leavesAt(
   const { client, served } = await connected(server);
   const { held, release } = calls.hold(waits);
   const answered = once(client, "data").then(() => false);
-  // Rejects where the client is the one that leaves.
+  // Ignored: rejects if the client disconnects.
   answered.catch(() => undefined);
   client.write(Buffer.concat([Buffer.from(head), body.subarray(0, sent)]));
   const leaving = new AbortController();
-  // A route that asks nobody for credentials waits for nothing but its body.
+  // A route without credentials only waits for its body.
   const isReading = async (): Promise<boolean> => {
     while (
       !leaving.signal.aborted &&
@@ -151,7 +155,7 @@ async function leavesAt(
   return isHeld;
 }
 
-test("a client may leave during any wait of any route, and is no longer counted", async (t) => {
+test("a client may disconnect during any wait of any route, and is then no longer counted", async (t) => {
   const { server, calls } = await listening(t);
   let leftCount = 0;
   for (const request of await oneOfEach(server)) {
@@ -176,7 +180,7 @@ const hello: ValidRequest = {
   names: [],
 };
 
-test("a request behind another on its connection begins when that is answered, and never where the client leaves before", async (t) => {
+test("a pipelined request begins when the previous one is answered, and never if the client disconnects before", async (t) => {
   const { server, calls } = await listening(t);
   server.chat.script.hangs = true;
   const { head, body } = rawRequest(hello);
@@ -202,14 +206,14 @@ test("a request behind another on its connection begins when that is answered, a
   other.client.destroy();
 });
 
-test("a chat whose client left while its key was looked up is never begun", async (t) => {
+test("a chat whose client disconnected while its key was looked up never begins", async (t) => {
   const { server, calls } = await listening(t);
   const request = rawRequest(hello);
   assert.ok(await leavesAt(server, calls, request, { waits: 0, sent: request.body.length }));
   assert.equal(server.chat.seen.length, 0);
 });
 
-test("what a body takes of the memory for bodies is taken until the request is answered", async (t) => {
+test("the memory reserved for a body is held until the request is answered", async (t) => {
   const { server, calls } = await listening(t);
   server.chat.script.hangs = true;
   const { head, body } = rawRequest(hello);

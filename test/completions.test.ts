@@ -1,4 +1,5 @@
-// Text completions of a running server: with the official OpenAI SDK, and compared with chats, which must agree.
+// Tests text completions of a running server with the official OpenAI SDK, and compares them with chats, which must
+// give the same answers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { BadRequestError } from "openai";
@@ -12,13 +13,13 @@ const server = serverOfFile({
 });
 const model = "hone-tiny";
 
-/** Fields of ours that the SDK does not type. */
+/** Fields of Hone that the SDK does not declare. */
 interface Tokens {
   readonly token_ids: readonly number[];
   readonly prompt_token_ids: readonly number[];
 }
 
-test("the tokens of a chat's prompt are completed as the chat is answered, however they are drawn", async () => {
+test("completing the tokens of a chat's prompt gives the chat's answer, with any sampling options", async () => {
   for (const [index, content] of [
     "spell cat",
     "tell me a story",
@@ -43,7 +44,7 @@ test("the tokens of a chat's prompt are completed as the chat is answered, howev
   }
 });
 
-test("answers several prompts as it answers each one, at the indices that OpenAI defines", async () => {
+test("answers several prompts the same as one by one, at the indices that OpenAI defines", async () => {
   const options = { model, temperature: 1, seed: 3, max_tokens: 8, n: 2 };
   const prompts = ["Once upon", "The", "1 2 3"];
   const together = await openai.completions.create({ ...options, prompt: prompts });
@@ -62,7 +63,7 @@ test("answers several prompts as it answers each one, at the indices that OpenAI
   );
 });
 
-test("a stream says what the whole answer says, choice by choice, and its usage", async () => {
+test("a stream contains the same as the whole answer for each choice, and its usage", async () => {
   const body = {
     model,
     prompt: ["Once upon", "The"],
@@ -86,7 +87,7 @@ test("a stream says what the whole answer says, choice by choice, and its usage"
     for (const { index, text, logprobs, finish_reason: reason } of chunk.choices) {
       texts[index] += text;
       offsets[index]?.push(...(logprobs?.text_offset ?? []));
-      // The SDK's type says that there always is one.
+      // The SDK's type is wrong in declaring that there always is a reason.
       if ((reason as string | null) !== null) reasons[index] = reason;
     }
     usage = chunk.usage ?? usage;
@@ -112,7 +113,7 @@ test("a stream says what the whole answer says, choice by choice, and its usage"
   );
 });
 
-test("log-probabilities name each token where its text begins, and are the chat's", async () => {
+test("log-probabilities give each token's offset in the text, and equal those of the chat", async () => {
   const options = { model, temperature: 0, max_tokens: 6, return_token_ids: true };
   const messages = [{ role: "user" as const, content: "spell dog" }];
   const chat = await openai.chat.completions.create({
@@ -138,7 +139,7 @@ test("log-probabilities name each token where its text begins, and are the chat'
   });
 });
 
-test("one prompt that cannot be taken fails the request, and leaves nothing running", async () => {
+test("one invalid prompt fails the whole request and leaves nothing running", async () => {
   const prompt = ["a ".repeat(20), "b ".repeat(5000)];
   for (const stream of [false, true]) {
     const asked = openai.completions.create({ model, prompt, stream, max_tokens: 900 });
@@ -148,7 +149,7 @@ test("one prompt that cannot be taken fails the request, and leaves nothing runn
   assert.match(metrics, /^hone_chat_running 0$/m);
 });
 
-test("a prompt put before its answer is judged as it was when it was an answer, in streams too", async () => {
+test("an echoed prompt has the same log-probabilities as when it was an answer, also in streams", async () => {
   const options = { model, temperature: 0, return_token_ids: true };
   const drawn = await openai.completions.create({
     ...options,

@@ -1,5 +1,5 @@
-// Answers under structural tags from a real server and the built-in model at temperature 1, parsed independently by
-// the test; and the status of each field of a constraint.
+// Tests answers of the built-in model under structural tags at temperature 1, parsed independently by the test, and
+// the status of each field of a constraint.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";
@@ -73,7 +73,7 @@ const call = (name: string) => ({
   end: "</call>",
 });
 
-/** The names of the calls that the text consists of, each separated by `separator`. */
+/** Returns the names of the calls in the text, which `separator` separates. */
 function callsIn(text: string, separator: string): readonly string[] {
   return text.split(separator).map((part) => {
     const [whole, name, json] = /^<call=(f|g)>(.*)<\/call>$/s.exec(part) ?? [];
@@ -86,7 +86,7 @@ function callsIn(text: string, separator: string): readonly string[] {
   });
 }
 
-test("an answer that must be one call is one, whichever is drawn", async () => {
+test("an answer that must be one of several calls is one of them", async () => {
   const format = {
     type: "triggered_tags",
     triggers: ["<call="],
@@ -102,14 +102,14 @@ test("an answer that must be one call is one, whichever is drawn", async () => {
     response_format: { type: "structural_tag", format },
   })) {
     assert.equal(finish, "stop", content);
-    // Nothing separates calls where there is one; what stands here is in no JSON.
+    // A single call needs no separator, so this is a character that no JSON contains.
     const [name] = callsIn(content, "\0");
     names.add(name);
   }
   assert.equal(names.size, 2, "both are drawn");
 });
 
-test("a number of a schema is written in its own digits", async () => {
+test("a number of a schema is written with exactly its digits", async () => {
   const schema = '{"const":1234567890123456789}';
   for (const constraint of [
     `"structured_outputs":{"json":${schema}}`,
@@ -121,7 +121,7 @@ test("a number of a schema is written in its own digits", async () => {
   }
 });
 
-test("separated calls hold nothing else", async () => {
+test("separated calls contain nothing else", async () => {
   const format = {
     type: "tags_with_separator",
     tags: [call("f"), call("g")],
@@ -138,7 +138,7 @@ test("separated calls hold nothing else", async () => {
   assert.ok(counts.length > 2 && counts.every((count) => count > 0), counts.join());
 });
 
-test("in free text every trigger begins a tag, in the older form too", async () => {
+test("in free text, every trigger begins a tag, also in the older notation", async () => {
   const tag = { structures: [{ begin: "e[", schema: small, end: "]" }], triggers: ["e"] };
   let tagCount = 0;
   for (const { content, finish } of await answers({
@@ -150,13 +150,13 @@ test("in free text every trigger begins a tag, in the older form too", async () 
     tagCount += parts.length - 1;
     const rest = parts.pop() ?? "";
     for (const part of parts) assert.ok(!part.includes("e"), content);
-    // An answer that is cut may be cut in a tag.
+    // A truncated answer may end within a tag.
     assert.match(rest, finish === "stop" ? /^[^e]*$/ : /^[^e]*(e(\[-?\d{0,2})?)?$/, content);
   }
   assert.ok(tagCount > 8, `${tagCount} tags are written`);
 });
 
-test("free text in a tag goes up to the first end, and what follows comes at once", async () => {
+test("free text in a tag ends at the first end string, and the following element comes immediately after it", async () => {
   const format = {
     type: "sequence",
     elements: [
@@ -182,7 +182,7 @@ test("free text in a tag goes up to the first end, and what follows comes at onc
   assert.equal(streamed, (await answers(body))[0]?.content);
 });
 
-test("a constraint goes together with seeds, several choices, a stop text and an end by length", async () => {
+test("a constraint can be combined with seeds, several choices, a stop text and a maximum length", async () => {
   const regex = "[a-z]{3} [a-z]{3} [a-z]{3}";
   const body = { n: 4, max_tokens: 40, structured_outputs: { regex } };
   const whole = await answers(body);
@@ -201,7 +201,7 @@ test("a constraint goes together with seeds, several choices, a stop text and an
 const described = { type: "json_schema", json_schema: { name: "n", schema: point } };
 const badTag = { format: { type: "sequence", elements: [{ type: "any_text" }, { type: "yaml" }] } };
 
-/** A body, its status, the place of the fault, and what its message says. */
+/** Each row: a body, the expected status, the location of the error, and a pattern for the message. */
 const rows: readonly (readonly [body: object, status: number, place: string, message: RegExp])[] = [
   [{ structured_outputs: {} }, 400, "structured_outputs", /none are specified/],
   [{ structured_outputs: { disable_any_whitespace: true } }, 400, "structured_outputs", /none are specified/],
@@ -263,7 +263,7 @@ const rows: readonly (readonly [body: object, status: number, place: string, mes
   [{ structured_outputs: { regex: 5 } }, 422, "structured_outputs.regex", /string/],
 ];
 
-test("what is wrong with a constraint is said at its place, with the status of its kind", async () => {
+test("an error in a constraint is reported with its location and the status of its kind", async () => {
   for (const [body, status, place, message] of rows) {
     const found = await refusal(body);
     assert.deepEqual([found.status, found.place], [status, place], JSON.stringify([body, found]));
@@ -271,7 +271,7 @@ test("what is wrong with a constraint is said at its place, with the status of i
   }
 });
 
-test("takes every member and option together with its companions", async () => {
+test("accepts every member and option together with those it requires", async () => {
   const options = {
     disable_fallback: true,
     disable_any_whitespace: true,

@@ -1,5 +1,5 @@
-// Cost limits of constraints, over HTTP: each limit refuses a request that exceeds it with a 400 that names the limit
-// and its value, and no other request suffers.
+// Tests the cost limits of constraints over HTTP: a request that exceeds a limit is refused with status 400, naming
+// the limit and its value, and other requests are not affected.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";

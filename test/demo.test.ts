@@ -1,5 +1,5 @@
-// The product's purpose as a test: the built-in model answers the demo's task badly, is trained over HTTP, and then
-// answers it well. It learns from rewards, or from a simulated person who errs in a tenth of all cases; the sample
+// Tests the purpose of the product: the built-in model performs badly on the demo's task, is trained over HTTP, and
+// then performs well. It learns from rewards, or from a simulated person who errs in a tenth of all cases; a sample
 // runs one of these. `tools/bench/demo-seeds.ts` and `tools/bench/feedback-seeds.ts` run many seeds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,14 +16,14 @@ const server = serverOfFile();
 
 const options = (name: string) => ({ baseModel: "hone-tiny", project: "demo", name });
 
-/** It answers badly before and well after. */
+/** Checks that the model earns little before training and much after it. */
 function checkLearned({ points, hasLearned }: DemoResult): void {
   const curve = points.map((point) => point.sampledReward.toFixed(2)).join(" ");
   assert.ok((points[0]?.sampledReward ?? 1) < 0.85, `it starts badly: ${curve}`);
   assert.ok(hasLearned, `it learns: ${curve}`);
 }
 
-/** Ways of learning, each run as a test. */
+/** Ways of learning; each is a test. */
 const ways = new Map<string, (client: Hone) => Promise<void>>();
 
 for (const taught of ["maybe", "yes"] satisfies Word[])
@@ -54,7 +54,7 @@ ways.set(
       () => undefined,
     );
     checkLearned(result);
-    // Every version names the feedback behind it, and none names what another was trained on.
+    // Every version lists the feedback it was trained on, and no feedback is listed by two versions.
     const trainedIds = new Set<string>();
     for (let step = 1; step < result.points.length; step++) {
       const sources = await client.checkpoints.sources(result.model.id, step).all();

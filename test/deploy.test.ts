@@ -1,5 +1,5 @@
-// Checks the deployment files and their guides. Every variable, path, port and time in them must exist in the server,
-// and each program that reads one of the files must accept it, if it is installed.
+// Checks the deployment files and their guides: every variable, path, port and time in them must exist in the server,
+// and each program that reads one of the files must accept it, if the program is installed.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,14 +20,14 @@ const textOf = (file: string): string => readFileSync(file, "utf8");
 const { server, http } = readConfig({}, {});
 const settings = allSettings();
 
-/** Returns the matches of a pattern's group in a file. There must be at least one. */
+/** Returns what the pattern's group matches in the file; there must be at least one match. */
 function found(file: string, pattern: RegExp): readonly string[] {
   const all = [...textOf(file).matchAll(pattern)].map(([whole, group]) => group ?? whole);
   assert.ok(all.length > 0, `${file} has ${pattern.source}`);
   return all;
 }
 
-test("the files name only variables and settings that exist", () => {
+test("the files use only variables and settings that exist", () => {
   const variables = new Set([...settings.map(({ variable }) => variable), "HONE_URL"]);
   const keys = new Set(settings.map(({ section, name }) => `${section}.${name}`));
   const sections = new Set(settings.map(({ section }) => section));
@@ -39,7 +39,7 @@ test("the files name only variables and settings that exist", () => {
   }
 });
 
-test("the files name the server's port, and only paths that are routes", () => {
+test("the files use the server's port, and only paths that are routes", () => {
   for (const file of [...files, ...pages])
     for (const port of textOf(file).match(/(?<=127\.0\.0\.1:|localhost:|EXPOSE |\?\? )\d{2,}/g) ?? [])
       assert.equal(Number(port), server.port, file);
@@ -59,7 +59,7 @@ test("the files name the server's port, and only paths that are routes", () => {
   for (const path of paths) assert.ok(routes.includes(path), `${path} is a route`);
 });
 
-test("grace periods exceed the server's drain time, and proxies accept the largest body", () => {
+test("grace periods exceed the server's drain time, and proxies accept the largest request body", () => {
   const waits = [
     ...compositions.flatMap((file) => found(file, /stop_grace_period: (\d+)s/g)),
     ...found("deploy/hone.service", /TimeoutStopSec=(\d+)/g),
@@ -78,7 +78,7 @@ test("grace periods exceed the server's drain time, and proxies accept the large
   for (const mebibytes of bodies) assert.ok(Number(mebibytes) * 2 ** 20 >= largest.max);
 });
 
-test("the guides name only files and commands that exist", () => {
+test("the guides mention only files and commands that exist", () => {
   for (const link of pages.flatMap((one) => found(one, /\]\((?!http|#)([^)#]+)/g)))
     assert.ok(existsSync(join("docs", "guides", link)), `docs/guides/${link}`);
   const { scripts, bin } = JSON.parse(textOf("package.json")) as {
@@ -95,13 +95,13 @@ test("the guides name only files and commands that exist", () => {
   }
 });
 
-/** Reason to skip a test whose program is missing; false if it is installed. */
+/** Returns the reason to skip a test if the program is not installed; otherwise false. */
 function leftOut(program: string, ...words: readonly string[]): string | false {
   const isThere = spawnSync(program, words, { stdio: "ignore" }).error === undefined;
   return !isThere && `LEFT OUT: ${program} is not installed here`;
 }
 
-/** Lets a program read a copy of a file with some texts replaced. */
+/** Runs a program on a copy of the file with some texts replaced. */
 function withCopy(
   file: string,
   replaced: (folder: string) => Readonly<Record<string, string>>,
@@ -128,10 +128,10 @@ function succeeds(program: string, ...words: readonly string[]): string {
   return stdout + stderr;
 }
 
-test("systemd accepts the unit", { skip: leftOut("systemd-analyze", "--version") }, () => {
+test("systemd accepts the unit file", { skip: leftOut("systemd-analyze", "--version") }, () => {
   const here = () => ({
     "/opt/hone/node_modules/.bin/hone": join(process.cwd(), "bin/hone.js"),
-    // Root owns the files of this test.
+    // The files of this test belong to root.
     "User=hone": "User=root",
     "Group=hone": "Group=root",
   });
@@ -141,7 +141,7 @@ test("systemd accepts the unit", { skip: leftOut("systemd-analyze", "--version")
   });
 });
 
-test("nginx accepts the site", { skip: leftOut("nginx", "-v") }, () => {
+test("nginx accepts the site file", { skip: leftOut("nginx", "-v") }, () => {
   const own = (folder: string) => ({
     "/etc/letsencrypt/live/hone.example.com": folder,
     "listen 80;": `listen unix:${folder}/plain.sock;`,
@@ -176,7 +176,7 @@ test("the compose file runs the versions that are tested separately", () => {
     ))
       for (const file of copied.split(" "))
         assert.ok(existsSync(join("tools", "conformance", file)), `${dockerfile}: ${file}`);
-  // The example asks for the included model by its name.
+  // The example requests the included model by its name.
   const [model = ""] = found(together, /HONE_MODEL: (\w+)=/g);
   assert.deepEqual(found("docs/guides/distributed.md", /--base-model (\w+)/g), [model]);
 });

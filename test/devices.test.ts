@@ -1,4 +1,5 @@
-// A server that is asked to compute on a graphics processor, with and without one: it says what computes each model, and answers.
+// Tests a server that is told to compute on a GPU, with and without one: it reports what computes each model, and
+// answers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, serverOfFile } from "./running-server.ts";
@@ -12,7 +13,7 @@ interface Card {
   readonly device: { readonly value: string; readonly reason: string };
 }
 
-test("where webgpu cannot be used, the processor computes, and lists say why", async () => {
+test("if webgpu is unavailable, the processor computes, and the model list gives the reason", async () => {
   const { body } = await call(server(), "GET", "/v1/models");
   // Safe cast: the test checks this member.
   const cards = body.data as readonly Card[];

@@ -1,4 +1,4 @@
-// Every code block of the handwritten pages runs as a reader would run it, or is declared here with a reason.
+// Runs every code block of the handwritten pages as a reader would, unless the block is declared here with a reason.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { after, test } from "node:test";
@@ -8,7 +8,7 @@ import { PageRunner } from "./docs/page-runner.ts";
 const runner = new PageRunner();
 after(() => runner.close());
 
-/** Output that shows that a page did what it is for. */
+/** Expected output of each page, which shows that the page achieves its purpose. */
 const says: Readonly<Record<string, RegExp>> = {
   "README.md": /Paris/,
   "docs/concepts/exactness.md": /"logprobs":/,
@@ -39,7 +39,7 @@ const says: Readonly<Record<string, RegExp>> = {
 
 const gguf = "test/fixtures/gguf/qwen2.gguf";
 
-/** Files that a page's reader has. */
+/** Files that the reader of a page must already have. */
 const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/tutorials/first-hour.md": { "my-model.gguf": gguf },
   "docs/guides/models.md": { "model.gguf": gguf },
@@ -47,7 +47,8 @@ const files: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * Blocks of `console`, which do not run here: the start of each, with the reason and, if there is one, the test that covers it.
+ * Blocks of `console` that do not run here: the start of each, with the reason and, if there is one, the test that
+ * covers it.
  */
 const declared: Readonly<Record<string, readonly (readonly [start: string, reason: string])[]>> = {
   "README.md": [
@@ -122,7 +123,7 @@ for (const page of pages)
       assert.match(await runner.run(page, files[page]), says[page] ?? /(?:)/);
     });
 
-test("each block names a language that says whether it runs", () => {
+test("each block names a language, which determines whether it runs", () => {
   for (const page of pages)
     for (const { line, language, code } of readBlocks(page)) {
       assert.ok([...running, ...shown].includes(language), `${page}:${line}: ${language}`);
@@ -169,7 +170,7 @@ test("each file that a block is saved as is used by another block of its page", 
     }
 });
 
-test("each command and flag in a block that does not run is in the reference", () => {
+test("each command and flag in a block that does not run occurs in the reference", () => {
   const reference = readFileSync("docs/reference/command-line.md", "utf8");
   const settings = readFileSync("docs/reference/configuration.md", "utf8");
   const sections = new Map(
@@ -194,7 +195,7 @@ test("each command and flag in a block that does not run is in the reference", (
     }
 });
 
-test("no block has something left to fill in", () => {
+test("no block contains a placeholder to fill in", () => {
   for (const page of pages)
     for (const { line, language, code } of readBlocks(page))
       if (running.includes(language))

@@ -1,4 +1,4 @@
-// Embeddings over HTTP by the official OpenAI SDK, which asks for base64 and gives numbers.
+// Tests embeddings over HTTP with the official OpenAI SDK, which requests base64 and returns numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, { BadRequestError, NotFoundError, UnprocessableEntityError } from "openai";
@@ -28,7 +28,7 @@ async function embed(
   return data.map(({ embedding }) => embedding);
 }
 
-/** Little-endian ones of 32 bits. */
+/** Decodes little-endian 32-bit floats. */
 function floatsIn(base64: string): readonly number[] {
   const bytes = Buffer.from(base64, "base64");
   return Array.from({ length: bytes.length / 4 }, (_, place) => bytes.readFloatLE(4 * place));
@@ -38,7 +38,7 @@ function product(one: readonly number[], other: readonly number[]): number {
   return one.reduce((sum, value, place) => sum + value * other[place], 0);
 }
 
-test("returns unit vectors, equal in both encodings, one by one and together", async () => {
+test("returns unit vectors, equal in both encodings, whether requested one by one or together", async () => {
   const answer = await openai.embeddings.create({ model, input: texts });
   assert.equal(answer.object, "list");
   assert.equal(answer.model, model);
@@ -48,7 +48,7 @@ test("returns unit vectors, equal in both encodings, one by one and together", a
     assert.equal(vector.length, width);
     assert.ok(Math.abs(product(vector, vector) - 1) < 1e-6);
   }
-  // Asked for by name, it is given as it came.
+  // If the encoding is set explicitly, the SDK returns the response unchanged.
   const encoded = await openai.embeddings.create({ model, input: texts, encoding_format: "base64" });
   assert.deepEqual(
     encoded.data.map(({ embedding }) => floatsIn(String(embedding))),
@@ -70,7 +70,7 @@ test("returns unit vectors, equal in both encodings, one by one and together", a
   assert.ok(product(together[0], together[1]) > product(together[0], together[2]));
 });
 
-test("token ids are embedded as the text that they are", async () => {
+test("token ids get the same embedding as their text", async () => {
   const { body } = await call(server(), "POST", "/tokenize", { body: { prompt: texts[0] } });
   const ids = body.tokens as number[];
   const [ofText] = await embed(texts[0]);
@@ -78,7 +78,7 @@ test("token ids are embedded as the text that they are", async () => {
   assert.deepEqual(await embed([ids, ids.slice(1)]), [ofText, (await embed(ids.slice(1)))[0]]);
 });
 
-test("fewer dimensions are the first ones, of length 1", async () => {
+test("fewer dimensions are the first ones, scaled to length 1", async () => {
   const [whole] = await embed(texts[0]);
   const [cut] = await embed(texts[0], { dimensions: 16 });
   const length = Math.sqrt(product(whole.slice(0, 16), whole.slice(0, 16)));
@@ -86,7 +86,7 @@ test("fewer dimensions are the first ones, of length 1", async () => {
   cut.forEach((value, place) => assert.ok(Math.abs(value - whole[place] / length) < 1e-6));
 });
 
-test("more texts than share a step are all embedded, each as by itself", async () => {
+test("embeds more texts than fit into one step, each the same as on its own", async () => {
   const many = Array.from({ length: 200 }, (_, index) => `text number ${index % 50}`);
   const vectors = await embed(many);
   for (const index of [0, 17, 49]) {
@@ -95,7 +95,7 @@ test("more texts than share a step are all embedded, each as by itself", async (
   }
 });
 
-test("a version of a trained model is embedded under its name", async () => {
+test("embeds with a version of a trained model under the version's name", async () => {
   const registered = { project: "p", name: "embedded", base_model: model };
   await call(server(), "POST", "/v1/preview/models", { body: registered });
   const [ofBase] = await embed(texts[0]);
@@ -103,14 +103,14 @@ test("a version of a trained model is embedded under its name", async () => {
   await assert.rejects(embed(texts[0], { model: "p/embedded:step7" }), NotFoundError);
 });
 
-test("what cannot be embedded is refused with its place", async () => {
+test("refuses input that cannot be embedded, with its location", async () => {
   const refused = async (
     input: unknown,
     more: object,
     kind: typeof BadRequestError | typeof UnprocessableEntityError,
     said: RegExp,
   ) => {
-    // Input that a typed client would not send.
+    // Safe cast: input that a typed client could not send.
     await assert.rejects(embed(input as string, more), (error: unknown) => {
       assert.ok(error instanceof kind, String(error));
       assert.match(error.message, said);
@@ -126,7 +126,7 @@ test("what cannot be embedded is refused with its place", async () => {
   await assert.rejects(embed("a", { model: "none" }), NotFoundError);
 });
 
-test("texts and their tokens are counted", async () => {
+test("counts the texts and their tokens", async () => {
   const metrics = await (await fetch(`${server().url}/metrics`)).text();
   assert.match(metrics, /^hone_embedding_tokens_total\{base="hone-tiny"\} [1-9]/m);
   assert.match(metrics, /^hone_embedding_requests_total\{outcome="completed"\} [1-9]/m);

@@ -1,5 +1,5 @@
-// Entities do not meet: with every id of another entity, in every spelling, on every route, nothing is read, nothing is
-// written, and nothing is said that is not said of things that do not exist.
+// Tests that entities are isolated: with any id of another entity, in any spelling and on any route, nothing is read
+// or written, and the answer reveals nothing that an answer about nonexistent things would not.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";
@@ -9,7 +9,7 @@ import { keys } from "../src/api/http/testing/fake-server.ts";
 import { attemptsWith, openRoutes, type Attempt } from "./entity-routes.ts";
 import { fill, keyOf, namesOf, newWorld, recordOf, type Things, type World } from "./two-entities.ts";
 
-// Names of one length, so that answers with them have equal lengths too.
+// Names of the same length, so that answers that contain them also have the same length.
 const [owner, bystander, asker, nobody] = ["theta", "gamma", "delta", "omega"] as const;
 
 let world: World;
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => world.close());
 
-/** Every route that is registered, by method and path; HEAD goes with GET. */
+/** Returns every registered route by method and path. HEAD is covered by GET. */
 function registeredRoutes({ server }: World): readonly string[] {
   const parts: string[] = [];
   return server.app
@@ -36,13 +36,16 @@ function registeredRoutes({ server }: World): readonly string[] {
       const [, indent, part, methods] = match;
       parts.splice(indent.length / 4, Infinity, part);
       const names = methods.split(", ").filter((method) => method !== "HEAD");
-      // It leaves out the slash before the rest of a path.
+      // The list omits the slash before a wildcard.
       const path = parts.join("").replace(/(?<!\/)\*$/, "/*");
       return names.map((method) => `${method} ${path}`);
     });
 }
 
-/** The answer without what differs between any two requests, and with other words for the things that it names. */
+/**
+ * Returns the answer without the parts that differ between any two requests, and with the names of things replaced by
+ * placeholders.
+ */
 function comparable({ statusCode, headers, body }: LightMyRequestResponse, things: Things): string {
   const { date: _, ...rest } = headers;
   const text = Object.entries(things).reduce(
@@ -56,14 +59,14 @@ function comparable({ statusCode, headers, body }: LightMyRequestResponse, thing
     .replaceAll(/\d{4}-\d\d-\d\dt[\d:.]+z|\b(?:created|created_at|completed_at)\W+\d{10}/g, "<time>");
 }
 
-/** The ids of another that the answer has and the request had not. */
+/** Returns the ids of another entity that are in the answer but not in the request. */
 function idsShown(answer: LightMyRequestResponse, attempt: Attempt, things: Things): readonly string[] {
   const asked = decodeURIComponent(JSON.stringify(attempt)).toLowerCase();
   const shown = (JSON.stringify(answer.headers) + answer.body).toLowerCase();
   return Object.values(things).filter((id: string) => shown.includes(id) && !asked.includes(id));
 }
 
-/** Somebody who sends attempts, to a server where `own` are their things. */
+/** A caller who sends attempts to a server; `own` are the caller's own things. */
 interface Sender {
   readonly world: World;
   readonly key: string;
@@ -73,13 +76,13 @@ interface Sender {
 interface Answer {
   readonly attempt: Attempt;
   readonly status: number;
-  /** Equal for answers that say the same. */
+  /** Equal for answers with the same meaning. */
   readonly text: string;
 }
 
 /**
- * Sends attempts on every route with the things of each, and checks what came: a sample of the spellings where there are
- * many, and one of those of GET as HEAD too.
+ * Sends attempts on every route with the things of each owner, and checks the answers. If there are many spellings,
+ * sends a sample of them; also sends one GET attempt as HEAD.
  */
 async function sendAll(
   sender: Sender,
@@ -112,7 +115,7 @@ function described({ method, url, body }: Attempt): string {
   return `${method} ${url} ${JSON.stringify(body ?? "")}`;
 }
 
-/** Everything that the API says of an entity's things, asked by the entity and by the administrator. */
+/** Returns everything that the API reveals about an entity's things, to the entity and to the administrator. */
 async function everythingOf(things: Things): Promise<readonly string[]> {
   const { modelId, jobId, endedJobId, fileId, ruleId, webhookId, entity, project, feedbackId } = things;
   const model = `/v1/preview/models/${modelId}`;
@@ -131,7 +134,7 @@ async function everythingOf(things: Things): Promise<readonly string[]> {
   const content = { ...recordOf(things), payload: { said: "again" } };
   const writes = [
     { method: "POST", url: "/feedback/history", body: history },
-    // A retry of stored content gets the first answer again.
+    // A retry with the same stored content gets the first answer again.
     { method: "POST", url: "/feedback/create", body: content },
   ] as const;
   const texts: string[] = [];
@@ -144,24 +147,24 @@ async function everythingOf(things: Things): Promise<readonly string[]> {
   return [...texts, (await world.ask({ method: "GET", url: "/v1/models" }, keyOf(entity))).body];
 }
 
-test("every route has its attempts", () => {
+test("every route has attempts", () => {
   const known = [...Object.keys(attemptsWith(others, own)), ...openRoutes].sort();
   assert.deepEqual(registeredRoutes(world).toSorted(), known);
 });
 
-test("with the ids of another entity nothing is read, written or told, on any route", async () => {
+test("with ids of another entity, no route reads, writes or reveals anything", async () => {
   const untouched = await everythingOf(others);
   await sendAll({ world, key: keyOf(asker), own }, [others, bystanders, none], ([first, second, last]) => {
     const { status, statusOfNone = status } = first.attempt;
     assert.deepEqual([first.status, last.status], [status, statusOfNone], described(first.attempt));
     assert.equal(first.text, second.text);
-    // A caller with a model's id learns only that the model is another entity's.
+    // A caller who knows a model's id learns only that the model belongs to another entity.
     if (statusOfNone === status) assert.equal(first.text, last.text);
   });
   assert.deepEqual(await everythingOf(others), untouched);
 });
 
-test("lists show what is one's own, and the administrator everything", async () => {
+test("lists show only the caller's own things, and the administrator everything", async () => {
   const listed = async (url: string, key: string, field: string): Promise<readonly string[]> => {
     const { data } = (await world.ask({ method: "GET", url }, key)).json<{
       data: Record<string, string>[];
@@ -186,7 +189,7 @@ test("lists show what is one's own, and the administrator everything", async () 
     assert.ok(everybodys.includes(jobId) && everybodys.includes(endedJobId));
 });
 
-test("routes without credentials say nothing of anybody", async () => {
+test("routes without credentials reveal nothing about any entity", async () => {
   for (const route of openRoutes) {
     const url = route.slice("GET ".length).replace("*", others.modelId);
     const { body } = await world.ask({ method: "GET", url }, null);
@@ -211,7 +214,7 @@ for (const role of searchedOf(["member", "admin"] as const, 1))
     );
   });
 
-test("whom the things belong to may do what another may not", async () => {
+test("the owner may do what another entity may not", async () => {
   for (const [route, [attempt]] of Object.entries(attemptsWith(others, others))) {
     assert.ok(attempt !== undefined, route);
     const { statusCode, body } = await world.ask(attempt, keyOf(owner));

@@ -1,11 +1,11 @@
-// Every route of the API with requests by a caller who has ids of another entity: each id, in each spelling, in each
-// place that takes one. Each request has its expected status; the test fails for a route that is missing here.
+// Requests for every route of the API by a caller who knows ids of another entity: each id, in each spelling, in each
+// field that takes one. Each request has its expected status; the test fails if a route is missing here.
 import { groupsOf, jobOf, recordOf, type Request, rewardTerms, ruleOf, type Things } from "./two-entities.ts";
 
 export interface Attempt extends Request {
-  /** For things of another entity. */
+  /** Expected status for things of another entity. */
   readonly status: number;
-  /** For things that do not exist, where that is another: only ids of models. */
+  /** Expected status for nonexistent things if it differs, which only happens for ids of models. */
   readonly statusOfNone?: number;
   /** Status for the owner of the things, if not 200. */
   readonly statusOfOwner?: number;
@@ -17,10 +17,10 @@ const rules = "/v1/preview/reward-rules";
 const webhooks = "/v1/preview/webhooks";
 const keys = "/v1/preview/keys";
 
-/** A foreign model's id is refused as foreign; a name is refused whether or not such a model exists. */
+/** A foreign model's id is refused with 403. A foreign name is refused whether or not such a model exists. */
 const foreignId = { status: 403, statusOfNone: 404 } as const;
 
-/** Routes without credentials, which know nothing of entities; HEAD goes with GET. */
+/** Routes without credentials, which do not depend on entities. HEAD is covered by GET. */
 export const openRoutes: readonly string[] = [
   "GET /health",
   "GET /v1/health",
@@ -29,7 +29,7 @@ export const openRoutes: readonly string[] = [
   "GET /v1/system-check",
   "GET /metrics",
   "GET /version",
-  // Asked by servers, which sign for it with a secret of their own.
+  // Requested by other servers, which sign with a separate secret.
   "POST /v1/kv-transfers",
   "GET /openapi.json",
   "GET /",
@@ -45,7 +45,10 @@ export const openRoutes: readonly string[] = [
   "GET /docs/static/swagger-initializer.js",
 ];
 
-/** Requests by the owner of `own` for another entity's things, by method and route as the server registers them. */
+/**
+ * Returns the requests by the owner of `own` for another entity's things, by method and route as the server registers
+ * them.
+ */
 export function attemptsWith(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   return {
     "POST /v1/chat/completions": answers(other, "/v1/chat/completions", conversation),
@@ -81,7 +84,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...get(`/v1/models/${encodeURIComponent(name)}`, 0),
       ...status,
     })),
-    // Nothing of another's can be named in it.
+    // This request cannot name anything of another entity.
     "POST /v1/files": [post("/v1/files", upload, 200, uploading)],
     "GET /v1/files": [
       ...lists("/v1/files", other),
@@ -117,7 +120,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/preview/webhooks/:webhook_id/replay": [
       ...ofWebhook(other, (id) => ({
         ...post(`${webhooks}/${id}/replay`, { delivery_id: other.deliveryId }, 404),
-        // It waits to be sent.
+        // For the owner: the message is still waiting to be sent.
         statusOfOwner: 409,
       })),
       post(`${webhooks}/${own.webhookId}/replay`, { delivery_id: other.deliveryId }, 404),
@@ -211,7 +214,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/preview/training-jobs": creations(other, own),
     "POST /v1/preview/sft-training-jobs": [
       ...creations(other, own, (modelId) => teach({ model_id: modelId, training_data: examples }, 0)).filter(
-        // Keys cover jobs of every kind: those attempts would repeat the ones above.
+        // Keys cover jobs of every kind, so those attempts would repeat the ones above.
         ({ headers }) => headers?.["idempotency-key"] === undefined,
       ),
       ...[other.fileId, other.fileId.toUpperCase(), `hone-file://${other.fileId}`].map((url) =>
@@ -238,7 +241,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       method: "POST",
       url: `${jobs}/${id}/replay`,
       status: 404,
-      // It has not succeeded.
+      // For the owner: the job has not succeeded.
       statusOfOwner: 409,
     })),
     "POST /v1/preview/training-jobs/:job_id/retry": ofJob(other, (id) => ({
@@ -250,7 +253,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...ofJob(other, (id) => get(`${jobs}/${id}/events`, 404)),
       ...ofJob(other, (id) => get(`${jobs}/${id}/events?after=${other.eventId}`, 404, watching)),
       ...cursors(other).map((after) => get(`${jobs}/${own.endedJobId}/events?after=${after}`, 422)),
-      // The refusal comes in the stream.
+      // The refusal is sent as an event of the stream.
       get(`${jobs}/${own.endedJobId}/events?after=${other.eventId}`, 200, watching),
     ],
     "POST /v1/preview/training-jobs/from-feedback": [
@@ -442,12 +445,12 @@ function projectOf({ entity, project }: Things): string {
   return `${entity}/${project}`;
 }
 
-/** A model's id in its spellings in a URL: in capitals, and with its first digit percent-encoded. */
+/** Returns a model's id in several URL spellings: in capitals, and with its first digit percent-encoded. */
 function modelIds({ modelId }: Things): readonly string[] {
   return [modelId, modelId.toUpperCase(), `%${modelId.charCodeAt(0).toString(16)}${modelId.slice(1)}`];
 }
 
-/** Ids in a URL that are not a model's. */
+/** Returns ids for a URL that do not belong to a model. */
 function otherIds(things: Things): readonly string[] {
   const { modelId, jobId, endedJobId, eventId, versionId, logId, feedbackId, requestId, project, name } =
     things;
@@ -457,7 +460,7 @@ function otherIds(things: Things): readonly string[] {
   return [...ids, `${modelId}:step1`, `${modelId}:latest`, `${modelId}\0`, ...named].map(encodeURIComponent);
 }
 
-/** Attempts for a path that takes a model's id; `attempt` returns the request. */
+/** Returns attempts for a path that takes a model's id; `attempt` creates the request. */
 function ofModel(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   return [
     ...modelIds(other).map((id) => ({ ...attempt(id), ...foreignId })),
@@ -469,7 +472,7 @@ function recordedIds(other: Things): readonly string[] {
   return [other.requestId, `chatcmpl-${other.requestId}`, ...otherIds(other), ...modelIds(other)];
 }
 
-/** Attempts for a path that takes a request's id, with and without the project. */
+/** Returns attempts for a path that takes a request's id, with and without the project. */
 function recordedAttempts(other: Things, method: "GET" | "DELETE", path: string): readonly Attempt[] {
   const project = encodeURIComponent(projectOf(other));
   return recordedIds(other).flatMap((id) => {
@@ -481,35 +484,35 @@ function recordedAttempts(other: Things, method: "GET" | "DELETE", path: string)
   });
 }
 
-/** Attempts for a path that takes a job's id. */
+/** Returns attempts for a path that takes a job's id. */
 function ofJob(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   return [...otherIds(other), ...modelIds(other)].map(attempt);
 }
 
-/** Attempts for a path that takes a rule's id, or the name of something else. */
+/** Returns attempts for a path that takes a rule's id; includes ids and names of other things. */
 function ofRule(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { ruleId, modelId, jobId, name } = other;
   return [ruleId, ruleId.toUpperCase(), modelId, jobId, name].map(attempt);
 }
 
-/** A job of the feedback on a model's answers. */
+/** Returns the body that creates a job from the feedback on a model's answers. */
 function fromFeedback(modelId: string): object {
   return { model_id: modelId, rule: { terms: rewardTerms } };
 }
 
-/** Attempts for a path that takes a file's id, or the name of something else. */
+/** Returns attempts for a path that takes a file's id; includes ids and names of other things. */
 function ofFile(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { fileId, modelId, jobId } = other;
   return [fileId, fileId.toUpperCase(), modelId, jobId].map(attempt);
 }
 
-/** Attempts for a path that takes a webhook's id, or another's. */
+/** Returns attempts for a path that takes a webhook's id; includes ids of other things. */
 function ofWebhook(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { webhookId, deliveryId, modelId, jobId } = other;
   return [webhookId, webhookId.toUpperCase(), deliveryId, modelId, jobId].map(attempt);
 }
 
-/** Keys are for administrators; whom one belongs to is none. */
+/** Only administrators may use keys, so it does not matter which entity a key belongs to. */
 function keyAttempts({ entity }: Things): Readonly<Record<string, readonly Attempt[]>> {
   const one = `${keys}/key-${entity}`;
   const forAdmins = (...attempts: readonly Attempt[]): readonly Attempt[] =>
@@ -556,7 +559,7 @@ function hook(about: object, status: number): Attempt {
   return post(webhooks, { url: "http://127.0.0.1:1/", events: ["feedback.created"], ...about }, status);
 }
 
-/** Cursors that a request for a page may name. */
+/** Returns cursors that a request for a page may contain. */
 function cursors({
   modelId,
   versionId,
@@ -569,14 +572,17 @@ function cursors({
   return [modelId, versionId, logId, jobId, endedJobId, eventId, feedbackId].map(encodeURIComponent);
 }
 
-/** A list with everything of another's in its query: what it does not know of is ignored, and the rest finds nothing. */
+/**
+ * Returns list requests whose query contains things of another entity. Unknown parameters are ignored, and the others
+ * match nothing.
+ */
 function lists(url: string, { entity, project, name, modelId }: Things): readonly Attempt[] {
   const queries = [`entity=${entity}`, `project=${project}`, `name=${name}`, `id=${modelId}`];
   const all = queries.slice(0, 3).join("&");
   return [...queries, all, `${all}&after=`].map((query) => get(`${url}?${query}`, 200));
 }
 
-/** Another's models by the names that a chat takes, and what each is answered with. */
+/** Returns names of another entity's models as a chat may write them, with the expected status of each. */
 function modelNames(other: Things): readonly (Pick<Attempt, "status" | "statusOfNone"> & { name: string })[] {
   const full = fullNameOf(other);
   const { entity, project, name, modelId, jobId, versionId, requestId } = other;
@@ -590,7 +596,7 @@ function modelNames(other: Things): readonly (Pick<Attempt, "status" | "statusOf
   ]);
 }
 
-/** @param prompt what is asked, as the route takes it */
+/** @param prompt prompt in the form that the route takes */
 function answers(other: Things, url: string, prompt: object): readonly Attempt[] {
   const body = { ...prompt, max_tokens: 1, seed: 1 };
   const named = modelNames(other).map(({ name, ...status }) => ({
@@ -604,7 +610,7 @@ function answers(other: Things, url: string, prompt: object): readonly Attempt[]
   ];
 }
 
-/** Body of a chat request. */
+/** Messages of a chat request. */
 const conversation = { messages: [{ role: "user", content: "Hi" }] };
 
 function registrations(other: Things, own: Things): readonly Attempt[] {
@@ -618,16 +624,16 @@ function registrations(other: Things, own: Things): readonly Attempt[] {
     { ...model, entity: entity.toUpperCase(), return_existing: true },
   ];
   return [
-    // While the asker has no model of that name yet.
+    // These are sent while the caller has no model of that name yet.
     ...forks(other),
     ...foreign.map((body) => post(models, body, 403)),
     post(models, { ...model, entity: fullNameOf(other), return_existing: true }, 422),
-    // The asker's own model of the same name.
+    // Refers to the caller's own model of the same name.
     post(models, { ...model, entity: own.entity, return_existing: true }, 200),
   ];
 }
 
-/** New models of the asker's own that are to start from another's version. */
+/** Returns requests to create the caller's own models from another entity's versions. */
 function forks(other: Things): readonly Attempt[] {
   const from = (model: string, step?: number): object => ({
     project: "forks",
@@ -652,7 +658,7 @@ const purposePart = partOf('name="purpose"', "fine-tune");
 const oneExample = JSON.stringify({ messages: [{ role: "assistant", content: "Hi" }] });
 const upload = `${purposePart}${partOf('name="file"; filename="a"', oneExample)}--xYz--\r\n`;
 
-/** A form that publishes a file in a project. */
+/** Returns a form that publishes a file in a project. */
 function tracedFile(projectId: string): string {
   return `${partOf('name="project_id"', projectId)}${partOf('name="file"; filename="a"', "a")}--xYz--\r\n`;
 }
@@ -684,7 +690,7 @@ function creations(
   const create = (modelId: string, status: number): Attempt => ({ ...requestFor(modelId), status });
   return [
     ...[other.modelId, other.modelId.toUpperCase()].map((id) => ({ ...create(id, 0), ...foreignId })),
-    // Well formed, but no model's.
+    // Well-formed ids that do not belong to a model.
     ...[other.jobId, other.logId].map((id) => create(id, 404)),
     ...[other.versionId, other.name, fullNameOf(other), `x:///${fullNameOf(other)}`].map((id) =>
       create(id, 422),
@@ -694,7 +700,7 @@ function creations(
   ];
 }
 
-/** Another's project in its spellings. */
+/** Returns another entity's project in several spellings. */
 function projects(other: Things): readonly { readonly projectId: string; readonly status: number }[] {
   const { entity, project } = other;
   return [
@@ -708,7 +714,7 @@ function projects(other: Things): readonly { readonly projectId: string; readonl
   ];
 }
 
-/** A route that takes a project's id in its body. */
+/** Returns attempts for a route that takes a project's id in its body. */
 function inProjects(
   other: Things,
   path: string,
@@ -742,7 +748,7 @@ function replacements(other: Things, own: Things): readonly Attempt[] {
   ];
 }
 
-/** Records of another's project, and of the asker's own with another's ids in them. */
+/** Returns records of another entity's project, and of the caller's own project with ids of another entity in them. */
 function records(
   other: Things,
   own: Things,
@@ -753,7 +759,8 @@ function records(
       record: { ...recordOf(other), project_id: projectId },
       status,
     })),
-    // An id belongs to its project, and what a reference names need not exist.
+    // Accepted: a record's id is unique only within its project, and a reference may name something that does not
+    // exist.
     { record: recordOf(own, other.feedbackId), status: 200 },
     { record: { ...recordOf(own, `1-${other.entity}`), vendor_ref: `${reference}/call/1` }, status: 200 },
     {
@@ -765,7 +772,7 @@ function records(
 
 const queues = "/annotation_queues";
 
-/** Another's queues, by its project and in one's own. */
+/** Returns attempts on another entity's queues, addressed through its project and through the caller's own. */
 function queueAttempts(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   const { queueId, itemId } = other;
   /** Attempts that name the project in the body; `path` names another entity's queue. */

@@ -1,5 +1,5 @@
-// A short form of tools/bench/exact.ts, which compares hundreds of requests on real weights: a few requests on the
-// built-in model, at one precision in the sample.
+// A short form of tools/bench/exact.ts, which compares hundreds of requests on real weights. This test sends a few
+// requests to the built-in model; a sample uses a single precision.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchCount, searchedOf, searchSeed } from "../src/base/domain/testing/search.ts";

@@ -1,5 +1,5 @@
-// Asks a running server for answers that are held to schemas, and judges each that came to its end: it must be JSON, and
-// valid by a validator that is not ours.
+// Requests answers constrained by schemas from a running server, and judges each finished one: it must be JSON and
+// valid according to a third-party validator.
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Json } from "../../src/base/domain/text/json.ts";
@@ -17,14 +17,14 @@ export interface Question {
 
 export type Verdict =
   | { readonly kind: "valid" }
-  /** Longer than it may be. */
+  /** The answer reached its maximum length. */
   | { readonly kind: "cut" }
-  /** The schema is not served; the reason. */
+  /** The server refused the schema, for this reason. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** A defect. */
+  /** A defect: the finished answer is invalid. */
   | { readonly kind: "invalid"; readonly content: string; readonly fault: string };
 
-/** @param more extra fields of the body */
+/** @param more additional fields of the request body */
 export async function judgeAnswer(
   { url, apiKey }: AskedServer,
   { schema, temperature, seed }: Question,
@@ -56,7 +56,7 @@ export async function judgeAnswer(
   return fault === null ? { kind: "valid" } : { kind: "invalid", content: message.content, fault };
 }
 
-/** Returns the error of a text that should be JSON under a schema; null if there is none. */
+/** Returns the error if the text is not JSON that conforms to the schema; otherwise null. */
 function faultOf(schema: Json, text: string): string | null {
   const ajv = new Ajv2020({ strict: false, allowUnionTypes: true });
   addFormats.default(ajv);
@@ -66,6 +66,6 @@ function faultOf(schema: Json, text: string): string | null {
   } catch (error) {
     return String(error);
   }
-  // A schema is an object or a boolean.
+  // Safe cast: a schema is an object or a boolean.
   return ajv.validate(schema as object | boolean, value) ? null : ajv.errorsText();
 }

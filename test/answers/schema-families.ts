@@ -1,16 +1,16 @@
 // JSON Schemas as tools write them: zod for its own types, pydantic for Python classes, and random ones. Each family
-// is endless, and the same for the same seed.
+// is unlimited; the same seed gives the same schemas.
 import * as fc from "fast-check";
 import * as z from "zod";
 import type { Json, JsonObject } from "../../src/base/domain/text/json.ts";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import { schemas } from "../../src/lib/constraints/grammar/testing/random-schemas.ts";
 
-/** The `count` schemas of a family that a seed gives. */
+/** Functions that return `count` schemas of a family for a seed. */
 export const families: Readonly<Record<string, (seed: number, count: number) => readonly Json[]>> = {
   zod: (seed, count) => made(seed, count, (random) => z.toJSONSchema(zodObject(random, 2)) as JsonObject),
   pydantic: (seed, count) => made(seed, count, pydanticModel),
-  // A request's schema is an object.
+  // Requests accept only objects as schemas, so booleans are excluded.
   random: (seed, count) =>
     fc
       .sample(schemas, { seed, numRuns: count })
@@ -27,7 +27,7 @@ function pick<T>(random: Random, choices: readonly T[]): T {
   return choices[random.index(choices.length)];
 }
 
-/** Some of the names, in any order. */
+/** Returns some of the names in random order. */
 function someNames(random: Random): readonly string[] {
   const left = [...names];
   return Array.from({ length: 1 + random.index(5) }, () => left.splice(random.index(left.length), 1)[0]);
@@ -80,7 +80,10 @@ function zodValue(random: Random, depth: number): z.ZodType {
   return pick(random, random.index(2) === 0 ? nested : simple)();
 }
 
-/** Definitions of classes, titles everywhere, null as another type, defaults. */
+/**
+ * Returns a schema as pydantic writes it: definitions of classes, titles everywhere, null as an alternative type, and
+ * defaults.
+ */
 function pydanticModel(random: Random): Json {
   const classes = ["Item", "Person", "Node"].slice(0, 1 + random.index(3));
   const definitions = classes.map((title) => [title, pydanticClass(random, title, classes)] as const);

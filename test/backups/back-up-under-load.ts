@@ -1,6 +1,6 @@
-// Backs up a server repeatedly while clients write to it and its model trains, restores each backup elsewhere, and
-// checks that it is consistent: every file and every referenced row is there, and so is everything acknowledged before
-// the backup.
+// Repeatedly backs up a server while clients write to it and its model trains, restores each backup elsewhere, and
+// checks that it is consistent: it contains every file, every referenced row, and everything acknowledged before the
+// backup.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -15,25 +15,25 @@ import { type Acknowledged, WritingClients } from "./writing-clients.ts";
 
 export interface BackupLoadReport {
   readonly rounds: number;
-  /** Content of the last backup. */
+  /** Number of rows and versions in the last backup. */
   readonly rows: number;
   readonly versions: number;
-  /** How long the backups took, each. */
+  /** Duration of each backup in seconds. */
   readonly seconds: readonly number[];
-  /** In words; none when every backup is of one moment. */
+  /** Descriptions of inconsistencies; empty if every backup is a consistent snapshot. */
   readonly faults: readonly string[];
 }
 
 export interface BackupLoadOptions {
   readonly rounds: number;
-  /** URL of an empty PostgreSQL; SQLite by default. */
+  /** URL of an empty PostgreSQL database; SQLite by default. */
   readonly databaseUrl?: string | undefined;
   readonly log?: (line: string) => void;
 }
 
 const watching = { report: () => undefined, signal: new AbortController().signal };
 
-/** Between two backups, in milliseconds. */
+/** Pause between two backups in milliseconds. */
 const pauseMs = 300;
 
 export async function backUpUnderLoad({
@@ -59,7 +59,7 @@ export async function backUpUnderLoad({
         const start = performance.now();
         const manifest = await backup(archive, from, watching);
         seconds.push((performance.now() - start) / 1000);
-        // Restoring elsewhere does not disturb the running server.
+        // Restores elsewhere, which does not disturb the running server.
         if (round === rounds) await clients.stop();
         await restore(archive, { data: restored }, watching);
         const found = [

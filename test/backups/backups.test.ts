@@ -1,5 +1,5 @@
-// A server that is written to and trains, backed up meanwhile and restored: each backup is of one moment. tools/bench/backups makes
-// many of them.
+// Tests that backups of a server that is written to and trains are consistent snapshots after a restore.
+// tools/bench/backups makes many of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { searchCount } from "../../src/base/domain/testing/search.ts";

@@ -1,10 +1,13 @@
-// Checks that restored rows are consistent, and include everything acknowledged before the backup.
+// Checks that restored rows are consistent and include everything acknowledged before the backup.
 import type { Cell, DatabaseTables } from "../../src/base/domain/backup/tables.ts";
 import { type Acknowledged, batchSize } from "./writing-clients.ts";
 
 type Row = Readonly<Record<string, Cell>>;
 
-/** @param acknowledged before the backup began @returns what is wrong, in words */
+/**
+ * @param acknowledged writes acknowledged before the backup began
+ * @returns descriptions of inconsistencies
+ */
 export async function momentFaults(
   tables: DatabaseTables,
   acknowledged: Acknowledged,
@@ -21,7 +24,7 @@ export async function momentFaults(
 
 type RowsOf = (table: string) => readonly Row[];
 
-/** Acknowledged writes must be stored. */
+/** Checks that acknowledged writes are stored. */
 function acknowledgedFaults({ feedback, jobs, logCount }: Acknowledged, of: RowsOf): readonly string[] {
   const missing = (ids: readonly string[], table: string): readonly string[] => {
     const there = new Set(of(table).map(({ id }) => id));
@@ -36,7 +39,7 @@ function acknowledgedFaults({ feedback, jobs, logCount }: Acknowledged, of: Rows
   ];
 }
 
-/** Feedback is on answers that are there, since they were recorded before; and batches are whole. */
+/** Checks that feedback refers to stored answers, which were recorded first, and that batches are complete. */
 function feedbackFaults(feedback: readonly Row[], completions: readonly Row[]): readonly string[] {
   const recorded = new Set(completions.map(({ call_id: id }) => id));
   const ratings = feedback.filter((row) => row["feedback_type"] === "rating");
@@ -51,7 +54,10 @@ function feedbackFaults(feedback: readonly Row[], completions: readonly Row[]): 
   ];
 }
 
-/** A job that has ended has one last event and, where it succeeded, one version; versions are without gaps. */
+/**
+ * Checks that each ended job has one final event and, if it succeeded, one version, and that version numbers have no
+ * gaps.
+ */
 function jobFaults(
   jobs: readonly Row[],
   events: readonly Row[],
@@ -73,7 +79,7 @@ function jobFaults(
   return faults;
 }
 
-/** Stored counts must match the rows. */
+/** Checks that stored counts equal the number of rows. */
 function countFaults(of: RowsOf): readonly string[] {
   const sum = (table: string, column: string): number =>
     of(table).reduce((total, row) => total + Number(row[column]), 0);

@@ -1,5 +1,5 @@
-// Clients that write to a server until they are stopped: chats with a training model, feedback in single records and
-// batches, logs, and jobs. Acknowledged operations are known at any time.
+// Clients that write to a server until they are stopped: chats with a training model, feedback as single records and
+// in batches, logs, and jobs. The acknowledged operations can be read at any time.
 import { setTimeout as sleep } from "node:timers/promises";
 import { newUuid } from "../../src/base/domain/random.ts";
 import { callReference } from "../../src/base/domain/recordings/call-reference.ts";
@@ -7,17 +7,17 @@ import { call, type RunningServer } from "../running-server.ts";
 
 const projectId = "local/p";
 
-/** Ids of acknowledged operations so far. */
+/** Ids of the operations acknowledged so far. */
 export interface Acknowledged {
   readonly feedback: readonly string[];
   readonly jobs: readonly string[];
   readonly logCount: number;
 }
 
-/** Between two batches. */
+/** Pause between two batches in milliseconds. */
 const batchPauseMs = 1000;
 
-/** Records of a batch; each names its batch. */
+/** Number of records in a batch; each record names its batch. */
 export const batchSize = 200;
 
 export class WritingClients {
@@ -38,7 +38,7 @@ export class WritingClients {
       this.#repeat(() => this.#sendBatch()),
       this.#repeat(() => this.#train()),
     ]);
-    // Errors are reported when the clients are stopped.
+    // Ignored here: `stop` reports errors.
     this.#writing.catch(() => undefined);
   }
 
@@ -46,7 +46,7 @@ export class WritingClients {
     return { feedback: [...this.#feedback], jobs: [...this.#jobs], logCount: this.#logCount };
   }
 
-  /** @throws what went wrong on the way */
+  /** @throws the first error of the clients, if any */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#writing;
@@ -56,7 +56,7 @@ export class WritingClients {
     while (!this.#isStopped) await write();
   }
 
-  /** Asks the model, and says something of its answer. */
+  /** Sends a chat and gives feedback on the answer. */
   async #rate(): Promise<void> {
     const requestId = newUuid();
     await this.#chat({ request_id: requestId, n: 1 });
@@ -77,11 +77,11 @@ export class WritingClients {
     }));
     await this.#ask("/feedback/batch/create", { batch });
     this.#feedback.push(...batch.map(({ id }) => id));
-    // Keeps the backed-up data small.
+    // Pauses, so that there is not too much data to back up.
     await sleep(batchPauseMs);
   }
 
-  /** Logs two answers, and submits a job that learns from them, once the one before is over. */
+  /** Logs two answers, and submits a job that trains on them once the previous job has ended. */
   async #train(): Promise<void> {
     const { choices } = await this.#chat({ n: 2 });
     const trajectories = choices.map((choice: unknown, index: number) => ({

@@ -1,4 +1,4 @@
-// Annotation queues in a real browser: finding one, and judging a model's answers using only the keyboard.
+// Tests annotation queues in a real browser: finding a queue, and judging a model's answers using only the keyboard.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -9,7 +9,7 @@ import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
 const ofPage = serverOfFile({ flags: seenModel });
 
 test(
-  "an annotator finds a queue and answers its questions on recorded chats by keyboard",
+  "an annotator finds a queue and answers its questions about recorded chats using the keyboard",
   inBrowser,
   async () => {
     const server = ofPage();
@@ -46,7 +46,7 @@ test(
     await page.getByRole("heading", { name: "How does it sound?" }).waitFor();
     await page.getByText("Where is Oslo?").waitFor();
     assert.deepEqual(await seriousFaults(page), []);
-    // A key that is tried while the keys are shown answers nothing.
+    // While the key help is open, keys do not answer questions.
     await page.keyboard.press("?");
     await page.getByText("answer kind").waitFor();
     await page.keyboard.press("2");
@@ -59,7 +59,7 @@ test(
     await page.keyboard.type("It greets");
     await page.keyboard.press("Enter");
     await page.getByText("Where is Rome?").waitFor();
-    // The first item is taken back, and answered otherwise.
+    // Undoes the answer to the first item and gives a different one.
     await page.getByRole("heading", { level: 1 }).focus();
     await page.keyboard.press("u");
     await page.getByText("Where is Oslo?").waitFor();
@@ -70,7 +70,7 @@ test(
     await page.keyboard.press("s");
     await page.getByText("was not recorded by this server").waitFor();
     await page.getByText("2 of 3, 1 skipped").waitFor();
-    // Leaving the queue releases the held item.
+    // Leaving the queue releases the leased item.
     await page.getByRole("link", { name: "All queues" }).click();
     await page.getByRole("link", { name: "tone", exact: true }).waitFor();
     const said = (await hone.feedback.query({ project_id }).all()).map((row) => [
@@ -87,7 +87,7 @@ test(
     assert.deepEqual(states, ["completed", "skipped", "unstarted"]);
     await close();
 
-    // Another person behind the same key gives the same answer to the first item, which others have answered.
+    // Another person with the same API key also answers the first item, which already has an answer.
     const second = await openPage(server, { at: `#/queues?project=${encodeURIComponent(project_id)}` });
     await second.page.getByLabel("Annotate as").fill("bob");
     await second.page.keyboard.press("Enter");

@@ -1,4 +1,4 @@
-// The page as it was built: how much a browser fetches, and from where.
+// Tests the built page: how much a browser downloads, and from where.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ const folder = join("dist", "dashboard");
 const files = ["index.html", ...readdirSync(join(folder, "assets")).map((name) => join("assets", name))];
 const originals = files.filter((name) => !/\.(br|gz)$/.test(name));
 
-test("script, style and page together are less than 200 KB, compressed", () => {
+test("script, style sheet and page together are smaller than 200 KB when compressed", () => {
   assert.equal(originals.length, 3);
   for (const ending of ["br", "gz"]) {
     const sizes = originals.map((name) => readFileSync(join(folder, `${name}.${ending}`)).length);
@@ -26,7 +26,7 @@ test("the compressed copies equal the built files", () => {
   }
 });
 
-test("the page refers only to its own files, and contains no inline script", () => {
+test("the page loads only its own files and contains no inline script", () => {
   const page = readFileSync(join(folder, "index.html"), "utf8");
   const named = [...page.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address);
   const assets = originals

@@ -1,4 +1,4 @@
-// The page at `/` in a real browser: sign in, read models and versions, watch a job to its end.
+// Tests the page at `/` in a real browser: signing in, reading models and versions, and watching a job until it ends.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, newDataFolder, removeDataFolder, serverOfFile, startServer } from "../running-server.ts";
@@ -8,35 +8,39 @@ import { inBrowser, layoutShift, openPage, seriousFaults, setHidden, signIn } fr
 
 const ofPage = serverOfFile({ flags: seenModel });
 
-test("somebody signs in, watches a job to its end, and reads its model's versions", inBrowser, async () => {
-  const server = ofPage();
-  const { page, close } = await openPage(server, { signsIn: false });
+test(
+  "a user signs in, watches a job until it ends, and reads the versions of its model",
+  inBrowser,
+  async () => {
+    const server = ofPage();
+    const { page, close } = await openPage(server, { signsIn: false });
 
-  await page.getByLabel("Key of this server").fill("not-a-key");
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("This server does not accept the key").waitFor();
-  await signIn(page, server.apiKey);
-  await page.getByRole("heading", { name: "tiny" }).waitFor();
-  await page.getByText("running requests").waitFor();
+    await page.getByLabel("Key of this server").fill("not-a-key");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("This server does not accept the key").waitFor();
+    await signIn(page, server.apiKey);
+    await page.getByRole("heading", { name: "tiny" }).waitFor();
+    await page.getByText("running requests").waitFor();
 
-  const modelId = await registerModel(server, "watched");
-  const jobId = await submitJob(server, modelId, 3);
-  await page.getByRole("link", { name: "Jobs" }).click();
-  await page.getByRole("link", { name: jobId.slice(-8) }).click();
-  await page.getByText("succeeded").waitFor({ timeout: 90_000 });
-  await page.getByRole("heading", { name: "Curves over steps" }).waitFor();
-  assert.ok((await page.locator(".plot canvas").count()) > 0, "curves are drawn");
+    const modelId = await registerModel(server, "watched");
+    const jobId = await submitJob(server, modelId, 3);
+    await page.getByRole("link", { name: "Jobs" }).click();
+    await page.getByRole("link", { name: jobId.slice(-8) }).click();
+    await page.getByText("succeeded").waitFor({ timeout: 90_000 });
+    await page.getByRole("heading", { name: "Curves over steps" }).waitFor();
+    assert.ok((await page.locator(".plot canvas").count()) > 0, "curves are drawn");
 
-  await page.getByRole("link", { name: "p/watched" }).click();
-  await page.getByRole("heading", { name: "p/watched", level: 1 }).waitFor();
-  await page.getByRole("heading", { name: "Curves over versions" }).waitFor();
-  const download = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Download the adapter of version 1" }).click();
-  assert.equal((await download).suggestedFilename(), "watched-step1.tar");
-  await close();
-});
+    await page.getByRole("link", { name: "p/watched" }).click();
+    await page.getByRole("heading", { name: "p/watched", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Curves over versions" }).waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download the adapter of version 1" }).click();
+    assert.equal((await download).suggestedFilename(), "watched-step1.tar");
+    await close();
+  },
+);
 
-test("a preference job says how many pairs train, and how far apart they come", inBrowser, async () => {
+test("a preference job shows its number of trained pairs and their growing margin", inBrowser, async () => {
   const server = ofPage();
   const modelId = await registerModel(server, "preferring");
   const pairs = ["a", "b", "c"].map((prompt) => ({ prompt, chosen: "yes", rejected: "no" }));
@@ -55,7 +59,7 @@ test("a preference job says how many pairs train, and how far apart they come", 
 });
 
 test(
-  "jobs are listed with their models and rewards, filtered, and versions with a column a metric",
+  "lists and filters jobs with their models and rewards, and versions with a column per metric",
   inBrowser,
   async () => {
     const server = ofPage();
@@ -151,33 +155,37 @@ test(
   },
 );
 
-test("the keyboard reaches everything, and going back returns to the same place", inBrowser, async () => {
-  const server = ofPage();
-  for (const name of ["one", "two"]) await registerModel(server, name);
-  const { page, close } = await openPage(server);
-  await page.keyboard.press("?");
-  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("g");
-  await page.keyboard.press("m");
-  await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
-  await page.getByRole("link", { name: "two" }).waitFor();
-  await page.keyboard.press("j");
-  await page.keyboard.press("j");
-  const name = await page.evaluate("document.activeElement.textContent");
-  assert.equal(name, await page.locator("[data-row]").nth(1).textContent());
-  await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: `p/${String(name)}`, level: 1 }).waitFor();
-  await page.goBack();
-  await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
-  await page.reload();
-  await page.getByRole("link", { name: "two" }).waitFor();
-  await page.getByRole("button", { name: "Sign out" }).click();
-  await page.getByLabel("Key of this server").waitFor();
-  await close();
-});
+test(
+  "every element can be reached with the keyboard, and going back returns to the same place",
+  inBrowser,
+  async () => {
+    const server = ofPage();
+    for (const name of ["one", "two"]) await registerModel(server, name);
+    const { page, close } = await openPage(server);
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("g");
+    await page.keyboard.press("m");
+    await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "two" }).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    const name = await page.evaluate("document.activeElement.textContent");
+    assert.equal(name, await page.locator("[data-row]").nth(1).textContent());
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: `p/${String(name)}`, level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+    await page.reload();
+    await page.getByRole("link", { name: "two" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Key of this server").waitFor();
+    await close();
+  },
+);
 
-test("every view can be read by everybody, dark and light, wide and narrow", inBrowser, async () => {
+test("every view is accessible in dark and light mode, on wide and narrow screens", inBrowser, async () => {
   const server = ofPage();
   const modelId = await registerModel(server, "seen");
   const jobId = await submitJob(server, modelId, 2);
@@ -194,7 +202,7 @@ test("every view can be read by everybody, dark and light, wide and narrow", inB
       assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
       const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       assert.equal(overflow, 0, `${view} fits a width of ${width}`);
-      // Good values of web.dev's Core Web Vitals.
+      // Thresholds of "good" in web.dev's Core Web Vitals.
       const shift = await layoutShift(page);
       assert.ok(shift < 0.1, `${view} at ${width}: what is shown has moved by ${shift}`);
     }
@@ -202,7 +210,7 @@ test("every view can be read by everybody, dark and light, wide and narrow", inB
   }
 });
 
-test("a hidden tab sends no requests, and continues when it is shown", inBrowser, async () => {
+test("a hidden tab sends no requests, and resumes when it is shown", inBrowser, async () => {
   const server = ofPage();
   const { page, close } = await openPage(server);
   await page.clock.install();
@@ -222,13 +230,13 @@ test("a hidden tab sends no requests, and continues when it is shown", inBrowser
   await close();
 });
 
-test("dark and light are switched, kept, and what curves are drawn in", inBrowser, async () => {
+test("the color scheme can be switched, is stored, and also applies to curves", inBrowser, async () => {
   const server = ofPage();
   const jobId = await submitJob(server, await registerModel(server, "coloured"), 2);
   const { page, close } = await openPage(server, { at: `#/jobs/${jobId}`, colorScheme: "dark" });
   const ground = (): Promise<string> => page.evaluate("getComputedStyle(document.body).backgroundColor");
   const drawn = (): Promise<string> => page.evaluate("document.querySelector('.plot canvas').toDataURL()");
-  // The curves stay as they are once the job has ended.
+  // Waits until the job has ended, so that the curves no longer change.
   await page.getByText("succeeded").waitFor({ timeout: 90_000 });
   await page.locator(".plot canvas").first().waitFor();
   const [dark, darkCurve] = [await ground(), await drawn()];
@@ -242,7 +250,7 @@ test("dark and light are switched, kept, and what curves are drawn in", inBrowse
   await close();
 });
 
-test("where no key is asked for one is in at once", inBrowser, async (context) => {
+test("without authentication, the page opens without asking for a key", inBrowser, async (context) => {
   const dataFolder = newDataFolder();
   const server = await startServer({ dataFolder, flags: [...model, "--auth", "off"] });
   context.after(async () => {

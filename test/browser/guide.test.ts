@@ -1,4 +1,4 @@
-// The guide in a real browser: search runs under the server's content security policy.
+// Tests the guide in a real browser: search works under the server's content security policy.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "../running-server.ts";
@@ -7,7 +7,7 @@ import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
 
 const ofPage = serverOfFile({ flags: seenModel });
 
-test("a reader finds a page of the guide by its words", inBrowser, async () => {
+test("a reader finds a page of the guide by searching for its words", inBrowser, async () => {
   const server = ofPage();
   const { page, close } = await openPage(server, { at: "guide/guides/keys.html", signsIn: false });
   assert.deepEqual(await seriousFaults(page), []);

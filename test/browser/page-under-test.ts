@@ -1,5 +1,5 @@
-// The dashboard as its users see it: a real Chromium, and a server of its own. Errors of the browser, violations of
-// the policy and requests to other hosts fail the test.
+// Opens the dashboard as users see it: in a real Chromium, with a separate server. Errors in the browser, violations
+// of the content security policy, and requests to other hosts fail the test.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,12 +7,12 @@ import { after, type TestOptions } from "node:test";
 import { chromium, type Browser, type Page } from "playwright-core";
 import type { RunningServer } from "../running-server.ts";
 
-/** Tests run by hand try Debian's path; `npm test` searches further (scripts/chromium.js). */
+/** Default for tests started by hand: Debian's path. `npm test` searches further (scripts/chromium.js). */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 const noBrowser = "THE PAGE IS NOT TESTED: there is no Chromium.";
 
-/** For tests of the page: they are skipped, with the reason, where there is no browser. */
+/** Options for tests of the page; the tests are skipped with a reason if there is no browser. */
 export const inBrowser: TestOptions = !existsSync(executablePath)
   ? { skip: noBrowser }
   : { timeout: 120_000 };
@@ -21,15 +21,15 @@ let opened: Promise<Browser> | null = null;
 
 export interface SeenPage {
   readonly page: Page;
-  /** Closes it, and fails where the browser found anything wrong meanwhile. */
+  /** Closes the page; fails if the browser reported an error meanwhile. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Opens the page of a server in a browser profile of its own.
+ * Opens the server's page in a separate browser profile.
  *
- * @param options.at the address behind `/`, such as `#/models`
- * @param options.signsIn whether the server's key is given where the page asks for it; default true
+ * @param options.at part of the URL after `/`, such as `#/models`
+ * @param options.signsIn true to enter the server's key if the page asks for it; default true
  */
 export async function openPage(
   server: RunningServer,
@@ -51,7 +51,8 @@ export async function openPage(
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(`error: ${message}`));
   page.on("console", (message) => {
-    // A key that is not taken, and what is not there, the browser calls errors.
+    // The browser also logs responses with 401 and 404 as errors, but they are expected: for a wrong key and for
+    // missing objects.
     if (message.type() === "error" && !/status of 40[14]/.test(message.text())) faults.push(message.text());
   });
   page.on("request", (request) => {
@@ -70,7 +71,7 @@ export async function openPage(
   };
 }
 
-/** Chromium's layout shift score: movement of visible content since loading, without user input. */
+/** Returns Chromium's layout shift score: the movement of visible content since loading, without user input. */
 export function layoutShift(page: Page): Promise<number> {
   return page.evaluate("layoutShift");
 }
@@ -82,7 +83,7 @@ const watchLayout = `
   }).observe({ type: "layout-shift", buffered: true });
 `;
 
-/** Has the page believe that its tab is behind others, or that it is not. */
+/** Makes the page believe that its tab is hidden or visible. */
 export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
   await page.evaluate(`
     Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });
@@ -98,7 +99,7 @@ export async function signIn(page: Page, key: string): Promise<void> {
 
 /** Returns the violations that axe-core rates serious or critical. */
 export async function seriousFaults(page: Page): Promise<readonly string[]> {
-  // Evaluated by the browser's debugger, which the policy does not hold.
+  // Evaluated by the browser's debugger, to which the content security policy does not apply.
   await page.evaluate(axeSource());
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { readonly axe: { run(): Promise<AxeResults> } };

@@ -1,5 +1,5 @@
-// The page's views for reading and judging in a real browser: a trajectory with its log-probabilities, two versions on one
-// prompt, and feedback by keyboard.
+// Tests the page's views for reading and judging in a real browser: a trajectory with its log-probabilities, two
+// versions answering the same prompt, and feedback by keyboard.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
@@ -17,7 +17,7 @@ interface World {
 const ofPage = serverOfFile({ flags: seenModel });
 let worldCount = 0;
 
-/** A model of its own. */
+/** Registers a new model on the page's server. */
 async function newWorld(): Promise<World> {
   const server = ofPage();
   const modelId = await registerModel(server, `read-${++worldCount}`);
@@ -45,7 +45,7 @@ const history = [
   reply,
 ];
 
-/** Two logs: 60 short trajectories under train, and one with all there is to read under val. */
+/** Logs 60 short trajectories in the split `train`, and one with all kinds of content in `val`. */
 async function fill({ hone, modelId }: World): Promise<void> {
   const short = Array.from({ length: 60 }, (_, index) => ({
     messages_and_choices: [
@@ -68,7 +68,7 @@ async function fill({ hone, modelId }: World): Promise<void> {
 const focused = (page: Page): Promise<unknown> => page.evaluate("document.activeElement.textContent");
 
 test(
-  "a reader finds a trajectory and reads it with its log-probabilities by keyboard",
+  "a reader finds a trajectory and reads it with its log-probabilities using the keyboard",
   inBrowser,
   async () => {
     const world = await newWorld();
@@ -109,7 +109,7 @@ test(
   },
 );
 
-test("feedback is given by keys, listed, and one's own taken back", inBrowser, async () => {
+test("feedback can be given by keyboard, is listed, and can be undone by its author", inBrowser, async () => {
   const world = await newWorld();
   await fill(world);
   const { server, modelId, hone } = world;
@@ -148,7 +148,7 @@ test("feedback is given by keys, listed, and one's own taken back", inBrowser, a
   await close();
 });
 
-test("a chat shows all feedback on it, for any scheme of the references", inBrowser, async () => {
+test("a chat shows all feedback on it, whichever URI scheme the references use", inBrowser, async () => {
   const { server, hone, modelId } = await newWorld();
   const asked = { model: modelId, max_tokens: 2, seed: 1 };
   const ask = (content: string, n = 1) =>
@@ -186,7 +186,7 @@ test("a chat shows all feedback on it, for any scheme of the references", inBrow
   await close();
 });
 
-test("recorded chats are listed, filtered, read with their tokens, and judged", inBrowser, async () => {
+test("recorded chats can be listed, filtered, read with their tokens, and judged", inBrowser, async () => {
   const { server, hone, modelId } = await newWorld();
   const asked = { model: modelId, max_tokens: 6, n: 2, temperature: 1, seed: 1 };
   for (const content of ["First question", "Second question"])
@@ -214,7 +214,7 @@ test("recorded chats are listed, filtered, read with their tokens, and judged", 
   await close();
 });
 
-test("two models answer one prompt side by side, and are judged", inBrowser, async () => {
+test("two models answer one prompt side by side, and the answers can be judged", inBrowser, async () => {
   const world = await newWorld();
   const { server, hone, modelId } = world;
   const { entity, project, name, base_model: base } = await hone.models.get(modelId);
@@ -226,7 +226,7 @@ test("two models answer one prompt side by side, and are judged", inBrowser, asy
   const sides = ["Left answer", "Right answer"].map((side) => page.getByRole("region", { name: side }));
   for (const side of sides) await side.getByText(/^ended: /).waitFor();
   assert.match(page.url(), /left=/);
-  // The version is the base until something is trained: the same seed gives the same tokens.
+  // An untrained version equals the base model, so the same seed gives the same tokens.
   const said = await Promise.all(sides.map((side) => side.getByRole("listbox").textContent()));
   assert.notEqual(said[0], "");
   assert.equal(said[0], said[1]);
@@ -244,11 +244,11 @@ test("two models answer one prompt side by side, and are judged", inBrowser, asy
   await close();
 });
 
-test("what is asked of two models is stopped on both sides, by button and by key", inBrowser, async () => {
+test("generation by two models can be stopped on both sides, by button and by key", inBrowser, async () => {
   const { server } = await newWorld();
   const { page, close } = await openPage(server, { at: "#/compare" });
   let askedCount = 0;
-  // Held, so that there is something to stop however quick the model is.
+  // Holds the requests, so that there is something to stop even if the model is fast.
   await page.route("**/v1/chat/completions", () => void (askedCount += 1));
   await page.getByLabel("Prompt", { exact: true }).fill("Hi");
   const button = page.getByRole("button", { name: "Stop" });
@@ -269,34 +269,38 @@ test("what is asked of two models is stopped on both sides, by button and by key
   await close();
 });
 
-test("what is read can be read by everybody, dark and light, wide and narrow", inBrowser, async () => {
-  const world = await newWorld();
-  await fill(world);
-  const { server, modelId } = world;
-  const list = `#/trajectories/${modelId}`;
-  const views = [
-    "#/trajectories",
-    list,
-    `${list}?split=none`,
-    `${list}/61`,
-    `${list}/99`,
-    "#/compare",
-    "#/usage",
-  ];
-  for (const [colorScheme, width] of [
-    ["light", 1280],
-    ["dark", 360],
-  ] as const) {
-    const { page, close } = await openPage(server, { colorScheme, width });
-    for (const view of views) {
-      await page.goto(`${server.url}/${view}`);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      for (const loading of await page.getByText("Loading …").all())
-        await loading.waitFor({ state: "detached" });
-      assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
-      const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-      assert.equal(overflow, 0, `${view} fits a width of ${width}`);
+test(
+  "the reading views are accessible in dark and light mode, on wide and narrow screens",
+  inBrowser,
+  async () => {
+    const world = await newWorld();
+    await fill(world);
+    const { server, modelId } = world;
+    const list = `#/trajectories/${modelId}`;
+    const views = [
+      "#/trajectories",
+      list,
+      `${list}?split=none`,
+      `${list}/61`,
+      `${list}/99`,
+      "#/compare",
+      "#/usage",
+    ];
+    for (const [colorScheme, width] of [
+      ["light", 1280],
+      ["dark", 360],
+    ] as const) {
+      const { page, close } = await openPage(server, { colorScheme, width });
+      for (const view of views) {
+        await page.goto(`${server.url}/${view}`);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        for (const loading of await page.getByText("Loading …").all())
+          await loading.waitFor({ state: "detached" });
+        assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
+        const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+        assert.equal(overflow, 0, `${view} fits a width of ${width}`);
+      }
+      await close();
     }
-    await close();
-  }
-});
+  },
+);

@@ -1,4 +1,4 @@
-// Reads the API's document, as /openapi.json answers it.
+// Reads the API document that the server returns at /openapi.json.
 import type { ApiDocument } from "../../src/api/http/testing/api-document.ts";
 import { fakeServer } from "../../src/api/http/testing/fake-server.ts";
 

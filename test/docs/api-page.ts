@@ -1,5 +1,5 @@
-// Generates docs/reference/api.md from the document that /openapi.json answers: every route, with the fields of its request
-// and its answers. A test compares the page with the document.
+// Generates docs/reference/api.md from the document at /openapi.json: every route with the fields of its request and
+// its answers. A test compares the page with the document.
 import {
   branchesOf,
   type ApiDocument,
@@ -9,14 +9,14 @@ import {
 } from "../../src/api/http/testing/api-document.ts";
 import { rangeText, typeText } from "./schema-words.ts";
 
-/** An operation with all its names. */
+/** A route with the names and titles that the page shows. */
 interface Route {
   readonly name: string;
   readonly otherNames: readonly string[];
   readonly operation: Operation;
 }
 
-/** An object that is described once and linked from elsewhere. */
+/** An object that is described once and linked from other places. */
 interface SharedObject {
   readonly schema: Schema;
   readonly isSent: boolean;
@@ -40,7 +40,7 @@ const sections: Readonly<Record<string, string>> = {
   health: "Health",
 };
 
-/** Returns the whole page. */
+/** Returns the page docs/reference/api.md. */
 export function apiPage(document: ApiDocument): string {
   const routes = routesIn(document);
   const shared = sharedObjects(routes);
@@ -98,7 +98,7 @@ function credentials({ security = [] }: Operation): string {
   return schemes.length === 0 ? "none" : schemes.join(", ");
 }
 
-/** Returns the anchor that Markdown renderers give a heading. */
+/** Returns the anchor that Markdown renderers generate for a heading. */
 function anchor(heading: string): string {
   return heading
     .toLowerCase()
@@ -137,7 +137,7 @@ function routeText({ name, otherNames, operation }: Route, shared: SharedObjects
   for (const { schema } of Object.values(requestBody?.content ?? {}))
     parts.push(`The body:\n\n${objectText(schema, { shared, isSent: true })}`);
   for (const [status, response] of Object.entries(responses)) {
-    // All errors have one body, which the introduction links.
+    // Skipped, because all errors have the same body, which the introduction links to.
     if (status === "4XX" || status === "5XX") continue;
     for (const [mediaType, { schema }] of Object.entries(response.content)) {
       const kind = mediaType === "application/json" ? "" : ` as \`${mediaType}\``;
@@ -163,7 +163,7 @@ function parameterTable(parameters: readonly Parameter[]): string {
 interface Context {
   readonly shared: SharedObjects;
   readonly isSent: boolean;
-  /** Title of the shared object being described. */
+  /** Title of the shared object that is being described. */
   readonly self?: string;
 }
 
@@ -185,7 +185,7 @@ function linkTo({ title = "" }: Schema, { shared, self }: Context): string | nul
 
 type Row = readonly string[];
 
-/** Returns a row for each property, followed by the rows of its own properties. */
+/** Returns a row for each property, followed by the rows of its nested properties. */
 function rowsOf(schema: Schema, place: string, context: Context): readonly Row[] {
   return branchesOf(schema).flatMap((branch) => {
     if (linkTo(branch, context) !== null) return [];

@@ -1,4 +1,4 @@
-// The examples of the client compile.
+// Tests that the documentation's examples of the client compile.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ test("every example of the client compiles", () => {
   assert.equal(faults, "");
 });
 
-test("finds an example that calls a missing method", (t) => {
+test("detects an example that calls a missing method", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-page-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const page = join(folder, "page.md");

@@ -1,9 +1,9 @@
-// Type checks for the TypeScript in the documentation, as a program that has the package installed.
+// Checks the types of the TypeScript in the documentation, as in a program that has installed the package.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** Import names of the package, as files of this checkout. */
+/** Maps the package's import names to files of this checkout. */
 const paths = { "hone-server/client": [resolve("src/apps/client/index.ts")] };
 
 /**
@@ -11,7 +11,7 @@ const paths = { "hone-server/client": [resolve("src/apps/client/index.ts")] };
  * @returns the number of blocks, and the compiler's errors; empty if there are none
  */
 export function checkExamples(pages: readonly string[]): { readonly count: number; readonly faults: string } {
-  // Inside the checkout, whose libraries it needs.
+  // The folder is inside the checkout, because the examples need its libraries.
   const folder = resolve("dist", `examples-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   try {

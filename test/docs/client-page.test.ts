@@ -1,4 +1,4 @@
-// The page of the client names every call there is, and none that there is not.
+// Tests that the client's page lists exactly the existing calls.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -14,14 +14,14 @@ test("docs/reference/client.md lists every call of every group", () => {
     const words = [...row.matchAll(/`(\w+)`/g)].map(([, word = ""]) => word);
     for (const call of callsOf(group))
       assert.ok(words.includes(call), `the row of hone.${name} does not name ${call}`);
-    // A row that several groups share names calls that only some of them have.
+    // A row shared by several groups may name calls that only some of them have.
     const isShared = [...row.matchAll(/`hone\.\w+`/g)].length > 1;
     const unknown = isShared ? [] : words.filter((word) => !callsOf(group).includes(word));
     assert.deepEqual(unknown, [], `the row of hone.${name} names what is no call of it`);
   }
 });
 
-/** Returns methods, and calls that are made only from their route. */
+/** Returns the group's methods and the calls that are generated from routes. */
 function callsOf(group: CallGroup): readonly string[] {
   const names = new Set(
     Object.entries(group).flatMap(([name, call]) => (typeof call === "function" ? name : [])),

@@ -1,5 +1,5 @@
-// Writes src/apps/client/api.ts: the client's types of every body, answer and operation, from the document at
-// /openapi.json. Fields that the server always refuses have no type.
+// Writes src/apps/client/api.ts: the client's types of all bodies, answers and operations, generated from the document
+// at /openapi.json. Fields that the server always refuses have no type.
 import type {
   ApiDocument,
   Media,
@@ -9,7 +9,7 @@ import type {
 } from "../../src/api/http/testing/api-document.ts";
 import { readApiDocument } from "./api-document.ts";
 
-/** The whole file, of this build's routes. */
+/** Returns the whole file for the routes of this build. */
 export async function madeClientTypes(): Promise<string> {
   return clientTypes(await readApiDocument());
 }
@@ -44,13 +44,13 @@ export type Page<Item> = {
 
 const pageMembers = "object data first_id last_id has_more";
 
-/** Titles that would hide something of the web's, or of this client's. */
+/** Titles that would shadow a type of the web platform or of this client. */
 const taken: readonly string[] = ["Error", "File", "Model", "Response"];
 
-/** The types that schemas with titles have: each is declared once. */
+/** Collects the types of titled schemas, each of which is declared once. */
 class Types {
   readonly #named = new Map<string, Schema>();
-  /** Types reachable from a body; senders may add any members to these. */
+  /** Titled types reachable from a request body; senders may add any members to these. */
   readonly #sent = new Set<string>();
 
   constructor(operations: readonly Operation[]) {
@@ -83,7 +83,7 @@ class Types {
       .join("\n");
   }
 
-  /** The type of a value of the schema. */
+  /** Returns the type of a value that conforms to the schema. */
   text(schema: Schema, place: Place): string {
     return nameOf(schema) ?? this.#written(schema, place);
   }
@@ -92,7 +92,7 @@ class Types {
     const { anyOf, enum: values, items, type } = schema;
     if (anyOf !== undefined) {
       const texts = new Set(anyOf.map((one) => this.text(one, place)));
-      // `unknown` includes all other types.
+      // Redundant otherwise: `unknown` includes all other types.
       return texts.has("unknown") ? "unknown" : [...texts].join(" | ");
     }
     if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
@@ -136,14 +136,14 @@ const scalars: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** Returns the schema of an object's other members; true for any, null for none. */
+/** Returns the schema of an object's undeclared members; true if any are allowed, null if none are. */
 function othersOf({ additionalProperties, patternProperties }: Schema): Schema | true | null {
   if (typeof additionalProperties === "object") return additionalProperties;
   if (additionalProperties === true) return true;
   return Object.values(patternProperties ?? {})[0] ?? null;
 }
 
-/** The name of an object or a union with a title of its own; other titles say which type a value has. */
+/** Returns the name of the type if an object or union has a title that can be a name; otherwise null. */
 function nameOf({ title = "", properties = {}, anyOf }: Schema): string | null {
   if (!/^[A-Z]\w*$/.test(title)) return null;
   if (anyOf === undefined && Object.keys(properties).length === 0) return null;
@@ -168,7 +168,7 @@ function keyOf(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
 }
 
-/** Returns a field's description, and the meaning of leaving it out. */
+/** Returns a field's description and its default. */
 function aboutOf(schema: Schema): string {
   const value = schema.default === undefined ? undefined : `\`${JSON.stringify(schema.default)}\``;
   const otherwise = schema["x-default"] ?? value;
@@ -192,7 +192,7 @@ function comment(text: string, indent: string): string {
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
 }
 
-/** The members of an operation: what it takes of path, query and body, and in which forms it answers. */
+/** Returns the members of an operation's type: path, query and body parameters, and the possible forms of its answer. */
 function operationText(route: string, operation: Operation, types: Types): string {
   const { summary, parameters = [], requestBody, responses } = operation;
   const members = [
@@ -225,7 +225,7 @@ function bodyText(mediaType: string, { schema }: Media, types: Types): string {
   return `${indent}readonly ${mediaType === "multipart/form-data" ? "form" : "upload"}: true;`;
 }
 
-/** Returns the type of an answer: a value, the data of each event of a stream, a text, or bytes. */
+/** Returns the type of an answer: a value, the data of each stream event, a text, or bytes. */
 function answerText(mediaType: string, { schema }: Media, types: Types): string {
   const type = types.text(schema, { indent, isSent: false });
   if (mediaType === "application/json") return `${indent}readonly answer: ${type};`;

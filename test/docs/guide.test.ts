@@ -1,4 +1,4 @@
-// Links between the pages of the repository, and the guide that is built from those in docs/.
+// Tests the links between the pages of the repository, and the guide built from the pages in docs/.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -11,10 +11,10 @@ function filesIn(folder: string, extension: string): readonly string[] {
     .filter((path) => path.endsWith(extension));
 }
 
-/** The model card is left out: it is a template, whose links start at models/hone-tiny, where it is written. */
+/** Excludes the model card: it is a template whose links are relative to models/hone-tiny, to which it is written. */
 const isPage = (path: string): boolean => !path.endsWith("/model-card.md");
 
-test("every link between pages of the repository leads to a file and a heading", () => {
+test("every link between pages of the repository leads to an existing file and heading", () => {
   const faults: string[] = [];
   let count = 0;
   for (const path of markdownFiles().filter(isPage))
@@ -38,7 +38,7 @@ test("docs/README.md lists every page of the guide", () => {
   assert.deepEqual([...new Set(listed)].toSorted(), pages.toSorted());
 });
 
-test("every link of the built guide leads to one of its files and headings, below any path", () => {
+test("every link of the built guide leads to one of its files and headings, under any path prefix", () => {
   const folder = "dist/guide";
   const pages = filesIn("docs", ".md").filter((path) => !path.startsWith("docs/decisions/"));
   const htmlOf = new Map(
@@ -59,7 +59,7 @@ test("every link of the built guide leads to one of its files and headings, belo
   assert.deepEqual(faults, []);
 });
 
-test("the built guide asks nothing of other hosts", () => {
+test("the built guide loads nothing from other hosts", () => {
   for (const path of [...filesIn("dist/guide", ".html"), ...filesIn("dist/guide", ".css")])
     assert.doesNotMatch(
       readFileSync(path, "utf8"),

@@ -1,4 +1,4 @@
-// Markdown of the repository: which pages there are, and their code blocks, headings and links.
+// Reads the repository's Markdown: which pages exist, and their code blocks, headings and links.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
@@ -8,7 +8,7 @@ export interface Block {
   readonly code: string;
 }
 
-/** Handwritten pages for users and contributors: the top level, and docs/ except generated pages. */
+/** Handwritten pages for users and contributors: those at the top level, and those in docs/ that are not generated. */
 export const pages: readonly string[] = [
   "README.md",
   "docs/README.md",
@@ -28,7 +28,7 @@ function pagesIn(folder: string): readonly string[] {
     .map((name) => join(folder, name));
 }
 
-/** Returns every Markdown file of the repository, except fixtures. */
+/** Returns the paths of all Markdown files in the repository, except fixtures. */
 export function markdownFiles(): readonly string[] {
   const folders = ["docs", "src", "test", "tools", "examples", "models", "deploy"];
   const below = folders.flatMap((folder) =>
@@ -51,12 +51,12 @@ export function readBlocks(page: string): readonly Block[] {
   );
 }
 
-/** Returns the name that a block's first line, such as `// learn.mjs`, gives it; null if it has none. */
+/** Returns the file name in the block's first line, such as `// learn.mjs`; null if it has none. */
 export function savedAs({ code }: Block): string | null {
   return /^\/\/ ([\w-]+\.m?js)\b/.exec(code)?.[1] ?? null;
 }
 
-/** Returns the anchors of a page's headings, as GitHub makes them. */
+/** Returns the anchors that GitHub generates for the page's headings. */
 export function anchorsIn(page: string): ReadonlySet<string> {
   const prose = readFileSync(page, "utf8").replaceAll(/^( *)```.*?^\1```$/gms, "");
   const anchors = new Set<string>();
@@ -72,7 +72,7 @@ export function anchorsIn(page: string): ReadonlySet<string> {
   return anchors;
 }
 
-/** Returns the targets of a page's links to files and headings of this repository. */
+/** Returns the page's links to files and headings of this repository. */
 export function linksIn(page: string): readonly string[] {
   const prose = readFileSync(page, "utf8").replaceAll(/^( *)```.*?^\1```$/gms, "");
   return [...prose.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = ""]) => target);

@@ -1,4 +1,4 @@
-// Runs the code blocks of a page in order, in one folder next to one server, as a reader would who copies them.
+// Runs the code blocks of a page in order, in one folder and next to one server, as a reader who copies them would.
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import {
@@ -20,7 +20,7 @@ import { eventually } from "../running-server.ts";
 import { readBlocks, savedAs, type Block } from "./page-blocks.ts";
 
 const address = "http://127.0.0.1:8000";
-/** A line that starts a server: variables, then the command. */
+/** Matches a line that starts a server: variables, then the command. */
 const serveLine = /^((?:[A-Z_]+=\S+ )*)(?:npx )?hone serve\b(.*)\n?/m;
 
 interface Server {
@@ -29,7 +29,7 @@ interface Server {
   stop(): Promise<void>;
 }
 
-/** Runs pages. All of them share one server, until a page starts another. */
+/** Runs pages. They share one server, unless a page starts a different one. */
 export class PageRunner {
   readonly #root = mkdtempSync(join(tmpdir(), "hone-pages-"));
   readonly #bin = putHoneInto(join(this.#root, "bin"));
@@ -42,7 +42,7 @@ export class PageRunner {
     this.#installPackages();
   }
 
-  /** Makes the checkout's packages and the client importable from the folders of all pages. */
+  /** Makes the checkout's packages and the client importable from all page folders. */
   #installPackages(): void {
     const modules = join(this.#root, "node_modules");
     mkdirSync(join(modules, "hone-server"), { recursive: true });
@@ -55,11 +55,11 @@ export class PageRunner {
   }
 
   /**
-   * Runs a page's blocks of `sh`, `ts` and `js`. A block that names a file in its first line is saved under that name.
-   * A page whose first shell block starts a server with flags or variables has its own data folder.
+   * Runs a page's blocks of `sh`, `ts` and `js`. A block whose first line names a file is saved under that name. A
+   * page whose first shell block starts a server with flags or variables gets its own data folder.
    *
-   * @param files to copy into the page's folder beforehand, by name
-   * @returns all output
+   * @param files contents of files to copy into the page's folder beforehand, by name
+   * @returns output of all blocks
    */
   async run(page: string, files: Readonly<Record<string, string>> = {}): Promise<string> {
     const folder = join(this.#root, page.replaceAll(/\W/g, "-"));
@@ -96,7 +96,7 @@ export class PageRunner {
     return said.join("\n");
   }
 
-  /** Ends all servers and removes all files. */
+  /** Stops all servers and deletes all files. */
   close(): void {
     for (const child of this.#running) child.kill("SIGKILL");
     rmSync(this.#root, { recursive: true, force: true });
@@ -178,7 +178,7 @@ interface Serve {
   readonly words: string;
 }
 
-/** Splits a shell block into its commands and the server that it starts last, if any. */
+/** Splits a shell block into its commands and the server that its last line starts, if any. */
 function splitAtServe(
   code: string,
   place: string,
@@ -194,7 +194,7 @@ function credentials({ url, dataFolder }: Server): NodeJS.ProcessEnv {
   return { HONE_URL: url, HONE_API_KEY: readFileSync(join(dataFolder, "admin-key"), "utf8").trim() };
 }
 
-/** In the sample, loops of training are as short as they can be. */
+/** Shortens training loops as far as possible, except in a full run. */
 function shortened(code: string): string {
   if (inProof.skip === false) return code;
   return code.replaceAll(/\brounds: \d+/g, "rounds: 1").replaceAll(/\bgroupSize: \d+/g, "groupSize: 2");

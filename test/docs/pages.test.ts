@@ -1,5 +1,5 @@
-// The pages of docs/ that are generated from code: they are up to date, describe schemas in words, and cover every
-// field of a chat request.
+// Tests the pages of docs/ that are generated from code: they are up to date, describe schemas in words, and cover
+// every field of a chat request.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { provedFields } from "./chat-fields-page.ts";
 import { madePages } from "./pages.ts";
 import { rangeText, typeText } from "./schema-words.ts";
 
-test("the pages say what the code says", async () => {
+test("the generated pages are up to date", async () => {
   const outdated = Object.entries(await madePages()).filter(
     ([name, text]) => readFileSync(name, "utf8") !== text,
   );
@@ -19,7 +19,7 @@ test("the pages say what the code says", async () => {
   );
 });
 
-test("says in words what a schema takes", () => {
+test("describes in words the values that a schema allows", () => {
   const none = { type: "null" };
   const table: readonly (readonly [Schema, string, string])[] = [
     [{ type: "integer", minimum: 0, maximum: 5 }, "integer", "0 to 5"],
@@ -48,7 +48,7 @@ test("says in words what a schema takes", () => {
   }
 });
 
-test("every field of a chat request is proved by a test over HTTP that names it", () => {
+test("every field of a chat request is named by a test over HTTP", () => {
   const missing = provedFields().filter(({ tests }) => tests.length === 0);
   const help = `Write a test over HTTP (test/*.test.ts or src/api/http/**/*.test.ts) of what each does, with its name in backquotes in the title.`;
   assert.deepEqual(

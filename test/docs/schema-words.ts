@@ -1,10 +1,10 @@
-// Describes schemas of the API's document in words: the type of a value, and its range.
+// Describes schemas of the API document in words: the type of a value, and its range.
 import { branchesOf, type Schema } from "../../src/api/http/testing/api-document.ts";
 
 /**
  * Returns a schema's type, such as `integer or null` or `array of string`.
  *
- * @param linkTo returns the link to a schema that is described elsewhere, null for other schemas
+ * @param linkTo returns the link to a schema that is described elsewhere; null for other schemas
  */
 export function typeText(schema: Schema, linkTo: (schema: Schema) => string | null): string {
   const texts = branchesOf(schema).map((branch) => branchText(branch, linkTo));

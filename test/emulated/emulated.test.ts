@@ -1,5 +1,6 @@
-// Kernels on processors that this machine has not, by QEMU's user mode: one with AVX2 but without VNNI, and one without AVX2;
-// in the proof the engine too. Without the emulator these tests are left out, which scripts/test.js says in its last line.
+// Tests kernels for processors other than this machine's with QEMU's user mode: one with AVX2 but without VNNI, and
+// one without AVX2; a full run also tests the engine. Without the emulator these tests are skipped, which
+// scripts/test.js reports in its last line.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -29,7 +30,8 @@ for (const [processor, codes, precisions] of [
     ];
     const child = spawn(emulator, parameters, {
       stdio: ["ignore", "pipe", "pipe"],
-      // Preloaded libraries and tunables are this machine's, and the context would have its tests told to this process.
+      // Removes preloaded libraries and tunables, which are for this machine, and the test context, through which the
+      // tests would report to this process.
       env: {
         ...process.env,
         NODE_OPTIONS: "",

@@ -1,6 +1,6 @@
-// Run by emulated.test.ts on an emulated processor: its kernels, and the engine at each precision. Arguments are the
-// codes of 8 bits with exact sums there, and the precisions. An emulator is some fifty times slower than a processor,
-// so this covers only recorded answers and equal bits in and outside a batch.
+// Run by emulated.test.ts on an emulated processor: tests its kernels, and the engine at each precision. The arguments
+// are the 8-bit codes whose sums are exact on that processor, and the precisions. Since an emulator is about fifty
+// times slower than a processor, this covers only recorded answers, and bit-equal results in and outside a batch.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ const cacheFolder = mkdtempSync(join(tmpdir(), "hone-emulated-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
 const [, , expected, ...precisions] = process.argv;
 
-test("the codes of 8 bits are those that are exact on this processor, and unsigned ones are", async () => {
+test("uses the 8-bit codes that are exact on this processor, which always include unsigned ones", async () => {
   const { codes } = await integerKernels(cacheFolder);
   assert.equal(codes, expected);
   assert.ok(await hasExactSums("uint8"));

@@ -1,5 +1,5 @@
-// The requests whose answers are compared: seeded, of every length, with and without adapters, options of sampling and
-// log-probabilities; some repeat themselves, some begin alike, and some want an embedding.
+// Seeded requests whose answers are compared: of all lengths, with and without adapters, sampling options and
+// log-probabilities. Some repeat themselves, some share a prefix, and some request an embedding.
 import type { AdapterReference, GenerationRequest } from "../../src/base/domain/generation.ts";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import { embeddingOf } from "../../src/base/domain/testing/feature-requests.ts";
@@ -8,11 +8,11 @@ import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
 export interface RequestWorld {
   readonly vocabularySize: number;
   readonly adapters: readonly AdapterReference[];
-  /** Most tokens of a prompt; at least 40. */
+  /** Maximum length of a prompt in tokens; at least 40. */
   readonly promptLengthMax: number;
 }
 
-/** @param seed another one gives other requests; the first of so many are the same for any count */
+/** @param seed selects the requests. For the same seed, a larger count only appends requests. */
 export function exactRequests(
   seed: number,
   count: number,
@@ -48,7 +48,7 @@ function exactRequest(random: Random, world: RequestWorld): GenerationRequest {
   return random.index(6) === 0 ? embeddingOf(request) : request;
 }
 
-/** Some begin as others do, as chats of one system prompt; some say a phrase over and over, as copies do. */
+/** Some prompts share a prefix, like chats with the same system prompt; some repeat a phrase many times, as copies do. */
 function randomPrompt(random: Random, { vocabularySize, promptLengthMax }: RequestWorld): readonly number[] {
   const ids = (count: number): readonly number[] =>
     Array.from({ length: count }, () => random.index(vocabularySize));

@@ -1,5 +1,5 @@
-// The ways in which a request is computed, none of which may change a bit of its answer. A way that the engine's loop learns is
-// a line here.
+// Modes in which the engine computes a request; none may change a bit of its answer. A new way of computing in the
+// engine's loop needs an entry here.
 import type { AdapterReference, GenerationRequest } from "../../src/base/domain/generation.ts";
 import { systemClock, type Clock } from "../../src/base/domain/clock.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
@@ -8,26 +8,29 @@ import type { LoopOptions } from "../../src/inference/engine/loop/engine-loop.ts
 import { KnownDrafter } from "../../src/inference/engine/testing/known-drafter.ts";
 import { requestOf } from "../../src/inference/engine/testing/run-loop.ts";
 
-/** Expected answer of each request when no other runs. */
+/** Expected answer of each request when it runs without others. */
 export interface KnownAnswers {
   readonly vocabularySize: number;
-  /** The tokens of each choice; none while nothing is known. */
+  /** Returns the tokens of each choice; empty while no answers are known. */
   readonly answersOf: (request: GenerationRequest) => readonly (readonly number[])[];
 }
 
 export interface Mode {
   readonly name: string;
-  /** In place of those that nothing is limited by; of a loop of its own each time. */
+  /** Options that replace the unlimited defaults. They are created anew for each loop. */
   readonly limits: (known: KnownAnswers) => Partial<LoopOptions>;
-  /** How many of the requests are under way at a time; the next begins when one has ended. */
+  /** Number of concurrent requests; when one ends, the next begins. */
   readonly together: number;
-  /** How often all are asked of one loop; the answers of the last time count. */
+  /** How often all requests are sent to the same loop; the answers of the last round count. */
   readonly rounds?: number;
-  /** Requests of other clients that arrive at a step. */
+  /** Returns the requests of other clients that arrive at a step. */
   readonly arrivals?: (step: number, adapters: readonly AdapterReference[]) => readonly GenerationRequest[];
 }
 
-/** Each by itself, computed as plainly as can be: what the answers of all others are compared with. */
+/**
+ * Each request without others, computed as plainly as possible. The answers of all other modes are compared with
+ * these.
+ */
 export const alone: Mode = { name: "alone", limits: () => ({}), together: 1 };
 
 export const modes: readonly Mode[] = [
@@ -81,24 +84,27 @@ export const modes: readonly Mode[] = [
   },
 ];
 
-/** By which calls take a millisecond, a second or anything between, so that what fits into a step changes all the time. */
+/**
+ * Returns a clock by which calls seem to take anything from a millisecond to a second, so that the amount of work per
+ * step keeps changing.
+ */
 function oddClock(): Clock {
   const random = seededRandom("odd clock");
   let ms = 0;
   return { ...systemClock, monotonicMs: () => (ms += 10 ** (3 * random.uniform())) };
 }
 
-/** Drafts that begin with the known answer and end with other tokens. */
+/** Makes drafts that begin with the known answer and end with wrong tokens. */
 function knownDrafts({ vocabularySize, answersOf }: KnownAnswers): Partial<LoopOptions> {
   return { drafter: new KnownDrafter(seededRandom("drafts"), vocabularySize, answersOf) };
 }
 
-/** Room for few requests; a share that is kept has to make way. */
+/** Room for only a few requests, so that cached prefixes must be evicted. */
 function littleMemory(): Partial<LoopOptions> {
   return { kvCacheBytesMax: 2 ** 26 };
 }
 
-/** Now and then a request with each adapter, whose rows come and go. */
+/** Occasionally returns a request for each adapter, so that rows with adapters come and go. */
 function withAdapters(step: number, adapters: readonly AdapterReference[]): readonly GenerationRequest[] {
   if (step % 5 !== 0) return [];
   return adapters.map((adapter, index) =>
@@ -110,8 +116,8 @@ function withAdapters(step: number, adapters: readonly AdapterReference[]): read
 }
 
 /**
- * Requests of better priority, which take the slots of running ones for a few steps; so seldom that what has to compute its
- * tokens once more comes further than it was.
+ * Occasionally returns requests with better priority, which preempt running ones for a few steps. They are rare enough
+ * that a preempted request still makes progress after recomputing its tokens.
  */
 function betterOnes(step: number): readonly GenerationRequest[] {
   return step % 45 === 4 ? [requestOf([5, 1 + (step % 400)], { choiceCount: 3, maxTokens: 3 })] : [];

@@ -1,4 +1,4 @@
-// Checks that requests get the same answer, to the last bit, in every mode of the engine.
+// Checks that requests get the same answer, bit for bit, in every mode of the engine.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,19 +18,19 @@ import { alone, modes, type Mode } from "./modes.ts";
 import { runMode, type Answer } from "./run-mode.ts";
 import { integerKernels } from "../../src/inference/onnx/integer-kernels.ts";
 
-/** Precisions of serving, as values of `--quantize`. */
+/** Precisions for serving, as values of `--quantize`. */
 export const precisions = ["off", "8", "4"] as const satisfies readonly Quantization[];
 
 export interface ExactnessOptions {
-  /** A folder or a GGUF file. */
+  /** Model folder or GGUF file. */
   readonly model: string;
   readonly precision: Quantization;
   readonly count: number;
   readonly seed: number;
   readonly threads: number;
-  /** Most tokens of a prompt; at least 40. */
+  /** Maximum length of a prompt in tokens; at least 40. */
   readonly promptLengthMax: number;
-  /** Names of modes have it in them; absent takes all. */
+  /** Runs only modes whose names contain this text; all if absent. */
   readonly only?: string;
 }
 
@@ -48,10 +48,10 @@ export interface ExactnessReport {
   readonly differing: readonly number[];
 }
 
-/** Ranks on both sides of where an adapter's form changes. */
+/** Adapter ranks below and above the rank at which an adapter's form changes. */
 const adapterRanks = [4, 40];
 
-/** Asks all in every mode, one after the other, each as soon as the one before it has ended. */
+/** Sends all requests in every mode, one mode after the other. Yields each mode's report as soon as it is complete. */
 export async function* checkExactness(options: ExactnessOptions): AsyncGenerator<ExactnessReport, void> {
   const { model, precision, count, seed, threads, promptLengthMax, only = "" } = options;
   const folder = mkdtempSync(join(tmpdir(), "hone-exact-"));
@@ -88,7 +88,7 @@ export async function* checkExactness(options: ExactnessOptions): AsyncGenerator
   }
 }
 
-/** A failed request is no answer. */
+/** False for a failed request, whatever was expected. */
 function isSame(answer: Answer, expected: Answer): boolean {
   return answer.failure === null && isDeepStrictEqual(answer, expected);
 }

@@ -1,4 +1,4 @@
-// Requests through the engine's loop in one of the ways of `modes`, and what comes back of each.
+// Runs requests through the engine's loop in one mode of `modes`; returns the answers.
 import {
   choiceCountOf,
   type AdapterReference,
@@ -15,7 +15,7 @@ import {
 } from "../../src/inference/engine/testing/run-loop.ts";
 import type { KnownAnswers, Mode } from "./modes.ts";
 
-/** All that a client can tell apart of an answer. */
+/** Everything in an answer that a client can distinguish. */
 export type Answer = Readonly<{
   choices: readonly (readonly [
     ids: readonly number[],
@@ -24,12 +24,15 @@ export type Answer = Readonly<{
   ])[];
   promptLogprobs: ReturnType<Transcript["promptLogprobs"]>;
   finishes: readonly string[];
-  /** Null where none was wanted. */
+  /** Null if no embedding was requested. */
   embedding: readonly number[] | null;
   failure: string | null;
 }>;
 
-/** As the server has it; nothing is kept, and calls take no time, so that prompts are computed in the largest parts. */
+/**
+ * The server's limits, but without a prefix cache, and with calls that seem to take no time, so that prompts are
+ * computed in the largest parts.
+ */
 const plainLimits: LoopOptions = {
   slotCountMax: 128,
   kvCacheBytesMax: 2 ** 31,
@@ -39,7 +42,7 @@ const plainLimits: LoopOptions = {
   clock: smallLimits.clock,
 };
 
-/** Engine of a mode. */
+/** The engine that a mode runs on. */
 export interface ModeEngine {
   readonly runner: ModelRunner;
   /** Null for small vocabularies. */
@@ -52,11 +55,11 @@ export interface ModeEngine {
 export interface ModeRun {
   readonly answers: readonly Answer[];
   readonly stepCount: number;
-  /** Tokens of prompts that were found among those kept. */
+  /** Number of prompt tokens found in the prefix cache. */
   readonly keptCount: number;
-  /** Tokens that were drafted and came true. */
+  /** Number of drafted tokens that were accepted. */
   readonly draftedCount: number;
-  /** Bytes of keys and values that are still held when nothing runs. */
+  /** Bytes of the KV cache that are still in use when nothing runs. */
   readonly heldBytes: number;
 }
 
@@ -67,7 +70,7 @@ export async function runMode(
 ): Promise<ModeRun> {
   const { loop, transcript } = observedLoop(runner, { ...plainLimits, blocks, ...limits(known) });
   let stepCount = 0;
-  // Keys below 0 are others'.
+  // Negative keys belong to requests of other clients.
   let otherKey = -1;
   const ask = async (first: number): Promise<void> => {
     let begun = 0;

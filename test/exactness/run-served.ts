@@ -1,4 +1,4 @@
-// Checks that a server gives seeded chats the same answers, to the last bit, in every way of asking.
+// Checks that a server gives seeded chats the same answers, bit for bit, in every mode of `served-modes`.
 import { isDeepStrictEqual } from "node:util";
 import type { Quantization } from "../../src/base/domain/model.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
@@ -19,7 +19,7 @@ export interface ServedReport {
   readonly differing: readonly number[];
 }
 
-/** Asks all in every mode, each on a server of its own. */
+/** Sends all chats in every mode, each on a separate server. */
 export async function* checkServed(options: ServedOptions): AsyncGenerator<ServedReport, void> {
   const { precision, count, seed, only = "" } = options;
   const chats = Array.from({ length: count }, (_, index) => exactChat(seed, index));

@@ -1,25 +1,28 @@
-// The ways in which a server may be asked for the same chats, none of which may change a bit of their answers. A setting of the
-// server that computes otherwise is a line here.
+// Modes in which a server gets the same chats; none may change a bit of the answers. A new server setting that changes
+// the computation needs an entry here.
 
 export interface ServedMode {
   readonly name: string;
   /** Flags of `serve`. */
   readonly flags: readonly string[];
-  /** Most tokens that are drafted; absent for as many as usual. */
+  /** Maximum number of drafted tokens; absent for the default. */
   readonly draftTokensMax?: number;
-  /** How many chats are under way at a time. */
+  /** Number of concurrent chats. */
   readonly together: number;
-  /** How often all are asked of one server; the answers of the last time count. */
+  /** How often all chats are sent to one server; the answers of the last round count. */
   readonly rounds?: number;
-  /** Extra fields of the chats, which do not change the answers. */
+  /** Additional fields of the chats, which do not change the answers. */
   readonly more?: Readonly<Record<string, unknown>>;
-  /** Fields of chats of others, one of which is always under way. */
+  /** Fields of other clients' chats, one of which is always running. */
   readonly company?: Readonly<Record<string, unknown>>;
 }
 
 const nothingKept = { flags: ["--engine-prefix-cache-percent=0"], draftTokensMax: 0 };
 
-/** Each by itself on a server that keeps and drafts nothing: what the answers of all others are compared with. */
+/**
+ * Each chat without others, on a server without a prefix cache and drafts. The answers of all other modes are compared
+ * with these.
+ */
 export const servedAlone: ServedMode = { name: "over HTTP, alone", ...nothingKept, together: 1 };
 
 export const servedModes: readonly ServedMode[] = [
