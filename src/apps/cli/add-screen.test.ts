@@ -1,13 +1,16 @@
-// Tests of the progress display while a model is added, on a terminal and elsewhere.
+// Tests of the progress display for adding a model, on a terminal and for output that is not a terminal.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../base/domain/clock.ts";
 import { AddScreen } from "./add-screen.ts";
 
-/** Matches the bar up to the code that erases the rest of the line. */
+/** Matches the bar and its text, up to the escape code that erases the rest of the line. */
 const barPattern = new RegExp(["([█░]+) ?(.*?)(?=", ")"].join("\u001b"));
 
-/** Returns a screen, its output, and a function that sets the progress of 200 MB at a given second. */
+/**
+ * Returns a screen, its output, and a function that reports a number of downloaded megabytes, of 200, at a given
+ * second.
+ */
 function opened(output: { readonly isTTY?: boolean; readonly columns?: number }) {
   let nowMs = 0;
   const written: string[] = [];
@@ -24,7 +27,7 @@ test("shows a bar on a terminal, with the recent speed and the time left", () =>
   const { screen, written, at } = opened({ isTTY: true, columns: 100 });
   at(0, 0);
   at(10, 50);
-  // Redrawn at most ten times per second.
+  // The screen redraws at most ten times per second, so this call prints nothing.
   at(10.05, 51);
   at(20, 150);
   screen.end();
@@ -39,7 +42,7 @@ test("shows a bar on a terminal, with the recent speed and the time left", () =>
   );
 });
 
-test("fits each line to the width of the terminal", () => {
+test("cuts each line to the width of the terminal", () => {
   const { written, at } = opened({ isTTY: true, columns: 30 });
   at(1, 100);
   assert.equal(barPattern.exec(written[0] ?? "")?.[0].length, 29);
@@ -51,7 +54,7 @@ test("assumes 80 columns if the terminal reports no width", () => {
   assert.match(barPattern.exec(written[0] ?? "")?.[0] ?? "", / model\.safetensors$/);
 });
 
-test("prints a line per tenth elsewhere, and one per wait", () => {
+test("prints a line per 10 % and a line per retry if the output is not a terminal", () => {
   const { screen, written, at } = opened({});
   const source = {
     kind: "hub",

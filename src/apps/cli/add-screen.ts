@@ -1,5 +1,5 @@
-// Shows the progress of adding a model: a bar with speed and time left on a terminal, a line per tenth elsewhere, such
-// as in a log. Independent of the source of the bytes.
+// Shows the progress of adding a model: on a terminal, a bar with speed and time left; in other outputs, such as a
+// log, a line per 10 %. Independent of the source of the bytes.
 import { systemClock, type Clock } from "../../base/domain/clock.ts";
 import { sizeText } from "../../base/domain/text/size-text.ts";
 import type { AddProgress } from "../server/library/model-commands.ts";
@@ -12,13 +12,13 @@ export interface AddScreenOutput {
   readonly columns?: number;
 }
 
-/** Window of the speed, and interval of redraws, in milliseconds. */
+/** Time window over which the speed is measured, and minimum interval between redraws, in milliseconds. */
 const [speedWindowMs, redrawMs] = [10_000, 100];
 const barLength = 24;
 
 type Bytes = AddProgress & { readonly kind: "bytes" };
 
-/** Number of bytes at a time. */
+/** Number of bytes downloaded by a point in time. */
 type Mark = readonly [atMs: number, bytes: number];
 
 export class AddScreen {
@@ -48,7 +48,7 @@ export class AddScreen {
     }
   }
 
-  /** Stops the display; the last line stays. */
+  /** Stops the display and leaves the last line on the screen. */
   end(): void {
     this.#live?.end();
   }
@@ -66,7 +66,7 @@ export class AddScreen {
     if (this.#live !== null) {
       if (!isAll && nowMs - this.#drawnAtMs < redrawMs) return;
       this.#drawnAtMs = nowMs;
-      // Some pseudo-terminals report a width of 0.
+      // Some pseudo-terminals report a width of 0, which counts as 80.
       this.#live.show([barText(progress, this.#speed()).slice(0, (this.#output.columns || 80) - 1)]);
       return;
     }
@@ -76,14 +76,14 @@ export class AddScreen {
     if (isNew) this.#output.write(`${amountText(progress, this.#speed())}\n`);
   }
 
-  /** Keeps few marks: chunks come by the thousand. */
+  /** Adds a mark, and keeps at most one per redraw interval: thousands of chunks may arrive. */
   #mark(nowMs: number, bytes: number): void {
     const [latestMs] = this.#marks.at(-2) ?? [-Infinity];
     if (nowMs - latestMs < redrawMs) this.#marks.pop();
     this.#marks = [...this.#marks.filter(([atMs]) => atMs >= nowMs - speedWindowMs), [nowMs, bytes]];
   }
 
-  /** Bytes per second; null without enough data. */
+  /** Returns bytes per second over the speed window; null if the marks span less than half a second. */
   #speed(): number | null {
     const [[firstMs, first], [lastMs, last]] = [this.#marks[0], this.#marks[this.#marks.length - 1]];
     return lastMs - firstMs < 500 ? null : ((last - first) * 1000) / (lastMs - firstMs);

@@ -1,10 +1,10 @@
-// Tests of `hone chat` against a server on fakes.
+// Tests of `hone chat` against a server with a fake chat service.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandProcess } from "./testing/command-process.ts";
 import { type Server, run, listening } from "./testing/commands-under-test.ts";
 
-/** A separate process, since a process has only one standard input. */
+/** Commands that read standard input run in this separate process, because a process has only one standard input. */
 const conversing = commandProcess();
 
 test("sends the flags, prints the answer, and continues a conversation", async (t) => {
@@ -51,7 +51,7 @@ test("sends the flags, prints the answer, and continues a conversation", async (
   );
 });
 
-/** Returns the model, seed and messages of each chat request. */
+/** Returns the model, seed and messages of each chat request that the server received. */
 function askedOf({ chat }: Server) {
   return chat.seen.map(({ request: { identity, sampling, prompt } }) => ({
     model: identity.model,
@@ -60,7 +60,7 @@ function askedOf({ chat }: Server) {
   }));
 }
 
-test("asks several versions the same with one seed, and each remembers its own answers", async (t) => {
+test("asks several versions the same questions with one seed, and keeps a history per version", async (t) => {
   const { server, member } = await listening(t);
   const { outputs } = await run(
     [
@@ -95,7 +95,7 @@ test("asks several versions the same with one seed, and each remembers its own a
   );
   const asked = askedOf(server);
   assert.equal(asked.length, 8);
-  // A question's two requests are concurrent, so their order varies.
+  // The two requests for a question are concurrent, so their order varies.
   const pairs = [0, 2, 4, 6].map((index) => asked.slice(index, index + 2));
   const bothSteps = new Set(["p/m:step1", "p/m:step2"]);
   assert.deepEqual(

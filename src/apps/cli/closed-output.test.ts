@@ -1,10 +1,10 @@
-// Tests of commands whose reader has gone before they print: a real process with a closed pipe.
+// Tests of commands whose reader closes the pipe before they print, as real processes.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 
-/** Returns the exit status of `hone`, and its output on the stream that is still open. */
+/** Returns the exit status of `hone`, and what it wrote to the stream that is still open. */
 async function endOf(words: readonly string[], input = ""): Promise<{ status: unknown; said: string }> {
   const child = spawn(process.execPath, ["bin/hone.js", ...words], { stdio: "pipe" });
   child.stdout.destroy();
@@ -15,7 +15,7 @@ async function endOf(words: readonly string[], input = ""): Promise<{ status: un
   return { status, said };
 }
 
-test("exits quietly with success if nobody reads its output", async () => {
+test("exits quietly with status 0 if its reader has closed the pipe", async () => {
   const quiet = { status: 0, said: "" };
   assert.deepEqual(await endOf(["--version"]), quiet);
   assert.deepEqual(await endOf(["serve", "--print-config"]), quiet);
@@ -26,7 +26,7 @@ test("exits quietly with success if nobody reads its output", async () => {
   );
 });
 
-test("reports a failure even if nobody reads the other stream", async () => {
+test("reports a failure on standard error even if nobody reads standard output", async () => {
   const { status, said } = await endOf(["models", "--url", "http://127.0.0.1:1"]);
   assert.equal(status, 1);
   assert.match(said, /^hone: /);

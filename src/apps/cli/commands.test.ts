@@ -1,4 +1,4 @@
-// Tests of the commands about models, keys and the server, against a server on fakes.
+// Tests of the commands for models, keys and the server, against a server with in-memory stores and a fake chat service.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { openStores } from "../../store/database/stores.ts";
 import type { snapshotFields } from "./top/snapshot-fields.ts";
 import { run, listening, submit } from "./testing/commands-under-test.ts";
 
-test("hone models lists base models and trained models, creates one and deletes one", async (t) => {
+test("hone models lists base models and trained models, creates a model and deletes it", async (t) => {
   const { server, modelId, member } = await listening(t);
   await submit(server, modelId);
   await playJob(server, { step: 7 });
@@ -56,7 +56,7 @@ test("hone models lists base models and trained models, creates one and deletes 
   );
 });
 
-test("hone models lists versions, pins one, and deletes one that is not pinned", async (t) => {
+test("hone models lists versions, pins a version, and deletes only versions that are not pinned", async (t) => {
   const { server, modelId, member } = await listening(t);
   for (const step of [1, 2]) {
     await submit(server, modelId);
@@ -97,7 +97,7 @@ test("hone models lists versions, pins one, and deletes one that is not pinned",
   assert.match(errors, /no such version/);
 });
 
-test("hone models writes stored trajectories, and exports a version", async (t) => {
+test("hone models writes stored trajectories to a file, and exports a version", async (t) => {
   const { server, modelId, member } = await listening(t);
   const folder = mkdtempSync(join(tmpdir(), "hone-commands-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -158,7 +158,7 @@ test("hone models writes stored trajectories, and exports a version", async (t) 
     assert.match(errors, message);
 });
 
-test("prints the result of changing commands as JSON", async (t) => {
+test("commands that change something print the result as JSON with --json", async (t) => {
   const { server, modelId, member } = await listening(t);
   await submit(server, modelId);
   await playJob(server, { step: 1 });
@@ -184,7 +184,7 @@ test("prints the result of changing commands as JSON", async (t) => {
   assert.deepEqual(model, { deleted: modelId, model_id: modelId, step: null });
 });
 
-test("hone top shows the server's load, and jobs only to a key that can access them", async (t) => {
+test("hone top shows the server's load, and shows jobs only to a key that can access them", async (t) => {
   const { server, modelId, member } = await listening(t);
   const jobId = await submit(server, modelId);
   server.state.engine = { state: "restarting", reason: "It broke.", models: { tiny: "failed: It broke." } };

@@ -1,4 +1,5 @@
-// Finds a command's server and key: flags first, then the environment, then the key in the data folder.
+// Finds the server and the API key for a command: from flags, then from the environment, and last the key in the data
+// folder.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -13,7 +14,7 @@ export interface ConnectionFlags {
   readonly data?: string;
 }
 
-/** Adds the flags of every command that calls a server. */
+/** Adds the flags that every command with a server connection has. */
 export function addConnectionFlags(command: Command): Command {
   return command
     .option(
@@ -24,7 +25,7 @@ export function addConnectionFlags(command: Command): Command {
     .option("--data <folder>", "data folder with the admin key (HONE_DATA; default .hone)");
 }
 
-/** Returns a client for the server that flags and environment name. */
+/** Returns a client for the server that the flags or the environment name. */
 export function connect(flags: ConnectionFlags): Hone {
   const settings = readClientSettings();
   const keyFile = join(flags.data ?? settings.data, "admin-key");
@@ -33,24 +34,24 @@ export function connect(flags: ConnectionFlags): Hone {
   return new Hone({
     baseUrl: flags.url ?? settings.url,
     apiKey: flags.key ?? settings.apiKey ?? kept,
-    // A user at a terminal should see an error immediately.
+    // No retries: a user at a terminal should see an error immediately.
     retries: 0,
   });
 }
 
-/** The flag for machine-readable output. */
+/** The flag `--json`, for machine-readable output. */
 export interface JsonFlag {
   readonly json?: boolean;
 }
 
-/** Prints a command's result: one JSON document with `--json`, otherwise a line for people. */
+/** Prints a command's result: with `--json` as one JSON document, otherwise as the line of text. */
 export function printResult(value: unknown, line: string, { json }: JsonFlag): void {
   process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${line}\n`);
 }
 
 /**
- * Prints rows: one JSON document with `--json`, otherwise a table. On a terminal the table is fitted to its width;
- * other readers get whole values.
+ * Prints rows: with `--json` as one JSON document, otherwise as a table. On a terminal, the table is fitted to the
+ * terminal's width; in other outputs, values are never cut.
  */
 export function printRows(
   rows: readonly Readonly<Record<string, unknown>>[],

@@ -1,4 +1,4 @@
-// Formats annotator agreement for people.
+// Formats inter-annotator agreement as text.
 import type { QuestionAgreement } from "../../client/api.ts";
 
 /** Returns a line per question. */

@@ -34,7 +34,7 @@ export function addAnnotateCommand(program: Command): void {
       const client = connect(flags);
       const queue = await findQueue(client, name);
       const session = await AnnotationSession.begin(client.queues, queue, { annotator: flags.as });
-      // With --json, standard output carries only the JSON.
+      // With --json, standard output carries only the JSON, so the screen uses standard error.
       const terminal = flags.json === true ? process.stderr : process.stdout;
       const screen = new LiveScreen(terminal);
       try {
@@ -60,7 +60,7 @@ export function addAnnotateCommand(program: Command): void {
     });
 }
 
-/** Size if the output is not a terminal, as in tests. */
+/** Terminal size that is assumed if the output is not a terminal, as in tests. */
 const noTerminal = { columns: 80, rows: 24 };
 
 function linesOf(done: {

@@ -1,4 +1,4 @@
-// Renders the conversation, the question and the keys for an annotator, as lines that fit the terminal. Pure.
+// Renders the annotator's screen as lines that fit the terminal: the conversation, the question and the keys. Pure.
 import { answerKeys, sessionKeys, formatAnswer } from "../../client/annotating/answer-keys.ts";
 import type { HeldItem, SessionState } from "../../client/annotating/annotation-session.ts";
 import { printable, wrapped } from "../chat/display-width.ts";
@@ -7,15 +7,18 @@ import type { TerminalSize } from "../watch/job-view.ts";
 
 export interface AnnotateView {
   readonly state: SessionState;
-  /** Text typed so far; null while a key answers, or nothing is being typed. */
+  /** Answer typed so far; null unless the annotator is typing an answer. */
   readonly typed: string | null;
-  /** Number of conversation lines scrolled past. */
+  /** Number of conversation lines above the visible part. */
   readonly scrolled: number;
-  /** Error to show; null if there is none. */
+  /** Error message to show; null if there is none. */
   readonly notice: string | null;
 }
 
-/** Returns the lines of the screen: none wider than the terminal, and fewer than it has rows. */
+/**
+ * Returns the lines of the screen. No line is wider than the terminal, and there are fewer lines than the terminal has
+ * rows.
+ */
 export function renderAnnotation(view: AnnotateView, { columns, rows }: TerminalSize): readonly string[] {
   const width = columns - 1;
   const head = wrapped(headOf(view.state, width), width);
@@ -23,7 +26,7 @@ export function renderAnnotation(view: AnnotateView, { columns, rows }: Terminal
   const rule = "─".repeat(width);
   if (view.state.held === null) return [...head, rule, ...foot].slice(0, rows - 1);
   const body = linesOf(view.state.held, width);
-  // The terminal's last row stays free, so that nothing scrolls.
+  // The terminal's last row stays empty, since a line break there would scroll the screen.
   const room = Math.max(1, rows - 1 - head.length - foot.length - 2);
   const first = Math.min(view.scrolled, Math.max(0, body.length - room));
   const shown = body.slice(first, first + room);
@@ -44,7 +47,7 @@ function headOf(
   return `▕${drawBar(total === 0 ? 1 : done / total, bar)}▏${counted}`;
 }
 
-/** Returns all lines of the conversation. */
+/** Returns all lines of an item's conversation, wrapped to `width` cells. */
 export function linesOf({ item, content }: HeldItem, width: number): readonly string[] {
   const turn = (name: string, text: string): readonly string[] => [
     printable(name),

@@ -1,4 +1,4 @@
-// Tests of the annotator's view and of each key; queue-commands.test.ts tests the commands.
+// Tests of the annotator's screen and of each key; queue-commands.test.ts tests the commands.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerKeys, typedAnswer } from "../../client/annotating/answer-keys.ts";
@@ -28,7 +28,7 @@ test("reads terminal input as keys: letters, named keys, and graphemes of severa
   assert.deepEqual(keysIn("\u001b[99x"), []);
 });
 
-test("parses a question of the command line with the answers that it allows", () => {
+test("parses a question given as a flag, with the answers that it allows", () => {
   const read = (text: string): unknown => {
     const { name, text: shown, schema, optional } = readQuestion(text);
     return [name, shown, schema, optional];
@@ -60,7 +60,7 @@ const asked: AskedQuestion = {
   max_length: null,
 };
 
-test("assigns a key per answer if there are few, otherwise answers are typed", () => {
+test("assigns a key to each answer if single keys suffice, otherwise lets answers be typed", () => {
   const keysOf = (question: Partial<AskedQuestion>) =>
     answerKeys({ ...asked, ...question })?.map(({ key, value }) => [key, value]) ?? null;
   assert.deepEqual(keysOf({ choices: ["a", null] }), [
@@ -82,7 +82,7 @@ test("assigns a key per answer if there are few, otherwise answers are typed", (
   assert.equal(keysOf({ kind: "text" }), null);
 });
 
-test("parses typed answers by the type of the question", () => {
+test("parses a typed answer by the question's type", () => {
   const choices = ["kind", 7, true];
   assert.deepEqual(typedAnswer({ kind: "choice", choices }, " kind "), { value: "kind" });
   assert.deepEqual(typedAnswer({ kind: "choice", choices }, "2"), { value: 7 });
@@ -95,7 +95,7 @@ test("parses typed answers by the type of the question", () => {
   assert.ok("fault" in typedAnswer({ kind: "text", choices: null }, "  "));
 });
 
-/** Creates a queue, presses keys in it, and returns what was shown after each in `seen`. */
+/** Creates a queue and presses keys in it; `seen` has the view shown after each key. */
 async function annotating(queue: object, pressed: string, callCount = 3, annotator = "ann") {
   const server = await queueServer();
   const path = await server.newQueue(queue, callCount);
@@ -128,7 +128,7 @@ const three = [
   { name: "why", schema: { type: "string" }, optional: true },
 ];
 
-test("takes one key per answer, enter after typed answers, and a key that leaves optional questions unanswered", async () => {
+test("accepts one key per answer, typed answers ended by enter, and a key that leaves an optional question unanswered", async () => {
   const { session, stats, feedback } = await annotating({ questions: three }, "1n\rToo x\u007flong\r2Y-sq");
   assert.deepEqual(feedback, [
     ["1", "annotation.tone", "kind"],
@@ -141,8 +141,9 @@ test("takes one key per answer, enter after typed answers, and a key that leaves
   assert.deepEqual(stats?.annotators, [{ annotator: "ann", completed: 2, skipped: 1, in_progress: 0 }]);
 });
 
-test("undoes the previous question, then reopens the previous item", async () => {
-  // Answers the first item twice, then undoes it and the first question of the second item.
+test("undoes the previous answer, then reopens the previous item", async () => {
+  // Changes the first answer, completes item 1, and answers one question of item 2. Then undoes that answer, reopens
+  // item 1, and answers it again.
   const { feedback, stats } = await annotating({ questions: three.slice(0, 2) }, "1u2y1uu1nq");
   assert.deepEqual(feedback, [
     ["1", "annotation.tone", "kind"],
@@ -154,7 +155,7 @@ test("undoes the previous question, then reopens the previous item", async () =>
   assert.equal(skipped.stats?.annotators[0]?.skipped, 0);
 });
 
-test("releases a leased item at the end, and ignores unknown keys", async () => {
+test("releases the leased item when the annotator quits, and ignores unknown keys", async () => {
   const { stats, feedback, seen } = await annotating({}, "x9\u001b[B\u001b[A");
   assert.deepEqual([stats?.annotators, feedback], [[], []]);
   assert.equal(seen.at(-1)?.scrolled, 0);
@@ -171,7 +172,7 @@ test("allows undo after the last item", async () => {
   assert.equal(end.split("\n").filter((line) => /^─+$/.test(line)).length, 1, end);
 });
 
-test("shows a refusal of the server and keeps the item", async () => {
+test("shows the server's error message and keeps the item", async () => {
   const { seen, session, feedback } = await annotating(
     { questions: [{ name: "score", schema: { type: "number", maximum: 1 } }] },
     "\r7\r\u007f1\rq",

@@ -1,17 +1,17 @@
-// Finds a queue by project/name or entity/project/name, or by its id in place of the name.
+// Finds an annotation queue by project/name or entity/project/name; the queue's id may replace the name.
 import type { AnnotationQueue } from "../../client/api.ts";
 import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
 import type { Hone } from "../../client/hone.ts";
 import { isUuid } from "../../../base/domain/random.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
 
-/** Completes a queue's project with the key's entity if the name has none. */
+/** Returns entity/project; if the name has no entity, the key's entity is used. */
 export async function projectNamed(client: Hone, name: string): Promise<string> {
   if (name.includes("/")) return name;
   return `${(await client.server.key()).entity}/${name}`;
 }
 
-/** Splits a name into the project and the last part. @throws ServiceError `invalid` for a name without a project */
+/** Splits a queue name into its project and its last part. @throws ServiceError `invalid` for a name without a project */
 export async function splitName(
   client: Hone,
   name: string,
@@ -25,7 +25,7 @@ export async function splitName(
   return { project_id: await projectNamed(client, parts.join("/")), last };
 }
 
-/** @throws ServiceError `not_found` if the project has no such queue, `conflict` if it has several of that name */
+/** @throws ServiceError `not_found` if the project has no such queue, `conflict` if several queues have the name */
 export async function findQueue(client: Hone, name: string): Promise<AnnotationQueue & QueueName> {
   const { project_id, last } = await splitName(client, name);
   if (isUuid(last)) return named(await client.queues.get({ project_id, queue_id: last }));

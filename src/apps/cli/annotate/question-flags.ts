@@ -1,9 +1,9 @@
-// Parses a question on the command line: name, allowed answers, and text for annotators, such as
-// `tone=kind|neutral|rude: How does it sound?`.
+// Parses a question given as a flag: name, allowed answers, and text for annotators, as in `tone=kind|neutral|rude:
+// How does it sound?`.
 import { InvalidArgumentError } from "commander";
 import type { AnnotationQuestion } from "../../client/api.ts";
 
-/** Allowed forms of a question, for people. */
+/** Allowed forms of a question, as shown in help and errors. */
 export const questionForms =
   "name=a|b|c, name=yes-no, name=1..5, name=number or name=text; append ? if the answer is optional, then `: text` for the question that annotators read";
 

@@ -1,4 +1,4 @@
-// Tests of the commands about annotation queues, as users type them.
+// Tests of the annotation queue commands as users type them.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -10,7 +10,7 @@ import { project, queueServer, toneQuestion } from "../../../api/http/testing/qu
 import { commandProcess } from "../testing/command-process.ts";
 
 const runOne = commandProcess();
-/** A separate process, since a process has only one standard input. */
+/** Commands that read standard input run in this separate process, because a process has only one standard input. */
 const annotating = commandProcess();
 
 test("creates a queue, fills it, judges its items, and deletes it", async (t) => {
@@ -66,7 +66,7 @@ test("creates a queue, fills it, judges its items, and deletes it", async (t) =>
       agreement: 1,
     },
   );
-  // The screen is on standard error.
+  // With --json, the screen is on standard error.
   assert.match(given.errors, /How\?/);
 
   const path = `/annotation_queues/${id}`;
@@ -94,7 +94,7 @@ test("creates a queue, fills it, judges its items, and deletes it", async (t) =>
   assert.match(unnamed.errors, /"tone" is not a queue name; write project\/queue/);
 });
 
-/** Program that runs a command in a pseudo-terminal, on Linux. */
+/** Linux program that runs a command in a pseudo-terminal. */
 const script = "/usr/bin/script";
 const inTerminal = {
   skip: process.platform === "linux" && existsSync(script) ? false : `there is no ${script}`,
@@ -102,7 +102,7 @@ const inTerminal = {
 };
 
 test(
-  "answers on each key press in a terminal, and restores the terminal afterwards",
+  "answers on each key press in a terminal, and restores the terminal's settings at the end",
   inTerminal,
   async (t) => {
     const server = await queueServer({}, systemClock);
@@ -134,7 +134,7 @@ test(
   },
 );
 
-/** Collects a stream's output, and waits for text after the last match. */
+/** Collects a stream's output; `until` waits for text that follows the previous match. */
 function shownBy(stream: Readable) {
   let text = "";
   const waiting = new Set<() => void>();

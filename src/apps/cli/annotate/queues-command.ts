@@ -172,13 +172,13 @@ function time(text: string): Date {
   throw new InvalidArgumentError("It must be a time such as 2026-11-26T12:00:00Z.");
 }
 
-/** Parses a query given as JSON or as a file. */
+/** Parses a query given as JSON, or as `@` and the name of a file with JSON. */
 function readQuery(text: string): object {
   try {
     const value: unknown = JSON.parse(text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text);
     if (typeof value === "object" && value !== null) return value;
   } catch {
-    // The error is thrown below.
+    // Fall through to the error below.
   }
   throw invalid(
     `--feedback is ${quoted(text)}; it must be a query as JSON, such as {"$expr": {"$eq": [...]}}, or @ and a file of one.`,

@@ -1,6 +1,6 @@
-// Splits terminal input into keys: letters as they are, other keys by name. Piped input is read the same way.
+// Splits terminal or piped input into keys: letters unchanged, other keys by name.
 
-/** A grapheme, or the name of a key without text. */
+/** A grapheme; or, for a key that types no text, its name. */
 export type Key = string;
 
 const escapes: Readonly<Record<string, Key>> = {
@@ -15,7 +15,7 @@ const controls: Readonly<Record<string, Key>> = {
   "\u007f": "backspace",
   "\b": "backspace",
   "\u001b": "escape",
-  // Ctrl-C and Ctrl-D, which a terminal in raw mode passes through.
+  // Ctrl-C and Ctrl-D, which arrive as input because raw mode disables their usual effect.
   "\u0003": "interrupt",
   "\u0004": "interrupt",
 };
@@ -23,7 +23,7 @@ const escape = "\u001b";
 const parts = new RegExp(`${escape}\\[([\\d;]*[A-Za-z~])|[^]`, "gu");
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Returns the keys of an input chunk in order. */
+/** Returns the keys in a chunk of input, in order. */
 export function keysIn(text: string): readonly Key[] {
   const keys: Key[] = [];
   let written = "";
@@ -44,7 +44,7 @@ export function keysIn(text: string): readonly Key[] {
   return keys;
 }
 
-/** Yields the keys of an input as they are pressed; a terminal is put into raw mode. */
+/** Yields keys as they are pressed; puts a terminal into raw mode until the end. */
 export async function* keysOf(input: NodeJS.ReadStream): AsyncGenerator<Key> {
   const isRaw = input.isTTY;
   if (isRaw) input.setRawMode(true);

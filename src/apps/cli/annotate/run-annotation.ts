@@ -1,5 +1,4 @@
-// Runs an annotation session with one key per answer, until the annotator quits: handles each key and redraws the
-// screen.
+// Runs an annotation session until the annotator quits: handles each key and redraws the screen.
 import { answerKeys, sessionKeys, typedAnswer } from "../../client/annotating/answer-keys.ts";
 import type { AnnotationSession } from "../../client/annotating/annotation-session.ts";
 import { HoneError } from "../../client/hone-error.ts";
@@ -14,11 +13,14 @@ export interface AnnotationRun {
   readonly show: (view: AnnotateView) => void;
 }
 
-/** Runs the session, and releases the leased item at the end. @throws any error that is not an answer of the server */
+/**
+ * Runs the session, and releases the leased item at the end. @throws any error other than HoneError; HoneErrors are
+ * shown on the screen
+ */
 export async function runAnnotation({ session, keys, clock, show }: AnnotationRun): Promise<void> {
   const at = { typed: null as string | null, scrolled: 0, notice: null as string | null };
   const draw = (): void => show({ state: session.state, ...at });
-  /** Calls run one at a time, whether a key or the timer starts them. */
+  /** Last call to the session. Calls run one at a time, whether a key or the timer starts them. */
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const behind = async (before: Promise<unknown>): Promise<void> => {
@@ -39,7 +41,7 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
   const keeping = keepOn(session, { clock, inTurn, signal: ending.signal });
   draw();
   try {
-    // The annotator ends the session, since the last answer can still be undone.
+    // Only the annotator ends the session, even after the last item, because its answer can still be undone.
     for await (const key of keys) {
       if (key === "interrupt" || (at.typed === null && key === sessionKeys.quit)) break;
       await inTurn(() => take(session, at, key));
@@ -49,13 +51,13 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
     await keeping;
     await last;
     await session.leave().catch((error: unknown) => {
-      // The lease expires automatically.
+      // A failed release does no harm: the lease expires automatically.
       if (!(error instanceof HoneError)) throw error;
     });
   }
 }
 
-/** Renews the lease, or looks for an item, until the signal aborts. */
+/** Periodically renews the lease, or polls for an item if none is leased, until the signal aborts. */
 async function keepOn(
   session: AnnotationSession,
   {
@@ -69,7 +71,7 @@ async function keepOn(
   },
 ): Promise<void> {
   while (!signal.aborted) {
-    // Rejects when the signal aborts.
+    // `sleep` rejects when the signal aborts, which ends the loop.
     await clock.sleep(session.keepSeconds * 1000, { signal }).catch(() => undefined);
     if (!signal.aborted) await inTurn(() => session.keep());
   }

@@ -1,5 +1,5 @@
-// Shows the progress of writing or reading an archive: one live line on a terminal; elsewhere, such as in a log, a
-// line per table with rows and per tenth of the files.
+// Shows the progress of writing or reading an archive: on a terminal, one line that is redrawn; in other outputs, such
+// as a log, a line per table with its rows and a line per 10 % of the files.
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { systemClock, type Clock } from "../../../base/domain/clock.ts";
 import type { Progress } from "../../server/backup/archive-commands.ts";
@@ -11,7 +11,7 @@ export interface ArchiveScreenOutput {
   readonly columns?: number;
 }
 
-/** Interval of redraws in milliseconds. */
+/** Minimum interval between redraws in milliseconds. */
 const redrawMs = 100;
 
 type Rows = Progress & { readonly kind: "rows" };
@@ -47,7 +47,7 @@ export class ArchiveScreen {
     }
   }
 
-  /** Stops the display; the last line stays. */
+  /** Stops the display and leaves the last line on the screen. */
   end(): void {
     this.#endTable();
     this.#live?.end();
@@ -72,7 +72,7 @@ export class ArchiveScreen {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#drawnAtMs < redrawMs) return;
     this.#drawnAtMs = nowMs;
-    // Some pseudo-terminals report a width of 0.
+    // Some pseudo-terminals report a width of 0, which counts as 80.
     this.#live.show([line.slice(0, (this.#output.columns || 80) - 1)]);
   }
 }

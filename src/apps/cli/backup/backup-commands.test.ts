@@ -1,4 +1,4 @@
-// Tests of `hone backup` and related commands as users type them: output, streams and status.
+// Tests of `hone backup` and related commands as users type them: output, streams and exit status.
 import assert from "node:assert/strict";
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { commandProcess } from "../testing/command-process.ts";
 
 const run = commandProcess();
 
-test("backs up a data folder, verifies, restores and moves it", async (t) => {
+test("backs up a data folder, verifies the backup, restores it, and migrates its database to the other kind", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-cli-backup-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const data = join(folder, "data");

@@ -1,4 +1,5 @@
-// `hone backup`, `restore` and `verify`: consistent copies of a server's database, adapters and files.
+// `hone backup`, `restore` and `verify`: back up a server's database, adapters and files as a consistent snapshot,
+// restore the backup, and verify it.
 import type { Command } from "commander";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import type { Fault, Manifest } from "../../server/backup/archive-commands.ts";
@@ -60,7 +61,7 @@ export function addBackupCommands(program: Command): void {
   });
 }
 
-/** Returns the printed fields of a manifest. */
+/** Returns a manifest's fields as commands print them. */
 export function fieldsOf(folder: string, manifest: Manifest): Readonly<Record<string, unknown>> {
   const { createdAt, program, content, database, files, bytes, faults } = manifest;
   const { kind, version } = database;
@@ -77,7 +78,7 @@ export function fieldsOf(folder: string, manifest: Manifest): Readonly<Record<st
   };
 }
 
-/** Formats the size of an archive for people. */
+/** Formats the number of rows and files in an archive, and its size. */
 export function formatAmount(manifest: Manifest): string {
   return `${rowCountOf(manifest)} rows and ${manifest.files} files, ${sizeText(manifest.bytes)},`;
 }
@@ -86,7 +87,7 @@ function rowCountOf({ database }: Manifest): number {
   return database.tables.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** Prints faults of a copy, and sets the status so that a backup script notices them. */
+/** Prints the faults of a backup, and sets exit status 1 so that a backup script notices them. */
 function printFaults(faults: readonly Fault[]): void {
   for (const { message } of faults) process.stderr.write(`hone: ${message}\n`);
   if (faults.length > 0) process.exitCode = 1;

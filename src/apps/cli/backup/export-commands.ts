@@ -1,4 +1,5 @@
-// `hone export`, `import` and `migrate`: move the database to the other kind, or to this version of Hone.
+// `hone export`, `import` and `migrate`: move the database between SQLite and PostgreSQL, and migrate it to this
+// version of Hone.
 import type { Command } from "commander";
 import { printResult } from "../connection.ts";
 import { formatAmount, fieldsOf } from "./backup-commands.ts";

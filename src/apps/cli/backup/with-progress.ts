@@ -1,4 +1,4 @@
-// Runs a command on an archive with a progress display, and handles Ctrl-C.
+// Runs a command that reads or writes an archive, with a progress display and handling of Ctrl-C.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { Command } from "commander";
 import type { PlaceFlags, Watching } from "../../server/backup/archive-commands.ts";
@@ -11,7 +11,7 @@ export interface ArchiveFlags {
   readonly json?: boolean;
 }
 
-/** Adds the flags that locate a database and its data folder. */
+/** Adds the flags that specify a database and its data folder. */
 export function addPlaceFlags(command: Command): Command {
   return command
     .option("--data <folder>", "the server's data folder (HONE_DATA; default .hone)")
@@ -31,7 +31,7 @@ export function placeOf({ data, databaseUrl, blobs }: ArchiveFlags): PlaceFlags 
 /**
  * Runs `work` and shows its progress on standard error.
  *
- * @param ended message if the user interrupts it
+ * @param ended error message if the user interrupts the work
  */
 export async function withProgress<Result>(
   ended: string,

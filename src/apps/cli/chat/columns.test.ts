@@ -1,10 +1,10 @@
-// Tests of side-by-side answers, in any script and terminal width.
+// Tests of side-by-side answers in several scripts and terminal widths.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columnsFit, renderColumns } from "./columns.ts";
 import { displayWidth, printable, wrapped } from "./display-width.ts";
 
-test("measures text in cells, with wide characters and emoji as two", () => {
+test("counts wide characters and emoji as two cells", () => {
   for (const [text, width] of [
     ["abc", 3],
     ["日本語", 6],
@@ -17,7 +17,7 @@ test("measures text in cells, with wide characters and emoji as two", () => {
     assert.equal(displayWidth(text), width, text);
 });
 
-test("breaks lines at spaces, and within words longer than a line", () => {
+test("breaks lines at spaces, and breaks a word only if it is longer than a line", () => {
   assert.deepEqual(wrapped("one two three", 8), ["one two", "three"]);
   assert.deepEqual(wrapped("a\n\nbc", 8), ["a", "", "bc"]);
   assert.deepEqual(wrapped("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
@@ -36,7 +36,7 @@ const answers = [
   { model: "p/m:step5", text: "It is Paris.", end: null },
 ];
 
-test("shows the model above a column and the finish below it", () => {
+test("shows the model above each column and the finish reason below", () => {
   assert.deepEqual(renderColumns(answers, { columns: 60, rows: 20 }), [
     "p/m:step3                    │ p/m:step5",
     "─────────────────────────────┼─────────────────────────────".slice(0, 28) + "─┼─" + "─".repeat(28),
@@ -46,7 +46,7 @@ test("shows the model above a column and the finish below it", () => {
   ]);
 });
 
-test("shows the end of a text that is longer than the terminal", () => {
+test("shows the end of a text that has more lines than the terminal", () => {
   const long = [{ model: "a", text: "1\n2\n3\n4\n5\n6", end: null }];
   assert.deepEqual(renderColumns(long, { columns: 30, rows: 5 }).slice(2), ["5", "6", "…"]);
   assert.equal(renderColumns(long, { columns: 30, rows: Infinity }).length, 9);

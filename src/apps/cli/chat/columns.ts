@@ -1,29 +1,32 @@
-// Renders answers of several models side by side as lines of text. Pure.
+// Renders the answers of several models side by side as lines of text. Pure.
 import type { TerminalSize } from "../watch/job-view.ts";
 import { padded, printable, wrapped } from "./display-width.ts";
 
 export interface ColumnAnswer {
   readonly model: string;
-  /** Text so far. */
+  /** Answer so far. */
   readonly text: string;
-  /** How the answer ended; null while it is running. */
+  /** Finish reason and duration, or `failed`; null while the answer is in progress. */
   readonly end: string | null;
 }
 
 const gap = " │ ";
-/** Minimum readable width. */
+/** Minimum width of a readable column, in cells. */
 const widthMin = 24;
 
 function columnWidth(count: number, columns: number): number {
   return Math.floor((columns - 1 - gap.length * (count - 1)) / count);
 }
 
-/** True if this many answers fit side by side. */
+/** True if `count` answers fit side by side into a terminal with `columns` cells per row. */
 export function columnsFit(count: number, columns: number): boolean {
   return columnWidth(count, columns) >= widthMin;
 }
 
-/** Returns a column per answer: model, text, and how it ended. If there are more lines than rows, shows the last ones. */
+/**
+ * Returns the lines of one column per answer: the model, the text, and how the answer ended. If the text has more
+ * lines than fit into the rows, only its last lines are shown.
+ */
 export function renderColumns(
   answers: readonly ColumnAnswer[],
   { columns, rows }: TerminalSize,
@@ -31,7 +34,7 @@ export function renderColumns(
   const width = columnWidth(answers.length, columns);
   const texts = answers.map(({ text }) => wrapped(printable(text), width));
   const height = Math.max(...texts.map((lines) => lines.length));
-  // Two rows are above the text, one below.
+  // The names and the rule take two rows above the text, the endings one row below it.
   const first = Math.max(0, height - Math.max(1, rows - 3));
   const line = (cells: readonly string[]): string =>
     cells

@@ -1,37 +1,40 @@
-// A conversation with one model or several, as the user sees it.
+// Interface of a conversation with one or several models, and the settings and requests that both kinds share.
 import type { ChatCompletionRequest, Message } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 
 export type ChatClient = Pick<Hone, "chat">;
 
 export interface AskOptions {
-  /** Aborts the answer, which is then dropped from the conversation. */
+  /** Aborts the answer; the question and the partial answer are then dropped from the conversation. */
   readonly signal?: AbortSignal;
 }
 
-/** A conversation that remembers its messages. */
+/** A conversation that remembers its questions and answers. */
 export interface Conversation {
-  /** Sends a question and prints the answer as it arrives. @throws the server's refusal; the signal's reason */
+  /**
+   * Sends a question and prints the answer as it arrives. @throws HoneError if the server refuses the request; the
+   * signal's reason if it aborts
+   */
   ask(question: string, options?: AskOptions): Promise<void>;
 }
 
-/** Settings of all questions in a conversation. */
+/** Settings that apply to all questions in a conversation. */
 export interface ChatSettings {
   readonly system?: string | undefined;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly seed?: number | undefined;
-  /** `document`: a JSON document per answer; `lines`: a line per answer; null: text. */
+  /** `document`: one JSON document per answer; `lines`: one line of JSON per answer; null: text. */
   readonly json: "document" | "lines" | null;
 }
 
-/** Returns the first messages of a conversation. */
+/** Returns the initial messages of a conversation: the system prompt, if any. */
 export function firstMessages({ system }: ChatSettings): readonly Message[] {
   return system === undefined ? [] : [{ role: "system", content: system }];
 }
 
-/** @param model null for the server's default */
+/** @param model null for the server's default model */
 export function toChatRequest(
   model: string | null,
   messages: readonly Message[],
@@ -47,7 +50,7 @@ export function toChatRequest(
   };
 }
 
-/** Prints an answer in the requested JSON form. */
+/** Prints an answer as JSON, either indented or on one line. */
 export function printJson(value: unknown, { json }: ChatSettings): void {
   process.stdout.write(`${JSON.stringify(value, null, json === "document" ? 2 : 0)}\n`);
 }

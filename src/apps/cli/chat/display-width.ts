@@ -1,18 +1,21 @@
-// Measures and wraps text in terminal cells, using Unicode's East Asian widths (UAX 11) as ranges. Works by grapheme,
-// so that an emoji of several code points counts once.
+// Measures and wraps text in terminal cells, using the ranges of Unicode's East Asian Width (UAX 11). Works by
+// grapheme, so an emoji of several code points counts once.
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Wide: CJK, Hangul, kana, full-width forms, emoji. */
+/** Characters two cells wide: CJK, Hangul, kana, full-width forms, emoji. */
 const wide =
   /^(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\u{fe0f}|[\u{1100}-\u{115f}\u{2e80}-\u{303e}\u{3041}-\u{33ff}\u{3400}-\u{4dbf}\u{4e00}-\u{9fff}\u{a000}-\u{a4cf}\u{a960}-\u{a97f}\u{ac00}-\u{d7a3}\u{f900}-\u{faff}\u{fe30}-\u{fe6f}\u{ff00}-\u{ff60}\u{ffe0}-\u{ffe6}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}])/u;
-/** Characters without a width when they are a whole grapheme. */
+/** Graphemes of zero width: combining marks and format characters without a base character. */
 const narrowest = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
-/** Control characters: a model may write anything, such as a code that clears the terminal. */
+/**
+ * Control characters other than line breaks. A model's answer may contain any, including codes that clear the
+ * terminal.
+ */
 const controls = /(?!\n)\p{Cc}/gu;
 
-/** Removes control characters, and replaces tabs by spaces. */
+/** Removes control characters other than line breaks, and replaces tabs with spaces. */
 export function printable(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll("\t", "    ").replaceAll(controls, "");
 }
@@ -34,7 +37,7 @@ export function padded(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** Returns lines of at most `width` cells, broken at spaces, or within a word that is longer than a line. */
+/** Splits text into lines of at most `width` cells, broken at spaces; only a word longer than a line is broken within. */
 export function wrapped(text: string, width: number): readonly string[] {
   return text.split("\n").flatMap((line) => wrappedLine(line, Math.max(2, width)));
 }
@@ -52,7 +55,7 @@ function wrappedLine(line: string, width: number): readonly string[] {
     for (const { segment } of segmenter.segment(word)) {
       const size = graphemeWidth(segment);
       if (cells + size > width) {
-        // A trailing space needs no cell.
+        // A space that would begin a new line is dropped.
         if (segment === " ") continue;
         lines.push(current);
         [current, cells] = ["", 0];

@@ -17,7 +17,7 @@ export class OneModel implements Conversation {
   readonly #asking: ChatSettings;
   #history: readonly Message[];
 
-  /** @param model null for the server's default */
+  /** @param model null for the server's default model */
   constructor(client: ChatClient, model: string | null, asking: ChatSettings) {
     this.#client = client;
     this.#model = model;

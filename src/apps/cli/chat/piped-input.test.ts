@@ -7,19 +7,19 @@ const program = `
   process.stdout.write(await withInput(process.argv[1]));
 `;
 
-/** @param shell a command line that runs "$@" with some standard input */
+/** @param shell command line that runs "$@" with the standard input to test */
 function check(shell: string, question: string, expected: string): void {
   const words = [process.execPath, "--input-type=module", "-e", program, "--", question];
   const { stdout, stderr } = spawnSync("bash", ["-c", shell, "bash", ...words], { encoding: "utf8" });
   assert.equal(stdout, expected, stderr);
 }
 
-test("adds a shell's pipe or file to the question", () => {
+test("appends text from a shell's pipe or file redirection to the question", () => {
   check(`printf 'one\\ntwo\\n' | "$@"`, "Which words?", "Which words?\n\none\ntwo");
   check(`"$@" <<< three`, "Which word?", "Which word?\n\nthree");
 });
 
-test("adds nothing without input, and replaces the word - by it", () => {
+test("leaves the question unchanged without input, and replaces the word - with the input", () => {
   check(`"$@" < /dev/null`, "Hello", "Hello");
   check(`printf '' | "$@"`, "Hello", "Hello");
   check(`"$@" <&-`, "Hello", "Hello");

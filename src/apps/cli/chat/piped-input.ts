@@ -2,14 +2,15 @@
 import { fstatSync } from "node:fs";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** Maximum size of a chat. */
+/** Maximum size of the piped input in bytes. */
 const bytesMax = 16 * 1024 * 1024;
 
 /**
- * Returns the question followed by the text of standard input, or with the word `-` replaced by it. Without that word,
- * only a shell's pipe or file counts: another program may keep its end open forever.
+ * Returns the question followed by the text of standard input; if the question contains the word `-`, the text
+ * replaces that word. Without the word, only a pipe or file redirection by a shell is read, because another parent
+ * process may keep its end of a pipe open forever.
  *
- * @throws ServiceError `too_large`
+ * @throws ServiceError `too_large` if the input exceeds 16 MiB
  */
 export async function withInput(
   question: string,
@@ -28,7 +29,7 @@ function isPiped({ fd }: { readonly fd: number }): boolean {
     const found = fstatSync(fd);
     return found.isFIFO() || found.isFile();
   } catch {
-    // Standard input is closed.
+    // `fstat` fails if standard input is closed.
     return false;
   }
 }

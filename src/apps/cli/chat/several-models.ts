@@ -1,5 +1,5 @@
-// A conversation with several models or versions, which answer the same questions with the same settings and seed,
-// each with its own history. Answers are in columns if the terminal is wide enough, otherwise one after the other.
+// A conversation with several models or versions. All get the same questions, settings and seed, but each has its own
+// history. Answers are shown in columns if the terminal is wide enough, otherwise one after another.
 import type { ChatCompletion, Message } from "../../client/api.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { freshSeed } from "../../../base/domain/random.ts";
@@ -15,10 +15,10 @@ import {
 } from "./conversation.ts";
 import { columnsFit, type ColumnAnswer, renderColumns } from "./columns.ts";
 
-/** Interval of redraws in milliseconds. */
+/** Minimum interval between redraws in milliseconds. */
 const redrawMs = 50;
 
-/** A model in the conversation, with its history. */
+/** A model in the conversation, with its message history. */
 interface Speaker {
   readonly model: string;
   history: readonly Message[];
@@ -29,7 +29,7 @@ interface Answering {
   readonly speaker: Speaker;
   readonly messages: readonly Message[];
   text: string;
-  /** How it ended; null while it is running. */
+  /** Finish reason and duration, or `failed`; null while the answer is in progress. */
   end: string | null;
   error: Error | null;
 }
@@ -40,7 +40,7 @@ export class SeveralModels implements Conversation {
   readonly #clock: Clock;
   readonly #speakers: readonly Speaker[];
 
-  /** @param models two names or more */
+  /** @param models names of at least two models */
   constructor(client: ChatClient, models: readonly string[], asking: ChatSettings, clock: Clock) {
     this.#client = client;
     this.#asking = asking;
@@ -48,7 +48,7 @@ export class SeveralModels implements Conversation {
     this.#speakers = models.map((model) => ({ model, history: firstMessages(asking) }));
   }
 
-  /** Shows a failed answer in its place; if all fail, throws the first error. */
+  /** Asks all models, and shows a model's error in place of its answer. @throws the first error if all models fail */
   async ask(question: string, { signal }: AskOptions = {}): Promise<void> {
     const asking = { ...this.#asking, seed: this.#asking.seed ?? freshSeed() % 2 ** 31 };
     const answers = this.#speakers.map((speaker): Answering => ({
@@ -117,7 +117,7 @@ export class SeveralModels implements Conversation {
       await Promise.all(answers.map((answering) => this.#stream(answering, how, draw)));
     } finally {
       process.off("SIGINT", giveCursorBack);
-      // The whole answers are printed once the screen may scroll.
+      // Clears the live display, then prints the complete answers, which may be longer than the screen.
       screen.show([]);
       screen.end();
     }
@@ -137,7 +137,7 @@ export class SeveralModels implements Conversation {
     }
   }
 
-  /** Never throws: errors are stored in the answer. */
+  /** Streams an answer. Never throws: an error is stored in the answer. */
   async #stream(answering: Answering, { asking, options }: How, onText: () => void): Promise<void> {
     const { speaker, messages } = answering;
     const startMs = this.#clock.monotonicMs();
@@ -159,7 +159,7 @@ export class SeveralModels implements Conversation {
   }
 }
 
-/** Settings of one question. */
+/** Settings and abort signal of one question. */
 interface How {
   readonly asking: ChatSettings;
   readonly options: AskOptions;

@@ -1,5 +1,5 @@
-// `hone models add`, `added` and `remove`: manage base models from the hub or from files in the data folder. Needs no
-// server.
+// `hone models add`, `added` and `remove`: manage the base models in the data folder, downloaded from the Hugging Face
+// hub or added from local files. Needs no server.
 import type { Command } from "commander";
 import type { ListedModel } from "../../server/library/model-commands.ts";
 import { AddScreen } from "../add-screen.ts";

@@ -1,4 +1,4 @@
-// `hone chat`: chat with one model or several in the terminal, or ask one question.
+// `hone chat`: chat with one or several models in the terminal, or ask one question.
 import { createInterface } from "node:readline/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -70,10 +70,10 @@ function number(text: string): number {
   throw new InvalidArgumentError("It must be a number.");
 }
 
-/** Name of a version: no spaces, and a step at its end. */
+/** Matches the name of a version: a word that ends with a step. */
 const versionName = /^\S+(?:@|:step)\d+$/;
 
-/** Splits the words into the versions that lead them, and the question. */
+/** Splits the words of the command line into leading version names and the question. */
 export function readWords(words: readonly string[]): {
   readonly models: readonly string[];
   readonly question: string;
@@ -83,14 +83,17 @@ export function readWords(words: readonly string[]): {
   return { models: words.slice(0, count), question: words.slice(count).join(" ") };
 }
 
-/** Converts `name@3` to the server's spelling. */
+/** Converts a name such as `name@3` to the form that the server accepts, `name:step3`. */
 export function toServerModelName(name: string): string {
   return name.replace(/@(\d+)$/, ":step$1");
 }
 
-/** Reads questions until the input ends. Ctrl-C aborts an answer, or at the prompt the conversation. */
+/**
+ * Asks each line of the input until the input ends. Ctrl-C aborts an answer in progress; at the prompt, it ends the
+ * conversation.
+ */
 async function converse(asked: Conversation, { json }: ChatSettings): Promise<void> {
-  // A program that reads the answers must see only them.
+  // The prompt appears only in a terminal, because a program that reads the output expects only answers.
   const isPrompted = json === null && process.stdin.isTTY && process.stdout.isTTY;
   const lines = createInterface({
     input: process.stdin,

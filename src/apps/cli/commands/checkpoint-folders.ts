@@ -1,5 +1,5 @@
-// `hone models export` and `import`: write a version of a trained model as a folder for other programs, and import an
-// adapter from another program as a version.
+// `hone models export` and `import`: export a version of a trained model to a folder that other programs can read, and
+// import another program's adapter as a version.
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -68,7 +68,7 @@ async function importAdapter(folder: string, flags: ImportFlags): Promise<void> 
     const name = `${model.entity}/${model.project}/${model.name}:step${version.step}`;
     printResult({ name, ...version }, `imported ${name}`, flags);
   } catch (error) {
-    // A model that was registered only for this import should not stay.
+    // Deletes a model that this command registered, because it would have no version.
     if (isNew) await client.models.delete(model.id);
     throw error;
   }
@@ -116,7 +116,10 @@ async function exportVersion(name: string, flags: ExportFlags): Promise<void> {
   printResult(written, `wrote version ${step} of ${fullName} to ${folder}`, flags);
 }
 
-/** @throws ServiceError `invalid` if the folder exists; HoneError if the server does not return the version */
+/**
+ * Downloads a version's files into a new folder. @throws ServiceError `invalid` if the folder exists; HoneError if the
+ * server does not return the version
+ */
 export async function writeVersion(
   client: Hone,
   {
@@ -133,7 +136,7 @@ export async function writeVersion(
 ): Promise<void> {
   requireNew(folder);
   const answer = await client.checkpoints.export(model.id, step, format);
-  // The folder appears only once it is complete; an interruption leaves nothing under its name.
+  // The folder gets its final name only when complete, so an interruption leaves nothing under that name.
   const unfinished = `${folder}.partial-${process.pid}`;
   await mkdir(unfinished, { recursive: true });
   try {

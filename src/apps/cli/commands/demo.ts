@@ -1,4 +1,4 @@
-// `hone demo`: train on a task that the model answers badly at first, and draw the rising reward.
+// `hone demo`: train on a task that the model performs badly at first, and draw the rising reward.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -76,7 +76,7 @@ export function addDemoCommand(program: Command): void {
       else
         await withTemporaryServer(
           ({ url, apiKey }) => show(new Hone({ baseUrl: url, apiKey }), task, model, flags),
-          // A log line, such as a warning about a small job, would break the curve.
+          // Only errors are logged: a log line, such as a warning about a small job, would break up the curve.
           {
             "log-level": "error",
             ...model.serverFlags,
@@ -86,7 +86,7 @@ export function addDemoCommand(program: Command): void {
     });
 }
 
-/** Returns the models added to the data folder, as a server on it would find them. */
+/** Returns the models in the data folder, as a server with that folder would find them. */
 async function addedModels(flags: DemoFlags): Promise<readonly AddedModel[]> {
   const { addedBases } = await import("../../server/library/added-models.ts");
   return addedBases(resolve(flags.data ?? readClientSettings().data));
@@ -126,7 +126,10 @@ async function show(client: Hone, task: DemoTask, { baseModel }: DemoModel, flag
   if (!result.hasLearned) process.exitCode = 1;
 }
 
-/** @throws ServiceError `invalid` if no keys can be read */
+/**
+ * Calls `work` with a rater, and restores the terminal afterwards. @throws ServiceError `invalid` for an invalid
+ * --noise, or if the rater needs a keyboard but standard input is not a terminal
+ */
 async function withRater<Result>(
   { simulate, noise }: DemoFlags,
   seed: number,

@@ -10,7 +10,7 @@ import { commandProcess } from "../testing/command-process.ts";
 
 const run = commandProcess();
 
-test("writes a project named after the folder, and overwrites nothing", async (t) => {
+test("writes a project named after its folder, and overwrites no file", async (t) => {
   const parent = mkdtempSync(join(tmpdir(), "hone-init-"));
   t.after(() => rmSync(parent, { recursive: true }));
   const folder = join(parent, "My Task!");
@@ -22,7 +22,7 @@ test("writes a project named after the folder, and overwrites nothing", async (t
     readonly name: string;
     readonly dependencies: Readonly<Record<string, string>>;
   };
-  // These tests run in a checkout, which is not in a registry.
+  // The tests run in a checkout, which is not in a registry.
   const checkout = `file:${resolve(".").replaceAll("\\", "/")}`;
   assert.deepEqual([name, dependencies], ["my-task", { "hone-server": checkout }]);
 
@@ -34,7 +34,7 @@ test("writes a project named after the folder, and overwrites nothing", async (t
   assert.deepEqual(readdirSync(other), ["task.js"]);
 });
 
-test("says why it cannot create its folder", async (t) => {
+test("reports why the folder cannot be created", async (t) => {
   const plain = join(newFolder(t), "file");
   writeFileSync(plain, "");
   const { status, errors } = await run(["init", join(plain, "task")]);
@@ -45,7 +45,7 @@ test("says why it cannot create its folder", async (t) => {
   );
 });
 
-test("does not suggest a second server if one answers, and names the server that the loop uses", async (t) => {
+test("suggests no second server if one answers, and names the server that the training loop will use", async (t) => {
   const server = await fakeServer();
   const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
   t.after(() => server.close());
@@ -61,7 +61,7 @@ test("does not suggest a second server if one answers, and names the server that
   assert.match(refused.output, /rejects the key that the loop would find: set HONE_API_KEY/);
 });
 
-test("suggests starting a server if none answers, the address belongs to another program, or a server is silent", async (t) => {
+test("suggests starting a server if none answers in time, another program uses the address, or the address is invalid", async (t) => {
   const freed = await listening(t, () => undefined);
   await freed.close();
   const foreign = await listening(t, (_request, response) => response.writeHead(404).end("not here"));
@@ -76,7 +76,7 @@ test("suggests starting a server if none answers, the address belongs to another
   }
 });
 
-test("says if a dependency is a path, and omits npm install if the package is found", async (t) => {
+test("reports a dependency that is a local path, and omits npm install if the package can be resolved", async (t) => {
   const { output } = await initIn(t, { HONE_URL: "http://127.0.0.1:1" });
   assert.ok(output.includes(`takes hone-server from ${resolve(".")}: a path on this machine.`), output);
   const parent = newFolder(t);

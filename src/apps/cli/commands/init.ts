@@ -1,5 +1,5 @@
-// `hone init`: write a starter project with a task, rewards and the training loop. Needs no server and overwrites no
-// file; a running server shortens the next steps.
+// `hone init`: write a starter project with a task, rewards and a training loop. Needs no server and overwrites no
+// file. If a server is running, the printed next steps omit starting one.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join, relative, resolve } from "node:path";
@@ -36,16 +36,16 @@ export function addInitCommand(program: Command): void {
 }
 
 interface Starter {
-  /** Names of the written files. */
+  /** Names of the files that were written. */
   readonly files: readonly string[];
   readonly source: PackageSource;
 }
 
 /**
- * Writes the project.
+ * Writes the starter project.
  *
- * @throws ServiceError `conflict` if one of its files exists, `invalid` if the folder cannot be created; then nothing
- * is written
+ * @throws ServiceError `conflict` if one of its files exists, `invalid` if the folder cannot be created; in both cases
+ * nothing is written
  */
 async function writeStarter(folder: string): Promise<Starter> {
   const { packageFolder, packageVersion } = await import("../../server/package.ts");
@@ -78,7 +78,7 @@ function packageText(folder: string, { dependency }: PackageSource): string {
   return `${JSON.stringify(project, null, 2)}\n`;
 }
 
-/** Returns the folder's name as a valid npm package name. */
+/** Returns the folder's name, converted to a valid npm package name. */
 function packageName(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
@@ -126,13 +126,13 @@ function nextSteps(folder: string, { written, source, server }: Outcome): string
   ].join("\n");
 }
 
-/** True if programs in the folder already find the package, for instance in a parent folder. */
+/** True if programs in the folder can already resolve the package, for example from a parent folder. */
 function resolvesPackage(folder: string): boolean {
   try {
     createRequire(join(folder, "package.json")).resolve("hone-server/package.json");
     return true;
   } catch {
-    // Not found; `npm install` fixes that.
+    // The package is not found; `npm install` will install it.
     return false;
   }
 }

@@ -101,7 +101,7 @@ function listedJob(job: TrainingJob): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Number of prepared items; null once all are, or before they were counted. */
+/** Returns the number of prepared items of the total; null once training has begun, or before the items are counted. */
 function formatPrepared({ progress }: TrainingJob): string | null {
   if (progress === null || progress.gradient_steps_total !== null || progress.prepared === null) return null;
   return `${progress.prepared} of ${progress.prepared_total}`;
@@ -155,7 +155,7 @@ function showJob(job: TrainingJob, modelName: string | null): void {
   for (const warning of warnings) process.stdout.write(`\nwarning: ${warning}\n`);
 }
 
-/** Exit status of a replay with a different result; errors exit with 1, as in every command. */
+/** Exit status if a replay's result differs from the original; errors exit with status 1, as in every command. */
 const statusDifferent = 2;
 
 /** Adds `replay` to the command `jobs`. */

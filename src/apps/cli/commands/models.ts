@@ -1,4 +1,4 @@
-// `hone models`: base models that the server can serve, and models that it trains.
+// `hone models`: list and manage base models and trained models.
 import type { Command } from "commander";
 import type { Hone } from "../../client/hone.ts";
 import type { ModelCreate, ModelObject, ServedModel } from "../../client/api.ts";
@@ -93,7 +93,7 @@ export function addModelsCommand(program: Command): void {
           readonly entity?: string;
           readonly loraRank?: number;
           readonly loraAlpha?: number;
-          /** Safe cast: the server validates the names. */
+          /** Names as typed by the user; the server validates them. */
           readonly targetModules?: ModelCreate["target_modules"];
           readonly json?: boolean;
         },
@@ -138,7 +138,7 @@ export function addModelsCommand(program: Command): void {
   addMoveCommand(models);
 }
 
-/** Maximum memory: the model's, and that of its requests' KV caches. */
+/** Formats a base model's state and its maximum memory: that of the model itself, and that of its requests' KV caches. */
 function memoryText({
   value,
   reason,
@@ -151,7 +151,7 @@ function memoryText({
 
 type AdapterFields = Pick<ModelObject, "lora_rank" | "lora_alpha" | "target_modules">;
 
-/** State of a base model, its memory and its files. */
+/** Returns a base model's memory, weight size and license. */
 function servedFacts({ status, files }: ServedModel) {
   return {
     memory: status && memoryText(status),
@@ -161,7 +161,7 @@ function servedFacts({ status, files }: ServedModel) {
   };
 }
 
-/** Adapter settings that a model sets, and a short text of them. */
+/** Returns the adapter settings that a model overrides, and a short text of them. */
 function adaptersOf({
   lora_rank = null,
   lora_alpha = null,
@@ -178,7 +178,7 @@ function adaptersOf({
   return wishes.length === 0 ? wish : { ...wish, adapters: wishes.join(", ") };
 }
 
-/** Returns the base model, and the version of another model if one was named. */
+/** Returns the base model, and the version to start from if --from names another model. */
 async function startOf(
   client: Hone,
   { baseModel, from }: { readonly baseModel?: string; readonly from?: string },
@@ -192,7 +192,7 @@ async function startOf(
   throw invalid("Name a starting point for the model: --base-model <name>, or --from <name[:stepN]>.");
 }
 
-/** @throws ServiceError `conflict` if the version was kept */
+/** @throws ServiceError `conflict` if the server did not delete the version, with the reason */
 function refuseKept(
   name: string,
   deletion: { readonly pinned_steps: readonly number[]; readonly in_use_steps: readonly number[] },

@@ -1,4 +1,4 @@
-// `hone open`: open the server's page in the browser.
+// `hone open`: open the server's web page in the browser.
 import { spawn } from "node:child_process";
 import type { Command } from "commander";
 import { invalid, quoted } from "../../../base/domain/service-error.ts";
@@ -35,7 +35,7 @@ export function addOpenCommand(program: Command): void {
     .action(async (place: string | undefined, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const address = `${client.baseUrl}/${place === undefined ? "" : pathOf(place)}`;
-      // Reports an unreachable server here rather than in an empty tab.
+      // An unreachable server is reported here, not in an empty browser tab.
       await client.server.version();
       printResult({ address }, address, flags);
       if (flags.json !== true && process.stdout.isTTY) launch(address);
@@ -48,7 +48,10 @@ function pathOf(place: string): string {
   throw invalid(message);
 }
 
-/** Safe: the address comes from this program, and only Windows runs a shell, which gets it as one word. */
+/**
+ * Opens the address in the default browser. Safe: the address comes from this program, and only Windows uses a shell,
+ * which gets the address as one word.
+ */
 function launch(address: string): void {
   const commands: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
     darwin: ["open", address],
@@ -56,7 +59,7 @@ function launch(address: string): void {
   };
   const [command, ...words] = commands[process.platform] ?? ["xdg-open", address];
   const browser = spawn(command, words, { stdio: "ignore", detached: true });
-  // Without such a program, the user opens the printed address.
+  // If the machine has no such program, the user can open the printed address.
   browser.on("error", () => undefined);
   browser.unref();
 }

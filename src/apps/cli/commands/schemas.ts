@@ -1,4 +1,4 @@
-// `hone schemas`: check on this machine, without a server, whether schemas are served exactly as constraints.
+// `hone schemas`: check locally, without a server, whether JSON schemas can be enforced exactly as constraints.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { SettingsOverrides } from "../../server/settings.ts";
@@ -54,7 +54,7 @@ export function addSchemasCommand(program: Command, limits: SettingsOverrides = 
 
 const gathered = (file: string, before: readonly string[] = []): readonly string[] => [...before, file];
 
-/** Returns true if every schema is served and every test passes. */
+/** Checks schema files and prints the results. Returns true if no schema is refused and every test passes. */
 function checkFiles(
   checkSchema: SchemaChecker,
   files: readonly string[],
@@ -75,7 +75,10 @@ function checkFiles(
   );
 }
 
-/** A plain schema with a property `schema` counts as one with tests only if it has no other keyword. */
+/**
+ * Reads a file that holds a schema, or a schema with tests. An object with `schema` is a schema with tests unless it
+ * has members other than `name`, `schema` and `tests`.
+ */
 function readSchemaFile(file: string): SchemaCase {
   const value = readJson(file);
   const isCase =
@@ -97,7 +100,7 @@ function readText(file: string): string {
   }
 }
 
-/** Prefixes errors with the file's name. */
+/** Runs `read`, and puts the file's name in front of an error's message. */
 function named<T>(file: string, read: () => T): T {
   try {
     return read();

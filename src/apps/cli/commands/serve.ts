@@ -1,4 +1,4 @@
-// `hone serve`: runs the server until a signal stops it.
+// `hone serve`: run the server until a signal stops it.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { fullDiskError } from "../../../base/domain/transient-errors/full-disk.ts";
@@ -49,8 +49,8 @@ export function addServeCommand(program: Command, limits: SettingsOverrides = {}
 }
 
 /**
- * Serves until SIGTERM or SIGINT, which also interrupt a start. A second signal has no effect; deadlines limit the
- * shutdown.
+ * Runs the server until SIGTERM or SIGINT, which also interrupt startup; fails if the database requires a newer
+ * program. A second signal has no effect, because deadlines already limit the shutdown.
  */
 async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides): Promise<void> {
   if (config.server.roles.includes("serve")) {
@@ -87,7 +87,7 @@ async function serveUntilStopped(config: HoneConfig, limits: SettingsOverrides):
   }
 }
 
-/** A start writes to the data folder, so it fails on a full disk. */
+/** Returns the error for a full disk at startup, when the server must write to the data folder. */
 function startOnFullDisk(data: string): ServiceError {
   const message = `The disk of the data folder ${resolve(data)} is full, and the server must write there to start. Free space on it, or name a folder on another disk (--data), and start again.`;
   return new ServiceError({ code: "unavailable", message });

@@ -1,4 +1,4 @@
-// `hone models trajectories`: write a model's logged or trained trajectories to a file.
+// `hone models trajectories`: export a model's logged trajectories, or those of its training jobs, to a file.
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -92,7 +92,7 @@ function given<Name extends string, Value>(
   name: Name,
   value: Value | null | undefined,
 ): { readonly [Key in Name]?: Value } {
-  // Safe cast: the object has only the key `name`.
+  // Safe cast: `name` is the object's only key.
   return value === undefined || value === null
     ? {}
     : ({ [name]: value } as { readonly [Key in Name]: Value });

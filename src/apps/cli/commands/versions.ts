@@ -70,7 +70,7 @@ export function addVersionCommands(models: Command): void {
   }
 }
 
-/** Most informative metrics of a version; those that exist are shown. */
+/** Metrics that say most about a version. The table shows those that exist. */
 const mainMetrics = ["val/reward", "data/reward", "train/reward", "val/loss", "train/loss", "loss", "kl_div"];
 
 function shownMetrics(

@@ -1,4 +1,4 @@
-// `hone jobs watch`: show a running job, with curves in a terminal and plain lines elsewhere.
+// `hone jobs watch`: show the progress of a running job, as curves in a terminal and as plain lines in other outputs.
 import type { Command } from "commander";
 import type { Hone } from "../../client/hone.ts";
 import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
@@ -9,9 +9,9 @@ import { findJobId } from "../named-job.ts";
 import { addStep, formatEvent, renderJob } from "../watch/job-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 
-/** Maximum time for a server restart in milliseconds. */
+/** Maximum time without a connection, enough for a server restart, in milliseconds. */
 const deadline = 120_000;
-/** Interval of reads for data that no event reports: phase, time left, and reason of a wait. */
+/** Polling interval for data that no event reports: phase, time left, and the reason why the job waits. */
 const lookMs = 1000;
 
 export function addWatchCommand(jobs: Command): void {
@@ -28,7 +28,7 @@ export function addWatchCommand(jobs: Command): void {
     );
 }
 
-/** Watches a job to its end, and sets exit status 1 unless it succeeded. */
+/** Watches a job until it ends, and sets exit status 1 unless it succeeded. */
 export async function watchJob(
   client: Hone,
   id: string,
@@ -40,7 +40,7 @@ export async function watchJob(
 }
 
 async function watchPlainly(client: Hone, id: string, json: boolean): Promise<TrainingEvent> {
-  // Other messages go to standard error, so that a program reads only events.
+  // All other messages go to standard error, so that a program reads only events.
   const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const followed = client.jobs.follow(id, {
     deadline,
@@ -52,7 +52,7 @@ async function watchPlainly(client: Hone, id: string, json: boolean): Promise<Tr
   );
 }
 
-/** Reports each event and returns the last one, which every finished job has. */
+/** Calls `onEvent` for each event and returns the last event; every finished job has one. */
 async function lastOf(
   events: AsyncIterable<TrainingEvent>,
   onEvent: (event: TrainingEvent) => void,
@@ -83,9 +83,9 @@ async function watchLive(client: Hone, id: string): Promise<TrainingEvent> {
   const look = async (): Promise<void> => {
     for (; !looking.signal.aborted;) {
       draw();
-      // Rejects when the job has ended.
+      // `sleep` rejects when the job has ended.
       await systemClock.sleep(lookMs, { signal: looking.signal }).catch(() => undefined);
-      // The follower reports a lost connection.
+      // A failed poll keeps the last state, because the follower already reports a lost connection.
       job = await client.jobs.get(id, { signal: looking.signal }).catch(() => job);
     }
   };

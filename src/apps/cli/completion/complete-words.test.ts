@@ -1,4 +1,4 @@
-// Tests of the completions for the last word of command lines.
+// Tests that the last word of a command line is completed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Argument, Command, Option } from "commander";
@@ -27,7 +27,7 @@ function program(): Command {
   return hone;
 }
 
-/** Returns the values, and the kind of paths that the shell completes. */
+/** Returns the completions' values, or the kind of paths that the shell should complete. */
 async function check(words: readonly string[]): Promise<readonly string[]> {
   const { candidates, paths }: Completion = await completeWords(program(), words, {
     sourceOf: (command, what) =>
@@ -47,20 +47,20 @@ async function check(words: readonly string[]): Promise<readonly string[]> {
   return [...candidates.map(({ value }) => value), ...(paths === null ? [] : [`:${paths}`])];
 }
 
-test("completes commands by prefix, without hidden ones", async () => {
+test("completes commands by prefix, and omits hidden commands", async () => {
   assert.deepEqual(await check([""]), ["models", "check", "serve", "completion", "help"]);
   assert.deepEqual(await check(["mo"]), ["models"]);
   assert.deepEqual(await check(["models", ""]), ["list", "export", "help"]);
   assert.deepEqual(await check(["nothing", ""]), []);
 });
 
-test("completes flags if a word begins like one, without removed ones", async () => {
+test("completes flags if the word begins like a flag, and omits removed flags", async () => {
   assert.deepEqual(await check(["models", "export", "--"]), ["--format", "--out", "--help"]);
   assert.deepEqual(await check(["serve", "-"]), ["--auth", "--help"]);
   assert.deepEqual(await check(["models", "list", "--", "--"]), []);
 });
 
-test("completes a flag's value after it or after its equals sign", async () => {
+test("completes a flag's value, both as the next word and after an equals sign", async () => {
   assert.deepEqual(await check(["models", "export", "--format", ""]), ["peft", "merged"]);
   assert.deepEqual(await check(["models", "export", "--format=m"]), ["--format=merged"]);
   assert.deepEqual(await check(["serve", "--auth", "o"]), ["on", "off"]);
@@ -68,14 +68,14 @@ test("completes a flag's value after it or after its equals sign", async () => {
   assert.deepEqual(await check(["models", "export", "--format=peft", "p"]), ["p/agent"]);
 });
 
-test("completes positional arguments, and the last of a variadic one repeatedly", async () => {
+test("completes positional arguments, and the last one repeatedly if it is variadic", async () => {
   assert.deepEqual(await check(["models", "export", "q"]), ["q/agent"]);
   assert.deepEqual(await check(["models", "export", "p/agent", ""]), []);
   assert.deepEqual(await check(["check", "one", "two", ""]), [":files"]);
   assert.deepEqual(await check(["completion", "z"]), ["zsh"]);
 });
 
-test("has sources only for existing arguments and flags", () => {
+test("assigns value sources only to arguments and flags that exist", () => {
   const commands = new Map(commandsOf(createProgram()));
   for (const [words, sources] of Object.entries(valueSources)) {
     const command = commands.get(words);

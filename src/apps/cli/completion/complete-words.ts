@@ -1,14 +1,14 @@
-// Completes a word of a command line from the commands' definitions: names, flags and values. Pure except for finding
-// values, which the caller does.
+// Completes a word of a command line from the definitions of commands, flags and arguments. Pure, except that the
+// caller provides a function that looks up values.
 import type { Argument, Command, Option } from "commander";
 
-/** A completion with its description, for shells that show it. */
+/** A possible completion with its description, for shells that show descriptions. */
 export interface Candidate {
   readonly value: string;
   readonly about: string;
 }
 
-/** Source of the values of an argument or a flag. */
+/** Kind of values that an argument or a flag accepts. */
 export type ValueSource =
   | "models"
   | "trained"
@@ -21,31 +21,34 @@ export type ValueSource =
 
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** Kind of paths that the shell completes itself. */
+  /** Kind of paths that the shell itself should complete; null for none. */
   readonly paths: "files" | "folders" | null;
 }
 
 export interface CompletionOptions {
-  /** Returns the source of an argument (by name) or a flag (by spelling) of a command; null if any value is allowed. */
+  /**
+   * Returns the value source for an argument (by name) or a flag (as written) of a command; null if the values are
+   * unknown.
+   */
   readonly sourceOf: (words: string, what: string) => ValueSource | null;
-  /** Returns the fixed values of a flag. */
+  /** Returns the fixed values that a flag accepts; undefined if it has none. */
   readonly choicesOf: (option: Option) => readonly string[] | undefined;
-  /** Finds the current values. */
+  /** Looks up the current values of a source. */
   readonly find: (source: Exclude<ValueSource, "files" | "folders">) => Promise<readonly Candidate[]>;
 }
 
-/** State after the words before the last one. */
+/** Parsing state after all words except the last. */
 interface Place {
   readonly command: Command;
   readonly words: readonly string[];
-  /** Flag whose value comes next. */
+  /** Flag whose value is the next word; null if none is expected. */
   readonly pending: Option | null;
-  /** Number of arguments so far. */
+  /** Number of positional arguments so far. */
   readonly count: number;
   readonly isPastFlags: boolean;
 }
 
-/** @param words words after the program's name; the last one, possibly empty, is completed */
+/** @param words words after the program's name; the last word, which may be empty, is completed */
 export async function completeWords(
   program: Command,
   words: readonly string[],
@@ -141,7 +144,7 @@ function takesValue({ required, optional }: Option): boolean {
   return required || optional;
 }
 
-/** Includes flags that short help hides: a user who types a prefix looks for them. */
+/** Returns all flags, including those that short help hides: a user who types a prefix may look for them. */
 function flagsOf(command: Command): readonly Candidate[] {
   const own = command.options
     .filter(({ description }) => description !== "")

@@ -1,4 +1,4 @@
-// `hone completion`: print a shell's completion script, and the hidden `hone complete` that the script calls.
+// `hone completion`: print a completion script for a shell. The script calls the hidden command `hone complete`.
 import { Argument, type Command, type Option } from "commander";
 import { allSettings } from "../../server/config.ts";
 import { connect, type ConnectionFlags } from "../connection.ts";
@@ -36,7 +36,10 @@ function choicesOf({ long }: Option): readonly string[] | undefined {
   return long === undefined ? undefined : settingChoices.get(long);
 }
 
-/** Maximum wait for a server in milliseconds, since the user has pressed a key; without an answer there are no values. */
+/**
+ * Maximum time to wait for a server in milliseconds. It is short because the user has pressed a key; without an
+ * answer, no values are offered.
+ */
 const waitMs = 400;
 
 type Find = CompletionOptions["find"];
@@ -44,9 +47,9 @@ type Find = CompletionOptions["find"];
 type Finders = { readonly [Source in Parameters<Find>[0]]: () => Promise<readonly Candidate[]> };
 
 /**
- * Returns a function that finds current values on a server or in the data folder.
+ * Returns a function that looks up current values on a server or in the data folder.
  *
- * @param words words of the command line, whose flags select the server
+ * @param words words of the command line, whose --url, --key and --data flags select the server
  */
 function findValues(words: readonly string[]): Find {
   const flags = { ...flagIn(words, "url"), ...flagIn(words, "key"), ...flagIn(words, "data") };
@@ -104,6 +107,6 @@ function flagIn<Name extends string>(
   const index = words.findLastIndex((word) => word === flag || word.startsWith(`${flag}=`));
   if (index < 0) return {};
   const value = words[index].includes("=") ? words[index].slice(flag.length + 1) : words[index + 1];
-  // Safe cast: the object has only the key `name`.
+  // Safe cast: `name` is the object's only key.
   return value === undefined ? {} : ({ [name]: value } as { readonly [N in Name]: string });
 }

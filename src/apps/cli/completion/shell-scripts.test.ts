@@ -1,4 +1,4 @@
-// Tests of the completion scripts in real shells, as after a press of the tab key.
+// Tests of the completion scripts in real shells, as if the user pressed the tab key.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { shellScripts } from "./shell-scripts.ts";
 const hasBash = spawnSync("bash", ["--version"]).status === 0;
 const skip = hasBash ? false : "there is no bash here";
 
-/** Creates a fake `hone` that prints these lines and records its arguments. */
+/** Returns a new folder with a fake `hone` program that prints the lines and records its arguments. */
 function folderWithHone(t: TestContext, lines: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), "hone-completion-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -24,7 +24,7 @@ function folderWithHone(t: TestContext, lines: readonly string[]): string {
   return folder;
 }
 
-/** Returns bash's completions of a line with the cursor at its end. */
+/** Returns bash's completions for a line with the cursor at its end. */
 function offered(
   folder: string,
   line: string,
@@ -56,12 +56,16 @@ test("bash passes the words so far, and offers values without descriptions", { s
   assert.equal(asked, "complete\n--\njobs\n\n");
 });
 
-test("bash gets the part after a colon or an equals sign, which end words for it", { skip }, (t) => {
-  const folder = folderWithHone(t, ["p/agent:step1\\t", "p/agent:step2\\t"]);
-  assert.deepEqual(offered(folder, "hone models pin p/agent:s").replies, ["step1", "step2"]);
-  const flags = folderWithHone(t, ["--format=peft\\t"]);
-  assert.deepEqual(offered(flags, "hone models export --format=").replies, ["peft"]);
-});
+test(
+  "bash gets only the part after a colon or an equals sign, because it ends words there",
+  { skip },
+  (t) => {
+    const folder = folderWithHone(t, ["p/agent:step1\\t", "p/agent:step2\\t"]);
+    assert.deepEqual(offered(folder, "hone models pin p/agent:s").replies, ["step1", "step2"]);
+    const flags = folderWithHone(t, ["--format=peft\\t"]);
+    assert.deepEqual(offered(flags, "hone models export --format=").replies, ["peft"]);
+  },
+);
 
 test("bash completes files and folders itself, including names with spaces", { skip }, (t) => {
   const files = folderWithHone(t, [":files"]);
@@ -80,7 +84,7 @@ function folderWithFolder(t: TestContext): string {
 const without = (shell: string): string | false =>
   spawnSync(shell, ["--version"]).status === 0 ? false : `there is no ${shell} here`;
 
-test("zsh reads its script", { skip: without("zsh") }, () => {
+test("zsh can parse its script", { skip: without("zsh") }, () => {
   const { status, stderr } = spawnSync("zsh", ["-n"], { input: shellScripts.zsh, encoding: "utf8" });
   assert.deepEqual([status, stderr], [0, ""]);
 });
@@ -97,7 +101,7 @@ test("fish offers values with descriptions", { skip: without("fish") }, (t) => {
   assert.equal(offeredBy("hone mo"), "models\tManage base models and trained models.\n");
 });
 
-test("bash completes with the program itself", { skip }, (t) => {
+test("bash gets completions from the real program", { skip }, (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-completion-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const main = fileURLToPath(new URL("../main.js", import.meta.url));

@@ -1,10 +1,12 @@
-// Shell scripts that complete `hone` commands by calling `hone complete`, so that they always match the program.
+// Shell scripts that complete `hone` commands. They call `hone complete`, so completions always match the installed
+// program.
 
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
 export const shellScripts: Readonly<Record<Shell, string>> = {
-  // If COMP_WORDBREAKS has ":" or "=", Bash ends words there and replaces only the part after the last one.
+  // If COMP_WORDBREAKS contains ":" or "=", bash ends words at these characters and replaces only the part after the
+  // last one.
   bash: `# Completion of hone for bash: eval "$(hone completion bash)"
 _hone() {
   local line="\${COMP_LINE:0:COMP_POINT}" current kept value about

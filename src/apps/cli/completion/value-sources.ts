@@ -1,5 +1,5 @@
-// Value sources of arguments and flags, by the words of a command and the name of the argument or flag. Others accept
-// any value, and get no completions.
+// Value sources of arguments and flags, by the command's words and the name of the argument or flag. Arguments and
+// flags not listed here get no completions.
 import type { ValueSource } from "./complete-words.ts";
 
 const everywhere: Readonly<Record<string, ValueSource>> = { "--data": "folders", "--blobs": "folders" };
