@@ -1,5 +1,5 @@
-// A proxy before two servers: has the first compute each prompt, and the second answer it. As vLLM's toy proxy does, so that
-// either may stand before either's servers.
+// A proxy in front of two servers: the prefill server computes each prompt, and the decode server generates the
+// answer. It works like vLLM's toy proxy, so each of the two proxies also works with the other project's servers.
 //
 //   node dist/examples/prefill-decode-proxy.js --prefill http://10.0.0.1:8000 --decode http://10.0.0.2:8000 --port 9000
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -8,7 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 
-/** The URLs of the servers. */
+/** URLs of the two servers. */
 export interface Pair {
   readonly prefill: string;
   readonly decode: string;
@@ -16,7 +16,10 @@ export interface Pair {
 
 const paths = ["/v1/chat/completions", "/v1/completions"];
 
-/** A proxy that does not listen yet. Keys are passed on: a client's key must be one of both servers. */
+/**
+ * Creates a proxy that does not listen yet. It passes on the client's key, which must therefore be valid on both
+ * servers.
+ */
 export function createProxy(pair: Pair): Server {
   return createServer((request, response) => {
     answer(pair, request, response).catch((error: unknown) => {
@@ -44,17 +47,20 @@ async function answer(pair: Pair, request: IncomingMessage, response: ServerResp
   const { kv_transfer_params: params } = (await prefilled.json()) as {
     readonly kv_transfer_params?: unknown;
   };
-  // Without the parameters, the decode server computes the prompt itself.
+  // Without transfer parameters, the decode server computes the prompt itself.
   await relay(await ask(pair.decode, { ...body, kv_transfer_params: params ?? null }), response);
 }
 
-/** Returns the request for the prefill server, which computes and holds the prompt and draws one token. */
+/**
+ * Returns the request for the prefill server: it computes the prompt, holds its KV cache for the decode server, and
+ * generates one token.
+ */
 function prefillOf(body: Readonly<Record<string, unknown>>): object {
   const { stream_options: _, min_tokens: __, max_completion_tokens: ___, ...rest } = body;
   return { ...rest, stream: false, max_tokens: 1, kv_transfer_params: { do_remote_decode: true } };
 }
 
-/** Relays the answer as it arrives. */
+/** Streams the server's response to the client. */
 async function relay(answer: Response, response: ServerResponse): Promise<void> {
   const { status, headers, body } = answer;
   const kept = ["content-type", "x-request-id", "x-hone-notice", "retry-after"];

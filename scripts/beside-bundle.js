@@ -1,5 +1,5 @@
-// Files of libraries that the bundle expects next to it: native code of ONNX Runtime, and the pages of Swagger UI.
-// With them, `dist` needs only libSQL from node_modules.
+// Places the files of libraries that the bundle loads from next to it: native code of ONNX Runtime, and the static
+// files of Swagger UI. With them, `dist` needs only libSQL from node_modules.
 import {
   copyFileSync,
   linkSync,
@@ -13,21 +13,21 @@ import {
 import { dirname, join } from "node:path";
 import { root } from "./setup.js";
 
-/** Platforms with native code, as folders of `dist/onnxruntime`, named as Node names platforms. */
+/** Platforms with native code, as folders of `dist/onnxruntime`, in the names that Node.js uses. */
 export const platforms = ["linux/x64", "linux/arm64", "darwin/arm64", "win32/x64"];
 export const thisPlatform = `${process.platform}/${process.arch}`;
 
 const runtimeFolder = join(root, "node_modules", "onnxruntime-node", "bin", "napi-v6");
 const pagesFolder = join(root, "node_modules", "@fastify", "swagger-ui", "static");
 /**
- * Files that nothing loads: macOS's library under a second name, because packages hold no links, and DirectML, which
- * is loaded only by sessions that ask for it.
+ * Files that nothing loads: a second copy of the macOS library under another name (npm packages cannot contain links),
+ * and DirectML, which only sessions load that request it.
  */
 const unused = /^(libonnxruntime\.\d+\.\d+\.\d+\.dylib|DirectML\.dll)$/;
-/** ONNX Runtime's package has no text of its licence. */
+/** Licence of ONNX Runtime. It is in this repository because the npm package does not contain it. */
 const runtimeLicence = join(root, "scripts", "onnxruntime-licence.txt");
 
-/** Puts what is missing or out of date into `dist`, for this platform unless told. */
+/** Copies missing and outdated files to `dist`, by default only for this platform. */
 export function placeBesideBundle(wanted = [thisPlatform]) {
   for (const platform of wanted) {
     const from = join(runtimeFolder, platform);
@@ -49,7 +49,10 @@ function filesIn(folder, platform) {
   }
 }
 
-/** Puts a file at a path as a link where it can be one, whole or not at all: a process may have the earlier one mapped. */
+/**
+ * Places a file atomically, as a hard link if possible. The old file is replaced, not overwritten, because a running
+ * process may have mapped it.
+ */
 export function place(from, to) {
   const source = statSync(from);
   const there = statSync(to, { throwIfNoEntry: false });
@@ -59,7 +62,7 @@ export function place(from, to) {
   try {
     linkSync(from, partial);
   } catch {
-    // The two lie on different disks, or theirs knows no links.
+    // The folders are on different disks, or the file system has no hard links.
     copyFileSync(from, partial);
     utimesSync(partial, source.atime, source.mtime);
   }

@@ -1,6 +1,6 @@
-// Bundles the output of tsc: the `hone` command, and each process and thread that it starts, with their libraries. A
-// start then loads a tenth as many files. The code is unchanged, except that libraries find their own files next to
-// the bundle (`beside-bundle`); docs/decisions/bundle.md has the reasons.
+// Bundles the output of tsc, with its libraries: the `hone` command, and each process and thread that it starts. A
+// start then loads a tenth as many files. The code is unchanged, except that libraries find their files next to the
+// bundle (`beside-bundle`); docs/decisions/bundle.md has the reasons.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { build } from "esbuild";
@@ -8,13 +8,22 @@ import { placeBesideBundle } from "./beside-bundle.js";
 import { bundleFolder, bundleStamp, root } from "./setup.js";
 
 const builtFolder = join(root, "dist", "src");
-/** Its native code is a package of its own for each platform, of which npm installs the right one. */
+/**
+ * Packages that are not bundled. The native code of libSQL is in a separate package for each platform, and npm
+ * installs the right one.
+ */
 const keptPackages = ["libsql"];
-/** Libraries written for CommonJS ask for Node's own modules by the first name; the second ends with a slash. */
+/**
+ * Code at the start of each bundled file, which is an ES module. It defines `require`, which CommonJS libraries use
+ * for Node.js's modules, and `besideBundle`, the folder of libraries' files, ending with a slash.
+ */
 const namesForLibraries = `import { createRequire as requireOfModule } from "node:module";
 import { fileURLToPath as pathOfUrl } from "node:url";
 const require = requireOfModule(import.meta.url), besideBundle = pathOfUrl(new URL("..", import.meta.url));`;
-/** Expressions by which modules of libraries find files next to them, and where those files are next to the bundle. */
+/**
+ * Expressions with which libraries locate files next to themselves, and their replacements, which locate the files
+ * next to the bundle.
+ */
 const movedFiles = [
   {
     module: /onnxruntime-node[\\/]dist[\\/]binding\.js$/,
@@ -33,10 +42,13 @@ const movedFiles = [
   },
 ];
 
-/** How the sources spell what they start as a process or thread of its own. */
+/** Expression with which the sources name a module that they start as a process or thread. */
 const startedModule = /new URL\(\s*"(\.[^"]+\.js)",\s*import\.meta\.url\s*\)/g;
 
-/** How the sources spell a `require` of their own; without it what they ask for is taken into the bundle. */
+/**
+ * Definition of `require` in the sources. It is removed, so that the bundle includes the modules that the sources
+ * require.
+ */
 const requireOfSource = /^const require = createRequire\(import\.meta\.url\);$/m;
 
 const entries = [...new Set(["apps/cli/main.js", ...startedModules()])].map((name) =>
@@ -62,7 +74,8 @@ const { metafile } = await build({
   sourcemap: true,
   sourcesContent: false,
   legalComments: "none",
-  // A quarter less to read at each start; names stay, and traces go by the maps.
+  // Reduces the bytes that each start reads by a quarter. Names are not shortened, and stack traces are correct
+  // through the source maps.
   minifyWhitespace: true,
   metafile: true,
   logLevel: "warning",
@@ -84,7 +97,10 @@ placeBesideBundle();
 writeFileSync(join(bundleFolder, "licences.txt"), licencesOf(Object.keys(metafile.inputs)));
 writeFileSync(bundleStamp, "");
 
-/** Tests and their kin start others. */
+/**
+ * Returns the modules that the product starts as processes or threads. Tests and their helpers are not searched,
+ * because they start modules that are not part of the product.
+ */
 function startedModules() {
   const files = readdirSync(join(root, "src"), { recursive: true })
     .map((name) => String(name).replaceAll("\\", "/"))
@@ -95,7 +111,10 @@ function startedModules() {
   });
 }
 
-/** All entries are in one folder, so code finds them next to itself in whichever chunk it is. */
+/**
+ * Replaces the path of each started module. All entry files are in one folder, so code finds them next to itself,
+ * whichever chunk it is in.
+ */
 function sideBySide({ path }) {
   const text = readFileSync(path, "utf8");
   return {
@@ -112,7 +131,7 @@ function withMovedFile(path, { spelled, moved }) {
   return { contents: text.replace(spelled, () => moved) };
 }
 
-/** The licences of the packages that the files are of, each as its package has it. */
+/** Returns the licence texts of the packages that bundled files come from, as each package contains them. */
 function licencesOf(files) {
   const folders = files.flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []);
   const texts = [...new Set(folders)]

@@ -10,11 +10,11 @@ const places = [
   "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
 ];
 
-/** How to have one where there is none. */
+/** Message that says how to install a Chromium. */
 export const chromiumCure =
   "Install a Chromium (Debian: apt-get install chromium), or say where it is in CHROMIUM.";
 
-/** Its path; undefined where there is none. */
+/** Returns the path of a Chromium; undefined if none is installed. */
 export function findChromium() {
   return places.find((path) => path !== undefined && path !== "" && existsSync(path));
 }

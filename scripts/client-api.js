@@ -1,5 +1,6 @@
-// Writes src/apps/client/api.ts, the client's types of every body, answer and operation, from the schemas of the routes. It
-// runs before tsc, which checks both sides; esbuild joins the sources that make the document, without looking at their types.
+// Writes src/apps/client/api.ts from the schemas of the routes: the client's types of each request body, response and
+// operation. It runs before tsc, which checks both the server and the client against them. The script that generates
+// the types is bundled by esbuild, which does not check types.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -23,7 +24,7 @@ await build({
 const { madeClientTypes } = await import(pathToFileURL(made).href);
 const text = await madeClientTypes();
 rmSync(made);
-// An unchanged file keeps its time, so that nothing is built again because of it.
+// An unchanged file is not written, because its new modification time would cause a build.
 if (currentText() !== text) writeFileSync(target, text);
 
 function currentText() {

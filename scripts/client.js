@@ -1,5 +1,5 @@
-// Builds `hone-server/client`, the part of the package that programs import, into `dist/client`: its code in one file, for any
-// place that runs JavaScript, and its types.
+// Builds `hone-server/client`, the part of the package that programs import, into `dist/client`: its code as one file
+// for any JavaScript runtime, and its type declarations.
 import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { root } from "./setup.js";
 
 const clientFolder = join(root, "dist", "client");
 
-/** Users without an optional library still get the other types of the client. */
+/** Names of the optional libraries. Users who have not installed one of them can still use the client's other types. */
 const optional = Object.keys(
   JSON.parse(readFileSync(join(root, "package.json"), "utf8")).peerDependenciesMeta,
 ).join("|");
@@ -23,7 +23,7 @@ async function buildClient() {
     outfile: join(clientFolder, "index.js"),
     bundle: true,
     format: "esm",
-    // Neutral platform: an import of a Node module fails here.
+    // With the platform `neutral`, an import of a Node.js module is a build error.
     platform: "neutral",
     target: "es2022",
     packages: "external",
@@ -44,7 +44,10 @@ async function buildClient() {
     mend(join(clientFolder, name));
 }
 
-/** tsc leaves imports in type files with the endings of the sources; every resolver knows the built ones. */
+/**
+ * Corrects a type declaration file. tsc leaves imports with the extension `.ts` of the sources, but resolvers look for
+ * the built files.
+ */
 function mend(file) {
   const text = readFileSync(file, "utf8").replaceAll(/((?:from |import\()"\.[^"]*)\.ts"/g, '$1.js"');
   const ofPeers = new RegExp(`^import type .* from "(${optional})";$`, "gm");

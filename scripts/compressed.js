@@ -1,8 +1,8 @@
-// Writes a file that servers send to browsers, with copies in the encodings that browsers accept.
+// Writes files that servers send to browsers, together with compressed copies in the encodings that browsers accept.
 import { writeFileSync } from "node:fs";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
-/** Writes `path`, `path.gz` and `path.br`. */
+/** Writes a file as `path`, and compressed as `path.gz` and `path.br`. */
 export function writeCompressed(path, bytes) {
   writeFileSync(path, bytes);
   writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));

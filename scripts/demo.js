@@ -1,4 +1,4 @@
-// `npm run demo`: sets up what is missing, then runs `hone demo`. Flags after `--` go to it.
+// `npm run demo`: sets up what is missing, then runs `hone demo`. Flags after `--` are passed to it.
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { root, setUp } from "./setup.js";

@@ -1,4 +1,4 @@
-// `npm run docs`: writes the pages of the documentation that are made of the code, which test/docs/ makes.
+// `npm run docs`: writes the pages of the documentation that test/docs/ generates from the code.
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// `npm run example`: sets up what is missing, then runs the example. Flags after `--` go to it.
+// `npm run example`: sets up what is missing, then runs the example. Flags after `--` are passed to it.
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { root, setUp } from "./setup.js";

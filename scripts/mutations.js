@@ -1,15 +1,15 @@
-// `npm run mutations`: breaks the built code in one named way at a time, runs the suite that should notice, and
-// reports survivors with status 1.
+// `npm run mutations`: applies one mutation at a time to the built code, runs the test file that must detect it, and
+// reports mutations that survive, with exit status 1.
 //
 // * A mutation replaces a text in one file of dist/, and is always undone; sources are never changed.
 // * Names after `--` select mutations.
-// * `npm run mutations -- --sample` breaks sources at random places instead (test/mutations/sample.ts).
+// * `npm run mutations -- --sample` mutates sources at random places instead (test/mutations/sample.ts).
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, setUp } from "./setup.js";
 
-/** Named mutations with the test file that must notice each; paths are relative to dist/, without extension. */
+/** Named mutations, each with the test file that must detect it. Paths are relative to dist/ and have no extension. */
 const mutations = JSON.parse(readFileSync(join(root, "scripts", "mutations.json"), "utf8"));
 
 const wanted = process.argv.slice(2);
@@ -26,7 +26,7 @@ if (wanted.includes("--help")) {
   process.exit(0);
 }
 setUp();
-// An interrupt ends the suite that runs; what was replaced is put back before this process ends too.
+// An interrupt must end only the running test file, so that this process can undo the mutation before it exits.
 process.on("SIGINT", () => undefined);
 const chosen = mutations.filter(
   ({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)),

@@ -1,6 +1,7 @@
-// `npm run pack`: builds the npm package `hone-server` as a file in `dist`, also from a fresh clone. It collects the
-// package's files in a folder, which npm packs: built code with its libraries, the runtime for each platform, types,
-// the built-in model, the page, the guide and the starter project. docs/decisions/package.md has the reasons.
+// `npm run pack`: builds the npm package `hone-server` as a file in `dist`; works in a fresh clone too. It collects
+// the package's files in a folder, which npm packs: built code with its libraries, the runtime for each platform,
+// types, the built-in model, the dashboard, the guide and the starter project. docs/decisions/package.md has the
+// reasons.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +42,7 @@ const parts = [
   "dist/swagger-ui",
   "dist/onnxruntime/LICENSE",
   ...packed.map((platform) => `dist/onnxruntime/${platform}`),
-  // The page is there once its sources are; a build that has lost it makes no package.
+  // The dashboard is omitted only if its sources do not exist. If they exist but were not built, packing fails.
   ...(existsSync(join(root, "src", "apps", "dashboard")) ? ["dist/dashboard"] : []),
   "dist/guide",
   "examples/starter",
@@ -57,7 +58,7 @@ function placeAll(from, to) {
   for (const name of readdirSync(from)) placeAll(join(from, name), join(to, name));
 }
 
-/** Returns the package.json that users need. Libraries inside the bundle are not dependencies. */
+/** Returns the package.json for users. Libraries inside the bundle are not dependencies. */
 function manifest() {
   const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const { name, version, description, keywords, license, type, bin, engines, exports } = own;
@@ -77,7 +78,7 @@ function manifest() {
   };
 }
 
-/** The path of the file. */
+/** Runs `npm pack` and returns the path of the package file. */
 function pack() {
   mkdirSync(values.to, { recursive: true });
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";

@@ -1,5 +1,5 @@
-// Builds the page that a server has at `/`: script and style of src/apps/dashboard, each with its libraries in one file whose name
-// says what is in it, and all compressed beforehand.
+// Builds the dashboard, which the server serves at `/`. Script and style of src/apps/dashboard are each bundled with
+// their libraries into one file, whose name contains a hash of its content, and are compressed in advance.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

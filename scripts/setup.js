@@ -1,5 +1,6 @@
-// Set-up before every command: installs dependencies, builds, bundles, and builds the guide. Does only what is missing
-// and says so; concurrent commands wait for each other. Plain JavaScript, because it runs before the build.
+// Set-up before each command: installs dependencies, builds, bundles, and builds the guide. It does only what is
+// missing and prints it; concurrent commands wait for each other. It is plain JavaScript because it runs before the
+// build.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
@@ -10,21 +11,21 @@ import { takeTurns } from "./take-turns.js";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const installStamp = join(root, "node_modules", ".hone-installed");
 const buildStamp = join(root, "dist", ".hone-built");
-/** The product in few files, made of the build. */
+/** Folder of the bundle, which contains the product in a few files. */
 export const bundleFolder = join(root, "dist", "bundle");
-/** The page, as browsers get it. */
+/** Folder of the built dashboard. */
 export const pageFolder = join(root, "dist", "dashboard");
-/** The docs as a static site. */
+/** Folder of the built guide, a static site. */
 export const guideFolder = join(root, "dist", "guide");
 export const bundleStamp = join(root, "dist", ".hone-bundled");
-/** The module of it that holds the `hone` command, relative to the root. */
+/** Bundled module of the `hone` command, relative to the repository's root. */
 export const bundledEntry = join("dist", "bundle", "main.js");
 const lock = join(root, "dist", ".setup-lock");
-/** Longer than installing and building take on a slow machine. */
+/** Maximum time in milliseconds to wait for another set-up. Installing and building take less even on a slow machine. */
 const waitDeadlineMs = 15 * 60_000;
 const sourceFolders = ["src", "examples", "test", join("tools", "bench"), join("tools", "recipes")];
 
-/** Installs and builds what is missing or out of date. Ends the process when that fails. */
+/** Installs and builds what is missing or out of date. Exits the process if that fails. */
 export function setUp() {
   if (isInstalled() && isBuilt() && isBundled() && hasGuide()) return;
   const onWait = (holder) => say(`waiting for ${holder}, which sets up this checkout`);
@@ -37,10 +38,11 @@ export function setUp() {
 }
 
 function installAndBuild() {
-  // The previous holder of the lock may have installed them.
+  // Checked again: another process may have installed them before this one got the lock.
   if (!isInstalled()) {
     say("installing dependencies (npm ci)");
-    // The variable keeps ONNX Runtime's install step from downloading CUDA libraries, also with an older npm.
+    // This variable keeps the install script of ONNX Runtime from downloading CUDA libraries; older npm versions need
+    // it.
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { ONNXRUNTIME_NODE_INSTALL: "skip" });
     writeFileSync(installStamp, lockHash());
   }
@@ -53,7 +55,7 @@ function installAndBuild() {
   }
   if (!isBundled()) {
     say("bundling (esbuild)");
-    // The bundle comes last: its stamp says that all three are there.
+    // The bundle is built last, because its stamp stands for all three.
     for (const script of ["page.js", "client.js", "bundle.js"])
       run(process.execPath, [join(root, "scripts", script)], {});
   }
@@ -77,12 +79,15 @@ function isBuilt() {
   return existsSync(buildStamp) && statSync(buildStamp).mtimeMs >= newestChange();
 }
 
-/** Also after a build by other means, which leaves its stamp. */
+/** Returns true if the bundle is newer than the build. bundle.js writes the stamp, also when it is run directly. */
 function isBundled() {
   return existsSync(bundleStamp) && statSync(bundleStamp).mtimeMs >= statSync(buildStamp).mtimeMs;
 }
 
-/** The index comes before the search files, so a build that was interrupted has no entry of the search. */
+/**
+ * Returns true if the guide is up to date. The search entry is checked because it is compressed last, so an
+ * interrupted build does not have it.
+ */
 function hasGuide() {
   const entry = join(guideFolder, "pagefind", "pagefind-entry.json.br");
   return (
@@ -92,7 +97,7 @@ function hasGuide() {
   );
 }
 
-/** Says on standard error what is being done, so that standard output stays the command's own. */
+/** Prints a message on standard error, so that standard output contains only the command's output. */
 export function say(what) {
   process.stderr.write(`hone: ${what}\n`);
 }
@@ -102,7 +107,7 @@ function run(command, parameters, environment) {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
     env: { ...process.env, ...environment },
-    // npm is a batch file on Windows, which only a shell starts.
+    // On Windows, npm is a batch file, which only a shell can start.
     shell: process.platform === "win32" && command === "npm",
   });
   if (result.status !== 0) {
@@ -116,7 +121,7 @@ function newestChange() {
   return Math.max(statSync(join(root, "tsconfig.json")).mtimeMs, newestIn(folders, /\.(tsx?|css|html)$/));
 }
 
-/** Returns when files of the given names, or the folders above them, last changed. */
+/** Returns the latest modification time of files whose names match, and of the folders that contain them. */
 function newestIn(folders, names) {
   let newest = 0;
   const visit = (folder) => {

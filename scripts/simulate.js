@@ -1,6 +1,6 @@
-// `npm run simulate`: runs the durable core in simulated worlds, one per seed, on all processors, or prints the whole
-// history of one seed. Reports the seeds that broke a rule, with status 1. test/simulation defines the worlds and
-// their rules.
+// `npm run simulate`: runs the server's durable core (database, jobs, artifacts) in simulated worlds, one per seed, on
+// all processors, and reports the seeds that broke a rule, with exit status 1. With `--trace`, it prints the whole
+// history of one seed. test/simulation defines the worlds and their rules.
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ Ends with status 1 where a seed did not hold, or did not come to its end.
 `;
 
 const seedMax = 2_147_483_647;
-/** Seeds per process, which reports its progress after each. */
+/** Number of seeds that each process runs; progress is reported after each process. */
 const seedsAtOnce = 50;
 
 const { values } = parseArgs({
@@ -66,7 +66,7 @@ else {
 }
 process.exit(total.failed.length === 0 && total.seeds === seedCount ? 0 : 1);
 
-/** Takes one portion of the seeds after the other. */
+/** Runs one batch of seeds after another in child processes. */
 async function work() {
   while (next < from + seedCount) {
     const first = next;
@@ -93,7 +93,7 @@ async function run(first, count) {
   if (status !== 0) say(`the process of seeds ${first} to ${first + count - 1} ended with ${status}`);
 }
 
-/** A seed that did not hold, or the sums of a portion. */
+/** Adds a line of a child process to the totals: a seed that broke a rule, or the sums of a batch. */
 function take(told) {
   if (told.violations !== undefined) {
     total.failed.push(told.seed);

@@ -1,20 +1,22 @@
-// Part of every process and thread that runs the bundle: stack traces name the lines of the sources that it was made of. The
-// maps are read when the first trace is, since reading them at each start would take as long as the bundle saves.
+// Part of each process and thread that runs the bundle: makes stack traces name lines of the sources, not of the
+// bundle. A source map is read only when a stack trace needs it; reading the maps at each start would take as long as
+// the bundle saves.
 import { readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** By path of a bundled file. */
+/** Source maps, by path of the bundled file. */
 const maps = new Map();
 
 Error.prepareStackTrace = (error, frames) => {
-  // Node makes such an error for its report of the process, of which only numbers are read, at each start.
+  // Node.js creates this error for each process report, of which Hone reads only numbers. Its stack trace needs no
+  // source maps.
   const placeOf = error.code === "ERR_SYNTHETIC" ? String : located;
   return [headOf(error), ...frames.map((frame) => `    at ${placeOf(frame)}`)].join("\n");
 };
 
-/** An error may have a name or a message that cannot be read. */
+/** Returns the first line of the trace. An error's name or message can be a getter that throws. */
 function headOf(error) {
   try {
     return Error.prototype.toString.call(error);
@@ -37,7 +39,7 @@ function located(frame) {
   );
 }
 
-/** Null where there is none. */
+/** Returns the source map of a bundled file; null if it has none. */
 function mapOf(path) {
   if (!maps.has(path)) maps.set(path, readMap(path));
   return maps.get(path);
@@ -47,7 +49,7 @@ function readMap(path) {
   try {
     return new SourceMap(JSON.parse(readFileSync(`${path}.map`, "utf8")));
   } catch {
-    // A trace is worth having without it.
+    // Without its map, the file's frames show the lines of the bundle.
     return null;
   }
 }

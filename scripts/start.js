@@ -1,4 +1,4 @@
-// `npm start`: sets up what is missing, then serves. Flags after `--` go to `hone serve`.
+// `npm start`: sets up what is missing, then runs `hone serve`. Flags after `--` are passed to it.
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { bundledEntry, root, setUp } from "./setup.js";

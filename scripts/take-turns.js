@@ -1,6 +1,6 @@
-// A lock between processes that survives a kill: its holder has a folder with one file that names the holder. The
-// folder is renamed into place whole, which fails if a folder with a file is there. A dead holder's file is removed
-// under its unique name, so a later holder is never affected.
+// A lock between processes that is released even if its holder is killed. The lock is a folder with one file, which
+// names the holder. The folder is renamed into place as a whole, which fails if the place has a folder with a file; a
+// dead holder's file has a unique name, so removing it never affects a later holder.
 import { randomUUID } from "node:crypto";
 import {
   existsSync,
@@ -18,12 +18,12 @@ import { dirname, join } from "node:path";
 const pollMs = 100;
 
 /**
- * Runs the work while no other process runs any under this lock, and returns its result. Blocks while it waits.
+ * Runs `work` while no other process runs anything under the same lock, and returns its result. Blocks while it waits.
  *
- * @param lock a path; its parent folder is created if missing
- * @param work synchronous; the lock is released when it returns, throws, or its process dies
- * @param options.deadlineMs the longest wait, after which it throws
- * @param options.onWait called once with a description of the holder, if it has to wait
+ * @param lock path of the lock; its parent folder is created if missing
+ * @param work synchronous function; the lock is released when it returns or throws, or when this process dies
+ * @param options.deadlineMs maximum time to wait, after which an error is thrown
+ * @param options.onWait called once with a description of the holder if the call has to wait
  */
 export function takeTurns(lock, work, { deadlineMs, onWait }) {
   mkdirSync(dirname(lock), { recursive: true });
@@ -50,7 +50,7 @@ export function takeTurns(lock, work, { deadlineMs, onWait }) {
   }
 }
 
-/** False where another holds it. */
+/** Tries to take the lock; returns false if another process has it. */
 function take(lock, name) {
   const own = `${lock}.${name}`;
   mkdirSync(own);
@@ -61,13 +61,16 @@ function take(lock, name) {
   } catch (error) {
     rmSync(own, { recursive: true });
     if (["ENOTEMPTY", "EEXIST"].includes(error.code)) return false;
-    // Error of Windows for an existing folder.
+    // Windows reports this error if the folder exists.
     if (error.code === "EPERM" && existsSync(lock)) return false;
     throw error;
   }
 }
 
-/** Describes the holder; null if there is none, or if the holder is dead and its lock was removed. */
+/**
+ * Describes the holder of the lock. Returns null if the lock is free, or if its holder was dead and the lock has been
+ * released.
+ */
 function holderOf(lock) {
   try {
     const [name] = readdirSync(lock);
@@ -78,7 +81,7 @@ function holderOf(lock) {
     leave(lock, name);
     return null;
   } catch (error) {
-    // Its holder left it meanwhile.
+    // The holder has released the lock meanwhile.
     if (error.code === "ENOENT") return null;
     throw error;
   }
@@ -98,6 +101,6 @@ function leave(lock, name) {
   try {
     rmdirSync(lock);
   } catch {
-    // Another has it by now, whose folder is not empty.
+    // Another process already has the lock, so the folder is not empty.
   }
 }

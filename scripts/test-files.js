@@ -1,9 +1,9 @@
-// Shared by `npm test` and `npm run proof`: the list of test files, and the environment in which they run.
+// Functions that `npm test` and `npm run proof` share: the list of test files, and the environment in which they run.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundledEntry, root } from "./setup.js";
 
-/** The test files whose path holds one of the names; all where there are none. */
+/** Returns the test files whose paths contain one of the names; without names, all test files. */
 export function testFiles(wanted) {
   return ["src", "test", join("tools", "recipes"), join("tools", "bench"), "examples"]
     .flatMap((folder) =>
@@ -14,7 +14,7 @@ export function testFiles(wanted) {
     .sort((one, other) => one.localeCompare(other));
 }
 
-/** True if any of these tests uses a PostgreSQL (store/database/testing/postgres-databases). */
+/** Returns true if any of these tests uses PostgreSQL (through store/database/testing/postgres-databases). */
 export function wantPostgres(files) {
   return files.some((file) => readFileSync(join(root, file), "utf8").includes("/postgres-databases.ts"));
 }
@@ -24,13 +24,13 @@ export function built(file) {
   return join("dist", file.replace(/\.ts$/, ".js"));
 }
 
-// Environment for some three hundred short processes. Extra certificates would be parsed by each, although no request
-// leaves the machine, and huge pages would be zeroed; both are turned off. Servers run the bundle, as users' servers
-// do.
+// Environment of the test processes, some three hundred that each live shortly. It turns off extra certificates, which
+// each process would parse although no request leaves the machine, and huge pages, which would have to be zeroed.
+// Servers run the bundle, as users' servers do.
 export const environment = {
   ...process.env,
   TEST_SERVER: bundledEntry,
-  // For a test whose programs do reach a registry.
+  // Original value, for the test whose programs connect to a registry.
   TEST_CERTIFICATES: process.env.NODE_EXTRA_CA_CERTS ?? "",
   GLIBC_TUNABLES: "glibc.malloc.hugetlb=0",
   NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ""} --require ${JSON.stringify(join(root, "scripts", "short-lived.cjs"))}`,

@@ -1,11 +1,11 @@
-// Preloaded before the tests of a shared process: names a test that does not end and ends the process. Other tests
-// could not continue usefully, because the hanging test's open handles would keep the process alive until its
-// deadline.
+// Loaded before the tests of a shared process: if a test does not end, prints its name and ends the process.
+// Continuing with the other tests would not help, because the open handles of the hanging test would keep the process
+// alive until its deadline.
 import { afterEach, beforeEach } from "node:test";
 
-/** Many times longer than the longest test takes on a busy machine. */
+/** Time limit of a test in milliseconds. It is many times longer than the longest test takes on a busy machine. */
 const limitMs = Number(process.env.TEST_LIMIT_MS ?? 5 * 60_000);
-/** By the context of each test. */
+/** Timers of the running tests, by the context of the test. */
 const running = new WeakMap();
 
 beforeEach((context) => {

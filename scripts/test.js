@@ -1,13 +1,13 @@
-// `npm test`: sets up the checkout, then runs every test; names after `--` select the files whose path contains one of
+// `npm test`: sets up the checkout, then runs all tests; names after `--` select the files whose path contains one of
 // them.
 //
-// * The files of one room of src/, and of one folder below test/, share a process, because starting one and loading
-//   its imports takes longer than most of their tests. Files that use a server with the same flags share a process
-//   too, and share the server if its flags have a name.
-// * Other files have their own process: they start servers, or test their process.
+// * The test files of one area of src/ (such as src/train) share a process, as do those of one folder below test/,
+//   because starting a process and loading its imports takes longer than most of their tests. Files that use a server
+//   with the same flags share a process too, and share the server if its flags have a name.
+// * Other files have a separate process: they start servers, or test their process.
 // * A test of a shared process that does not end within its limit ends the process (scripts/test-limit.js).
-// * The runner starts files by name. Shared processes are in dist/folders, which sorts before nearly all others, so
-//   that the longest do not run last.
+// * The test runner starts files in the order of their names. The modules of shared processes are in dist/folders,
+//   which sorts before nearly all others, so that the processes that take longest are not started last.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -29,7 +29,7 @@ if (files.length === 0) {
 const wantsRealModel = files.includes(join("test", "real-model.test.ts"));
 if (wantsRealModel) takeRealModel(say);
 say(`running ${files.length} test files`);
-/** Folders within a room of src/ whose files take as long as all others of it. */
+/** Folders within an area whose test files take as long as all others of that area. They get a separate process. */
 const apart = new Set([join("training", "tinker")]);
 const [together, alone] = [new Map(), []];
 for (const file of files) {
@@ -37,9 +37,9 @@ for (const file of files) {
   if (group === null) alone.push(built(file));
   else together.set(group, [...(together.get(group) ?? []), file]);
 }
-// Left to itself the runner keeps one core free, which on two is half of them; files that wait for something now and then
-// leave room for one more than there are cores. A file that does not end, many times longer than the longest takes, has
-// failed: it is named, and the others' results are not waited for in vain.
+// By default, the runner leaves one core free, which is half of a machine with two cores. Because tests sometimes
+// wait, one process more than there are cores is run. A file that exceeds the time limit, which is many times longer
+// than the longest file takes, is reported as failed, and the other files' results are still shown.
 const fileLimitMs = 15 * 60_000;
 const flags = [
   "--test",
@@ -47,7 +47,7 @@ const flags = [
   `--test-concurrency=${availableParallelism() + 1}`,
   `--test-timeout=${fileLimitMs}`,
 ];
-/** Folder for the leftovers of stopped tests. */
+/** Folder for files that stopped tests leave behind. */
 const temporary = mkdtempSync(join(tmpdir(), "hone-tests-"));
 process.once("exit", () => {
   try {
@@ -83,10 +83,10 @@ if (environment.TEST_PACKAGE !== "on" && files.includes(join("test", "package.te
   say("LEFT OUT: the package as npm installs it, which the gate tries (TEST_PACKAGE=on)");
 process.exit(result.status ?? 1);
 
-/** The name of the process that runs the file with others; null for one of its own. */
+/** Returns the name of the shared process that runs the file; null if the file needs a separate process. */
 function groupOf(file) {
   const text = readFileSync(join(root, file), "utf8");
-  // It measures its process, or says what is done before every test in it.
+  // The file measures the memory of its process, or defines hooks that would run before the other files' tests.
   if (/^before(Each)?\(|memoryUsage\(/m.test(text)) return null;
   const [top, folder, ...below] = file.split(sep);
   if (top === "src") {
@@ -98,7 +98,7 @@ function groupOf(file) {
   return top === "test" && below.length > 0 ? `test-${folder}` : null;
 }
 
-/** Writes a module for each group that imports its files; returns their names. */
+/** Writes, for each shared process, a module that imports its files. Returns the paths of these modules. */
 function writeEntries() {
   const entries = join("dist", "folders");
   rmSync(join(root, entries), { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// The world, the conversations in it, and the whole course of the example with models that are made up.
+// Tests of the market, of the agent's conversations, and of the whole example with scripted models.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type {
@@ -29,7 +29,7 @@ const call = (name: string, values: unknown): Called => ({
   arguments: typeof values === "string" ? values : JSON.stringify(values),
 });
 
-test("tools answer correct calls, and report the fault of any other", () => {
+test("tools answer correct calls, and return an error for any other call", () => {
   const tiny: Market = new Map([["pear", { price: 4, stock: 30 }]]);
   const cases: readonly (readonly [Called, string])[] = [
     [call("price", { item: "pear" }), "4"],
@@ -47,7 +47,7 @@ test("tools answer correct calls, and report the fault of any other", () => {
   for (const [given, expected] of cases) assert.equal(answerCall(tiny, given), expected);
 });
 
-test("the plan of every question leads to its answer by tools that exist", () => {
+test("the plan of each question leads to its answer with the tools that exist", () => {
   const random = seededRandom("test", "questions");
   for (const sort of sorts) {
     for (let count = 0; count < 50; count++) {
@@ -67,7 +67,7 @@ function textOf(message: Message | undefined): string {
 
 type Speak = (body: ChatCompletionRequest) => Message;
 
-/** The answer of a model that says so. */
+/** Returns a chat completion with this message. */
 function answerOf(message: Message): ChatCompletion {
   const tokens = { token_ids: [2], prompt_token_ids: [1] };
   const choice = { index: 0, message: { tool_calls: [], ...message }, finish_reason: "stop", ...tokens };
@@ -75,12 +75,12 @@ function answerOf(message: Message): ChatCompletion {
   return { choices: [choice] } as unknown as ChatCompletion;
 }
 
-/** A model that says what `speak` says to the messages so far. */
+/** Returns a model whose next message is the result of `speak`. */
 function modelOf(speak: Speak): Pick<RecordedTrajectory, "chat"> {
   return { chat: async (body) => answerOf(speak(body)) };
 }
 
-/** Says what a conversation that knows the way says at the same place. */
+/** Returns a function that answers as the expert's demonstration of the question does, turn by turn. */
 function knowing(questions: readonly Question[]): Speak {
   return ({ messages }) => {
     const question = questions.find(({ text }) => text === messages[0]?.content);
@@ -88,7 +88,7 @@ function knowing(questions: readonly Question[]): Speak {
   };
 }
 
-test("an agent that knows the way earns the full reward, in as many turns as it needs", async () => {
+test("an agent that follows the plan earns the full reward in as many turns as the plan has calls", async () => {
   const questions = drawQuestions(seededRandom("test", "known"), market, { count: 12 });
   for (const question of questions) {
     const episode = await runEpisode(modelOf(knowing(questions)), market, question);
@@ -101,7 +101,7 @@ test("an agent that knows the way earns the full reward, in as many turns as it 
   }
 });
 
-test("half of the reward is for the facts found, and needless calls cost", async () => {
+test("half of the reward is for the facts found, and unnecessary calls reduce it", async () => {
   const question = drawQuestion(seededRandom("test", "half"), market, "several");
   const [first, second] = question.plan;
   const says = (...said: readonly (string | Called)[]): Pick<RecordedTrajectory, "chat"> => {
@@ -130,12 +130,12 @@ test("half of the reward is for the facts found, and needless calls cost", async
   assert.ok(Math.abs(rewardOf(endless) - 0.1) < 1e-9);
 });
 
-/** A server whose model knows the way to more sorts of questions with each job. */
+/** A server whose model gives up at first. After its first job, it follows the plan of each question. */
 class LearningServer {
   readonly jobs: string[] = [];
   readonly asked = new Set<string>();
   readonly demonstrated: string[] = [];
-  /** The first trajectory of every group, as JSON. */
+  /** First trajectory of each group that a job was sent, as JSON. */
   readonly trained: string[] = [];
   readonly client = new Hone({
     baseUrl: "http://host",
@@ -177,7 +177,7 @@ class LearningServer {
     assert.equal(body.temperature, 1);
     const question = this.#question(body);
     this.asked.add(question.text);
-    // Every other try gives up at once; tests do not.
+    // The model gives up immediately in every second attempt at a question, except for test questions.
     const { length } = body.messages;
     const tryNumber = (this.#begun.get(question) ?? 0) + (length === 1 ? 1 : 0);
     this.#begun.set(question, tryNumber);
@@ -185,7 +185,7 @@ class LearningServer {
     return step === 0 || givesUp ? { role: "assistant", content: "?" } : demonstrate(question)[length];
   }
 
-  /** Tries of each question. */
+  /** Number of attempts that were started, by question. */
   readonly #begun = new Map<Question, number>();
   readonly #market = openMarket(seededRandom("market", 3));
   readonly #tests = drawQuestions(seededRandom("tests", 3), this.#market, { count: 36 });
@@ -200,7 +200,7 @@ class LearningServer {
   }
 }
 
-test("the agent is taught, tries, and is trained on what varies; tests are never trained on", async () => {
+test("the agent is taught, tries, and is trained on groups with different rewards, but never on test questions", async () => {
   const server = new LearningServer();
   const settings: LearnOptions = {
     baseModel: "b",

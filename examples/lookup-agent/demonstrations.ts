@@ -1,8 +1,8 @@
-// Conversations of an expert, which first teach the agent.
+// Conversations of an expert. The agent is first taught from them.
 import type { Message } from "../../src/apps/client/api.ts";
 import type { Question } from "./questions.ts";
 
-/** A conversation to learn: the question, each call of its plan with its result, and the answer. */
+/** Returns an expert's conversation: the question, each call of its plan with the result, and the answer. */
 export function demonstrate({ text, plan, answer }: Question): readonly Message[] {
   return [
     { role: "user", content: text },

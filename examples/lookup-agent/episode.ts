@@ -1,4 +1,4 @@
-// One conversation of the agent over HTTP: it calls tools until it answers or has no turns left, and is judged.
+// A conversation of the agent over HTTP, and its reward. The agent calls tools until it answers or has no turns left.
 import type { Message } from "../../src/apps/client/api.ts";
 import type { RecordedTrajectory } from "../../src/apps/client/recording/recorded-trajectory.ts";
 import { answerCall, parsedArguments, tools, type Market } from "./market.ts";
@@ -7,13 +7,13 @@ import type { Question } from "./questions.ts";
 export interface Episode {
   readonly question: Question;
   readonly messages: readonly Message[];
-  /** Answers of the tools, in order. */
+  /** Results of the agent's tool calls, in order. */
   readonly results: readonly string[];
-  /** The agent's final answer; null if it only made calls. */
+  /** The agent's final answer; null if it gave none. */
   readonly answer: string | null;
 }
 
-/** Calls that an agent may make beyond the shortest way. */
+/** Number of calls that an agent may make in addition to those of the plan. */
 const spareCalls = 2;
 
 /**
@@ -41,7 +41,7 @@ export async function runEpisode(
     messages.push(choice.message);
     const [call] = choice.message.tool_calls;
     if (call?.function === undefined) return { question, messages, results, answer: choice.message.content };
-    // A call that is not JSON cannot be sent back, so the conversation ends there.
+    // Malformed arguments cannot be sent back to the server, so the conversation ends here.
     if (parsedArguments(call.function.arguments) === null) break;
     const result = answerCall(market, call.function);
     results.push(result);
@@ -51,8 +51,8 @@ export async function runEpisode(
 }
 
 /**
- * Returns the reward in [0, 1]: half for the facts found on the way, half for the right answer. Each call beyond the
- * shortest way costs a twentieth.
+ * Returns the reward, from 0 to 1: up to 0.5 for facts found in the plan's order, and 0.5 for the right answer. Each
+ * call in addition to the plan's costs 0.05.
  */
 export function rewardOf({ question, results, answer }: Episode): number {
   const { plan } = question;
@@ -69,7 +69,7 @@ export function isRight({ question, answer }: Episode): boolean {
   return answer === question.answer;
 }
 
-/** Counts how many of the wanted texts occur in a list in order, with any other texts between them. */
+/** Returns how many of the wanted texts a list contains in order. Other texts may be between them. */
 function countInOrder(wanted: readonly string[], given: readonly string[]): number {
   let found = 0;
   for (const text of given) if (text === wanted[found]) found += 1;

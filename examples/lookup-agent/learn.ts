@@ -1,5 +1,5 @@
-// The example as a story: write conversations and teach them, then let the agent try, judge it, and train it on its
-// tries, round after round. Uses only HTTP; knows nothing of terminals.
+// The whole example: writes conversations and trains the agent on them, then repeatedly lets the agent answer
+// questions, computes rewards, and trains it on its attempts. It uses only HTTP, and prints nothing.
 import type { Clock } from "../../src/base/domain/clock.ts";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import type { Hone } from "../../src/apps/client/hone.ts";
@@ -16,28 +16,31 @@ export interface LearnOptions {
   readonly project: string;
   readonly name: string;
   readonly seed: number;
-  /** Number of conversations to write for the supervised job; 0 skips it. */
+  /** Number of conversations to write for the supervised job; 0 to skip that job. */
   readonly demonstrationCount: number;
   readonly demonstrationEpochs: number;
   readonly supervisedRate: number;
   readonly roundCount: number;
-  /** Number of questions in a round, and of tries of each. */
+  /** Number of questions in a round, and of attempts at each. */
   readonly questionCount: number;
   readonly groupSize: number;
-  /** Sampling temperature of the tries. */
+  /** Sampling temperature of the attempts. */
   readonly temperature: number;
   readonly reinforcementRate: number;
   /** Number of concurrent conversations. */
   readonly parallel: number;
 }
 
-/** The agent's skill at one version. */
+/** Measured skill of one version of the agent. */
 export interface Point {
-  /** `base`, `taught` by conversations, or the number of rounds behind it. */
+  /** `base`, `taught` (after the supervised job), or the number of rounds so far. */
   readonly stage: "base" | "taught" | number;
-  /** Mean reward of the tries that trained it; null for a version that no round made. */
+  /** Mean reward of the attempts that this version was trained on; null for a version that no round trained. */
   readonly sampledReward: number | null;
-  /** Mean reward and part of right answers to questions that are never trained on, sampled as the tries are. */
+  /**
+   * Mean reward and share of right answers on the test questions, which are never trained on. They are sampled with
+   * the same options as attempts.
+   */
   readonly testReward: number;
   readonly testRight: number;
   readonly elapsedMs: number;
@@ -45,27 +48,27 @@ export interface Point {
 
 export type LearnEvent =
   | { readonly kind: "point"; readonly point: Point }
-  /** A conversation of the test, and one of the tries where there are any. */
+  /** Example of a conversation: about a test question, and about a question of the round if there is one. */
   | { readonly kind: "example"; readonly of: "test" | "tries"; readonly episode: Episode };
 
 export interface LearnResult {
-  /** `entity/project/name` */
+  /** Name of the model: `entity/project/name`. */
   readonly model: string;
   readonly points: readonly Point[];
 }
 
 const testQuestionCount = 36;
 
-/** Number of tries of each test question, since a sampled answer may be right or wrong by chance. */
+/** Number of attempts at each test question. A single sampled answer may be right or wrong by chance. */
 const testTryCount = 4;
 
-/** Conversations of a step of the supervised job. */
+/** Number of conversations in a step of the supervised job. */
 const batchSize = 4;
 
 /**
- * Teaches an agent and trains it, and says after each stage what it can do.
+ * Trains an agent on conversations and then on its own attempts. Emits its measured skill after each stage.
  *
- * @throws HoneError when the server refuses something, or a job fails
+ * @throws HoneError if the server refuses a request, or a job fails
  */
 export async function learn(
   client: Hone,
@@ -95,7 +98,7 @@ export async function learn(
       rollout: async (question, trajectory) => {
         const episode = await runEpisode(trajectory, market, question);
         const isTest = tests.includes(question);
-        // The last question of either is of the hardest sort.
+        // The last question is of the hardest kind. The examples are from it.
         if (!isTest || question === tests.at(-1)) examples.set(isTest ? "test" : "tries", episode);
         return {
           reward: rewardOf(episode),
@@ -107,7 +110,8 @@ export async function learn(
       seed: options.seed,
       concurrency: options.parallel,
       request: { temperature: options.temperature },
-      // A step for each question on the average: the tries of one share its prompt, which is then computed once.
+      // On average, a step per question. The attempts at a question share its prompt, which is then computed only
+      // once.
       config: { learning_rate: reinforcementRate, batch_size: groupSize },
       validation: { tasks: tests, tries: testTryCount },
       display: false,
@@ -132,11 +136,11 @@ interface Agent {
   readonly market: Market;
   readonly options: LearnOptions;
   readonly model: Model;
-  /** The questions that are never trained on. */
+  /** Test questions, which are never trained on. */
   readonly tests: readonly Question[];
 }
 
-/** The supervised job: conversations with the market, none of them about a question of the test. */
+/** Runs the supervised job on conversations about the market, none of them about a test question. */
 async function teach({ client, market, options, model, tests }: Agent): Promise<void> {
   const random = seededRandom("demonstrations", options.seed);
   const questions = drawQuestions(random, market, {
@@ -149,7 +153,7 @@ async function teach({ client, market, options, model, tests }: Agent): Promise<
     model_id: model.id,
     training_data: questions.map((question) => ({ messages: demonstrate(question), tools })),
     config: {
-      // Falls to zero, so that the last steps settle what the first ones found.
+      // The learning rate falls to zero linearly, so that the last steps make only small corrections.
       learning_rate: Array.from(
         { length: batchCount },
         (_, index) => supervisedRate * (1 - index / batchCount),

@@ -1,4 +1,4 @@
-// The example's command. Starts a server of its own unless --url names one, and prints what the agent learns.
+// The example's command. Starts a temporary server unless --url names a running one, and prints the agent's progress.
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/base/domain/clock.ts";
 import { Hone } from "../../src/apps/client/hone.ts";
@@ -46,7 +46,7 @@ const { values } = parseArgs({
   },
 });
 
-/** A whole number of at least `min`. */
+/** Returns a flag's value as an integer. @throws Error if it is less than `min` */
 function count(
   name: "seed" | "rounds" | "questions" | "tries" | "demonstrations" | "epochs" | "parallel",
   min: number,

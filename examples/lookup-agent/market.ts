@@ -1,4 +1,5 @@
-// The world: a market that sells a few goods, and the tools to find out about them. Knows neither models nor questions.
+// The environment: a market that sells a few goods, and tools that look up prices and stocks and calculate. It does
+// not depend on models or questions.
 import { shuffled, type Random } from "../../src/base/domain/random.ts";
 import type { Tool, ToolCall } from "../../src/apps/client/api.ts";
 
@@ -11,7 +12,7 @@ const goods =
     /\s+/,
   );
 
-/** A market whose prices and stocks nobody can know by heart: another seed, another market. */
+/** Returns a market with prices and stocks drawn from the seed, so that a model must look them up. */
 export function openMarket(random: Random, goodCount = 24): Market {
   return new Map(
     shuffled(random, goods)
@@ -42,7 +43,7 @@ const operations: Readonly<Record<string, (a: number, b: number) => number>> = {
   minus: (a, b) => a - b,
 };
 
-/** Returns a tool's answer to a call: a number, or an error. Never throws, however malformed the call is. */
+/** Returns a tool's result for a call: a number, or an error text. Never throws, even for a malformed call. */
 export function answerCall(market: Market, called: NonNullable<ToolCall["function"]>): string {
   const given = parsedArguments(called.arguments);
   if (given === null) return "error: the arguments are no object";
@@ -65,7 +66,7 @@ function calculate(
 export function parsedArguments(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);
-    // An object of JSON has text keys.
+    // Safe cast: an object in JSON has only text keys.
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Readonly<Record<string, unknown>>)
       : null;

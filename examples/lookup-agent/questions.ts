@@ -1,9 +1,9 @@
-// Questions about a market, each with the calls that lead to its answer.
+// Questions about a market, each with a plan: the tool calls that lead to its answer.
 import { present } from "../../src/base/domain/assert.ts";
 import type { Random } from "../../src/base/domain/random.ts";
 import type { Market } from "./market.ts";
 
-/** A call of a plan, with the answer that the tool will give. */
+/** A tool call of a plan, with the result that the tool will give. */
 export interface Step {
   readonly tool: string;
   readonly arguments: Readonly<Record<string, string | number>>;
@@ -12,22 +12,22 @@ export interface Step {
 
 export interface Question {
   readonly text: string;
-  /** The shortest way to the answer. */
+  /** The shortest sequence of calls that leads to the answer. */
   readonly plan: readonly Step[];
   readonly answer: string;
 }
 
-/** A good, the count that a question asks about, and the calls that every question about it may need. */
+/** A good, the number of pieces that a question is about, and the calls that questions about them may need. */
 interface Lot {
   readonly name: string;
   readonly count: number;
   readonly price: Step;
   readonly stock: Step;
-  /** The call for the cost of `count` of it. */
+  /** Call that computes the price of all pieces. */
   readonly several: Step;
 }
 
-/** The sorts of questions, from one call to five; each is given two lots of different goods. */
+/** Kinds of questions, from those with one call to those with five. Each kind receives two lots of different goods. */
 const rules = {
   price: (_random, { name, price }) => question(`How much is one ${name}?`, price),
   stock: (_random, { name, stock }) => question(`How many of ${name} are left?`, stock),
@@ -52,10 +52,10 @@ const rules = {
 } as const satisfies Readonly<Record<string, (random: Random, one: Lot, other: Lot) => Question>>;
 
 export type Sort = keyof typeof rules;
-// The keys of the record above.
+// Safe cast: the keys of `rules`.
 export const sorts = Object.keys(rules) as readonly Sort[];
 
-/** Draws a question of a sort. */
+/** Draws a random question of a kind. */
 export function drawQuestion(random: Random, market: Market, sort: Sort): Question {
   const names = [...market.keys()];
   const first = random.index(names.length);
@@ -76,7 +76,7 @@ function drawLot(random: Random, market: Market, name: string): Lot {
   };
 }
 
-/** As many questions as asked for, of every sort in turn; none of the texts in `except`. */
+/** Returns as many questions as requested, taking the kinds in turn. None has a text in `except`. */
 export function drawQuestions(
   random: Random,
   market: Market,

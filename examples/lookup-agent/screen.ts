@@ -1,10 +1,10 @@
-// The example's terminal output: a line for every stage, a sample conversation, and the final curve.
+// The example's terminal output: a line for each stage, sample conversations, and the final curve.
 import { drawBar, drawCurve } from "../../src/apps/cli/demo/draw-curve.ts";
 import type { Message } from "../../src/apps/client/api.ts";
 import { rewardOf } from "./episode.ts";
 import type { LearnEvent, Point } from "./learn.ts";
 
-/** Returns the lines of an event. */
+/** Returns the lines that show an event. */
 export function linesOf(event: LearnEvent): readonly string[] {
   return event.kind === "point" ? [pointLine(event.point)] : [episodeLine(event)];
 }
@@ -22,7 +22,7 @@ function pointLine({ stage, sampledReward, testReward, testRight, elapsedMs }: P
   );
 }
 
-/** A conversation: what was asked, called, said and answered. */
+/** Returns a conversation as one line: the question, the agent's calls with their results, its answer, and the reward. */
 function episodeLine({ of, episode }: Extract<LearnEvent, { readonly kind: "example" }>): string {
   const said = episode.messages
     .slice(1)
@@ -43,7 +43,7 @@ function agentLine(message: Message): string {
   return [...(text === "" ? [] : [JSON.stringify(text)]), ...written].join(" ");
 }
 
-/** Returns the curve of the test's reward over the stages, and the gain. */
+/** Returns the curve of the test reward over the stages, and a summary. */
 export function summaryLines(points: readonly Point[]): readonly string[] {
   const curve = drawCurve(
     points.map(({ testReward }) => testReward),

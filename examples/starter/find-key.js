@@ -2,7 +2,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** The key of the server: HONE_API_KEY, or what `hone serve` keeps in its data folder, here or further up. */
+/**
+ * Returns the server's key: HONE_API_KEY, or the file .hone/admin-key in this folder or the nearest parent that has
+ * one; null if there is none.
+ */
 export function findKey() {
   if (process.env["HONE_API_KEY"]) return process.env["HONE_API_KEY"];
   for (let folder = process.cwd(); ; folder = dirname(folder)) {

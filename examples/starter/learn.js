@@ -5,7 +5,8 @@ import { Hone, HoneError, train } from "hone-server/client";
 import { findKey } from "./find-key.js";
 import { questions, reward } from "./task.js";
 
-// Errors of the server and of flags are printed as one line. Any other error is a bug here and keeps its stack.
+// Prints errors of the server and of the command line as one line. Any other error is a bug in this script, so it is
+// printed with its stack.
 process.once("uncaughtException", (error) => {
   const isOfFlags = String(Object(error).code).startsWith("ERR_PARSE_ARGS");
   console.error(error instanceof HoneError || isOfFlags ? error.message : error);
@@ -19,15 +20,16 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "6" },
   },
 });
-// The server is HONE_URL, or http://127.0.0.1:8000.
+// Uses the server whose URL is in HONE_BASE_URL, by default http://127.0.0.1:8000.
 const hone = new Hone({ apiKey: findKey() });
 const model = await hone.model(values.model, { base: values.base });
 await train(model, {
   tasks: questions,
   rounds: Number(values.rounds),
-  // Each call trains this many more rounds; without this, a call continues after the rounds already done.
+  // Trains as many more rounds at each run. With `resume`, a run would continue after the rounds that an earlier run
+  // completed.
   resume: false,
-  // Each question is answered several times, and the answers are compared with each other.
+  // Number of answers to each question. Training compares them with each other.
   groupSize: 8,
   request: { temperature: 1.2, max_tokens: 5 },
   config: { learning_rate: 1e-4 },

@@ -11,14 +11,14 @@ const choices = [
   ["maybe", "no", "yes"],
 ];
 
-/** Questions of a round. */
+/** Questions that the model answers in each round. */
 export const questions = choices.map(
   (words) => `respond with exactly one of ${words.map((word) => `'${word}'`).join(", ")}`,
 );
 
 /**
- * Returns the reward of an answer, from 0 to 1. Training compares the answers to one question with each other, so
- * better ones must earn more; if all earn the same, there is nothing to learn.
+ * Returns the reward of an answer, from 0 to 1. Training compares the answers to the same question, so better answers
+ * must have higher rewards. If all answers have the same reward, nothing is learned.
  *
  * @param {string} answer
  */

@@ -1,6 +1,6 @@
-// Builds the guide, a static site of the pages in docs/, into `dist/guide`. `hone serve` serves it at /guide. All
-// links are relative, so any web server can publish the folder at any path; docs/decisions is for people who change
-// Hone and is left out.
+// Builds the guide, a static site with the pages of docs/, into `dist/guide`. `hone serve` serves it at /guide;
+// because all links are relative, any web server can publish the folder at any path. The guide omits docs/decisions,
+// which is for developers of Hone.
 import { Eleventy } from "@11ty/eleventy";
 import { copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ for (const name of readdirSync(guideFolder, { recursive: true, encoding: "utf8" 
   if (/\.(?:html|css|js|json)$/.test(name))
     writeCompressed(join(guideFolder, name), readFileSync(join(guideFolder, name)));
 
-/** Writes the search index, and the script and the style of the search field. Its other interfaces are not used. */
+/** Writes the search index, and the script and style of the search field. Removes Pagefind's other user interfaces. */
 async function indexPages() {
   const { index, errors } = await createIndex({ rootSelector: "html" });
   if (index === undefined) throw new Error(`The search index cannot be made: ${errors.join(", ")}`);

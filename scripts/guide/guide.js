@@ -1,6 +1,6 @@
-// Runs in the browser: the search field, and a closed table of contents on small screens.
+// Runs in the browser: shows the search field, and closes the table of contents on small screens.
 /* global PagefindUI, document, matchMedia, addEventListener */
-// The constructor draws the field.
+// The constructor adds the search field to the page.
 void new PagefindUI({
   element: "#search",
   showImages: false,

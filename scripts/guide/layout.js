@@ -1,14 +1,14 @@
-// The frame of a page: head, side bar, search field, and the page before and after it.
+// The frame of a page: head, side bar, search field, and links to the previous and the next page.
 import { htmlPath, sections } from "./pages.js";
 
 const contents = sections();
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
 /**
- * Returns the HTML of a page.
+ * Returns the HTML of a whole page.
  *
- * @param path of its Markdown below docs/
- * @param content its HTML
+ * @param path path of the page's Markdown file below docs/
+ * @param content HTML of the page's content
  */
 export function layOut(path, content) {
   const ordered = contents.flatMap(({ pages }) => pages);

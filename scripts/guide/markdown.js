@@ -1,12 +1,12 @@
 // Adapts markdown-it to the guide: ids for headings, links between pages, and tables that scroll.
 import { anchorOf, linkTarget, pagePath } from "./pages.js";
 
-/** @param markdown the instance of markdown-it that Eleventy renders pages with */
+/** @param markdown Eleventy's instance of markdown-it */
 export function adaptMarkdown(markdown) {
   markdown.set({ html: false });
   markdown.core.ruler.push("heading-ids", addHeadingIds);
   markdown.core.ruler.push("page-links", linkPages);
-  // A block that scrolls can be reached by the keyboard.
+  // `tabindex` makes a scrolling block reachable by keyboard.
   const { fence } = markdown.renderer.rules;
   markdown.renderer.rules.fence = (...given) => fence(...given).replace("<pre>", '<pre tabindex="0">');
   markdown.renderer.rules.table_open = () => '<div class="table" tabindex="0"><table>\n';
@@ -35,7 +35,7 @@ function linkPages({ tokens, env }) {
         isDropped = target === null;
         if (!isDropped) child.attrSet("href", target);
       }
-      // The text of a link to the project's sources stays, without the link.
+      // A link to the project's sources is replaced by its text.
       if (isDropped && child.type.startsWith("link_"))
         Object.assign(child, { type: "text", content: "", tag: "" });
     }

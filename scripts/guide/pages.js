@@ -1,20 +1,20 @@
-// The pages of the guide. docs/README.md is its first page and its table of contents: the pages that it links to, in the
-// order and under the headings that stand there, make the side bar.
+// The pages of the guide. docs/README.md is its first page and its table of contents: the side bar has the pages that
+// it links to, in the same order and under the same headings.
 import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { root } from "../setup.js";
 
-/** Returns the path below docs/ of a page that Eleventy names by its input path. */
+/** Returns a page's path below docs/, from the input path that Eleventy provides. */
 export function pagePath(inputPath) {
   return posix.normalize(inputPath).replace(/^docs\//, "");
 }
 
-/** Returns the path of a page's HTML in the guide, such as `guides/keys.html`, for its path below docs/. */
+/** Returns the path of a page's HTML in the guide, such as `guides/keys.html`, from its path below docs/. */
 export function htmlPath(markdownPath) {
   return markdownPath.replace(/\.md$/, ".html").replace(/(^|\/)README\.html$/, "$1index.html");
 }
 
-/** Returns the id of a heading as GitHub makes it, so that links work in both places. */
+/** Returns the id of a heading as GitHub generates it, so that links to headings work on GitHub and in the guide. */
 export function anchorOf(heading) {
   return heading
     .trim()
@@ -23,7 +23,7 @@ export function anchorOf(heading) {
     .replace(/\s/g, "-");
 }
 
-/** Returns the sections of the table of contents: `{ title, pages: [{ path, title }] }`, paths below docs/. */
+/** Returns the sections of the table of contents as `{ title, pages: [{ path, title }] }`, with paths below docs/. */
 export function sections() {
   const found = [];
   for (const line of readFileSync(join(root, "docs", "README.md"), "utf8").split("\n")) {
@@ -35,7 +35,9 @@ export function sections() {
   return found;
 }
 
-/** Returns the target of a link on a page of the guide, or null if the guide does not have it, as files of the source. */
+/**
+ * Returns the target that a link has in the guide; null if the target is not part of the guide, such as a source file.
+ */
 export function linkTarget(href, page) {
   if (/^(?:[a-z]+:|#)/i.test(href)) return href;
   const [path, anchor] = href.split("#");
