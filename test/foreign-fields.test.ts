@@ -1,5 +1,5 @@
-// Fields of other servers' clients, over HTTP: other spellings of supported options have the same effect, and
-// unsupported options are refused by name with an alternative. No field is silently ignored.
+// Tests fields that clients of other servers send over HTTP: other spellings of supported options have the same
+// effect, and unsupported options are refused by name with an alternative. No field is silently ignored.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { foreignFields } from "../src/api/wire/chat/fields/foreign-fields.ts";
@@ -31,7 +31,7 @@ async function refusal(body: object, path = "chat/completions"): Promise<Refusal
 const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
 const grammar = 'root ::= "yes" | "no"';
 
-/** Fields as sent, with the same request in our own spelling. */
+/** Each row: fields as sent, and the equivalent `structured_outputs`. */
 const spellings: readonly (readonly [sent: object, outputs: object])[] = [
   [{ guided_json: schema }, { json: schema }],
   [{ guided_json: JSON.stringify(schema) }, { json: schema }],
@@ -48,7 +48,7 @@ const spellings: readonly (readonly [sent: object, outputs: object])[] = [
   ],
 ];
 
-test("`guided_json`, `guided_regex`, `guided_choice`, `guided_grammar`, `guided_whitespace_pattern`, `grammar`, `json_schema` and `format` are `structured_outputs`", async () => {
+test("`guided_json`, `guided_regex`, `guided_choice`, `guided_grammar`, `guided_whitespace_pattern`, `grammar`, `json_schema` and `format` equal `structured_outputs`", async () => {
   const free = await idsOf({});
   for (const [sent, outputs] of spellings) {
     const ids = await idsOf(sent);
@@ -66,7 +66,7 @@ test("`guided_json`, `guided_regex`, `guided_choice`, `guided_grammar`, `guided_
   assert.equal(response.body.output.at(-1).content[0].text, "left");
 });
 
-test("`response_format` takes a schema where other servers do, whole and as a stream, and names what it does not read", async () => {
+test("`response_format` accepts a schema where other servers do, with and without streaming, and names members that it does not support", async () => {
   const held = {
     type: "object",
     properties: { a: { const: 1 } },
@@ -118,7 +118,7 @@ test("`response_format` takes a schema where other servers do, whole and as a st
   assert.ok(chunks.slice(0, -1).every((chunk) => chunk.finish_reason === null));
 });
 
-test("what is wrong with another spelling is said of it, `guided_decoding_backend` among them", async () => {
+test("errors in other spellings name the spelling that was sent, `guided_decoding_backend` among them", async () => {
   const faultOf = async (body: object): Promise<string> => {
     const { status, faults } = await refusal({ messages, ...body });
     assert.equal(faults.length, 1, faults.join());
@@ -140,7 +140,7 @@ test("what is wrong with another spelling is said of it, `guided_decoding_backen
   assert.match(await faultOf({ guided_json: schema, grammar }), /^422 grammar: .*guided_json, grammar/);
 });
 
-test("`thinking_token_budget` is the logits processor thinking-budget", async () => {
+test("`thinking_token_budget` equals the logits processor thinking-budget", async () => {
   const opened = {
     messages: [...messages, { role: "assistant", content: "<think>" }],
     add_generation_prompt: false,
@@ -159,7 +159,7 @@ test("`thinking_token_budget` is the logits processor thinking-budget", async ()
   assert.deepEqual([negative.status, negative.faults.length], [422, 1]);
 });
 
-/** Values that ask for something, and those that do not. */
+/** For each field: a value that requests the feature, and one that does not. */
 const asking: Readonly<Record<string, readonly [asks: unknown, asksNothing?: unknown]>> = {
   logprob_token_ids: [[1], []],
   truncation_side: ["right", "left"],
@@ -174,7 +174,7 @@ const asking: Readonly<Record<string, readonly [asks: unknown, asksNothing?: unk
   options: [{ temperature: 0 }, {}],
 };
 
-test("`logprob_token_ids`, `truncation_side`, `repetition_detection`, `mirostat`, `dry_multiplier`, `xtc_probability`, `typical_p`, `repeat_penalty`, `n_predict`, `think` and `options` are refused by name where they ask for something", async () => {
+test("`logprob_token_ids`, `truncation_side`, `repetition_detection`, `mirostat`, `dry_multiplier`, `xtc_probability`, `typical_p`, `repeat_penalty`, `n_predict`, `think` and `options` are refused by name if they request something", async () => {
   assert.deepEqual(Object.keys(foreignFields).toSorted(), Object.keys(asking).toSorted());
   for (const [name, [asks, asksNothing = null]] of Object.entries(asking)) {
     for (const [path, body] of [

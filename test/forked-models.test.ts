@@ -1,4 +1,5 @@
-// A model forked from another's version gives the same answers and continues training as the original would.
+// Tests that a model forked from another model's version gives the same answers, and continues training as the
+// original would.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -26,7 +27,7 @@ async function answerOf(name: string) {
   return { ids, logprobs: logprobs.content.map(({ logprob }: { readonly logprob: number }) => logprob) };
 }
 
-/** The same rollouts as another job's, for a model; returns the version's matrices and the job. */
+/** Trains the model on the same rollouts; returns the version's matrices and the job. */
 async function trainOn(modelId: string, groups: readonly unknown[]) {
   const { body: created } = await call(server(), "POST", "/v1/preview/training-jobs", {
     body: { model_id: modelId, trajectory_groups: groups, experimental_config: { learning_rate: 0.01 } },
@@ -43,7 +44,7 @@ async function trainOn(modelId: string, groups: readonly unknown[]) {
   return { job, matrices: readFileSync(file) };
 }
 
-test("a model started from another's version answers as it does, and trains on with its optimizer", async () => {
+test("a model forked from another's version gives the same answers and continues training with its optimizer state", async () => {
   const { url, apiKey } = server();
   const client = new Hone({ baseUrl: url, apiKey });
   const sourceId = await registerModel(server(), "source");

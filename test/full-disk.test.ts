@@ -1,4 +1,5 @@
-// A server whose disk is full for a while: on a small file system in memory, where this machine lets tests mount one.
+// Tests a server whose disk is full for a while. Uses a small file system in memory, if this machine lets tests mount
+// one.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -7,10 +8,10 @@ import { call, eventually, startServer } from "./running-server.ts";
 import { finish, firstStep, model, registerModel, submitJob } from "./served-jobs.ts";
 import { mountSmallDisk } from "./small-disk.ts";
 
-/** Steps so small that a job takes many. */
+/** Training batches so small that a job takes many steps. */
 const flags = [...model, "--training-batch-tokens", "250"];
 
-test("a full disk refuses writes by name, lets jobs wait, and is told until there is room", async (t) => {
+test("a full disk makes writes fail with a clear error and jobs wait, until there is space again", async (t) => {
   const disk = mountSmallDisk(24);
   if (disk === null) return t.skip("nothing can be mounted here");
   t.after(() => disk.remove());
@@ -18,7 +19,7 @@ test("a full disk refuses writes by name, lets jobs wait, and is told until ther
   let server = await startServer({ dataFolder, flags });
   try {
     const modelId = await registerModel(server, "m");
-    // The archive fits, and what is in it does not: its worker meets the full disk.
+    // The archive fits on the disk but its content does not, so the worker that unpacks it runs out of space.
     const imported = await fetch(`${server.url}/v1/preview/models/${modelId}/checkpoints`, {
       method: "POST",
       headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/x-tar" },
@@ -35,7 +36,7 @@ test("a full disk refuses writes by name, lets jobs wait, and is told until ther
     });
     assert.match(waiting.waiting_for, /disk .* is full/);
     assert.deepEqual([waiting.attempts_lost, waiting.restarts], [0, 0]);
-    // The failed attempt's files are removed.
+    // The files of the failed attempt have been removed.
     disk.fill();
     const red = await call(server, "GET", "/v1/system-check");
     assert.equal(red.status, 503);
@@ -47,7 +48,7 @@ test("a full disk refuses writes by name, lets jobs wait, and is told until ther
     const body = {
       trajectory_groups: [{ trajectories: [{ reward: 1, metadata: { note: "x".repeat(200_000) } }] }],
     };
-    // Rows that fit into free pages of the database are still accepted.
+    // The database still accepts rows that fit into its free pages.
     const refused = await eventually("a log is refused", async () => {
       disk.fill();
       const answer = await call(server, "POST", `/v1/preview/models/${modelId}/log`, { body });

@@ -1,10 +1,10 @@
-// A short run of mutated requests; tools/bench/fuzz.ts does long ones, and says more of them.
+// A short run of mutated requests; tools/bench/fuzz.ts does long runs with more detailed reports.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fuzz } from "./fuzz/run-fuzz.ts";
 import { searchCount, searchSeed } from "../src/base/domain/testing/search.ts";
 
-test("answers every mutated request, never with an internal error", async (t) => {
+test("answers every mutated request, and never with an internal error", async (t) => {
   const report = await fuzz({ seed: searchSeed, count: searchCount(250) });
   const { failures, logged, idleGauges, residentMebibytes, statuses, seconds } = report;
   t.diagnostic(JSON.stringify({ statuses, seconds, residentMebibytes }));

@@ -1,4 +1,5 @@
-// Tools for a model whose chat template is not asked to show them, over HTTP: `chat.toolCalls` is `generic` for it.
+// Tests tools over HTTP for a model with `chat.toolCalls` set to `generic`, whose chat template is not asked to render
+// them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, serverOfFile } from "./running-server.ts";
@@ -30,13 +31,13 @@ async function choiceOf(body: object) {
   };
 }
 
-test("tools stand in the prompt as text", async () => {
+test("writes the tools into the prompt as text", async () => {
   const { body } = await call(server(), "POST", "/tokenize", { body: { messages, tools } });
   const text = await call(server(), "POST", "/detokenize", { body: { tokens: body.tokens } });
   assert.match(String(text.body.prompt), /<tools>\n\{"type": "function", "function": \{"name": "weather"/);
 });
 
-test("a call that is required keeps its schema", async () => {
+test("a required call conforms to its schema", async () => {
   const { message, finish_reason: reason } = await choiceOf({ tool_choice: "required", temperature: 2 });
   assert.equal(reason, "tool_calls");
   for (const { function: called } of message.tool_calls ?? assert.fail()) {
@@ -47,14 +48,14 @@ test("a call that is required keeps its schema", async () => {
   }
 });
 
-test("an answer that may call tools holds no call that is none", async () => {
+test("an answer that may call tools contains no invalid call", async () => {
   for (const seed of [1, 2, 3]) {
     const { message } = await choiceOf({ seed, temperature: 3, max_tokens: 60 });
     assert.ok(!(message.content ?? "").includes("<tool_call>"), message.content ?? "");
   }
 });
 
-test("the model says which format it has, and why", async () => {
+test("the model's entry gives the tool-call format and the reason for it", async () => {
   const { body } = await call(server(), "GET", "/v1/models/hone-tiny");
   assert.deepEqual(body.tool_calls, {
     format: "generic",

@@ -1,5 +1,6 @@
-// GGUF files against llama.cpp: log-probabilities of every family in every type, and with each key varied. The files are
-// written here; what llama.cpp computes of them is in test/fixtures/gguf/log-probabilities.json.
+// Compares GGUF files with llama.cpp: log-probabilities for every family with every tensor type, and with each
+// metadata key varied. The tests write the files; llama.cpp's results are in
+// test/fixtures/gguf/log-probabilities.json.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +36,10 @@ const recorded = JSON.parse(readFileSync("test/fixtures/gguf/log-probabilities.j
   Record<string, readonly number[] | null>
 >;
 
-/** How much log-probabilities may differ in the mean: llama.cpp rounds activations where weights have fewer bits. */
+/**
+ * Maximum mean difference of log-probabilities. It is larger for weights with fewer bits, for which llama.cpp rounds
+ * activations.
+ */
 const differenceMax: Readonly<Record<MatrixType, number>> = {
   F32: 1e-3,
   F16: 0.01,
@@ -50,7 +54,7 @@ function folderOf(file: string): string {
   return folder;
 }
 
-/** Log-probabilities of each next token, as prompts are computed. */
+/** Returns the log-probability of each next token, computed as for a prompt. */
 async function logprobsOf(folder: string): Promise<readonly number[]> {
   const config = readModelConfig(folder);
   const weights = readModelWeights(folder, config, { cacheFolder: null });
@@ -89,7 +93,7 @@ for (const one of ggufCases) {
   });
 }
 
-test("every variation changes what is computed", () => {
+test("every variation changes the results", () => {
   const alike: string[] = [];
   for (const { name, family, type } of ggufCases) {
     const [varied, usual] = [recorded[name], recorded[`${family}-${type}`]];
@@ -97,7 +101,7 @@ test("every variation changes what is computed", () => {
     const difference = Math.max(...varied.map((logprob, at) => Math.abs(logprob - usual[at])));
     if (name !== `${family}-${type}` && difference < 0.01) alike.push(name);
   }
-  // These say the usual thing in another way.
+  // These variations state the default explicitly, so they change nothing.
   assert.deepEqual(alike, [
     "llama-without-theta-factor-0",
     "llama-type-none",
@@ -110,7 +114,7 @@ interface Refusal {
   readonly family: FamilyName;
   readonly keys?: Readonly<Record<string, WrittenValue>>;
   readonly tensors?: readonly WrittenTensor[];
-  /** Expected words of the error. */
+  /** Pattern of the expected error message. */
   readonly message: RegExp;
 }
 
@@ -204,7 +208,7 @@ const refusals: readonly Refusal[] = [
   { family: "llama", keys: { block_count: 5 }, message: /blk\.4\.attn_norm\.weight is missing/ },
 ];
 
-test("refuses what would change the numbers, by the name of the key or the tensor, and the name of the file", () => {
+test("refuses what would change the results, naming the key or tensor and the file", () => {
   for (const [index, { family, keys = {}, tensors = [], message }] of refusals.entries()) {
     const file = writeCase(scratch, { name: `refused-${index}`, family, type: "F32", keys, tensors });
     assert.throws(
@@ -238,7 +242,7 @@ test("refuses tokens beyond the embedding, and blocks of another version", () =>
   check("F16", older);
 });
 
-test("says what a file is before anything of its tokenizer", () => {
+test("reports a file's architecture before any fault of its tokenizer", () => {
   const served =
     "llama, mistral3, qwen2, qwen3, granite, smollm3, phi3, olmo2, gemma3 are served from GGUF files";
   const cases: readonly (readonly [Readonly<Record<string, WrittenValue>>, RegExp])[] = [
@@ -262,7 +266,7 @@ test("says what a file is before anything of its tokenizer", () => {
   }
 });
 
-test("ids of tokens that do not exist are refused where they count, and no tokens elsewhere", () => {
+test("refuses ids of nonexistent tokens where they matter, and ignores them elsewhere", () => {
   const checkIds = (ids: Readonly<Record<string, WrittenValue>>): string => {
     const file = writeCase(scratch, {
       name: "ids",
@@ -294,7 +298,7 @@ test("ids of tokens that do not exist are refused where they count, and no token
   assert.deepEqual(read("generation_config.json"), { eos_token_id: [258] });
 });
 
-test("a token that stands twice in the list has its text under both ids", async () => {
+test("a token that occurs twice in the list has its text under both ids", async () => {
   const first = writeCase(scratch, { name: "twice", family: "llama", type: "F32", keys: {}, tensors: [] });
   const tokens = readGguf(first).metadata.get("tokenizer.ggml.tokens") as string[];
   const repeated = tokens.map((token, id) => (id === 5 ? "th" : token));
@@ -315,7 +319,7 @@ test("a token that stands twice in the list has its text under both ids", async 
   assert.equal(tokenizer.vocabularySize, 259);
 });
 
-test("takes keys that change nothing", () => {
+test("accepts keys that have no effect", () => {
   const harmless = {
     "attention.sliding_window": 256,
     "attention.value_length": 16,

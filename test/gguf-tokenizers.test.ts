@@ -1,5 +1,5 @@
-// Tokenizers out of GGUF metadata against what the libraries encode that models are published with: sentencepiece, and
-// tokenizers with each model's own splits (test/fixtures/gguf/make-tokenizers.py).
+// Compares tokenizers read from GGUF metadata with the libraries that the models are published with: sentencepiece,
+// and tokenizers with each model's own splits (test/fixtures/gguf/make-tokenizers.py).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ interface Vocabulary {
   readonly token_type: readonly number[];
   readonly merges?: readonly string[];
   readonly scores?: readonly number[];
-  /** Ids of each text, by pre-tokenizer, or by whether a blank precedes the text. */
+  /** Ids of each text, by pre-tokenizer, or by whether a space is inserted before the text. */
   readonly ids: Readonly<Record<string, readonly (readonly number[])[]>>;
 }
 
@@ -55,7 +55,7 @@ for (const [prefix, expected] of Object.entries(fixture.llama.ids)) {
   });
 }
 
-test("tokens of Phi-3 that mark turns take the blanks behind them, as in the tokenizers library", () => {
+test("Phi-3's tokens that mark turns absorb the spaces after them, as in the tokenizers library", () => {
   const phi3 = { "general.architecture": "phi3", add_space_prefix: true, unknown_token_id: 0 };
   const tokenizer = tokenizerOf("llama", phi3);
   const encoded = ["<|turn|>\nhello<|turn|>", "x <|turn|>  \t\n", "<|turn|> <|turn|>b", " <s> a<unk>  b"].map(
@@ -69,7 +69,7 @@ test("tokens of Phi-3 that mark turns take the blanks behind them, as in the tok
   ]);
 });
 
-test("a file whose way to split texts is not known is refused by its name and those that are, one that says none by the key", () => {
+test("refuses a file with an unknown pre-tokenizer, naming it and the known ones, and a file without one, naming the key", () => {
   assert.throws(() => tokenizerOf("gpt2", { pre: "deepseek-llm" }), {
     code: "unsupported",
     message: /pre-tokenizer is deepseek-llm; gpt-2, .*refact.*dbrx.*gpt-4o.* are known/,

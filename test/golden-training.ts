@@ -1,4 +1,4 @@
-// The reference minibatch of test/fixtures/goldens/training, as the tests of training/ and trajectories/ need it.
+// Reads the reference minibatch of test/fixtures/goldens/training in the form that the tests need.
 import { readFileSync } from "node:fs";
 import { type TrainingConfig, resolveTrainingConfig } from "../src/base/domain/training-config.ts";
 
@@ -34,7 +34,7 @@ export function readGoldenTraining(): GoldenTraining {
   return JSON.parse(readFileSync(`${goldenTrainingFolder}/training.json`, "utf8")) as GoldenTraining;
 }
 
-/** The configuration of a golden case, from the API's spelling to ours. */
+/** Converts a golden case's configuration from the API's spelling to the internal one. */
 export function goldenConfig(config: GoldenCase["config"]): TrainingConfig {
   const fields: Record<string, string> = { vendor_k2_tau: "k2Tau" };
   const camel = (name: string): string =>

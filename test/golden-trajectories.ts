@@ -1,9 +1,12 @@
-// The reference sequences as recorded trajectories, for tests that train through the front door.
+// The reference sequences as recorded trajectories, for tests that train over the API.
 import type { JsonObject } from "../src/base/domain/text/json.ts";
 import type { Trajectory, TrajectoryGroup } from "../src/base/domain/trajectory.ts";
 import { type GoldenSequence, readGoldenTraining } from "./golden-training.ts";
 
-/** Two groups of three trajectories with two answers each; one was recorded without log-probabilities. */
+/**
+ * Returns two groups of three trajectories with two answers each. One trajectory was recorded without
+ * log-probabilities.
+ */
 export function goldenGroups(): TrajectoryGroup[] {
   const { sequences } = readGoldenTraining();
   return [0, 1].map((group) =>
@@ -31,7 +34,7 @@ export function trajectoryOf(sequence: GoldenSequence, reward = sequence.reward)
   };
 }
 
-/** Returns the ranges of trained tokens. */
+/** Returns the ranges of tokens that are trained on. */
 function answersOf({ assistant_mask: mask }: GoldenSequence): [number, number][] {
   const starts = mask.flatMap((trains, index) => (trains && !mask[index - 1] ? [index] : []));
   return starts.map((start) => {

@@ -1,11 +1,12 @@
-// `hone` as a command of a path, for tests that run what people type: the bundle where scripts run the tests, else the build.
+// Provides `hone` as a command in a folder, for tests that run commands as people type them. It runs the bundle if a
+// script started the tests, else the build.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 /**
- * Puts the command into a folder, which is made where it is missing.
+ * Puts the command into a folder, which is created if missing.
  *
- * @returns the folder, to be put into `PATH`
+ * @returns the folder, to be added to `PATH`
  */
 export function putHoneInto(folder: string): string {
   const entry = resolve(process.env["TEST_SERVER"] ?? "dist/src/apps/cli/main.js");

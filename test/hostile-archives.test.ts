@@ -1,5 +1,5 @@
-// Archives that cost much or are too large, sent to a server: each refused in words that its sender gets to read, and
-// nothing of them left.
+// Sends a server archives that are expensive to unpack or too large. Each is refused with an error that the sender
+// receives, and nothing of it remains.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { once } from "node:events";
@@ -43,19 +43,19 @@ function beginUpload() {
   const headers = { authorization: `Bearer ${server.apiKey}`, "content-type": "application/x-tar" };
   const upload = request(server.url + path, { method: "POST", headers });
   const answered = once(upload, "response").then(async (values) => {
-    // The event has nothing else.
+    // Safe cast: the event has a single argument.
     const [answer] = values as [IncomingMessage];
     let text = "";
     for await (const piece of answer.setEncoding("utf8")) text += String(piece);
     return { status: answer.statusCode ?? 0, text };
   });
-  // Also behind the answer, where not all was taken.
+  // Ignored: the upload may fail after the answer if the server did not read all of it.
   upload.on("error", () => undefined);
   answered.catch(() => undefined);
   return { upload, answered };
 }
 
-/** Sends all, or as much as is taken until the answer. */
+/** Sends the whole archive, or as much as the server accepts before it answers. */
 async function send(archive: Iterable<Uint8Array>) {
   const { upload, answered } = beginUpload();
   const isOver = answered.then(
@@ -97,7 +97,7 @@ for (const [what, archive, status, message] of [
   });
 }
 
-test("a configuration that is not applied is at fault in the body, by its file", async () => {
+test("an unsupported configuration is refused, with the location of its file in the body", async () => {
   const config = JSON.stringify({ peft_type: "LORA", r: 4, lora_alpha: 8, use_dora: true });
   const answer = await send([
     tarEntry("adapter_config.json", config),
@@ -105,15 +105,15 @@ test("a configuration that is not applied is at fault in the body, by its file",
     tarEnd,
   ]);
   assert.equal(answer.status, 400, answer.text);
-  // The API answers nothing else.
+  // Safe cast: errors of the API have this form.
   const { detail } = JSON.parse(answer.text) as { readonly detail: readonly { readonly loc: unknown }[] };
   assert.deepEqual(detail[0]?.loc, ["body", "adapter_config.json"]);
 });
 
-/** More than are imported at once. */
+/** More than the number of concurrent imports. */
 const leavingCount = 6;
 
-test("clients that leave amid their archives leave nothing: no folder, nothing counted, no import under way", async () => {
+test("clients that disconnect during an upload leave no folder, no counted bytes and no running import", async () => {
   for (let index = 0; index < leavingCount; index++) {
     const { upload } = beginUpload();
     upload.write(Buffer.alloc(mebibyte));

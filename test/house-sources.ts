@@ -1,4 +1,4 @@
-// The sources of src/ and their imports, for house.test.ts and invariants.test.ts.
+// Reads the sources of src/ and their imports, for house.test.ts and invariants.test.ts.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,27 +1,28 @@
 // Checks the imports of src/ against the areas and rooms that docs/concepts/architecture.md and rooms.md describe, and
-// the sizes of files and folders. Change the pages and the table below together. Invariants are in invariants.test.ts.
+// the sizes of files and folders. Change the pages and the table below together. invariants.test.ts checks the
+// invariants.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { test } from "node:test";
 import { type Source, sources, isTest, isProduct, importsOf, packageOf } from "./house-sources.ts";
 
-/** A room of an area. */
+/** A room: a folder within an area. */
 interface Room {
-  /** Rooms of its own area that it may import; each comes before it in the table. */
+  /** Rooms of the same area that it may import; each comes before it in the table. */
   readonly mayImport: readonly string[];
   /** Packages that only this room imports. */
   readonly vendors: readonly string[];
-  /** Areas that it may import, if fewer than its area may. */
+  /** Areas that it may import, if fewer than its area may import. */
   readonly areas?: readonly string[];
 }
 
 interface Area {
   /** Areas that its rooms may import; each comes before it in the table. */
   readonly mayImport: readonly string[];
-  /** The only modules of other areas that it may import; all if absent. */
+  /** Modules of other areas that it may import; all if absent. */
   readonly modules?: readonly string[];
-  /** Rooms by folder name. */
+  /** Its rooms by folder name. */
   readonly rooms: Readonly<Record<string, Room>>;
 }
 
@@ -180,7 +181,7 @@ function importFault({ path }: Pick<Source, "path">, specifier: string): string 
     : `${path}: ${area} may not import ${target}`;
 }
 
-test("imports stay within the table", () => {
+test("each import is allowed by the table", () => {
   const checked = sources().filter((source) => !isTest(source.path));
   let importCount = 0;
   const faults: string[] = [];
@@ -222,7 +223,7 @@ function unusedRows(): readonly string[] {
   return allowed.filter((row) => !used.has(row));
 }
 
-test("the table allows only imports that exist, and only of rows above", () => {
+test("the table allows only imports that exist, and only from rows above", () => {
   assert.deepEqual(unusedRows(), []);
   const above = (names: readonly string[], name: string): readonly string[] =>
     names.slice(0, names.indexOf(name));
@@ -462,7 +463,7 @@ test("no files import each other in a cycle", () => {
   assert.equal(importCircle(sources()), null);
 });
 
-test("a cycle is found; a shared import is not one", () => {
+test("detects an import cycle, and does not mistake a shared import for one", () => {
   const file = (path: string, ...imports: readonly string[]) => ({
     path,
     text: imports.map((name) => `import type { X } from "${name}";`).join("\n"),

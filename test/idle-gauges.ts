@@ -1,4 +1,4 @@
-// Checks that an idle server's counts of work in progress are all 0.
+// Checks that all gauges of work in progress are 0 on an idle server.
 import { call, eventually, type RunningServer } from "./running-server.ts";
 
 export const gaugesUnderWay: readonly string[] = [
@@ -14,10 +14,10 @@ export const gaugesUnderWay: readonly string[] = [
   "hone_job_event_streams",
 ];
 
-/** Clients may just have left: what they asked for has this long to end. */
+/** Time limit for work to end whose client has just disconnected. */
 const deadlineMs = 20_000;
 
-/** @returns one line for each gauge that does not come to 0, or is not there */
+/** @returns one line for each gauge that is missing or does not become 0 */
 export async function busyGauges(server: Pick<RunningServer, "url" | "apiKey">): Promise<readonly string[]> {
   let busy: readonly string[] = [];
   await eventually(

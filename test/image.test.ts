@@ -1,5 +1,5 @@
-// The image that the Dockerfile builds: its command and environment start a server, its health check passes, and it
-// stops on request. With a Docker daemon, the image itself is built and run.
+// Tests the image that the Dockerfile builds: its command and environment start a server, its health check passes, and
+// it stops on request. With a Docker daemon, also builds and runs the image itself.
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -33,7 +33,9 @@ function wordsAfter(instruction: string, lines = lastLines): readonly (readonly 
     );
 }
 
-/** In exec form, so that signals come to the program and not to a shell. */
+/**
+ * Returns the command of an instruction, which must be in exec form so that signals reach the program and not a shell.
+ */
 function commandOf(instruction: string): readonly string[] {
   const line = present(
     lastLines.find((one) => one.startsWith(`${instruction} `)),
@@ -45,7 +47,7 @@ function commandOf(instruction: string): readonly string[] {
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  // It listens on TCP.
+  // Safe cast: the server listens on TCP.
   const { port } = server.address() as AddressInfo;
   server.close();
   return port;
@@ -60,7 +62,7 @@ async function exitOf(child: ChildProcess): Promise<number | null> {
   return child.exitCode;
 }
 
-test("what it runs is well by its own check, and ends well when it is told to", async () => {
+test("the command passes the image's health check and stops cleanly on request", async () => {
   const folder = mkdtempSync(join(tmpdir(), "hone-image-"));
   const data = join(folder, "data");
   mkdirSync(data);
@@ -91,7 +93,7 @@ test("what it runs is well by its own check, and ends well when it is told to", 
   }
 });
 
-test("it runs as nobody special, keeps all in one place, and has nothing that builds", () => {
+test("the image runs as an unprivileged user, stores everything in one place, and contains no build tools", () => {
   assert.deepEqual(wordsAfter("USER"), [["node"]]);
   assert.deepEqual(wordsAfter("VOLUME"), [["/data"]]);
   assert.ok(lastLines.includes("ENV HONE_DATA=/data"));
@@ -99,7 +101,7 @@ test("it runs as nobody special, keeps all in one place, and has nothing that bu
   assert.deepEqual(wordsAfter("COPY"), [["--from=build", "/app", "/app"]]);
 });
 
-test("lets in everything that the build needs, and keeps secrets out", () => {
+test("the build context includes everything that the build needs, and excludes secrets", () => {
   const ignored = readFileSync(".dockerignore", "utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));
@@ -125,7 +127,7 @@ test("lets in everything that the build needs, and keeps secrets out", () => {
 const hasDaemon = spawnSync("docker", ["info"], { stdio: "ignore", timeout: 20_000 }).status === 0;
 
 test(
-  "the image is built and well",
+  "the built image runs and is healthy",
   { skip: !hasDaemon && "LEFT OUT: no Docker daemon answers here, so the image itself is not built" },
   async () => {
     const docker = (...words: readonly string[]): string => {

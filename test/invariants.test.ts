@@ -1,5 +1,5 @@
-// Searches the source for violations of docs/concepts/invariants.md: text that belongs to few files, forbidden names,
-// merge conflict marks.
+// Searches the source for violations of docs/concepts/invariants.md: text that only a few files may contain, forbidden
+// names, and merge conflict markers.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
@@ -19,7 +19,7 @@ test("no file or folder has a meaningless name", () => {
   );
 });
 
-test("no page has merge conflict marks", () => {
+test("no page contains merge conflict markers", () => {
   const pages = markdownFiles();
   assert.ok(pages.includes("CHANGELOG.md") && pages.includes("docs/concepts/training.md"));
   assert.deepEqual(
@@ -28,7 +28,7 @@ test("no page has merge conflict marks", () => {
   );
 });
 
-/** A text that only some files may contain, by an invariant of docs/concepts/invariants.md. */
+/** A text that only certain files may contain, according to an invariant of docs/concepts/invariants.md. */
 interface Absence {
   readonly invariant: number;
   readonly pattern: RegExp;
@@ -36,7 +36,7 @@ interface Absence {
   readonly among?: RegExp;
   /** Files and folders that may contain it. */
   readonly allowed: readonly string[];
-  /** A text that contains it. */
+  /** An example of a text that the pattern matches. */
   readonly example: string;
 }
 
@@ -63,7 +63,7 @@ const absences: readonly Absence[] = [
   {
     invariant: 1,
     pattern: /\bprocess\.env\b/,
-    // All but the first set variables that a library reads.
+    // The first file reads them; all others set variables that a library reads.
     allowed: [
       "src/apps/server/config.ts",
       "src/inference/onnx/environment.ts",
@@ -81,7 +81,7 @@ const absences: readonly Absence[] = [
     invariant: 3,
     pattern: /"\.[^"]*\/embedded\//,
     allowed: [
-      // The process of the embedded trainer, and the code that starts it.
+      // These are the embedded trainer's process, and the code that starts it.
       "src/train/trainer/child-main.ts",
       "src/train/trainer/child-runner.ts",
     ],
@@ -116,14 +116,14 @@ const absences: readonly Absence[] = [
   {
     invariant: 13,
     pattern: /(?<!\w)\["(body|query)"/,
-    // The JSON reader reads only bodies.
+    // The JSON reader reads only request bodies.
     allowed: ["src/api/wire/", "src/api/http/", "src/base/validation/json-body.ts"],
     example: 'const location = ["body", "batch"];',
   },
   {
     invariant: 14,
     pattern: /"libsql"|"\.[^"]*\/sqlite\/|"\.\/sqlite-|\bPRAGMA\b/,
-    // A copy creates the tables of an older version in memory to list them.
+    // A copy creates the tables of an older version in memory in order to list them.
     allowed: [
       "src/store/database/sqlite/",
       "src/store/database/dump/tables-of-version.ts",
@@ -171,7 +171,7 @@ function offenders(
     );
 }
 
-test("each invariant that is checked is on the page", () => {
+test("each checked invariant is on the page", () => {
   const page = readFileSync("docs/concepts/invariants.md", "utf8");
   for (const { invariant } of absences) assert.match(page, new RegExp(`^${invariant}\\. \\*\\*`, "m"));
 });

@@ -1,5 +1,5 @@
-// Commands that write a server's data to a file, killed or cut off midway: no file has the requested name, and an
-// interrupted feedback export can be resumed.
+// Tests commands that write a server's data to a file and are killed or cut off midway: no file has the requested
+// name, and an interrupted feedback export can be resumed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ const modelId = "7b0d1c1e-3f0a-4a52-9a53-7a5b2f1f8a11";
 const lines = '{"id":"a"}\n{"id":"b"}\n';
 const scratch = mkdtempSync(join(tmpdir(), "hone-killed-exports-"));
 const hone = join(putHoneInto(join(scratch, "bin")), "hone");
-/** Exports that are half sent. */
+/** Responses of which half has been sent. */
 const halfSent: ServerResponse[] = [];
 const server = createServer((request, response) => {
   request.resume();
@@ -42,7 +42,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   trajectories: ["models", "trajectories", modelId],
 };
 
-/** Starts a command that writes `name`, and resolves once half of that has come. */
+/** Starts a command that writes the file `name`; resolves once it has received half of the data. */
 async function begin(words: readonly string[], folder: string) {
   const { port } = server.address() as AddressInfo;
   const child = spawn(hone, [...words, "--out", join(folder, "all.jsonl")], {

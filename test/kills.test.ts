@@ -1,5 +1,5 @@
-// Short runs of random kills. tools/bench/kill.ts and tools/bench/kill-feedback.ts do long ones, and
-// tools/bench/kill-many.ts those of several servers.
+// Short runs of random kills. tools/bench/kill.ts and tools/bench/kill-feedback.ts do long runs, and
+// tools/bench/kill-many.ts runs with several servers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { killAtRandom } from "./kills/kill-at-random.ts";
@@ -7,7 +7,7 @@ import { killWhileWriting } from "./kills/kill-while-writing.ts";
 import { inProof, searchCount, searchSeed } from "../src/base/domain/testing/search.ts";
 
 test(
-  "under random kills and faults, nothing acknowledged is lost or doubled, no job fails, no file is left over, and every version is as in an undisturbed run",
+  "under random kills and faults, no acknowledged data is lost or duplicated, no job fails, no file is left over, and every version equals that of an undisturbed run",
   { timeout: searchCount(300_000) },
   async () => {
     const { acknowledged, comparedCount, ...report } = await killAtRandom({
@@ -25,7 +25,7 @@ test(
 );
 
 test(
-  "whenever the server dies while feedback is written, told and trained on, what was acknowledged is there as it was, told and trained once",
+  "whenever the server dies while feedback is written, reported and trained on, acknowledged feedback is stored unchanged, and is reported and trained on exactly once",
   { ...inProof, timeout: searchCount(300_000) },
   async () => {
     const report = await killWhileWriting({ seed: searchSeed, rounds: searchCount(3) });

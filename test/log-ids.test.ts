@@ -1,5 +1,5 @@
-// Every log line about a request or a job names its id. The test reads back the log of a server under all kinds of
-// requests; each line has an id that a client knows, or is one of the few about the server itself.
+// Tests that every log line about a request or a job contains its id. Reads the log of a server after all kinds of
+// requests: each line must contain an id that a client knows, or be one of the few lines about the server itself.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -14,7 +14,7 @@ interface LogLine {
   readonly jobId?: string;
 }
 
-/** Lines about the server as a whole: its engine's state. */
+/** Messages about the server as a whole: its engine's state. */
 const ofServer = ["engine state"];
 
 function linesOf(output: string): readonly LogLine[] {
@@ -24,7 +24,7 @@ function linesOf(output: string): readonly LogLine[] {
     .map((line) => JSON.parse(line) as LogLine);
 }
 
-test("each line that is written for a request or a job has its id", async (t) => {
+test("each log line about a request or a job contains its id", async (t) => {
   const dataFolder = newDataFolder();
   const flags = [...model, "--log-level", "debug", "--training-batch-tokens", "750"];
   const server = await startServer({ dataFolder, flags });

@@ -1,4 +1,4 @@
-// Logits processors over HTTP: the included ones, modules of an operator, and errors of both. Runs the module of
+// Tests logits processors over HTTP: the included ones, an operator's modules, and errors of both. Runs the module of
 // docs/guides/logits-processors.md.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ function moduleFile(name: string, text: string): string {
   return file;
 }
 
-/** The module in the guide. */
+/** The guide's module. */
 const [, shown = ""] = /```js\n([^]*?)```/.exec(page) ?? [];
 
 before(async () => {
@@ -88,7 +88,7 @@ async function refusal(body: object, status: number): Promise<readonly [place: s
 const pairsOf = (ids: readonly number[]): readonly string[] =>
   ids.slice(1).map((id, index) => `${ids[index]} ${id}`);
 
-test("`logits_processors` change the sampling: no-repeat-ngram lets no pair of tokens occur twice", async () => {
+test("`logits_processors` change the sampling: with no-repeat-ngram, no pair of tokens occurs twice", async () => {
   const free = pairsOf(await idsOf({ max_tokens: 80 }));
   assert.ok(new Set(free).size < free.length, "the model repeats itself by itself");
   for (const processor of [
@@ -100,7 +100,7 @@ test("`logits_processors` change the sampling: no-repeat-ngram lets no pair of t
   }
 });
 
-test("thinking-budget ends thinking after its budget, in a stream and in every choice", async () => {
+test("thinking-budget ends thinking once the budget is spent, in streams and in every choice", async () => {
   const end = await idsOf({ max_tokens: 3, messages: [{ role: "user", content: "hello" }] });
   const logits_processors = [{ qualname: "thinking-budget", kwargs: { budget: 4, start: [], end } }];
   const free = await idsOf({ max_tokens: 12 });
@@ -116,7 +116,7 @@ test("thinking-budget ends thinking after its budget, in a stream and in every c
   assert.match(unknown[1], /this model has no token <think>; start must give its token ids/);
 });
 
-test("`vendor_xargs` reach an operator's module, also under their other name `vllm_xargs`", async () => {
+test("`vendor_xargs` are passed to an operator's module, also under the alias `vllm_xargs`", async () => {
   const [id] = await idsOf({ max_tokens: 1 });
   for (const name of ["vendor_xargs", "vllm_xargs"]) {
     const ids = await idsOf({ max_tokens: 5, logits_processors: ["only"], [name]: { only: [id] } });
@@ -133,7 +133,7 @@ test("refuses names that are not registered, and lists the registered ones", asy
   }
 });
 
-test("an error of a processor ends only its own request, with the processor's name", async () => {
+test("an error in a processor ends only its own request, naming the processor", async () => {
   const [failed, message] = await refusal({ logits_processors: ["fails"] }, 400);
   assert.equal(failed, "logits_processors.0");
   assert.equal(message, 'The logits processor "fails" failed: oh.');
@@ -153,7 +153,7 @@ const streamed = async (body: object): Promise<string> => {
   return response.text();
 };
 
-test("stops a processor that never ends, in any kind of wait, and ends only its request", async () => {
+test("stops a processor that never returns, however it waits, and ends only its request", async () => {
   const hangs = (kwargs: object) => [{ qualname: "hangs", kwargs }];
   const expected = /^The logits processor "hangs" was stopped after 1000 ms, since everybody waits .* at /;
   const others = Promise.all([1, 2, 3].map(() => idsOf({ max_tokens: 40 })));
@@ -175,7 +175,7 @@ test("stops a processor that never ends, in any kind of wait, and ends only its 
   assert.deepEqual(await idsOf({ max_tokens: 40 }), (await others)[0]);
 });
 
-test("a processor that returns invalid scores ends its request, with its name", async () => {
+test("a processor that returns invalid scores ends its request, naming the processor", async () => {
   for (const [lie, expected] of [
     ["NaN", /"lies" made the score of token 0 NaN/],
     ["Infinity", /"lies" made the score of token 0 Infinity/],
@@ -188,7 +188,7 @@ test("a processor that returns invalid scores ends its request, with its name", 
   }
 });
 
-test("refuses extra arguments of another shape", async () => {
+test("refuses extra arguments of the wrong type", async () => {
   for (const value of [true, null, { a: 1 }, [[1]], [true]]) {
     const [place] = await refusal({ vendor_xargs: { x: value } }, 422);
     assert.match(place, /^vendor_xargs\.x/, JSON.stringify(value));

@@ -1,5 +1,5 @@
-// Several servers on one PostgreSQL, as users run them: each with its own data folder, and one shared folder for
-// adapters and files. Changes by one server are visible to all.
+// Tests several servers on one PostgreSQL database, as users run them: each has its own data folder, and all share a
+// folder for adapters and files. Changes by one server are visible to all.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { finish, firstStep, registerModel, stepsOf, submitJob } from "./served-j
 import { adminKey, answerOf, ask, question, shared } from "./several-servers.ts";
 
 test(
-  "two servers start at once, serve what either trains, take a request that is repeated once, and refuse a third that keeps adapters elsewhere",
+  "two servers can start at the same time, serve each other's versions, run a repeated request once, and refuse a third server with another adapter folder",
   { skip: withoutPostgres },
   async (t) => {
     const { start } = await shared(t);
@@ -67,17 +67,17 @@ test(
 );
 
 test(
-  "servers that serve hold all alike to what becomes of keys, and leave training to one that trains",
+  "all serving servers apply changes of keys, and leave training to a server that trains",
   { skip: withoutPostgres },
   async (t) => {
     const { stores, start } = await shared(t);
     const servers = await Promise.all([start("--roles", "serve"), start("--roles", "serve")]);
     const modelId = await registerModel(servers[0], "learner");
-    // Nobody trains yet: the streams of its events have no end.
+    // No server trains yet, so the streams of job events do not end.
     const jobId = await submitJob(servers[0], modelId, 2);
 
     await t.test(
-      "a key that is revoked is refused by every server, and what runs for it on each has ended",
+      "every server refuses a revoked key, and ends the running requests that use it",
       async () => {
         const secret = "hone_that_is_revoked";
         await stores.keys.create(sampleKey("k", { entity: "local", secretHash: hashSecret(secret) }));
@@ -97,7 +97,7 @@ test(
     );
 
     await t.test(
-      "what becomes of a key on one server holds on the others: its scopes, another secret, and its end",
+      "changes of a key on one server apply to the others: its scopes, a new secret, and its deletion",
       async () => {
         const { id, key: first } = await ask(servers[0], "POST", "/v1/preview/keys", { entity: "local" });
         const statuses = (apiKey: string, method: string, path: string, body?: unknown): Promise<number[]> =>
@@ -127,7 +127,7 @@ test(
       },
     );
 
-    await t.test("a server that trains takes no requests, and what it makes is served", async () => {
+    await t.test("a server that only trains takes no requests, and others serve its versions", async () => {
       const training = await start("--roles", "train");
       assert.equal((await ask(training, "GET", "/health")).state, "ready");
       const refused = await call(training, "GET", "/v1/models");
@@ -140,7 +140,7 @@ test(
 );
 
 test(
-  "what a server was training when it was killed another one finishes, and versions stay consecutive",
+  "when a server is killed during training, another one finishes the job, and versions stay consecutive",
   { skip: withoutPostgres },
   async (t) => {
     const { folder, start } = await shared(t);
@@ -149,7 +149,7 @@ test(
     const jobs = [await submitJob(first, modelId, 24), await submitJob(first, modelId, 2)];
     await firstStep(first, jobs[0]);
     const second = await start();
-    // As of a server that dies while it writes.
+    // Simulates what a server leaves if it dies while it writes.
     const left = join(folder, "work", newUuid());
     mkdirSync(join(left, "half-written"), { recursive: true });
     await first.kill();

@@ -1,5 +1,5 @@
-// The official Anthropic SDK against a running server: the built-in model, and a model whose template has tools and thoughts;
-// and requests as Claude Code sends them.
+// Tests the official Anthropic SDK with a running server: with the built-in model, and with a model whose template
+// supports tools and thinking. Also tests requests as Claude Code sends them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import Anthropic, { BadRequestError, NotFoundError } from "@anthropic-ai/sdk";
@@ -26,12 +26,12 @@ const model = "hone-tiny";
 /** A model with random weights: its text is meaningless, but constraints on it can be checked. */
 const agent = "tiny";
 
-/** Fields that the types of the SDK, which cover newer models, leave out. */
+/** Fields that the SDK's types do not declare, because they cover only newer models. */
 const greedy = { temperature: 0 } as object;
 const seeded = (seed: number): object => ({ seed });
 const user = (content: string): MessageParam => ({ role: "user", content });
 
-test("a message says what a chat completion of the same conversation says", async () => {
+test("a message has the same content as a chat completion of the same conversation", async () => {
   const chat = await call(server(), "POST", "/v1/chat/completions", {
     body: {
       model,
@@ -58,7 +58,7 @@ test("a message says what a chat completion of the same conversation says", asyn
   assert.deepEqual(asBlocks.content, message.content);
 });
 
-test("a stream of the SDK gathers itself into the whole answer", async () => {
+test("the SDK accumulates a stream to the same message as without streaming", async () => {
   const asked = { model, max_tokens: 24, messages: [user("tell me a story")], ...greedy };
   const whole = await anthropic.messages.create(asked);
   const stream = anthropic.messages.stream(asked);
@@ -74,7 +74,7 @@ test("a stream of the SDK gathers itself into the whole answer", async () => {
   assert.ok(text.length > 0);
 });
 
-test("a count is what the prompt has, of which the kept part is told apart", async () => {
+test("usage counts the tokens of the prompt, and separately those from the cache", async () => {
   const long = "a cat and a dog and an owl and a fox ".repeat(12);
   const prompt = {
     model: agent,
@@ -121,7 +121,7 @@ const place = {
 };
 const weather: Tool = { name: "weather", description: "The weather", input_schema: place };
 
-test("a tool call and its result continue in the next request", async () => {
+test("the next request can contain a tool call and its result", async () => {
   const asked = {
     model: agent,
     tools: [weather],
@@ -167,10 +167,10 @@ test("a tool call and its result continue in the next request", async () => {
   assert.ok(promptOf(second) > promptOf(first));
 });
 
-/** The token that ends a thought, which a model of random weights does not come to by itself. */
+/** The token that ends a thought. A model with random weights would not produce it unforced. */
 const endOfThought = 4;
 
-test("what the model thinks is a block with a signature, within its budget, and none where it is not asked to think", async () => {
+test("the model's thinking is a block with a signature and within its budget, and absent unless requested", async () => {
   const asked = {
     model: agent,
     max_tokens: 60,
@@ -210,18 +210,18 @@ test("what the model thinks is a block with a signature, within its budget, and 
       ["text"],
     );
   }
-  // It comes back in the next turn, and is part of the prompt.
+  // The next turn contains the thinking block, which becomes part of the prompt.
   const next = { model: agent, max_tokens: 4 };
   const again = user("And now?");
   const messages: MessageParam[] = [user("Hm?"), { role: "assistant", content: thoughtful.content }, again];
   const { content } = await anthropic.messages.create({ ...next, messages });
   assert.ok(content.length <= 1);
-  // A model that has no marks of thinking has no thoughts to end.
+  // A model without thinking markers does not think.
   const plain = await anthropic.messages.create({ ...next, model, thinking: budget, messages: [user("Hi")] });
   assert.ok(plain.content.every(({ type }) => type === "text"));
 });
 
-test("errors arrive as the SDK's own classes, naming the field", async () => {
+test("errors become the SDK's own error classes and name the field", async () => {
   const asked = { model, max_tokens: 4 };
   const image = {
     type: "image" as const,
@@ -257,7 +257,7 @@ test("errors arrive as the SDK's own classes, naming the field", async () => {
   );
 });
 
-/** Asks as Claude Code does, with a key in either header. */
+/** Sends a request as Claude Code does, with the key in either header. */
 async function asClaudeCode(body: object, apiKeyHeader: "authorization" | "x-api-key" = "authorization") {
   const { url, apiKey } = server();
   const key = apiKeyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey;
@@ -271,7 +271,7 @@ async function asClaudeCode(body: object, apiKeyHeader: "authorization" | "x-api
   return { text, notice: answer.headers.get("x-hone-notice"), ignored: answer.headers.get("x-hone-ignored") };
 }
 
-/** The events of a stream, which end as they must. */
+/** Returns the events of a stream, and checks that the stream ends correctly. */
 function eventsOf(text: string) {
   const events = text
     .split("\n")
@@ -291,8 +291,8 @@ const promptTokens = (events: readonly { readonly message?: { readonly usage: An
   };
 };
 
-test("requests of Claude Code are answered, and nothing of them is left unread but edits of its context", async () => {
-  // Its answers are as long as they may be: 32,000 tokens.
+test("requests of Claude Code are answered, and all their fields are supported except edits of the context", async () => {
+  // Shorter than what Claude Code requests, which is 32,000 tokens.
   const short = { max_tokens: 12 };
   const first = await asClaudeCode({ ...firstTurn("0d9"), ...short });
   assert.deepEqual(
@@ -314,7 +314,7 @@ test("requests of Claude Code are answered, and nothing of them is left unread b
   assert.deepEqual([quota.stop_reason, quota.usage.output_tokens], ["max_tokens", 1]);
 });
 
-test("each of Claude Code's tools can be called by its schema", async () => {
+test("each of Claude Code's tools can be called with arguments that conform to its schema", async () => {
   const { system, messages } = firstTurn("0d9");
   for (const { name } of manyTools) {
     const { content } = await anthropic.messages.create({

@@ -1,4 +1,5 @@
-// The decoder against the reference implementation, for every architecture: serving, its cache, training, and LoRA.
+// Compares the decoder with the reference implementation for every architecture: serving, the KV cache, training and
+// LoRA.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -76,7 +77,7 @@ function floatData(tensor: Tensor | undefined): Float32Array {
 function greatestDifference(left: ArrayLike<number>, right: ArrayLike<number>): number {
   assert.equal(left.length, right.length);
   let greatest = 0;
-  // A NaN has to win.
+  // Compared in this way, so that NaN counts as the greatest difference.
   for (let index = 0; index < left.length; index++) {
     const difference = Math.abs(left[index] - right[index]);
     if (!(difference <= greatest)) greatest = difference;
@@ -100,7 +101,7 @@ function servingLora(config: ModelConfig, adapter: LoraAdapter | null): Feeds {
   );
 }
 
-/** Every adapter of these tests has a rank for which its matrices stay whole. */
+/** Returns the form of the adapter's matrices: in these tests the rank is such that they stay whole. */
 function formOf(lora: Feeds | null): "whole" | null {
   return lora === null ? null : "whole";
 }
@@ -118,7 +119,7 @@ async function withSession<T>(
   }
 }
 
-/** The logits after every token of each row, [rows, T, V] flat. */
+/** Returns the logits after every token of each row, as a flat array [rows, T, V]. */
 async function prefillLogits(
   model: Model,
   tokens: readonly number[][],
@@ -137,7 +138,7 @@ async function prefillLogits(
   });
 }
 
-/** Log-probabilities of each next token, [rows, T - 1] flat, as training computes them. */
+/** Returns the log-probability of each next token as training computes it, as a flat array [rows, T - 1]. */
 async function trainingLogprobs(
   model: Model & { readonly forms?: WeightForms },
   tokens: readonly number[][],
@@ -176,7 +177,7 @@ async function trainingLogprobs(
   });
 }
 
-/** A cache for tests: one row, filled from the outputs of either graph. */
+/** A KV cache for tests with one row, filled from the outputs of either graph. */
 class RowCache {
   readonly #config: ModelConfig;
   readonly #capacity: number;
@@ -188,18 +189,18 @@ class RowCache {
     this.#capacity = capacity;
     const size = config.kvHeadCount * capacity * config.headSize;
     for (const layer of config.layers.keys()) {
-      // Unfilled positions must not be read.
+      // Large values, which would show in the results if unfilled positions were read.
       this.#arrays.set(cacheNames(layer).keys, new Float32Array(size).fill(1e3));
       this.#arrays.set(cacheNames(layer).values, new Float32Array(size).fill(1e3));
     }
   }
 
-  /** For the graph of one token a row. */
+  /** Returns the feeds for the graph that computes one token per row. */
   feeds(): Feeds {
     return this.#feedsOf([1, this.#config.kvHeadCount, 1, this.#capacity, this.#config.headSize]);
   }
 
-  /** For one part of the graph of later parts. */
+  /** Returns the feeds for one part of the graph that computes later parts of a prompt. */
   partFeeds(part: number): Feeds {
     const feeds = this.#feedsOf([1, this.#config.kvHeadCount, this.#capacity, this.#config.headSize]);
     return Object.fromEntries(Object.entries(feeds).map(([name, tensor]) => [`${name}.${part}`, tensor]));
@@ -229,7 +230,7 @@ class RowCache {
   }
 }
 
-/** Returns the continuation graph's feeds for a single part, with scores after its last token. */
+/** Returns the continuation graph's feeds for a single part, with logits after its last token. */
 function continuation(cache: RowCache, tokens: readonly number[]): Feeds {
   const places = tokens.map((_, index) => index);
   const { length } = cache;
@@ -254,11 +255,13 @@ function continuation(cache: RowCache, tokens: readonly number[]): Feeds {
 
 interface Greedy {
   readonly ids: readonly number[];
-  /** Next-token scores before each id. */
+  /** Logits from which each id was chosen. */
   readonly logits: readonly Float32Array[];
 }
 
-/** Prefill of part of the prompt, the rest of it as one chunk over the cache, then one token at a time. */
+/**
+ * Prefills a part of the prompt, computes the rest as one chunk on top of the cache, then decodes one token at a time.
+ */
 async function decodeGreedily(
   model: Model,
   prompt: readonly number[],
@@ -379,7 +382,7 @@ for (const name of names) {
   });
 }
 
-test("the reference adapter changes the model as it does there", async () => {
+test("the reference adapter changes the model as in the reference implementation", async () => {
   const model = readModel("qwen3");
   const adapter = readLoraAdapter(`${goldens}/training/adapter`, model.config);
   const { sequences } = JSON.parse(readFileSync(`${goldens}/training/training.json`, "utf8")) as {
@@ -396,7 +399,7 @@ test("the reference adapter changes the model as it does there", async () => {
   assert.ok(greatestDifference(untouched, logprobs) > 1e-2);
 });
 
-test("an adapter that PEFT made over fused projections changes the model as it does there", async () => {
+test("an adapter that PEFT made for fused projections changes the model as in the reference implementation", async () => {
   const model = readModel("phi3");
   const folder = `${goldens}/phi3-adapter`;
   const adapter = readLoraAdapter(folder, model.config);
@@ -409,7 +412,7 @@ test("an adapter that PEFT made over fused projections changes the model as it d
   assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
 });
 
-// Signed codes only where this processor multiplies them exactly.
+// Includes signed codes only if this processor multiplies them exactly.
 const { codes: fastestCodes } = await integerKernels(null);
 for (const codes of fastestCodes === "int8" ? (["int8", "uint8"] as const) : (["uint8"] as const)) {
   test(`over ${codes} weights, training bounds the logits as the reference does`, async () => {

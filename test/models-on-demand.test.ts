@@ -1,5 +1,5 @@
-// Three base models on a server with memory for one. Each request gets the answer of its model as if all were loaded,
-// regardless of other requests. Engines are really loaded, unloaded and killed.
+// Tests three base models on a server with memory for one. Each request gets the same answer as if all models were
+// loaded, regardless of other requests. Engines are really loaded, unloaded and killed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, childrenOf, eventually, serverOfFile, type RunningServer } from "./running-server.ts";
@@ -17,7 +17,7 @@ const flags = [
   "--training-batch-tokens",
   "750",
 ];
-/** More than one of them takes, and less than two. */
+/** More than the memory of one model, and less than that of two. */
 const memoryBytes = 320 * 2 ** 20;
 
 const allLoaded = serverOfFile({ flags });
@@ -68,13 +68,13 @@ function engineIds(server: RunningServer): readonly number[] {
     .map(({ id }) => id);
 }
 
-/** Has the model in memory, and nothing else running. */
+/** Loads the model, and waits until nothing else runs. */
 async function load(server: RunningServer, name: string): Promise<void> {
   const { status, body } = await ask(server, { ...chat(name, 0), max_tokens: 1 });
   assert.equal(status, 200, JSON.stringify(body));
 }
 
-test("at the start the default model is loaded, and lists and health say that the others are not", async () => {
+test("at the start only the default model is loaded, and lists and health show that the others are not", async () => {
   const server = scarce();
   const { body } = await call(server, "GET", "/v1/models");
   const cards = new Map(body.data.map((card: { id: string }) => [card.id, card]));
@@ -93,7 +93,7 @@ test("at the start the default model is loaded, and lists and health say that th
   assert.equal(engineIds(server).length, 1);
 });
 
-test("concurrent chats of all models are answered as if all of them were loaded, streams too", async () => {
+test("concurrent chats and streams of all models are answered as if all models were loaded", async () => {
   const server = scarce();
   const bodies = Array.from({ length: 24 }, (_, index) => chat(names[index % 3] ?? "", index));
   const expected = await Promise.all(bodies.map((body) => ask(allLoaded(), body)));
@@ -118,7 +118,7 @@ test("concurrent chats of all models are answered as if all of them were loaded,
   assert.ok((await metric(server, /^hone_model_memory_bytes (\d+)/m)) <= memoryBytes);
 });
 
-test("several prompts of one request are answered together, also while other models wait", async () => {
+test("a request with several prompts is answered completely even while other models wait", async () => {
   const server = scarce();
   const prompts = Array.from({ length: 8 }, () => "hello");
   const many = (model: string) =>
@@ -130,7 +130,7 @@ test("several prompts of one request are answered together, also while other mod
   assert.ok(answers.every(({ body }) => body.choices.length === 8));
 });
 
-test("a client that goes away while its model is loaded leaves nothing, and the next one is answered", async () => {
+test("a client that disconnects while its model is loading leaves nothing behind, and the next request is answered", async () => {
   const server = scarce();
   await load(server, "tiny");
   const controller = new AbortController();
@@ -154,7 +154,7 @@ test("a client that goes away while its model is loaded leaves nothing, and the 
   await load(server, "llama");
 });
 
-test("an engine killed while loading fails the waiting requests with the reason, and other models continue", async () => {
+test("killing an engine while it loads fails the waiting requests with the reason, and other models continue", async () => {
   const server = scarce();
   await load(server, "tiny");
   const before = engineIds(server);
@@ -175,7 +175,7 @@ test("an engine killed while loading fails the waiting requests with the reason,
   );
 });
 
-test("a job over a model that is not loaded trains, and its version is served once it is", async () => {
+test("a job for a model that is not loaded trains, and its version is served once the model is loaded", async () => {
   const server = scarce();
   const modelId = await registerModel(server, "m");
   const jobId = await submitJob(server, modelId, 1);

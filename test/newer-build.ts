@@ -1,9 +1,9 @@
-// The program as a later build of it is, for tests: it knows one more step of the database, which only adds.
+// The program as a later build would be, for tests: it has one more migration of the database, which only adds to it.
 import { type Step, steps } from "../src/store/database/migrations/steps.ts";
 
 const tables = "access_keys feedback jobs model_versions models recorded_completions servers".split(" ");
 
-// That build's file says so; nothing has read the steps yet.
+// Safe cast: in a later build, steps.ts would contain this step. Nothing has read the steps yet.
 (steps as Step[]).push({
   adds: [
     ...tables.flatMap((table) => [

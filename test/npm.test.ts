@@ -1,18 +1,18 @@
-// Hone started by npm in a checkout: npm's output, and the end of the server when npm is stopped.
+// Tests Hone started by npm in a checkout: npm's output, and that stopping npm stops the server.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { platform } from "node:os";
 import { test } from "node:test";
 import { newDataFolder, removeDataFolder } from "./running-server.ts";
 
-/** npm as a shell starts it, without what this machine's own configuration says. */
+/** The environment of a shell that starts npm, without this machine's npm configuration. */
 const environment = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
   npm_config_userconfig: ".none-of-the-user",
   npm_config_globalconfig: ".none-of-the-machine",
 };
 
-test("npx hone prints nothing of npm's own", { skip: platform() === "win32" }, () => {
+test("npx hone prints no output of npm itself", { skip: platform() === "win32" }, () => {
   const { status, stdout, stderr } = spawnSync("npx", ["hone", "--version"], {
     env: environment,
     encoding: "utf8",
@@ -30,7 +30,7 @@ test(
     const npm = spawn("npm", ["start", "--", "--port", "0", "--data", dataFolder, "--log-level", "warn"], {
       env: environment,
       stdio: ["ignore", "pipe", "inherit"],
-      // A process group of its own, so that leftovers end with the test.
+      // A separate process group, so that leftovers can be killed after the test.
       detached: true,
     });
     const { pid } = npm;
@@ -52,17 +52,20 @@ test(
     assert.ok(url !== undefined, output);
 
     process.kill(pid, "SIGTERM");
-    // Its output is closed only when every process that has it has ended.
+    // The output closes only when every process that holds it has ended.
     assert.deepEqual(await closed, { code: 0, signal: null });
     await assert.rejects(fetch(`${url}/health`));
   },
 );
 
-/** The program `kill` is not asked: some read a group that begins with 1 as all processes there are. */
+/**
+ * Signals the group directly, because some implementations of the program `kill` read a group id that begins with 1 as
+ * all processes.
+ */
 function endGroup(id: number): void {
   try {
     process.kill(-id, "SIGKILL");
   } catch {
-    // All of it is gone.
+    // The whole group has already ended.
   }
 }

@@ -1,5 +1,5 @@
-// Checks the dashboard and the alert rules against a running server: each query must name metrics of its /metrics,
-// with their labels. Prometheus' own checker must accept rules and metrics, if it is installed.
+// Checks the dashboard and the alert rules against a running server: each query must use metrics and labels that exist
+// in /metrics. Prometheus' own checker must accept rules and metrics, if it is installed.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -11,17 +11,17 @@ const folder = "deploy/observability";
 const rulesFile = `${folder}/alerts.yaml`;
 const dashboardFile = `${folder}/grafana-dashboard.json`;
 const page = "docs/guides/observability.md";
-/** Nobody listens there, so the server loses and counts its telemetry. */
+/** Nothing listens at this address, so the server loses its telemetry and counts the losses. */
 const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
 const serverOfTests = serverOfFile({ flags: model, environment });
 let scraped: Promise<string> | null = null;
 
-/** Output of /metrics after the server has done a little of everything. */
+/** Returns the output of /metrics after the server has done a little of everything. */
 const exposed = (): Promise<string> => (scraped ??= scrape());
 
 async function scrape(): Promise<string> {
   const server = serverOfTests();
-  // A counter by route or status appears only after its first event.
+  // Counters with a route or status label appear only after their first event.
   const body = { model: "tiny", messages: [{ role: "user", content: "go on" }], max_tokens: 4 };
   await call(server, "POST", "/v1/chat/completions", { body });
   await fetch(`${server.url}/v1/models`, { headers: { authorization: "Bearer unknown" } });
@@ -50,7 +50,7 @@ interface Dashboard {
 
 const dashboard = JSON.parse(readFileSync(dashboardFile, "utf8")) as Dashboard;
 
-/** Returns the alerts by name. An expression of several lines is one. */
+/** Returns the alerts by name, with expressions of several lines joined. */
 function alerts(): readonly { readonly name: string; readonly text: string; readonly expression: string }[] {
   const [, ...parts] = readFileSync(rulesFile, "utf8").split(/^ {6}- alert: /m);
   return parts.map((text) => ({
@@ -69,7 +69,7 @@ function queries(): readonly Query[] {
   return [...shown, ...rules];
 }
 
-/** Words of PromQL that a list of labels in parentheses follows. */
+/** PromQL keywords that are followed by a list of labels in parentheses. */
 const labelLists = /\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)/g;
 
 /** Returns the metrics of a PromQL query with the labels of their selectors, and the labels by which it groups. */
@@ -88,7 +88,7 @@ function namedIn(expression: string) {
   return { grouped, metrics };
 }
 
-/** Labels that Prometheus adds to its samples. */
+/** Labels that Prometheus itself adds to samples. */
 const added = ["instance", "job"];
 
 /** Returns the labels of a metric's samples; null if the server has no such metric. */
@@ -99,10 +99,10 @@ function labelsOf(exposition: string, name: string): ReadonlySet<string> | null 
   return new Set([...lines.join("\n").matchAll(/(\w+)="/g)].map(([, label = ""]) => label));
 }
 
-/** Metrics that appear only with a limit, which this server lacks. */
+/** Metrics that appear only if a limit is set, which this server does not have. */
 const unlimited = ["hone_model_memory_bytes_max"];
 
-test("each query names metrics of the server, with their labels", async () => {
+test("each query uses metrics of the server with their labels", async () => {
   const exposition = await exposed();
   for (const { where, expression } of queries()) {
     const { grouped, metrics } = namedIn(expression);
@@ -119,7 +119,7 @@ test("each query names metrics of the server, with their labels", async () => {
   }
 });
 
-test("finds a query that names a missing metric or label", async () => {
+test("detects a query with a nonexistent metric or label", async () => {
   const exposition = await exposed();
   const { metrics, grouped } = namedIn(
     'sum by (why, le) (rate(hone_none_total{a="b", c=~"d"}[5m])) / up > 5',
@@ -133,7 +133,7 @@ test("finds a query that names a missing metric or label", async () => {
   assert.ok(labelsOf(exposition, "hone_http_request_seconds_bucket")?.has("le"));
 });
 
-test("panels have unique ids, do not overlap, and name labels that their queries keep", async () => {
+test("panels have unique ids, do not overlap, and use only labels that their queries return", async () => {
   const exposition = await exposed();
   const { panels, templating } = dashboard;
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
@@ -162,7 +162,7 @@ test("panels have unique ids, do not overlap, and name labels that their queries
       assert.ok(labelsOf(exposition, name) !== null);
 });
 
-test("each alert has a severity, a summary and a remedy, and the guide lists it", () => {
+test("each alert has a severity, a summary and a remedy, and is listed in the guide", () => {
   const text = readFileSync(page, "utf8");
   for (const { name, text: rule } of alerts()) {
     assert.match(rule, /labels: \{ severity: (page|ticket) \}/, name);
@@ -171,7 +171,7 @@ test("each alert has a severity, a summary and a remedy, and the guide lists it"
   }
 });
 
-test("the guide names only metrics of the server", async () => {
+test("the guide mentions only metrics of the server", async () => {
   const exposition = await exposed();
   for (const [, name = ""] of readFileSync(page, "utf8").matchAll(/`((?:hone_|vllm:)\w+)`/g))
     assert.ok(name === "hone_" || labelsOf(exposition, name) !== null, name);
@@ -194,8 +194,8 @@ test(
       input: await exposed(),
       encoding: "utf8",
     });
-    // The checker complains about colons in vLLM's names and about Node's own metrics. It reports unreadable lines
-    // with other words.
+    // Only errors and warnings about Hone's metrics count. Warnings about colons in vLLM's names and about Node's own
+    // metrics are expected.
     assert.doesNotMatch(stderr, /error while linting|^hone_/m);
   },
 );

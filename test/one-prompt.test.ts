@@ -1,5 +1,5 @@
-// The same conversation gives the same prompt whether it is served or trained on: both bodies are read as the wire reads
-// them, one is rendered for the engine, the other becomes a training sequence.
+// Tests that the same conversation gives the same prompt whether it is served or trained on. Both request bodies are
+// parsed as over HTTP; one is rendered for the engine, the other becomes a training sequence.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
@@ -22,14 +22,14 @@ const root = "test/fixtures/goldens/models";
 const tokenizer = await loadTokenizer(`${root}/qwen3`);
 const vocabularySize = 512;
 
-/** Templates that read what the golden ones do not: parts, tool calls, whole messages, thinking. */
+/** Templates that use what the golden ones do not: parts, tool calls, whole messages and thinking. */
 const sources: Readonly<Record<string, string>> = {
   "loops over parts":
     "{% for m in messages %}<{{ m.role }}>{% for p in m.content %}[{{ p.type }}:{{ p.text }}]{% endfor %}{% endfor %}",
   "shows calls and names":
     "{% for m in messages %}<{{ m.role }} {{ m.name }} {{ m.tool_call_id }}>{{ m.content }}" +
     "{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}{% endfor %}",
-  // One that names no content would not be continued.
+  // Mentions content in a comment, since continuing a message is refused for a template that does not.
   "shows whole messages": "{# content and all #}{% for m in messages %}{{ m | tojson }}{% endfor %}",
   "shows what else it is given":
     "{{ messages | length }}{{ documents | tojson }}{{ [reasoning_effort | d, enable_thinking | d, mine | d] | tojson }}" +
@@ -79,8 +79,8 @@ function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number
 }
 
 /**
- * Returns the prompt before the answer of a recorded conversation without prompt ids, rendered from its request's
- * other fields.
+ * Returns the prompt before the answer of a conversation that was recorded without prompt ids, rendered from the other
+ * fields of its request.
  */
 function trainedPrompt(
   { messages, tools: given, ...asked }: JsonObject,
@@ -146,7 +146,7 @@ for (const name of readdirSync(root)) {
   });
 }
 
-test("serving and training render one prompt with the built-in model's template", async () => {
+test("serving and training render the same prompt with the built-in model's template", async () => {
   for (const name of readdirSync("models")) check(await loadChatTemplate(`models/${name}`));
 });
 

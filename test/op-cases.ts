@@ -1,5 +1,5 @@
-// Small examples of every graph operation, for the tests of gradients and of lowering.
-// The record is exhaustive: an operation kind without an example does not compile.
+// Small examples of every graph operation, for the tests of gradients and of lowering. The record is exhaustive: an
+// operation kind without an example does not compile.
 import { present } from "../src/base/domain/assert.ts";
 import { seededRandom } from "../src/base/domain/random.ts";
 import { cacheAttention, cacheMask, causalMask, selfAttention } from "../src/lib/graph/attention.ts";
@@ -13,7 +13,7 @@ import type { Tensor } from "../src/lib/graph/tensor.ts";
 
 interface CaseInput {
   readonly tensor: Tensor;
-  /** How the input is declared; with symbols in place of some sizes. */
+  /** Declared shape of the input, with symbols for some sizes. */
   readonly shape: Shape;
 }
 
@@ -21,15 +21,15 @@ type Values = Readonly<Record<string, Value>>;
 
 export interface OpCase {
   readonly inputs: Readonly<Record<string, CaseInput>>;
-  /** Float inputs by which the operation is not differentiated. */
+  /** Float inputs with respect to which the operation is not differentiated. */
   readonly fixed?: readonly string[];
   readonly build: (builder: GraphBuilder, value: (name: string) => Value) => Value | readonly Value[];
 }
 
-/** An example built; its outputs are called result0, result1, … */
+/** The graph of an example; its outputs are named result0, result1, … */
 export interface BuiltCase {
   readonly builder: GraphBuilder;
-  /** The inputs by which it is differentiated, by name. */
+  /** Inputs with respect to which the example is differentiated, by name. */
   readonly wanted: Values;
   readonly results: Values;
   readonly feeds: Readonly<Record<string, Tensor>>;
@@ -52,7 +52,9 @@ export function buildCase({ inputs, fixed = [], build }: OpCase): BuiltCase {
   };
 }
 
-/** The example's gradients, called `slope <input>`, of a loss whose slope differs everywhere: Σ r·tanh(r). */
+/**
+ * Returns the example's gradients, named `slope <input>`, for a loss whose slope differs at each element: Σ r·tanh(r).
+ */
 export function differentiateCase({ builder, wanted, results }: BuiltCase): {
   readonly loss: Value;
   readonly slopes: Values;
@@ -91,7 +93,7 @@ const qkv = (length: number, shape: string | number, rows: 1 | 2 = 2): OpCase["i
   };
 };
 
-/** More queries than a block has. */
+/** More queries than fit into one block. */
 const severalBlocks = {
   ...floats("q", [1, 130, 8], { shape: ["B", "T", 8] }),
   ...floats("k", [1, 130, 4], { shape: ["B", "T", 4] }),
@@ -103,9 +105,10 @@ const severalBlocksHeads = { queryHeads: 2, kvHeads: 1, scale: 2 };
 const codeTypes = ["int8", "uint8"] as const;
 
 /**
- * Weights in 8-bit codes. Signed ones are halved: sums of pairs then fit 16 bits, and are exact on every processor.
+ * Quantizes weights to 8-bit codes. Signed codes are halved, so that sums of pairs fit into 16 bits and are exact on
+ * every processor.
  *
- * @param numbers up to 127 either way
+ * @param numbers numbers from -127 to 127
  */
 function codesOf(
   b: GraphBuilder,
@@ -289,7 +292,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
         scales: b.constant("float32", [4], [0.02, 0.01, 0.03, 0.04]),
       };
       const x = b.negate(source);
-      // Two products of one operand, whose codes are made once; and rows of zeros.
+      // Covers two products with one operand, whose codes are computed once, and rows of zeros.
       return [
         b.int8MatMul(x, weight, scales, learned),
         b.int8MatMul(x, codesOf(b, dtype, [4, 1], [5, 100, -127, 3]), b.full([1], 0.1)),
@@ -341,7 +344,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       build: (b, value) => b.moveRows(value("table"), value("ids"), value("places")),
     },
     {
-      // The row 3 stands nowhere.
+      // Row 3 does not occur.
       inputs: {
         ...floats("table", [5, 3]),
         ...ints("ids", [2, 2], [4, 1, 0, 2], ["B", "T"]),
@@ -352,7 +355,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
   ],
   placeRows: [
     {
-      // Both rows at 3 are the same.
+      // Both occurrences of 3 refer to the same row.
       inputs: {
         ...floats("table", [5, 3], { shape: ["N", 3] }),
         ...floats("row", [1, 3]),
@@ -487,7 +490,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
   })),
 };
 
-/** Larger pieces that are made of several operations. */
+/** Larger functions that consist of several operations. */
 export const compositeCases: Readonly<Record<string, OpCase>> = {
   selfAttention: {
     inputs: qkv(4, "T"),

@@ -1,4 +1,4 @@
-// The official OpenAI SDK against a running server: chats, streams, and gets its typed errors.
+// Tests the official OpenAI SDK with a running server: chats, streams and typed errors.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI, {
@@ -23,7 +23,7 @@ test("the SDK lists the models", async () => {
   assert.ok(models.data.some((model) => model.id === "hone-tiny"));
 });
 
-test("the SDK chats, and a `seed` repeats each of `n` answers", async () => {
+test("the SDK chats, and the same `seed` repeats each of `n` answers", async () => {
   const ask = () =>
     openai.chat.completions.create({
       model: "hone-tiny",
@@ -60,7 +60,7 @@ test("the SDK chats, and a `seed` repeats each of `n` answers", async () => {
   );
 });
 
-test("a `stream` says what the whole answer says, and its usage as `stream_options.include_usage` of `stream_options` asks", async () => {
+test("a `stream` contains the same as the whole answer, with usage if `stream_options.include_usage` of `stream_options` requests it", async () => {
   const body = {
     model: "hone-tiny",
     messages: [{ role: "user" as const, content: "spell cat" }],
@@ -85,7 +85,7 @@ test("a `stream` says what the whole answer says, and its usage as `stream_optio
   assert.equal(usage, whole.usage?.total_tokens);
 });
 
-test("a `stop` string ends the answer before it, streamed or not", async () => {
+test("a `stop` string ends the answer before the string, with and without streaming", async () => {
   const body = {
     model: "hone-tiny",
     messages: [{ role: "user" as const, content: "tell me a story" }],
@@ -113,10 +113,10 @@ const animal = z.object({
   owner: z.object({ name: z.string().max(8), isKind: z.boolean() }).nullable(),
 });
 
-/** A small model that begins to write blanks rarely stops. */
+/** Without spaces, because a small model that begins to write spaces rarely stops. */
 const compact = { structured_outputs: { disable_any_whitespace: true } };
 
-test("the SDK parses every answer in the form of a zod schema", async () => {
+test("the SDK parses each answer that conforms to a zod schema", async () => {
   const ask = (seed: number) =>
     openai.chat.completions.parse({
       ...compact,
@@ -133,7 +133,7 @@ test("the SDK parses every answer in the form of a zod schema", async () => {
   assert.ok(new Set(parsed.map((value) => JSON.stringify(value))).size > 1, "several are drawn");
 });
 
-test("a stream of the SDK parses what has come, and the whole at its end", async () => {
+test("the SDK parses the partial content of a stream, and the whole content at its end", async () => {
   const stream = openai.chat.completions.stream({
     ...compact,
     model: "hone-tiny",
@@ -151,7 +151,7 @@ test("a stream of the SDK parses what has come, and the whole at its end", async
   assert.ok(snapshots.length > 5, `${snapshots.length} deltas`);
 });
 
-test("errors arrive as the SDK's own classes, with a text that helps", async () => {
+test("errors become the SDK's own error classes, with a helpful message", async () => {
   const messages = [{ role: "user" as const, content: "hello" }];
   await assert.rejects(openai.chat.completions.create({ model: "no-such-model", messages }), NotFoundError);
   await assert.rejects(

@@ -1,5 +1,5 @@
-// A collector as far as OTLP over HTTP goes, for tests: takes what programs send, and reads the protocol's messages as its
-// definition has them (opentelemetry-proto, by field numbers), with a reader of protobuf that the sender does not have.
+// An OTLP/HTTP collector for tests: receives exported telemetry, and decodes the messages by the protocol's definition
+// (opentelemetry-proto, by field numbers). Uses a protobuf reader that is independent of the sender.
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,7 @@ import { BinaryReader } from "@bufbuild/protobuf/wire";
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty for the first of a trace. */
+  /** Empty for the root span of a trace. */
   readonly parentId: string;
   readonly name: string;
   readonly kind: number;
@@ -17,7 +17,7 @@ export interface ReceivedSpan {
   readonly endNs: bigint;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
-  /** 2 is an error. */
+  /** Status code; 2 is an error. */
   readonly status: number;
   readonly resource: Readonly<Record<string, unknown>>;
 }
@@ -40,7 +40,7 @@ export interface ReceivedMetric {
 export interface OtlpReceiver {
   readonly url: string;
   readonly spans: ReceivedSpan[];
-  /** As they were when they were sent last. */
+  /** Metrics as last sent. */
   readonly metrics: Map<string, ReceivedMetric>;
   /** Received requests, decompressed, with their headers. */
   readonly requests: {
@@ -48,7 +48,7 @@ export interface OtlpReceiver {
     readonly headers: IncomingMessage["headers"];
     readonly body: Buffer;
   }[];
-  /** Replaces a collector's usual answer; null keeps it. */
+  /** Replaces the collector's normal response; null for the normal one. */
   answer: ((response: ServerResponse) => void) | null;
   close(): Promise<void>;
 }
@@ -89,7 +89,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
 
 type Field = (number: number, reader: BinaryReader) => boolean;
 
-/** Reads a message: `take` reads the fields that it knows. */
+/** Decodes a message; `take` is called for each field and reads those it knows. */
 function readMessage(bytes: Uint8Array, take: Field): void {
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
@@ -100,7 +100,7 @@ function readMessage(bytes: Uint8Array, take: Field): void {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
-/** Calls `take` with each message that lies in a field. */
+/** Calls `take` with each nested message in this field. */
 function each(bytes: Uint8Array, field: number, take: (message: Uint8Array) => void): void {
   readMessage(bytes, (number, reader) => {
     if (number !== field) return false;

@@ -88,7 +88,7 @@ export async function* checkExactness(options: ExactnessOptions): AsyncGenerator
   }
 }
 
-/** False for a failed request, whatever was expected. */
+/** True for equal answers; a failed request never counts as equal. */
 function isSame(answer: Answer, expected: Answer): boolean {
   return answer.failure === null && isDeepStrictEqual(answer, expected);
 }

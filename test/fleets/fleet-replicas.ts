@@ -1,4 +1,4 @@
-// The replicas of a fleet: stubs of vLLM with a small model in each, which note what they are asked.
+// Replicas of a fleet: stub vLLM servers with a small model in each, which record the requests they get.
 import { join } from "node:path";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { packVocabulary } from "../../src/base/domain/vocabulary.ts";
@@ -17,7 +17,7 @@ export const modelFolder = "test/fixtures/small-model";
 export const contextLength = 256;
 export const vocabularySize = 512;
 
-/** An engine of the model, in this process. */
+/** Returns an engine of the model in this process. */
 export function smallEngine(cacheFolder: string): LocalEngine {
   const settings = engineSettings.with({ threads: 1, kvCacheBytesMax: 2 ** 24, waitingCountMax: 1000 });
   return new LocalEngine({
@@ -50,7 +50,7 @@ export function createReplicas({ count, cacheFolder, seed, onCompletion, onLoad 
         logprobCountMax: 20,
         latencies: recordedLatencies(seededRandom("latencies", seed, replica)),
         onAsked: (path, body) => {
-          // Safe cast: the stub reads them as such.
+          // Safe casts: the stub reads these bodies in the same form.
           if (path === "/v1/completions") onCompletion(replica, body as SentCompletion);
           if (path === "/v1/load_lora_adapter") onLoad(replica, (body as { lora_name: string }).lora_name);
         },

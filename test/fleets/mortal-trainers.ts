@@ -1,4 +1,5 @@
-// Two servers of the Tinker API that share their storage, each of which is started again, hangs and is away every now and then.
+// Two servers of the Tinker API that share their storage. Every now and then, one of them restarts, hangs or is down
+// for a while.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { dataFolderAt } from "../../src/store/artifacts/testing/data-folder.ts";
@@ -12,17 +13,17 @@ import { StubStorage } from "../../src/train/trainer/tinker/testing/stub-operati
 import { type Fault, StubServer } from "../../src/train/trainer/tinker/testing/stub-server.ts";
 
 export interface MortalTrainersOptions {
-  /** Folder of the model that they train. */
+  /** Folder of the model that the trainers train. */
   readonly modelFolder: string;
   /** Folder for the trainers' own files. */
   readonly folder: string;
-  /** How many requests come between two illnesses of one of them, about. */
+  /** Approximate number of requests between two failures of a trainer. */
   readonly soundCount: number;
   readonly random: Random;
 }
 
 export interface MortalTrainers {
-  /** Address of each trainer for a Hone server. */
+  /** Addresses of the trainers in the form that a Hone server takes. */
   readonly addresses: readonly string[];
   readonly illnessCount: () => number;
   readonly requestCount: () => number;
@@ -32,7 +33,9 @@ export interface MortalTrainers {
 const base = "there";
 const trainerCount = 2;
 
-/** A server is away for so many requests: about as many seconds, since waits between tries grow. */
+/**
+ * Number of requests for which a trainer is down. This is about as many seconds, since the waits between retries grow.
+ */
 const awayCount = 4;
 const hangMs = 1500;
 
@@ -71,7 +74,10 @@ export async function startMortalTrainers(options: MortalTrainersOptions): Promi
   };
 }
 
-/** One after the other: its process ends before a request or behind it, it hangs until it is ended, it is away for a while. */
+/**
+ * Returns the failures in rotation: the process ends before or after a request, hangs until it is killed, or is down
+ * for a while.
+ */
 function illnesses(
   { soundCount, random }: MortalTrainersOptions,
   onIllness: () => void,

@@ -1,5 +1,6 @@
-// Two Hone servers on one PostgreSQL, eight replicas and two trainers. Replicas and trainers fail and recover while
-// clients use the base model and versions, and jobs make more versions. Looks for lost, doubled and wrong answers.
+// Runs two Hone servers on one PostgreSQL database with eight replicas and two trainers. Replicas and trainers fail
+// and recover while clients use the base model and trained versions, and jobs create more versions. Looks for lost,
+// duplicated and wrong answers.
 import { setTimeout as sleep } from "node:timers/promises";
 import { join, resolve } from "node:path";
 import { present } from "../../src/base/domain/assert.ts";
@@ -18,14 +19,14 @@ export interface TrainedFleetOptions {
   /** URL of an empty PostgreSQL database. */
   readonly databaseUrl: string;
   readonly requestCount: number;
-  /** So many run at once. */
+  /** Number of concurrent requests. */
   readonly concurrency: number;
   readonly modelCount: number;
-  /** Number of jobs of all models together. */
+  /** Total number of jobs of all models. */
   readonly jobCount: number;
-  /** How often a replica falls ill while requests come. */
+  /** Number of replica failures during the requests. */
   readonly illnessCount: number;
-  /** About how many requests a trainer answers between two illnesses. */
+  /** Approximate number of requests that a trainer answers between two failures. */
   readonly trainerSoundCount: number;
   readonly seed: number;
   readonly log?: (line: string) => void;
@@ -34,13 +35,13 @@ export interface TrainedFleetOptions {
 export interface TrainedFleetReport extends FleetFigures {
   readonly sentCount: number;
   readonly answeredCount: number;
-  /** By their status and code. */
+  /** Refused requests, counted by status and error code. */
   readonly refusedCounts: Readonly<Record<string, number>>;
   readonly versionCount: number;
   readonly trainerIllnessCount: number;
-  /** Adapters that replicas were told to load. */
+  /** Number of adapter loads that replicas were told to do. */
   readonly loadCount: number;
-  /** In words, one for each thing; all empty when all is well. */
+  /** Descriptions of errors; empty if there are none. */
   readonly wrong: readonly string[];
   readonly lost: readonly string[];
   readonly unserved: readonly string[];
@@ -50,19 +51,19 @@ export interface TrainedFleetReport extends FleetFigures {
 const replicaCount = 8;
 const apiKey = "hone_of_the_fleet_0123456789abcdef";
 const tokenCount = 4;
-/** Among which requests draw theirs, for each model. */
+/** Number of prompts from which the requests for each model are drawn. */
 const promptCount = 200;
-/** Requests that look for the replicas of a version which have not answered for it yet. */
+/** Maximum number of requests that search for replicas which have not yet answered with a version. */
 const searchMax = 500;
 
-/** A version that a client knows of. */
+/** A version that a client knows. */
 interface Version {
   readonly modelId: string;
   readonly name: string;
   readonly step: number;
 }
 
-/** @throws where something never happens */
+/** @throws Error if an expected event does not happen in time */
 export async function runTrainedFleet(options: TrainedFleetOptions): Promise<TrainedFleetReport> {
   const startMs = performance.now();
   const folder = newDataFolder();
@@ -82,7 +83,7 @@ class TrainedFleet {
   readonly #folder: string;
   readonly #random: Random;
   readonly #replicas: ReturnType<typeof createReplicas>;
-  /** Computes the expected answers of each version's adapter. */
+  /** Engine that computes the expected answers with each version's adapter. */
   readonly #alone: LocalEngine;
   readonly #servers: RunningServer[] = [];
   readonly #log: (line: string) => void;
@@ -90,7 +91,7 @@ class TrainedFleet {
   #trainers: Awaited<ReturnType<typeof startMortalTrainers>> | null = null;
   readonly #expected = new Map<string, Promise<string>>();
   readonly #versions: Version[] = [];
-  /** By the names under which replicas have adapters, which of them answered with each. */
+  /** By the adapter's name at the replicas: the replicas that have answered with it. */
   readonly #answeredBy = new Map<string, Set<number>>();
   readonly #refused = new Map<string, number>();
   readonly #wrong: string[] = [];
@@ -113,7 +114,7 @@ class TrainedFleet {
       cacheFolder,
       seed: options.seed,
       onCompletion: (replica, { request_id: requestId, model, prompt }) => {
-        // Requests that ask a replica for its identity have another kind of id.
+        // Requests that ask a replica for its identity have ids of another form.
         const [, id] = requestId.startsWith("[") ? (JSON.parse(requestId) as readonly string[]) : [];
         if (id === undefined) return;
         const prefix = hashPrefix(requestOf(prompt, { adapter: adapterNamed(model), cacheOwner: entity }));
@@ -127,7 +128,7 @@ class TrainedFleet {
 
   async start(): Promise<void> {
     const { databaseUrl, trainerSoundCount } = this.#options;
-    // The first server prepares the model's weights; the others find them.
+    // Started one after the other: the first server prepares the model's weights, and the others reuse the files.
     const urls: string[] = [];
     for (const replica of this.#replicas) urls.push(await replica.start());
     await this.#alone.start();
@@ -143,7 +144,8 @@ class TrainedFleet {
         dataFolder: join(this.#folder, `hone-${index}`),
         flags: flagsOf({ urls, databaseUrl, blobs: this.#blobs, trainer: address }),
         limits: {
-          // A replica that hangs is seen soon, and one that is well may be slow where all runs on one machine.
+          // Short interval, so that a hanging replica is detected soon; long timeout for the first token, since all
+          // processes share one machine.
           remote: { lookSeconds: 0.2, firstTokenSeconds: 10, adaptersMax: 1000 },
           jobs: { leaseMs: 20_000, backoffMs: 100, backoffMsMax: 1000, concurrency: 2 },
         },
@@ -208,18 +210,21 @@ class TrainedFleet {
     return join(this.#folder, "blobs");
   }
 
-  /** Any of them. */
+  /** Returns a random server. */
   get #server(): RunningServer {
     return this.#servers[this.#random.index(this.#servers.length)];
   }
 
-  /** Half of the requests are the base model's, or all while there is no version. */
+  /**
+   * Returns the version to request: null (the base model) for half of the requests, and for all while there is no
+   * version.
+   */
   #pick(): Version | null {
     if (this.#versions.length === 0 || this.#random.uniform() < 0.5) return null;
     return this.#versions[this.#random.index(this.#versions.length)];
   }
 
-  /** Jobs of a model, one after the other: what each of them makes is asked for from then on. */
+  /** Runs a model's jobs one after the other. From then on, clients also request the version of each job. */
   async #train(name: string, jobCount: number): Promise<void> {
     const registered = await callOf(this.#server, "POST", "/v1/preview/models", {
       body: { project: "p", name, base_model: "big" },
@@ -256,7 +261,7 @@ class TrainedFleet {
     }
   }
 
-  /** Answers of the newest version with rewards; asked for again while replicas are ill. */
+  /** Returns answers of the newest version with rewards; repeats the request while replicas are down. */
   async #rollOut(model: string, group: number): Promise<object> {
     const question = { role: "user", content: `question ${group}` };
     const body = { model, messages: [question], n: 4, max_tokens: 8, temperature: 1, seed: group };
@@ -284,7 +289,11 @@ class TrainedFleet {
     }
   }
 
-  /** Asks for a version, or the base model. @returns whether it was answered */
+  /**
+   * Requests an answer of a version or the base model.
+   *
+   * @returns true if the request was answered
+   */
   async #ask(id: string, version: Version | null, prompt = this.#prompt(version)): Promise<boolean> {
     this.#sentCount += 1;
     const { status, body } = await callOf(this.#server, "POST", "/v1/completions", {
@@ -318,7 +327,7 @@ class TrainedFleet {
     return Array.from({ length: 16 }, () => 100 + random.index(300));
   }
 
-  /** Returns the answer of a separate engine with the adapter stored for the version. */
+  /** Returns the answer that a separate engine computes with the version's stored adapter. */
   #expectedOf(version: Version | null, prompt: readonly number[]): Promise<string> {
     const key = JSON.stringify([version, prompt]);
     const expected = this.#expected.get(key) ?? this.#answerAlone(version, { prompt, key });
@@ -342,7 +351,10 @@ class TrainedFleet {
     return { id: `${modelId}:${step}`, folder: join(this.#blobs, "adapters", modelId, String(step)) };
   }
 
-  /** Has every replica answer with a version: prompts are drawn until each of them was some prompt's. */
+  /**
+   * Sends different prompts until every replica has answered with the version, since the prompt determines the
+   * replica.
+   */
   async #requireServed(version: Version): Promise<void> {
     const own = `${version.modelId}:${version.step}@`;
     const names = (): readonly string[] =>
@@ -381,7 +393,10 @@ function flagsOf({
   return Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
-/** A connection that the server closed as the request was on its way is made anew: nothing of it was looked at. */
+/**
+ * Calls the server. Retries if the server closed the idle connection just as the request was sent, because then
+ * nothing of it was processed.
+ */
 async function callOf(...request: Parameters<typeof call>): ReturnType<typeof call> {
   try {
     return await call(...request);
@@ -393,13 +408,13 @@ async function callOf(...request: Parameters<typeof call>): ReturnType<typeof ca
   }
 }
 
-/** Entity of all requests here. */
+/** Entity that owns everything in this test. */
 const entity = "fleet";
 
-/** How long a job may take at most, in milliseconds. */
+/** Time limit of a job in milliseconds. */
 const jobMs = 600_000;
 
-/** The adapter that has this name at a replica; null for the base model's. */
+/** Returns the adapter with this name at the replicas; null for the base model. */
 function adapterNamed(name: string): AdapterReference | null {
   const [id, hash] = name.split("@");
   return hash === undefined ? null : { id: present(id, "a name has an id"), folder: "", hash };

@@ -22,7 +22,7 @@ function faults(
     .length;
 }
 
-test("an answer that is as it must be has no fault", () => {
+test("finds no fault in a correct answer", () => {
   assert.equal(faults({}), 0);
   assert.equal(faults({ status: 200, body: longText(300) }), 0);
   assert.equal(faults({ body: "" }, "HEAD"), 0);
@@ -30,7 +30,7 @@ test("an answer that is as it must be has no fault", () => {
   assert.equal(faults({ body: { ...refusal, error: { ...refusal.error, message: longText(200) } } }), 0);
 });
 
-test("every other answer has one", () => {
+test("finds a fault in every other answer", () => {
   const [item] = refusal.detail;
   for (const [name, answer] of Object.entries({
     "a fault of the server": { status: 500 },
@@ -47,12 +47,12 @@ test("every other answer has one", () => {
     assert.equal(faults(answer), 1, name);
 });
 
-test("an answer may break off where what it reads is gone, and nowhere else", () => {
+test("an answer may be cut off only if the data that it reads was deleted", () => {
   assert.deepEqual(brokenOffFaults(404), []);
   for (const status of [200, 403, 500, null]) assert.equal(brokenOffFaults(status).length, 1, String(status));
 });
 
-test("distinguishes an answer that broke off from a missing and a whole one", async (t) => {
+test("distinguishes an answer that was cut off from a missing one and a complete one", async (t) => {
   const head = "HTTP/1.1 200 OK\r\n";
   const answers = new Map<string, string | number>([
     ["", "closed"],
@@ -75,7 +75,7 @@ test("distinguishes an answer that broke off from a missing and a whole one", as
   }
 });
 
-test("the same seed and index make the same request, and another index another", () => {
+test("the same seed and index give the same request, and another index gives another request", () => {
   const world = {
     apiKey: "k",
     modelId: "m",
@@ -87,6 +87,6 @@ test("the same seed and index make the same request, and another index another",
   };
   const bytes = (index: number): string => fuzzRequest(1, index, world).bytes.toString("latin1");
   assert.equal(bytes(7), bytes(7));
-  // Now and then two begin with the same valid request, and nothing of it is mutated.
+  // Allows a few duplicates: two requests that start from the same valid request and have no mutation.
   assert.ok(new Set(Array.from({ length: 100 }, (_, index) => bytes(index))).size > 90);
 });

@@ -1,13 +1,13 @@
-// Rules for every answer, to any request.
+// Rules that every answer to any request must follow.
 import { marker } from "./odd-values.ts";
 import type { RawAnswer } from "./raw-exchange.ts";
 
-/** Characters of a client's own value that an answer may repeat. */
+/** Maximum number of characters of a client's own value that an answer may repeat. */
 const repeatedLengthMax = 200;
 
 const longMarker = new RegExp(`(?:${marker}){${Math.ceil(repeatedLengthMax / marker.length) + 1},}`);
 
-/** Returns the faults of an answer, for people; empty if there are none. */
+/** Returns descriptions of an answer's faults; empty if there are none. */
 export function faultsOf(answer: RawAnswer, method: string): readonly string[] {
   const { status, headers, body } = answer;
   const faults: string[] = [];
@@ -25,9 +25,9 @@ export function faultsOf(answer: RawAnswer, method: string): readonly string[] {
 }
 
 /**
- * Returns the faults of an answer that broke off, for people; none if the data was deleted meanwhile.
+ * Returns descriptions of the faults of an answer that was cut off; empty if the data was deleted meanwhile.
  *
- * @param statusNow status of the same request when sent again; null if the request read nothing
+ * @param statusNow status of the same request when sent again; null if the request reads no data
  */
 export function brokenOffFaults(statusNow: number | null): readonly string[] {
   return statusNow === 404 ? [] : [`it was broken off, and is now answered with ${statusNow ?? "nothing"}`];
@@ -42,7 +42,7 @@ function errorFaults(status: number, text: string): readonly string[] {
   }
   const { detail, error } = (parsed ?? {}) as { readonly detail?: unknown; readonly error?: unknown };
   const faults: string[] = [];
-  // A refusal by a momentary limit may concern a valid request.
+  // A refusal because of a temporary limit may concern a valid request, so it need not list faults.
   const mayBeFaultless = status === 429;
   if (!Array.isArray(detail) || (detail.length === 0 && !mayBeFaultless) || !detail.every(isFault))
     faults.push(`the detail is ${JSON.stringify(detail)?.slice(0, 500)}`);

@@ -1,5 +1,5 @@
-// Chats whose answers are held to a constraint, of every kind, and the names that a schema knows: mutations of them are
-// schemas, patterns and grammars that nobody wrote.
+// Chats whose answers are constrained, with every kind of constraint and all supported names in schemas. Mutating them
+// produces schemas, patterns and grammars that nobody would write.
 
 const schema = {
   $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },

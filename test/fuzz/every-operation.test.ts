@@ -1,11 +1,11 @@
-// The fuzzer covers every operation of the API's own description.
+// Tests that the fuzzer covers every operation in the API's own description.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiDocument } from "../../src/api/http/testing/api-document.ts";
 import { fakeServer } from "../../src/api/http/testing/fake-server.ts";
 import { validRequests } from "./valid-requests.ts";
 
-test("every operation of the API is fuzzed", async () => {
+test("the fuzzer covers every operation of the API", async () => {
   const server = await fakeServer();
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
   const requests = validRequests({

@@ -1,12 +1,16 @@
-// Values that a schema takes, made of nothing but the schema: fields in combinations that no list of examples has.
+// Generates values that conform to a schema from the schema only, with combinations of fields that no list of examples
+// contains.
 import type { Random } from "../../src/base/domain/random.ts";
 import { oneOf } from "./odd-values.ts";
 import type { SchemaNode } from "../../src/base/validation/schema.ts";
 
-/** So many of an object's optional fields at most: each may be refused, and together most would be. */
+/**
+ * Maximum number of optional fields per object. Each of them may cause a refusal, so with many fields most requests
+ * would be refused.
+ */
 const optionalCountMax = 4;
 
-/** A value of the schema; what the schema cannot say of it may be wrong nevertheless. */
+/** Returns a value that conforms to the schema. It may break rules that the schema cannot express. */
 export function valueOf(schema: SchemaNode, random: Random): unknown {
   const { anyOf, enum: values, type } = schema;
   if (anyOf !== undefined) return valueOf(oneOf(random, anyOf), random);
@@ -31,7 +35,7 @@ export function valueOf(schema: SchemaNode, random: Random): unknown {
   }
 }
 
-/** The required fields of an object, and some of the others. */
+/** Returns an object's required fields and some of its optional ones. */
 export function fieldsOf(schema: SchemaNode, random: Random): Readonly<Record<string, unknown>> {
   const { properties = {}, required = [], additionalProperties } = schema;
   const optional = Object.keys(properties).filter((name) => !required.includes(name));
@@ -51,7 +55,7 @@ function textOf({ minLength = 0, maxLength = 12 }: SchemaNode, random: Random): 
   return Array.from({ length }, () => oneOf(random, characters)).join("");
 }
 
-/** Its bounds, values that mean something special, and what lies between. */
+/** Returns a bound, a value with a special meaning, or a value between the bounds. */
 function numberOf({ minimum, exclusiveMinimum = -3, maximum = 30 }: SchemaNode, random: Random): number {
   const least = minimum ?? exclusiveMinimum + 0.5;
   const most = Math.max(least, maximum);

@@ -1,4 +1,4 @@
-// The generator: request `index` of a seed, as bytes. Pure, so that any one can be made again.
+// The generator: returns the request with a given seed and index as bytes. Pure, so each request can be reproduced.
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import { fieldsOf } from "./from-schema.ts";
 import { bytesOf, type HttpMessage } from "./http-message.ts";
@@ -8,22 +8,22 @@ import { oneOf } from "./odd-values.ts";
 import { validRequests, type FuzzedWorld, type ValidRequest } from "./valid-requests.ts";
 
 export interface FuzzRequest {
-  /** Name of the operation and its mutations. */
+  /** Name of the operation, and its mutations. */
   readonly what: string;
   /** Path of the data that the valid request reads; null for a request that changes data. */
   readonly reads: string | null;
   readonly method: string;
   readonly bytes: Buffer;
-  /** The body is not whole: the client then closes its side, and may be left without an answer. */
+  /** True if the body is incomplete. The client then closes its side, and may get no answer. */
   readonly isCut: boolean;
-  /** The client goes away so soon after sending it; null where it waits for its answer. */
+  /** Delay in milliseconds after which the client disconnects; null if it waits for the answer. */
   readonly leavesAfterMs: number | null;
 }
 
-/** As a cancel button, a deadline or a proxy does. */
+/** Maximum delay before a disconnect, as by a cancel button, a deadline or a proxy. */
 const leavingMsMax = 5;
 
-/** The same seed and index make the same request, but for the ids that the world has. */
+/** Returns the request for a seed and index. It is always the same, except for the ids of the world's objects. */
 export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): FuzzRequest {
   const random = seededRandom("fuzz", seed, index);
   const valid = oneOf(random, validRequests(world));
@@ -58,7 +58,8 @@ export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): Fu
   const isCut = random.uniform() < 0.02;
   const bytes = isCut ? whole.subarray(0, random.index(whole.length)) : whole;
   if (isCut) changes.push("cut");
-  // The rest of a pipeline is dropped if the reader has the first answer, or does not wait.
+  // Sends several copies as a pipeline. The exchange ends after the first answer, or earlier if the client
+  // disconnects.
   const count = random.uniform() < 0.03 ? 2 + random.index(3) : 1;
   if (count > 1) changes.push(`${count} at once`);
   const leavesAfterMs = random.uniform() < 0.1 ? random.index(leavingMsMax) : null;
@@ -101,7 +102,7 @@ function bodyOf({ body }: ValidRequest): Buffer | null {
   return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
 }
 
-/** Mutates the body below the level of JSON. */
+/** Mutates the bytes of the body. */
 function mutatedBytes(body: Buffer, random: Random): Buffer {
   const at = random.index(body.length + 1);
   const [before, after] = [body.subarray(0, at), body.subarray(at)];
@@ -118,7 +119,7 @@ function mutatedBytes(body: Buffer, random: Random): Buffer {
     () => Buffer.from(body.toString(), "utf16le"),
     () => Buffer.concat([body, body]),
     () => Buffer.concat([body, Buffer.from("\n")]),
-    // So large that another thread reads it.
+    // Large enough that another thread parses it.
     () => Buffer.concat([Buffer.alloc(140_000, " "), body]),
     () => Buffer.alloc(0),
     () => Buffer.from("[".repeat(200_000)),

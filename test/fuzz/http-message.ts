@@ -1,13 +1,13 @@
-// An HTTP request before it is bytes, and the bytes it becomes: by length or in chunks, right or wrong.
+// An HTTP request before it is serialized, and its serialization: with a declared length or in chunks, correct or not.
 import type { Random } from "../../src/base/domain/random.ts";
 
 export interface HttpMessage {
   readonly method: string;
   readonly target: string;
   readonly version: string;
-  /** In order, as they are written; names may come twice. */
+  /** In the order in which they are sent; a name may occur twice. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Null where there is none. */
+  /** Null if the request has no body. */
   readonly body: Buffer | null;
   readonly isChunked: boolean;
   readonly lineEnd: string;
@@ -18,7 +18,7 @@ export function withHeader(message: HttpMessage, name: string, value: string | n
   return { ...message, headers: value === null ? others : [...others, [name, value]] };
 }
 
-/** The whole request; the length of its body is declared unless a header already says something of it. */
+/** Returns the bytes of the whole request. Declares the body's length, unless a header already concerns it. */
 export function bytesOf(message: HttpMessage, random: Random): Buffer {
   const { method, target, version, lineEnd, body, isChunked } = message;
   const isFramed = message.headers.some(([name]) => /^(content-length|transfer-encoding)$/.test(name));
@@ -32,7 +32,7 @@ export function bytesOf(message: HttpMessage, random: Random): Buffer {
   return Buffer.concat([Buffer.from(head, "latin1"), isChunked ? inChunks(payload, random) : payload]);
 }
 
-/** In chunks of random sizes, now and then with an extension or a trailer. */
+/** Encodes the body as chunks of random sizes, occasionally with an extension or a trailer. */
 function inChunks(body: Buffer, random: Random): Buffer {
   const pieces: Buffer[] = [];
   let start = 0;

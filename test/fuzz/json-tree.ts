@@ -1,5 +1,5 @@
-// JSON as a tree that can be written in ways that JSON.stringify cannot: keys twice, numbers that no double holds, text
-// that is no JSON at all.
+// JSON as a tree that can be written in ways that JSON.stringify cannot produce: duplicate keys, numbers beyond
+// doubles, and text that is not JSON.
 import type { Random } from "../../src/base/domain/random.ts";
 
 export type JsonTree =
@@ -31,7 +31,7 @@ export interface Place {
   readonly index: number;
 }
 
-/** Walks down at random and stops anywhere; null where the tree has no values. */
+/** Returns a random position at any depth; null if the tree contains no values. */
 export function anyPlace(tree: JsonTree, random: Random): Place | null {
   let place: Place | null = null;
   let node = tree;
@@ -54,7 +54,7 @@ export function putAt({ parent, index }: Place, value: JsonTree): void {
   else parent.entries[index] = [parent.entries[index]?.[0] ?? "", value];
 }
 
-/** Every object of the tree. */
+/** Returns all objects in the tree. */
 export function objectsIn(tree: JsonTree): readonly Extract<JsonTree, { kind: "object" }>[] {
   if (tree.kind === "raw") return [];
   if (tree.kind === "list") return tree.items.flatMap(objectsIn);

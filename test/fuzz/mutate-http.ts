@@ -1,10 +1,10 @@
-// Changes to a request around its body: method, path, query, headers, and how the body is framed.
+// Mutates everything in a request but its body: method, path, query, headers, and the framing of the body.
 import { gzipSync } from "node:zlib";
 import type { Random } from "../../src/base/domain/random.ts";
 import { withHeader, type HttpMessage } from "./http-message.ts";
 import { longText, oddName, oddText, oneOf } from "./odd-values.ts";
 
-/** @param names parameters that queries know */
+/** @param names names of known query parameters */
 type Mutation = (message: HttpMessage, random: Random, names: readonly string[]) => HttpMessage;
 
 const mutations: { readonly [Name in string]: Mutation } = {
@@ -16,7 +16,7 @@ const mutations: { readonly [Name in string]: Mutation } = {
     const [name, values] = oneOf(random, headerValues);
     return withHeader(message, name, oneOf(random, values));
   },
-  // By itself, for among all headers it would come too seldom to be seen in a short run.
+  // A separate mutation, because among all headers this one would be too rare in a short run.
   "content type": (message, random) => withHeader(message, "content-type", oneOf(random, contentTypes)),
   "header gone": (message, random) => {
     const name = message.headers[random.index(message.headers.length)]?.[0];
@@ -95,7 +95,7 @@ const headerValues: readonly (readonly [name: string, values: readonly string[]]
   ["x-long", [longText(17_000), longText(70_000)]],
 ];
 
-/** The request after one random change, and what the change was. */
+/** Returns the request after one random change, and a description of the change. */
 export function mutatedMessage(
   message: HttpMessage,
   { random, names }: { readonly random: Random; readonly names: readonly string[] },
@@ -186,7 +186,7 @@ const oddParameters = [
 ];
 
 function escaped(text: string): string {
-  // By way of bytes, which have no lone surrogates.
+  // Converts to bytes first, which replaces lone surrogates; encodeURIComponent would refuse these.
   return encodeURIComponent(Buffer.from(text).toString());
 }
 

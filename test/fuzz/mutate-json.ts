@@ -1,9 +1,9 @@
-// Changes to a JSON body that keep most of it: a value replaced, a field dropped, doubled, renamed or added.
+// Changes a small part of a JSON body: replaces a value, or drops, duplicates, renames or adds a field.
 import type { Random } from "../../src/base/domain/random.ts";
 import { anyPlace, objectsIn, putAt, raw, treeOf, valueAt, write, type JsonTree } from "./json-tree.ts";
 import { longText, oddJson, oddName, oddText, oneOf } from "./odd-values.ts";
 
-/** Changes the tree in place, or does nothing where it does not fit. */
+/** Changes the tree in place, or does nothing if the mutation does not apply. */
 type Mutation = (tree: JsonTree, random: Random, names: readonly string[]) => void;
 
 const mutations: readonly (readonly [weight: number, mutation: Mutation])[] = [
@@ -22,16 +22,16 @@ const mutations: readonly (readonly [weight: number, mutation: Mutation])[] = [
 const weightSum = mutations.reduce((sum, [weight]) => sum + weight, 0);
 
 /**
- * The body as JSON text after `count` random changes.
+ * Returns the body as JSON text after `count` random changes.
  *
- * @param names of fields that the operation knows somewhere
+ * @param names names of fields that the operation accepts in some place
  */
 export function mutatedJson(
   body: unknown,
   count: number,
   { random, names }: { readonly random: Random; readonly names: readonly string[] },
 ): string {
-  // In a list, so that the body itself can be replaced too.
+  // Wrapped in a list, so that the body itself can be replaced too.
   const tree: JsonTree = { kind: "list", items: [treeOf(body)] };
   for (let done = 0; done < count; done++) anyMutation(random)(tree, random, names);
   return write(tree.items[0] ?? raw(""));
@@ -62,7 +62,7 @@ function addOddField(tree: JsonTree, random: Random): void {
 function addField(tree: JsonTree, random: Random, name: string): void {
   const objects = objectsIn(tree);
   if (objects.length === 0) return;
-  // The outermost more often: it has most of the fields.
+  // Prefers the outermost object, which has most of the fields.
   const object = random.uniform() < 0.5 ? objects[0] : oneOf(random, objects);
   object?.entries.push([name, raw(oddJson(random))]);
 }
@@ -100,7 +100,7 @@ function repeatItem(tree: JsonTree, random: Random): void {
 
 function moveValue(tree: JsonTree, random: Random): void {
   const [from, to] = [anyPlace(tree, random), anyPlace(tree, random)];
-  // As text, so that no value can come to hold itself.
+  // Copied as text, so that a value can never contain itself.
   if (from !== null && to !== null) putAt(to, raw(write(valueAt(from))));
 }
 

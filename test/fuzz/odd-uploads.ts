@@ -1,4 +1,5 @@
-// Bodies that are no JSON: forms with a file, and tar archives of an adapter; right ones, and such as no program writes.
+// Bodies that are not JSON: forms with a file, and tar archives of an adapter. Some are valid, others are unlike what
+// any program writes.
 import { gzipSync } from "node:zlib";
 import type { Random } from "../../src/base/domain/random.ts";
 import { longText, oneOf } from "./odd-values.ts";
@@ -13,7 +14,7 @@ const example = JSON.stringify({
 });
 
 interface Part {
-  /** Behind `content-disposition: `. */
+  /** Value of the `content-disposition` header. */
   readonly about: string;
   readonly value: string;
 }
@@ -59,9 +60,9 @@ export function oddForm(random: Random): Buffer {
 interface Entry {
   readonly name: string;
   readonly content: string;
-  /** Type of the entry: `0` is a file, `2` a link, `x` a header for the next one. */
+  /** Type of the entry: `0` is a file, `2` a link, `x` a header for the following entry. */
   readonly type?: string;
-  /** In place of the content's own. */
+  /** Declared size, if it differs from the content's. */
   readonly size?: number;
 }
 
@@ -103,7 +104,10 @@ export function oddTar(random: Random): Buffer {
   ])();
 }
 
-/** As POSIX has it: each entry's header and content in blocks of 512 bytes, and two empty ones. */
+/**
+ * Returns the archive in POSIX format: the header and content of each entry in blocks of 512 bytes, then two empty
+ * blocks.
+ */
 function tarOf(entries: readonly Entry[]): Buffer {
   const blocks = entries.flatMap(({ name, content, type = "0", size }) => {
     const bytes = Buffer.from(content, "latin1");

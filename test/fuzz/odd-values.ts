@@ -1,8 +1,8 @@
-// Values, names and texts that programs trip over, each as it is written. Long texts are made of one marker, so that an
-// answer which repeats one is recognized.
+// Values, names and texts that often cause errors, each in the form in which it is sent. Long texts repeat one marker,
+// so that an answer which repeats such a text can be recognized.
 import type { Random } from "../../src/base/domain/random.ts";
 
-/** Repeated to make long texts. */
+/** Text that is repeated to make long texts. */
 export const marker = "Zq7";
 
 export function longText(length: number): string {
@@ -90,7 +90,7 @@ const oddNumbers: readonly string[] = [
   `0.${"1".repeat(4000)}`,
 ];
 
-/** Texts that a parser must refuse. */
+/** Texts that a JSON parser must refuse. */
 const noJson: readonly string[] = [
   "NaN",
   "-Infinity",
@@ -147,7 +147,7 @@ export function oddName(random: Random): string {
   return oneOf(random, oddNames);
 }
 
-/** A value as it is written in JSON, or nearly. */
+/** Returns a value as JSON text, or almost JSON. */
 export function oddJson(random: Random): string {
   const dice = random.uniform();
   if (dice < 0.2) return oneOf(random, ["null", "true", "false"]);
@@ -159,7 +159,7 @@ export function oddJson(random: Random): string {
   return `[${Array.from({ length: 1 + random.index(2000) }, () => oneOf(random, oddNumbers.slice(0, 12))).join(",")}]`;
 }
 
-/** At, just over and far over the depth that bodies may have. */
+/** Returns nested lists with a depth at, just above or far above the limit for bodies. */
 function nested(random: Random): string {
   const depth = oneOf(random, [3, 10, 60, 61, 62, 63, 64, 65, 66, 1000, 20_000]);
   return random.uniform() < 0.5

@@ -1,9 +1,9 @@
-// Sends bytes to a server as they are, and reads its answer: what fetch would not let through, and nothing done to it.
+// Sends bytes to a server unchanged and reads its answer, since fetch would refuse or modify some of them.
 import { connect } from "node:net";
 
 export interface RawAnswer {
   readonly status: number;
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
 }
@@ -11,14 +11,14 @@ export interface RawAnswer {
 export interface ExchangeOptions {
   readonly port: number;
   readonly method: string;
-  /** Closes the client's side after the last byte. */
+  /** True to close the client's side after the last byte. */
   readonly endsEarly: boolean;
-  /** Breaks the connection off so long after the last byte; null or absent where it waits for the answer. */
+  /** Delay in milliseconds after the last byte until the client disconnects; null or absent to wait for the answer. */
   readonly leavesAfterMs?: number | null;
   readonly deadlineMs: number;
 }
 
-/** Reason for a missing answer. `broken off` means that the head, and perhaps a part of the body, arrived. */
+/** Reason for a missing answer. `broken off` means that the head, and perhaps part of the body, arrived. */
 export type NoAnswer = "closed" | "broken off" | "left" | "no answer";
 
 /** Returns the first answer that is not interim, or the reason for a missing one. */
@@ -43,7 +43,7 @@ export function exchange(bytes: Buffer, options: ExchangeOptions): Promise<RawAn
       take(false);
     });
     socket.once("end", () => take(true));
-    // A server that refuses a body may reset the connection once it has answered.
+    // A server that refuses a body may reset the connection after its answer, so what has arrived still counts.
     socket.once("error", () => take(true));
     const { leavesAfterMs = null } = options;
     const onSent = (): void => {
@@ -59,7 +59,7 @@ function hasBegun(bytes: Buffer): boolean {
   return /(?:^|\r\n\r\n)HTTP\/1\.[01] [2-5][^]*\r\n\r\n/.test(bytes.toString("latin1"));
 }
 
-/** Null while the answer is not whole. */
+/** Returns the answer; null while it is incomplete. */
 function answerIn(
   bytes: Buffer,
   { isEnd, isHead }: { readonly isEnd: boolean; readonly isHead: boolean },

@@ -1,4 +1,4 @@
-// Sends many mutated requests to a server, several at a time, and gathers what did not hold.
+// Sends many mutated requests to a server, several concurrently, and collects the violations of the rules.
 import {
   call,
   eventually,
@@ -19,27 +19,27 @@ import { feedbackIds, type FuzzedWorld } from "./valid-requests.ts";
 
 export interface FuzzReport {
   readonly statuses: Readonly<Record<string, number>>;
-  /** One line for each request that was not answered as it must be, with its index. */
+  /** One line for each request whose answer broke a rule, with the index of the request. */
   readonly failures: readonly string[];
-  /** Lines of the server's log that say more than that a request was refused. */
+  /** Lines in the server's log that report more than a refused request. */
   readonly logged: readonly string[];
   readonly seconds: number;
-  /** Gauges of work in progress that were 0 when all requests were answered. */
+  /** Gauges of work in progress that were 0 after all requests had been answered. */
   readonly idleGauges: readonly string[];
-  /** Memory of the server process in MiB after a tenth, a half and all of the requests. */
+  /** Memory of the server process in MiB after a tenth, half and all of the requests. */
   readonly residentMebibytes: readonly number[];
 }
 
 export interface FuzzOptions {
   readonly seed: number;
   readonly count: number;
-  /** Sends only this request. */
+  /** Index of the only request to send. */
   readonly only?: number;
-  /** Told of failures at once, and of progress now and then. */
+  /** Called with each failure, and regularly with the progress. */
   readonly log?: (line: string) => void;
 }
 
-/** A context so short that no answer is long, few jobs at a time, and requests that must be complete soon. */
+/** A short context, so that answers are short; a short job queue; and a short time limit for receiving a request. */
 const flags = [
   ...model,
   "--engine-context-length-max=96",
@@ -138,7 +138,11 @@ class Fuzzer {
     ).catch((error: unknown) => this.#fail(String(error)));
   }
 
-  /** Every request was answered, or its client has left. @returns the gauges that say so */
+  /**
+   * Checks that no work remains once every request is answered or its client has disconnected.
+   *
+   * @returns gauges that are 0
+   */
   async checkIdle(): Promise<readonly string[]> {
     const busy = await busyGauges(this.#server);
     for (const line of busy) this.#fail(`when idle: ${line}`);
@@ -154,7 +158,7 @@ class Fuzzer {
     };
   }
 
-  /** Returns the status of a path, without the body. */
+  /** Returns the current status of a GET request for the path; null without a path. */
   async #statusNow(path: string | null): Promise<number | null> {
     if (path === null) return null;
     const { url, apiKey } = this.#server;
@@ -175,7 +179,7 @@ class Fuzzer {
   }
 }
 
-/** Creates or finds the things that requests refer to. */
+/** Creates or finds the objects that requests refer to. */
 async function newWorld(server: RunningServer): Promise<FuzzedWorld> {
   for (const id of feedbackIds) {
     const record = {
@@ -222,7 +226,7 @@ async function modelWithEndedJob(server: RunningServer): Promise<Pick<FuzzedWorl
     reward,
   }));
   return eventually("a job ends", async () => {
-    // The queue may be full at first, and requests that are still under way may delete the model again.
+    // Retries, because the queue may be full at first, and requests still in progress may delete the model again.
     const modelId = await registered(server, "fuzzed");
     const body = { model_id: modelId, trajectory_groups: [{ trajectories }] };
     const headers = { "idempotency-key": `ended ${modelId}` };

@@ -1,4 +1,4 @@
-// Requests that the server takes, one list for every operation and its relatives: what mutations begin with.
+// Valid requests for every operation, which are the starting points of mutations.
 import { chatForm } from "../../src/api/wire/chat/read-chat-request.ts";
 import {
   feedbackBatchForm,
@@ -72,11 +72,11 @@ import {
 } from "../../src/api/wire/weave/tables.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
 
-/** Things that requests refer to; created before the first request. */
+/** Objects that requests refer to; created before the first request. */
 export interface FuzzedWorld {
   readonly apiKey: string;
   readonly modelId: string;
-  /** A model that may be deleted. */
+  /** A model that requests may delete. */
   readonly spareModelId: string;
   /** A job that has ended. */
   readonly jobId: string;
@@ -91,7 +91,7 @@ const equals = (field: string, value: string): object => ({
   $expr: { $eq: [{ $getField: field }, { $literal: value }] },
 });
 
-/** Something of everything that a query may say. */
+/** A query that uses every part of the query language. */
 const anyQuery = {
   query: {
     $expr: {
@@ -128,15 +128,15 @@ export const feedbackIds: readonly string[] = ["fuzz-1", "fuzz-2"];
 export interface ValidRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
-  /** Undefined where there is none; bytes are sent as they are. */
+  /** Undefined if there is no body; bytes are sent unchanged. */
   readonly body?: unknown;
-  /** Another body of bytes, as odd as they come. */
+  /** Returns another body of bytes, which may be malformed. */
   readonly oddBody?: (random: Random) => Buffer;
   readonly headers?: Readonly<Record<string, string>>;
   readonly scheme?: "Bearer" | "Basic" | "none";
-  /** Names of fields that may stand somewhere in the body, or of the parameters of the query. */
+  /** Names of fields that may occur in the body, or of query parameters. */
   readonly names: readonly string[];
-  /** Schema of the body, from which more fields may be generated. */
+  /** Schema of the body, from which additional fields are generated. */
   readonly schema?: object;
 }
 
@@ -422,7 +422,7 @@ const tracedCall = {
   inputs: { x: [1e300] },
 };
 
-/** With all keywords that are read, so that mutations meet each of them. */
+/** A spec with all supported keywords, so that mutations affect each of them. */
 const publishedSpec = {
   _type: "AnnotationSpec",
   _class_name: "AnnotationSpec",
@@ -441,7 +441,7 @@ const publishedSpec = {
   },
 };
 
-/** All of them. */
+/** Returns all valid requests. */
 export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
   const { modelId, spareModelId, jobId, fileId } = world;
   const models = "/v1/preview/models";
@@ -869,7 +869,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
   ];
 }
 
-/** The names of all fields in a schema, of inner objects too. */
+/** Returns the names of all fields in a schema, including those of nested objects. */
 function namesIn(schema: unknown): readonly string[] {
   if (Array.isArray(schema)) return [...new Set(schema.flatMap(namesIn))];
   if (typeof schema !== "object" || schema === null) return [];

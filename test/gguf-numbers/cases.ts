@@ -1,5 +1,5 @@
-// The GGUF files whose log-probabilities llama.cpp was asked for: every family in every type, and the keys that change what a
-// family computes, one at a time.
+// The GGUF files whose log-probabilities were computed with llama.cpp: every family with every tensor type, and each
+// key that changes a family's computation, varied one at a time.
 import {
   float,
   type WrittenTensor,
@@ -20,7 +20,7 @@ const inEveryType: readonly GgufCase[] = familyNames.flatMap((family) =>
   matrixTypes.map((type) => ({ name: `${family}-${type}`, family, type, keys: {}, tensors: [] })),
 );
 
-/** Factors of the rotary embedding, one for each pair. */
+/** Returns a tensor with one factor of the rotary embedding for each pair of dimensions. */
 const factors = (name: string, count: number): WrittenTensor => ({
   name,
   shape: [count],
@@ -164,7 +164,7 @@ const variations: Readonly<Record<string, Variation>> = {
   "gemma3-without-window": { family: "gemma3", keys: { "attention.sliding_window": 0 } },
 };
 
-/** All files that llama.cpp was asked about. */
+/** All files for which llama.cpp's results were recorded. */
 export const ggufCases: readonly GgufCase[] = [
   ...inEveryType,
   ...Object.entries(variations).map(([name, { family, keys = {}, tensors = [] }]) => ({

@@ -1,5 +1,5 @@
-// Small models with random weights as GGUF files, one for each family, and what is varied in them. Every number follows from
-// a seed, so that llama.cpp can be asked once about files that tests write again.
+// Small models with random weights as GGUF files, one per family, and variations of them. All numbers are derived from
+// a seed, so the tests can rewrite the files for which llama.cpp's results were recorded.
 import { join } from "node:path";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import type { StoredType } from "../../src/lib/model-files/stored-tensor.ts";
@@ -10,7 +10,7 @@ import {
   type WrittenValue,
 } from "../../src/lib/model-files/testing/write-gguf.ts";
 
-/** The file types of the families: one for all matrices, or several. */
+/** Tensor types of the matrices: the same for all, or mixed. */
 export const matrixTypes = ["F32", "F16", "BF16", "Q8_0", "mixed"] as const;
 export type MatrixType = (typeof matrixTypes)[number];
 
@@ -19,11 +19,11 @@ export interface GgufCase {
   readonly name: string;
   readonly family: FamilyName;
   readonly type: MatrixType;
-  /** Keys that replace those of the family, below the name of its architecture. */
+  /** Metadata keys that replace the family's, without the architecture's prefix. */
   readonly keys: Readonly<Record<string, WrittenValue>>;
-  /** Tensors that the family does not have. */
+  /** Additional tensors that the family does not have. */
   readonly tensors: readonly WrittenTensor[];
-  /** Keys that replace those of the tokenizer. */
+  /** Metadata keys that replace the tokenizer's. */
   readonly tokenizer?: Readonly<Record<string, WrittenValue>>;
 }
 
@@ -31,7 +31,7 @@ const sizes = { layers: 4, width: 64, heads: 4, kvHeads: 2, headSize: 16, inner:
 const { layers, width, heads, kvHeads, headSize, inner, context } = sizes;
 
 interface Family {
-  /** `general.architecture`. */
+  /** Value of the key `general.architecture`. */
   readonly architecture: string;
   readonly keys: Readonly<Record<string, WrittenValue>>;
   readonly layerTensors: Readonly<Record<string, readonly number[]>>;
@@ -120,7 +120,7 @@ export const families = {
     },
   },
   olmo2: olmo,
-  // As converters write it: three of four layers slide.
+  // As converters write it: three of four layers use a sliding window.
   olmo3: {
     ...olmo,
     keys: {
@@ -149,7 +149,7 @@ export const families = {
 
 export type FamilyName = keyof typeof families;
 
-/** Writes the file of a case into a folder; the same bytes each time. */
+/** Writes the file of a case into a folder; the bytes are always the same. */
 export function writeCase(folder: string, one: GgufCase): string {
   const file = join(folder, `${one.name}.gguf`);
   const { architecture, keys } = families[one.family];
@@ -177,7 +177,7 @@ const commonKeys = {
   "rope.freq_base": float(10_000),
 } as const;
 
-/** A token for each byte, as GPT-2 spells them. */
+/** Returns a token for each byte in GPT-2's spelling. */
 function byteTokens(): readonly string[] {
   const isShown = (byte: number): boolean =>
     (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
@@ -215,14 +215,17 @@ function modelTensors(one: GgufCase): readonly WrittenTensor[] {
   }));
 }
 
-/** In mixed files, types take turns. */
+/** In mixed files, the types alternate. */
 function typeOf(shape: readonly number[], type: MatrixType, index: number): StoredType {
   if (shape.length === 1) return "F32";
   if (type !== "mixed") return type;
   return (["F32", "F16", "Q8_0", "BF16"] as const)[index % 4];
 }
 
-/** Numbers for which scores of attention spread by some units, so that every part of the model shows in the result. */
+/**
+ * Returns random numbers so large that attention scores vary by several units. Every part of the model thus affects
+ * the result.
+ */
 export function randomTensor(name: string, shape: readonly number[]): Float32Array {
   const random = seededRandom("gguf-numbers", name);
   const centre = name.endsWith("norm.weight") ? 1 : 0;
@@ -231,7 +234,7 @@ export function randomTensor(name: string, shape: readonly number[]): Float32Arr
   return values;
 }
 
-/** The tokens that every model is asked about. */
+/** The tokens of the prompt for every model. */
 export const askedTokens: readonly number[] = Array.from({ length: 48 }, (_, place) =>
   seededRandom("gguf-numbers", "tokens", place).index(vocabularySize),
 );

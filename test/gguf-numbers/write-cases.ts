@@ -1,4 +1,4 @@
-// Writes the files of all cases into a folder, with their tokens, for test/fixtures/gguf/record-llama-cpp.py.
+// Writes the files of all cases and their tokens into a folder, for test/fixtures/gguf/record-llama-cpp.py.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ggufCases } from "./cases.ts";

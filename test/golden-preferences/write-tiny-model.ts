@@ -1,5 +1,6 @@
-// Writes the tiny model of the trainer's contract as Transformers and PEFT read it, with the preferences that the goldens of
-// test/fixtures/goldens/preferences are computed over: `node dist/test/golden-preferences/write-tiny-model.js <folder>`.
+// Writes the tiny model of the trainer's contract in the form that Transformers and PEFT read, and the preferences for
+// which the goldens of test/fixtures/goldens/preferences are computed: `node
+// dist/test/golden-preferences/write-tiny-model.js <folder>`.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../src/base/domain/assert.ts";
@@ -28,7 +29,7 @@ const tensors = modelParameters(tinyConfig).map(({ name, shape }) => ({
 writeSafetensors(join(folder, "model.safetensors"), tensors, { type: "F32" });
 writeLoraAdapter(adapterFolder, trainedAdapter(), { config: tinyConfig, baseModelName: "tiny" });
 
-/** Returns a sequence's prompt tokens, answer tokens, and whether it is the chosen one. */
+/** Returns a sequence's prompt tokens, its answer tokens, and whether it is the chosen one. */
 function written({ tokenIds, mask, preference }: TrainingSequence): object {
   const start = mask.indexOf(1);
   return {

@@ -1,7 +1,7 @@
-// A list of the API, page after page.
+// Reads a list of the API page by page.
 import { call, type RunningServer } from "../running-server.ts";
 
-/** @throws Error where a page is refused */
+/** @throws Error if a page is refused */
 export async function allItems(server: RunningServer, path: string): Promise<any[]> {
   const items: any[] = [];
   for (;;) {

@@ -1,15 +1,15 @@
-// Compares received webhook events with the changes of feedback and jobs: each change has one event under one id, and
-// no event lacks a change.
+// Compares the received webhook events with the changes to feedback and jobs: each change must have one event under
+// one id, and each event must belong to a change.
 import type { FailingReceiver } from "./failing-receiver.ts";
 import type { FeedbackLedger } from "./feedback-ledger.ts";
 
-/** Changes that were acknowledged, or found to have happened. */
+/** Changes that were acknowledged, or were later found to have happened. */
 export interface Happened {
   readonly ledgers: readonly FeedbackLedger[];
   readonly jobIds: readonly string[];
 }
 
-/** @returns in words, what differs */
+/** @returns descriptions of the differences */
 export function checkEvents(receiver: FailingReceiver, { ledgers, jobIds }: Happened): readonly string[] {
   const created = ledgers.flatMap(({ createdIds }) => createdIds);
   const purged = ledgers.flatMap(({ purgedIds }) => purgedIds);

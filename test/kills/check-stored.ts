@@ -1,11 +1,12 @@
-// Compares a server's stored data with its answers to clients: nothing is lost or doubled, and no job failed.
+// Compares a server's stored data with its answers to clients: nothing may be lost or duplicated, and no job may have
+// failed.
 import { call, type RunningServer } from "../running-server.ts";
 import { allItems } from "./all-items.ts";
 import { feedbackOf, type Clients } from "./clients.ts";
 import type { Steps } from "./left-over.ts";
 
 export interface Stored {
-  /** In words, one for each thing; all empty when all is well. */
+  /** Descriptions of errors, one each; empty if there are none. */
   readonly lost: readonly string[];
   readonly doubled: readonly string[];
   readonly failed: readonly string[];
@@ -14,7 +15,7 @@ export interface Stored {
   readonly made: ReadonlyMap<string, readonly object[]>;
 }
 
-/** Call it when clients have stopped sending, every job was acknowledged, and all have ended. */
+/** Requires that clients have stopped sending, every job was acknowledged, and all jobs have ended. */
 export async function checkStored(server: RunningServer, clients: Clients): Promise<Stored> {
   const checker = new Checker(server, clients);
   await checker.checkJobs();
@@ -40,7 +41,7 @@ class Checker implements Stored {
     this.#clients = clients;
   }
 
-  /** There is exactly one job for each key, but for those whose model was deleted. */
+  /** Checks that there is exactly one job for each idempotency key, except for jobs whose model was deleted. */
   async checkJobs(): Promise<void> {
     const { jobs, deleted } = this.#clients;
     this.#jobs = await allItems(this.#server, "/v1/preview/training-jobs");
@@ -71,7 +72,10 @@ class Checker implements Stored {
       this.doubled.push(`job ${id}: step ${resultStep} of another job too`);
   }
 
-  /** A model that stays has one version for each job that succeeded, and its first; one that was deleted is gone. */
+  /**
+   * Checks that each remaining model has version 0 and one version per successful job, and that deleted models do not
+   * exist.
+   */
   async checkModels(): Promise<void> {
     const { modelIds, kept, deleted } = this.#clients;
     for (const modelId of [...modelIds, ...kept]) {
@@ -107,7 +111,7 @@ class Checker implements Stored {
     if (new Set(markers).size !== markers.length) this.doubled.push("logs");
   }
 
-  /** Each answered chat must be recorded whole. */
+  /** Checks that each answered chat is recorded completely. */
   async checkChats(): Promise<void> {
     for (const id of this.#clients.chats) {
       const { status, body } = await call(this.#server, "GET", `/v1/chat/completions/${id}`);

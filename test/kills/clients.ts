@@ -1,5 +1,5 @@
-// Clients of a server that dies and comes back. They chat, send jobs, logs and feedback, cancel and delete, resend
-// unanswered requests, and remember acknowledgements.
+// Clients of a server that is killed and restarted. They chat, send jobs, logs and feedback, cancel and delete, resend
+// unanswered requests, and remember what was acknowledged.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import { call, type RunningServer } from "../running-server.ts";
@@ -7,24 +7,24 @@ import { allItems } from "./all-items.ts";
 
 export interface SentJob {
   readonly body: { readonly model_id: string };
-  /** Null while no answer came. */
+  /** Null until the job was acknowledged. */
   id: string | null;
 }
 
 export class Clients {
   isOver = false;
   readonly modelIds: readonly string[];
-  /** By idempotency key, everything that was sent. */
+  /** All jobs that were sent, by idempotency key. */
   readonly jobs = new Map<string, SentJob>();
-  /** Jobs whose cancelling was acknowledged. */
+  /** Jobs whose cancellation was acknowledged. */
   readonly cancelled = new Set<string>();
   /** Models whose deletion was acknowledged. */
   readonly deleted = new Set<string>();
-  /** Models that came into being on the way and stay. */
+  /** Models that were created during the run and not deleted. */
   readonly kept = new Set<string>();
   readonly logs = new Set<string>();
   readonly feedback = new Set<string>();
-  /** Request ids of answers that came whole and said that they are recorded. */
+  /** Request ids of answers that arrived completely and were announced as recorded. */
   readonly chats = new Set<string>();
   readonly #server: () => RunningServer;
   readonly #random: Random;
@@ -41,8 +41,8 @@ export class Clients {
   }
 
   /**
-   * Resolves when `isOver` is set and what each of them was about is done. Rejects when one of them fails, which ends none of
-   * the others, and when they are told by the signal to give up what they are about: the server does not come back.
+   * Resolves once `isOver` is set and each client has completed its current operation. Rejects if a client fails,
+   * which does not stop the others, or if the signal aborts because the server does not come back.
    */
   async run(): Promise<void> {
     await Promise.all([
@@ -55,9 +55,9 @@ export class Clients {
   }
 
   /**
-   * Sends every job once more, of models that are there.
+   * Resends every job of the existing models.
    *
-   * @returns in words, those that got another id than before
+   * @returns descriptions of the jobs that got a different id than before
    */
   async resendJobs(): Promise<readonly string[]> {
     const changed: string[] = [];
@@ -71,7 +71,7 @@ export class Clients {
   }
 
   /**
-   * True if every job has ended. Checks each job once, since a poll by state would miss a job that returns to the
+   * True if every job has ended. Checks each job once, since listing by state would miss a job that returns to the
    * queue meanwhile.
    */
   async haveAllEnded(): Promise<boolean> {
@@ -79,7 +79,7 @@ export class Clients {
     return jobs.every(({ state }) => state !== "queued" && state !== "running");
   }
 
-  /** About how many jobs wait or run. */
+  /** Returns the approximate number of jobs that wait or run. */
   async #unfinishedCount(): Promise<number> {
     const answers = await Promise.all(
       ["queued", "running"].map((state) => this.#try("GET", `/v1/preview/training-jobs?state=${state}`)),
@@ -94,7 +94,7 @@ export class Clients {
     }
   }
 
-  /** Every other one that is not answered at once is left to be sent again at the end. */
+  /** Sends a job. Every other job that is not acknowledged at the first try is left to be resent at the end. */
   async #sendJob(index: number): Promise<void> {
     const modelId = this.modelIds[index % this.modelIds.length] ?? "";
     const key = `job-${index}`;
@@ -106,7 +106,7 @@ export class Clients {
     while (!this.isOver && (await this.#unfinishedCount()) > 3) await this.#pause();
   }
 
-  /** A model that comes and, every other time, goes, with a job that is mostly cancelled. */
+  /** Registers a model with a job that is usually cancelled, and deletes every other such model. */
   async #sendAndWithdraw(index: number): Promise<void> {
     const registration = {
       project: "p",
@@ -131,7 +131,10 @@ export class Clients {
     for (let pauses = 0; !this.isOver && pauses < 10; pauses++) await this.#pause();
   }
 
-  /** A log has no key: one whose answer was lost may be stored or not, and is not sent again. */
+  /**
+   * Sends a log. Logs have no idempotency key, so a log that was not acknowledged may be stored or not, and is not
+   * resent.
+   */
   async #sendLog(index: number): Promise<void> {
     const marker = `log-${index}`;
     const body = { trajectory_groups: [{ trajectories: [{ reward: 1, metadata: { marker } }] }] };
@@ -145,7 +148,10 @@ export class Clients {
     this.feedback.add(id);
   }
 
-  /** One that breaks off is not sent again; one that came while the database could not be written does not say so. */
+  /**
+   * Sends a chat. An interrupted chat is not resent, and one that was answered while the database could not be written
+   * does not claim to be recorded.
+   */
   async #sendChat(index: number): Promise<void> {
     const id = `chat-${index}`;
     const messages = [{ role: "user", content: `question ${index}` }];
@@ -158,7 +164,7 @@ export class Clients {
     return (await this.#insist("POST", jobsPath, body, { "idempotency-key": key })).id;
   }
 
-  /** Resends until acknowledged; for a deletion, "not found" counts as acknowledged. */
+  /** Resends until acknowledged. For a deletion, "not found" counts as acknowledged. */
   async #insist(method: string, path: string, body?: unknown, headers = {}): Promise<any> {
     for (;;) {
       const answer = await this.#try(method, path, body, headers);
@@ -168,7 +174,7 @@ export class Clients {
     }
   }
 
-  /** Null when the connection broke. A server that lives has to answer. */
+  /** Returns null if the connection broke, since only a dead server may fail to answer. */
   async #try(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
     const scheme = path.startsWith("/feedback") ? "Basic" : "Bearer";
     try {
@@ -187,7 +193,7 @@ export class Clients {
 
 const jobsPath = "/v1/preview/training-jobs";
 
-/** The same key always gives the same job. */
+/** Returns the job for a key; the same key always gives the same job. */
 function jobOf(
   modelId: string,
   key: string,

@@ -1,22 +1,22 @@
-// A receiver of webhooks that is not always well: it takes its time, answers some requests with an error the first time, and
-// remembers what it took.
+// A receiver of webhooks that sometimes fails: it delays its answers, answers some requests with an error at the first
+// attempt, and remembers the events it accepted.
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../src/base/domain/random.ts";
 
-/** The part of all events that is refused when it comes first. */
+/** Share of all events that are refused at the first attempt. */
 const refusedShare = 0.03;
 const answerMsMax = 20;
 
 export class FailingReceiver {
   readonly #server: Server;
   readonly #random: Random;
-  /** Ids of received events, by type and subject. */
+  /** Ids of accepted events, by type and subject. */
   readonly #taken = new Map<string, Map<string, Set<string>>>();
-  /** How often each event came. */
+  /** Number of times that each event was received. */
   readonly #seen = new Map<string, number>();
-  /** No event is refused any more. */
+  /** True to stop refusing events. */
   isWell = false;
 
   private constructor(server: Server, random: Random) {
@@ -30,7 +30,7 @@ export class FailingReceiver {
     server.on("request", (request, response) => {
       receiver.#answer(request).then(
         (status) => response.writeHead(status).end(),
-        // The server that sent it has died.
+        // The server that sent the event has died.
         () => response.destroy(),
       );
     });
@@ -39,11 +39,11 @@ export class FailingReceiver {
   }
 
   get url(): string {
-    // It is a TCP address, since it listens on one.
+    // Safe cast: the server listens on TCP.
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
   }
 
-  /** Received events of the type, by subject. */
+  /** Returns the ids of accepted events of this type, by subject. */
   taken(type: string): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#taken.get(type) ?? new Map<string, ReadonlySet<string>>();
   }
@@ -52,7 +52,7 @@ export class FailingReceiver {
     return this.#seen.size;
   }
 
-  /** Events that came more than once. */
+  /** Number of events that were received more than once. */
   get repeatedCount(): number {
     return [...this.#seen.values()].filter((count) => count > 1).length;
   }

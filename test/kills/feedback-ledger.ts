@@ -1,20 +1,20 @@
-// The clients' knowledge of the feedback that they wrote. Acknowledged writes must be stored; unanswered ones may be
-// stored or not, but never in part.
+// Records what clients know about the feedback that they wrote. Acknowledged writes must be stored. Unanswered writes
+// may be stored or not, but never partially.
 
 /** Content of a record; null if it is deleted. */
 export type Said = string | null;
 
-/** Changes of one operation, which apply all together or not at all. */
+/** Changes of one operation, which take effect all together or not at all. */
 export type Change = ReadonlyMap<string, Said>;
 
 export class FeedbackLedger {
-  /** By id. */
+  /** Last acknowledged content of each record, by id. */
   readonly #acknowledged = new Map<string, Said>();
   readonly #unanswered = new Set<Change>();
   /** Minimum and maximum number of revisions of each record. */
   readonly revisions = new Map<string, { least: number; most: number }>();
 
-  /** Something was sent: until it is answered it may have happened. */
+  /** Records that a request was sent. Until it is answered, it may have taken effect or not. */
   begin(change: Change, isReplacement = false): void {
     this.#unanswered.add(change);
     if (!isReplacement) return;
@@ -39,17 +39,17 @@ export class FeedbackLedger {
     return this.#acknowledged.size;
   }
 
-  /** Records that came into being, whether or not they are still there. */
+  /** Ids of all records that were created, including deleted ones. */
   get createdIds(): readonly string[] {
     return [...this.#acknowledged.keys()];
   }
 
-  /** Records that were there, and are gone. */
+  /** Ids of records that were created and later deleted. */
   get purgedIds(): readonly string[] {
     return [...this.#acknowledged].filter(([, said]) => said === null).map(([id]) => id);
   }
 
-  /** Changes that were never answered; each can be sent again. */
+  /** Changes that were never answered; each can be resent. */
   get unanswered(): readonly Change[] {
     return [...this.#unanswered];
   }
@@ -66,7 +66,7 @@ export class FeedbackLedger {
     if (found.size !== stored.length) faults.push(`${stored.length - found.size} records are there twice`);
     for (const change of this.#unanswered) {
       const done = [...change].filter(([id, said]) => (found.get(id) ?? null) === said);
-      // Records that it would leave as they are say nothing of whether it happened.
+      // If the operation would not change these records, they do not show whether it took effect.
       const happened = done.some(([id, said]) => (this.#acknowledged.get(id) ?? null) !== said);
       if (!happened) continue;
       if (done.length < change.size)

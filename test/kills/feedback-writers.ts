@@ -1,11 +1,11 @@
-// Clients that write feedback at the same time, one by one, in batches, over each other and away again, until their server
-// dies; and then send again what was not answered, or leave it.
+// Clients that write feedback concurrently until their server dies: single records, batches, replacements and purges.
+// Afterwards they resend some of the unanswered operations and leave the others.
 import type { Random } from "../../src/base/domain/random.ts";
 import { call, type RunningServer } from "../running-server.ts";
 import { FeedbackLedger, type Change, type Said } from "./feedback-ledger.ts";
 
 const batchSizeMax = 2000;
-/** Number of records per answer. */
+/** Number of records per page. */
 const pageSize = 1000;
 
 interface Operation {
@@ -24,7 +24,7 @@ export class FeedbackWriters {
   #isOver = false;
   #count = 0;
 
-  /** @param name of their project, which no other writers have */
+  /** @param name name of their project, which no other writers use */
   constructor(server: RunningServer, random: Random, name: string) {
     this.#server = server;
     this.#random = random;
@@ -45,17 +45,21 @@ export class FeedbackWriters {
     ]);
   }
 
-  /** The next that is not answered is the last. */
+  /** Makes the writers stop at the next operation that is not answered. */
   end(): void {
     this.#isOver = true;
   }
 
-  /** Resends half of the unanswered operations. @returns responses that differ from the first ones, for people */
+  /**
+   * Resends half of the unanswered operations.
+   *
+   * @returns descriptions of answers that differ from the first ones
+   */
   async sendAgain(server: RunningServer): Promise<readonly string[]> {
     const faults: string[] = [];
     for (const change of this.ledger.unanswered) {
       const operation = this.#operations.get(change);
-      // Replacing once more is another replacement, and what was purged in between would not be there.
+      // Not resent: replacing again would be another replacement, and the record may have been purged meanwhile.
       if (operation === undefined || operation.path === "replace" || this.#random.uniform() < 0.5) continue;
       const { status, body } = await this.#post(server, operation);
       if (status === 200) this.ledger.acknowledge(change);
@@ -64,7 +68,11 @@ export class FeedbackWriters {
     return faults;
   }
 
-  /** Compares stored with acknowledged records. @returns differences, for people */
+  /**
+   * Compares the stored records with the acknowledged ones.
+   *
+   * @returns descriptions of the differences
+   */
   async check(server: RunningServer): Promise<readonly string[]> {
     const stored: { readonly id: string; readonly said: string }[] = [];
     for (;;) {
@@ -96,7 +104,7 @@ export class FeedbackWriters {
       });
       const count: number = status === 200 ? history.result.length : -1;
       const isWhole = status === 200 && (history.has_more === true || (count >= least && count <= most));
-      // One that was never acknowledged need not be there.
+      // A record that was never acknowledged may be missing.
       if (!isWhole && !(status === 404 && least === 0))
         faults.push(`${id}: ${count} revisions of ${least} to ${most} replacements`);
     }
@@ -164,7 +172,7 @@ export class FeedbackWriters {
     return { id, project_id, weave_ref, feedback_type: "check", payload: { said } };
   }
 
-  /** @returns whether it was answered; the server has died where it was not */
+  /** @returns true if the operation was answered, false if the server has died */
   async #send(operation: Operation): Promise<boolean> {
     const { change, path } = operation;
     this.#operations.set(change, operation);

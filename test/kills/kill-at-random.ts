@@ -1,7 +1,7 @@
 // Kills the server, its training processes and its engine, at random times and during writes, while clients send jobs,
 // logs and feedback, the disk fills, the clock steps and other processes lock the database. Then checks that no
-// acknowledged data is lost or doubled, no job failed, no file is left over, and every version is as in an undisturbed
-// run.
+// acknowledged data is lost or duplicated, no job failed, no file is left over, and every version equals that of an
+// undisturbed run.
 import { seededRandom } from "../../src/base/domain/random.ts";
 import { busyGauges } from "../idle-gauges.ts";
 import {
@@ -21,7 +21,7 @@ import { differentVersions } from "./undisturbed.ts";
 export interface KillReport extends Omit<Stored, "steps" | "made"> {
   readonly kills: Readonly<Record<Victim, number>>;
   readonly obstacles: Readonly<Record<Obstacle, number>>;
-  /** Numbers of acknowledged requests. */
+  /** Number of acknowledged requests by kind. */
   readonly acknowledged: {
     readonly jobs: number;
     readonly cancelled: number;
@@ -31,19 +31,19 @@ export interface KillReport extends Omit<Stored, "steps" | "made"> {
     readonly chats: number;
   };
   readonly leftOver: readonly string[];
-  /** How many of the kills were while that was written. */
+  /** Number of kills that happened while a snapshot or a version was being written. */
   readonly whileWriting: Readonly<Record<Writing, number>>;
-  /** In words, versions that are others than those of a server on which nothing dies. */
+  /** Descriptions of versions that differ from those of an undisturbed server. */
   readonly different: readonly string[];
-  /** Versions that were compared with such a server's. */
+  /** Number of versions that were compared with those of an undisturbed server. */
   readonly comparedCount: number;
 }
 
-/** `stopped` is the server told to end, which then parks its jobs. */
+/** What to kill. `stopped` is a server that is told to stop and then parks its jobs. */
 type Victim = "server" | "stopped" | "trainer" | "engine" | "all";
 
 const victims: readonly Victim[] = ["server", "stopped", "trainer", "trainer", "engine", "all"];
-/** Words in the command lines of the processes that die with each. */
+/** Words in the command lines of the child processes that are killed together with each victim. */
 const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
   server: [],
   stopped: [],
@@ -53,8 +53,8 @@ const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
 };
 
 /**
- * Small steps, all of them kept. A training process that is killed a few times within its first seconds has kept no step,
- * which is what `attemptsMax` is for, servers likewise, and engines are killed more often than is healthy.
+ * Small training steps with a snapshot after each. A training process that is killed repeatedly within its first
+ * seconds makes no progress, so many attempts are allowed. Engines and servers are killed more often than is healthy.
  */
 const flags = [...model, "--training-batch-tokens=32"];
 const usualLimits = { engine: { restartCountMax: 1000 }, training: { snapshotShare: 1 } };
@@ -66,14 +66,14 @@ const patientLimits = {
 export interface KillOptions {
   readonly seed: number;
   readonly until: { readonly count: number } | { readonly seconds: number };
-  /** Between two kills. */
+  /** Range of the pause between two kills. */
   readonly pauseMs?: { readonly from: number; readonly to: number };
-  /** True for the default number and pace of attempts at a job. */
+  /** True to use the default number of attempts per job and the default back-off. */
   readonly hasUsualSettings?: boolean;
   readonly log?: (line: string) => void;
 }
 
-/** Kills until the count or the time is reached; the same seed chooses the same victims, obstacles and pauses. */
+/** Kills until the count or the time is reached. The same seed selects the same victims, obstacles and pauses. */
 export async function killAtRandom({
   seed,
   until,
@@ -94,7 +94,7 @@ export async function killAtRandom({
     const modelIds = [await registerModel(world.server, "a"), await registerModel(world.server, "b")];
     const clients = new Clients(() => world.server, { modelIds, seed, signal: abandoned.signal });
     const sending = clients.run();
-    // Errors are reported at the await below.
+    // Ignored here: the await below reports errors.
     sending.catch(() => abandoned.abort());
     for (let index = 0; !isOver(index); index++) {
       await new Promise((resolve) => setTimeout(resolve, from + random.index(to - from)));
@@ -118,7 +118,7 @@ export async function killAtRandom({
     const { steps, made, doubled, lost, failed } = await checkStored(world.server, clients);
     const busy = await busyGauges(world.server);
     await world.server.terminate();
-    // Leftovers of the last death are removed at the next start.
+    // Restarts the server, because the next start removes leftovers of the last death.
     await world.startAgain();
     await world.server.terminate();
     const acknowledged = {
@@ -149,7 +149,7 @@ export async function killAtRandom({
   }
 }
 
-/** A server on a machine, started and killed repeatedly. */
+/** A server on a machine; it is started and killed repeatedly. */
 class World {
   server: RunningServer;
   readonly kills: Record<Victim, number> = { server: 0, stopped: 0, trainer: 0, engine: 0, all: 0 };
@@ -173,7 +173,10 @@ class World {
     await this.startAgain();
   }
 
-  /** A server need not start on a full disk or a locked database, and either may be over when it has failed to. */
+  /**
+   * Starts the server again. On a full disk or with a locked database the start may fail, even if the obstacle is gone
+   * by the time it has failed.
+   */
   async startAgain(): Promise<void> {
     const { isObstructed } = this.#machine;
     this.server = await startOn(this.#machine, this.#usual).catch((error: unknown) => {
@@ -192,6 +195,6 @@ function killProcess(id: number): void {
   try {
     process.kill(id, "SIGKILL");
   } catch {
-    // It ended by itself.
+    // The process had already ended.
   }
 }

@@ -1,6 +1,6 @@
-// Kills servers that share one PostgreSQL and one folder, and the database itself, at random, while clients send jobs,
-// logs, feedback and chats to any of them. Then checks on each server that no acknowledged data is lost or doubled, no
-// job failed, and every version is as in an undisturbed run.
+// Kills servers that share one PostgreSQL database and one folder, and the database itself, at random times while
+// clients send jobs, logs, feedback and chats to any of them. Then checks on each server that no acknowledged data is
+// lost or duplicated, no job failed, and every version equals that of an undisturbed run.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../src/base/domain/random.ts";
 import {
@@ -17,7 +17,7 @@ import { Clients } from "./clients.ts";
 import { leftOver } from "./left-over.ts";
 import { differentVersions } from "./undisturbed.ts";
 
-/** A PostgreSQL that can be killed; see scripts/postgres.js. */
+/** A PostgreSQL server that can be killed; see scripts/postgres.js. */
 export interface MortalDatabase {
   readonly url: string;
   kill(): void;
@@ -31,7 +31,7 @@ export interface ManyKillOptions {
   readonly kills: number;
   /** Number of kills of the database. */
   readonly databaseKills: number;
-  /** The program of another build on the same version of the database: every other start is of that. */
+  /** Entry script of another build with the same database version. Every other start runs that build. */
   readonly otherEntry?: string;
   readonly log?: (line: string) => void;
 }
@@ -39,7 +39,7 @@ export interface ManyKillOptions {
 export interface ManyKillReport {
   readonly serverKills: number;
   readonly databaseKills: number;
-  /** Numbers of acknowledged requests. */
+  /** Number of acknowledged requests by kind. */
   readonly acknowledged: {
     readonly jobs: number;
     readonly cancelled: number;
@@ -48,18 +48,18 @@ export interface ManyKillReport {
     readonly feedback: number;
     readonly chats: number;
   };
-  /** In words, one for each thing; all empty when all is well. */
+  /** Descriptions of errors, one each; empty if there are none. */
   readonly lost: readonly string[];
   readonly doubled: readonly string[];
   readonly failed: readonly string[];
   readonly leftOver: readonly string[];
   readonly different: readonly string[];
-  /** Versions that were compared with those of a server on which nothing dies. */
+  /** Number of versions that were compared with those of an undisturbed server. */
   readonly comparedCount: number;
 }
 
 const flags = [...model, "--training-batch-tokens=32"];
-/** Servers die more often than those that are well, and that is noticed soon. */
+/** Settings for frequent deaths: many restarts are allowed, and a dead server is detected soon. */
 const limits = {
   engine: { restartCountMax: 1000 },
   training: { snapshotShare: 1 },
@@ -67,12 +67,12 @@ const limits = {
 };
 const usual: ServerOptions = { flags, limits };
 const adminKey = "hone_of_servers_that_die_0123456789";
-/** Between two kills. */
+/** Pause between two kills in milliseconds. */
 const [pauseMsMin, pauseMsMax] = [100, 2000];
-/** How long a database is away. */
+/** Maximum time that the database is down, in milliseconds. */
 const awayMsMax = 3000;
 
-/** The same seed chooses the same victims and pauses. */
+/** The same seed selects the same victims and pauses. */
 export async function killMany({
   database,
   seed,
@@ -91,7 +91,7 @@ export async function killMany({
     const choice = seededRandom("many clients", seed);
     const clients = new Clients(() => servers.any(choice), { modelIds, seed, signal: abandoned.signal });
     const sending = clients.run();
-    // Errors are reported at the await below.
+    // Ignored here: the await below reports errors.
     sending.catch(() => abandoned.abort());
     for (let index = 0; index < kills; index++) {
       await sleep(pauseMsMin + random.index(pauseMsMax - pauseMsMin));
@@ -116,8 +116,8 @@ export async function killMany({
     const [stored, ...others] = await Promise.all(servers.all.map((server) => checkStored(server, clients)));
     const all = [stored, ...others];
     await servers.sweep();
-    // Files that were moved into place just before their server died stay for an hour, since another server may be
-    // about to publish them.
+    // Excludes files that were moved into place just before their server died. They are kept for an hour, since
+    // another server may be about to publish them.
     const left = leftOver(servers.blobs, stored.steps).filter((name) => !/^adapters\/[^/]+\/\d+$/.test(name));
     return {
       serverKills: kills - databaseKills,
@@ -147,12 +147,12 @@ function distinct(words: readonly string[]): readonly string[] {
   return [...new Set(words)];
 }
 
-/** Servers with a data folder each, of which any may be dead or about to start. */
+/** Servers with separate data folders; at any time some may be dead or starting. */
 class Servers {
   readonly blobs: string;
   readonly #options: Pick<ManyKillOptions, "database" | "otherEntry">;
   readonly #folders: readonly string[];
-  /** A dead one stays until its successor listens: who asks it hears nothing. */
+  /** A dead server stays in the list until its successor listens; requests to it fail. */
   readonly #servers: RunningServer[] = [];
   #startCount = 0;
   readonly #starting: Promise<void>[];
@@ -181,12 +181,12 @@ class Servers {
     return this.#servers[random.index(this.#servers.length)];
   }
 
-  /** Kills it and starts it again, which is not waited for; one that starts is killed once it has. */
+  /** Kills the server and starts it again without waiting. If it is starting, kills it once it has started. */
   async kill(index: number): Promise<void> {
     await this.#starting[index];
     await this.#servers[index].kill();
     this.#starting[index] = this.#start(index);
-    // Errors are reported where the start is awaited.
+    // Ignored here: errors are reported where the start is awaited.
     this.#starting[index].catch(() => undefined);
   }
 
@@ -194,7 +194,7 @@ class Servers {
     await Promise.all(this.#starting);
   }
 
-  /** Ends all, and has what died last be swept by one that starts and ends. */
+  /** Stops all servers. Then starts and stops one more, which removes what dead servers left. */
   async sweep(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.terminate()));
     await this.#start(0);
@@ -207,7 +207,7 @@ class Servers {
     for (const folder of [this.blobs, ...this.#folders]) removeDataFolder(folder);
   }
 
-  /** A server need not start while its database is away: it is started until it does. */
+  /** Starts a server, and retries until it succeeds, since it cannot start while its database is down. */
   async #start(index: number): Promise<void> {
     const { database, otherEntry } = this.#options;
     const isOther = this.#startCount++ % 2 === 1;

@@ -1,6 +1,6 @@
 // Kills the server while feedback is written in every way, people judge a model's answers, events go to a webhook, and
-// an automatic rule trains. After each start it checks that acknowledged data is there, complete and once; at the end,
-// that every event was sent and every judgement trained once.
+// an automatic rule trains. After each start, checks that acknowledged data is stored completely and exactly once. At
+// the end, checks that every event was sent and every judgement was trained on once.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "../../src/base/domain/random.ts";
 import {
@@ -19,17 +19,17 @@ import { ThumbGivers } from "./thumb-givers.ts";
 
 export interface WritingKillReport {
   readonly rounds: number;
-  /** Records of which clients were told something. */
+  /** Number of records for which clients got an acknowledgement. */
   readonly acknowledged: number;
-  /** Operations that were not answered before a kill. */
+  /** Number of operations that were not answered before a kill. */
   readonly unanswered: number;
-  /** Events that a webhook was told, and how many of them more than once. */
+  /** Number of events that the webhook received, and of those it received more than once. */
   readonly events: number;
   readonly repeatedEvents: number;
-  /** Jobs of the standing rule, and answers that they trained on. */
+  /** Number of the automatic rule's jobs, and of the answers that they trained on. */
   readonly jobs: number;
   readonly trained: number;
-  /** In words; none when all is well. */
+  /** Descriptions of errors; empty if there are none. */
   readonly faults: readonly string[];
 }
 
@@ -39,17 +39,17 @@ export interface WritingKillOptions {
   readonly log?: (line: string) => void;
 }
 
-/** How long is written before a kill, in milliseconds. */
+/** Maximum time of writing before a kill, in milliseconds. */
 const writingMsMax = 1500;
 
-/** Jobs die more often than those of a server that is well, and are tried as often. */
+/** Settings for frequent deaths: jobs are retried quickly and many times. */
 const limits = {
   jobs: { backoffMs: 50, backoffMsMax: 200, attemptsMax: 1000, startsMax: 10_000 },
   rewards: { lookSeconds: 0.3 },
 };
 const flags = [...model, "--webhooks-allowed", "127.0.0.1"];
 
-/** The same seed chooses the same pauses. */
+/** The same seed selects the same pauses. */
 export async function killWhileWriting({
   seed,
   rounds,
@@ -76,7 +76,8 @@ export async function killWhileWriting({
       const count = writers.ledger.unanswered.length;
       unanswered += count;
       server = await start();
-      // However early it was killed: there is something to train, while it is killed again.
+      // Rates an answer even if the writers were killed early, so that there is something to train on during the next
+      // kill.
       await thumbs.rate(server);
       const found = [...(await writers.sendAgain(server)), ...(await writers.check(server))];
       faults.push(...found.map((fault) => `round ${round}: ${fault}`));
@@ -89,7 +90,7 @@ export async function killWhileWriting({
     );
     const ledgers = all.map(({ ledger }) => ledger);
     faults.push(...trained.faults, ...checkEvents(receiver, { ledgers, jobIds: trained.jobIds }));
-    // Data that was there once stays, despite later deaths.
+    // Checks all earlier writers again: data that was stored once must survive later deaths.
     for (const writers of all)
       faults.push(...(await writers.check(server)).map((fault) => `at the end: ${fault}`));
     return {
@@ -109,7 +110,11 @@ export async function killWhileWriting({
   }
 }
 
-/** It is told what the writers write, and of jobs. @returns its id */
+/**
+ * Creates a webhook for what the writers write and for jobs.
+ *
+ * @returns the webhook's id
+ */
 async function makeWebhook(server: RunningServer, url: string): Promise<string> {
   const events = ["feedback.created", "feedback.replaced", "feedback.purged", "training_ended"];
   const webhook = { url, events, feedback_type: "check", records_max: 1000 };

@@ -1,8 +1,8 @@
-// Finds files in the data folder of a stopped server that belong to nothing.
+// Finds files in the data folder of a stopped server that nothing refers to.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** The steps of every model there is. */
+/** Version numbers of each existing model. */
 export type Steps = ReadonlyMap<string, readonly string[]>;
 
 export function leftOver(dataFolder: string, steps: Steps): readonly string[] {

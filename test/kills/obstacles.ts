@@ -1,4 +1,5 @@
-// Faults of machines besides kills: the disk fills and is freed, the clock steps, another process locks the database.
+// Machine faults other than kills: the disk fills and is freed, the clock steps, or another process locks the
+// database.
 import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,25 +11,25 @@ import { mountSmallDisk } from "../small-disk.ts";
 const obstacles = ["full disk", "clock step", "locked database"] as const;
 export type Obstacle = (typeof obstacles)[number];
 
-/** Files that a training process may be writing. */
+/** What a training process may be writing. */
 export type Writing = "snapshot" | "version";
 
 const writingWaitMs = 2000;
 
-/** More than the jobs of a long run write. */
+/** Size of the disk; more than the jobs of a long run write. */
 const diskMebibytes = 384;
 const dayMs = 86_400_000;
-/** Nothing else happens here meanwhile. */
+/** Blocks this thread, which has nothing else to do meanwhile. */
 const lockWaitMs = 300;
 
-/** The machine of one run: its data folder, its clock, and what may stand in a server's way on it. */
+/** The machine of one run: its data folder, its clock, and the current obstacles for the server. */
 export class Machine {
   readonly dataFolder: string;
   readonly clockFile: string;
   readonly counts: Record<Obstacle, number> = { "full disk": 0, "clock step": 0, "locked database": 0 };
   readonly #disk = mountSmallDisk(diskMebibytes);
   readonly #clockFolder = mkdtempSync(join(tmpdir(), "hone-clock-"));
-  /** Functions that end each current obstacle; a clock stays where it was set. */
+  /** By current obstacle, the function that ends it. A stepped clock is not listed, since it stays where it was set. */
   readonly #inForce = new Map<Obstacle, () => void>();
 
   constructor() {
@@ -37,7 +38,10 @@ export class Machine {
     this.#setClock(0);
   }
 
-  /** Steps the clock, or puts an obstacle there that goes by itself after some seconds; null where none can be. */
+  /**
+   * Steps the clock, or creates an obstacle that ends automatically after some seconds; returns null if none can be
+   * created.
+   */
   begin(random: Random): Obstacle | null {
     const aheadMs = Math.round((random.uniform() - 0.5) * 2 * dayMs);
     const durationMs = 500 + random.index(5000);
@@ -58,7 +62,7 @@ export class Machine {
     return kind;
   }
 
-  /** Waits until that is being written; null when it was not for a while. */
+  /** Waits until a process writes this; returns null if none does for a while. */
   async isWriting(what: Writing): Promise<Writing | null> {
     const unfinished = what === "snapshot" ? "jobs+" : "adapters+";
     for (const end = performance.now() + writingWaitMs; performance.now() < end;) {
@@ -98,7 +102,7 @@ export class Machine {
   }
 
   #setClock(aheadMs: number): void {
-    // Renamed, so that nobody reads half a number.
+    // Renamed into place, so that nobody reads a partial number.
     writeFileSync(`${this.clockFile}.new`, String(aheadMs));
     renameSync(`${this.clockFile}.new`, this.clockFile);
   }
@@ -109,7 +113,7 @@ export class Machine {
       database.exec(`PRAGMA busy_timeout = ${lockWaitMs}`);
       database.exec("BEGIN IMMEDIATE");
     } catch {
-      // The server writes all the time, or the disk is full.
+      // The database could not be locked: the server keeps writing, or the disk is full.
       database.close();
       return null;
     }
@@ -120,7 +124,7 @@ export class Machine {
   }
 }
 
-/** Empty where there is no such folder. */
+/** Returns the names in the folder; empty if the folder does not exist. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

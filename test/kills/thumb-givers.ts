@@ -1,27 +1,27 @@
-// People who say of a trained model's answers which is better, until their server dies: what they say trains it by a standing
-// rule, and each thing that they say once.
+// People who judge which of a trained model's answers is better, until their server dies. An automatic rule trains the
+// model on their judgements; each judgement must be used exactly once.
 import { newUuid, type Random } from "../../src/base/domain/random.ts";
 import { callReference } from "../../src/base/domain/recordings/call-reference.ts";
 import { call, eventually, type RunningServer } from "../running-server.ts";
 import { allItems } from "./all-items.ts";
 
 const projectId = "local/p";
-/** Jobs that were killed many times are tried again. */
+/** Long time limit in milliseconds, because jobs that were killed many times are retried. */
 const trainedMs = 600_000;
 
-/** Two answers to one question, and what was said of them. */
+/** Two answers to one question, and the judgements on them. */
 interface Rated {
-  /** How often both were judged, at most. */
+  /** Maximum number of times that both answers were judged. */
   judgedCount: number;
-  /** The last judgement was acknowledged: one of them is better. */
+  /** True if the last judgement was acknowledged, so that one answer is better. */
   isSettled: boolean;
 }
 
 export interface ThumbReport {
   readonly jobIds: readonly string[];
-  /** Answers that trained, those that trained again included. */
+  /** Number of answers that were trained on, counting an answer again each time it was trained on. */
   readonly trainedCount: number;
-  /** In words. */
+  /** Descriptions of errors. */
   readonly faults: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export class ThumbGivers {
   readonly #modelId: string;
   readonly #ruleId: string;
   readonly #random: Random;
-  /** By the request id of the answers. */
+  /** Rated pairs by the request id of the answers. */
   readonly #rated = new Map<string, Rated>();
   #askedCount = 0;
 
@@ -39,7 +39,7 @@ export class ThumbGivers {
     this.#random = random;
   }
 
-  /** Makes the rule, by which each pair of thumbs trains the model of the project `p` as soon as it can. */
+  /** Creates the rule, which trains the model of the project `p` on each pair of thumbs as soon as possible. */
   static async open(server: RunningServer, modelId: string, random: Random): Promise<ThumbGivers> {
     const rule = await ask(server, "POST", "/v1/preview/reward-rules", {
       project: "p",
@@ -55,7 +55,11 @@ export class ThumbGivers {
     await Promise.all([this.#repeat(server), this.#repeat(server)]);
   }
 
-  /** Asks once, and says which answer is better. @throws BrokenOff */
+  /**
+   * Requests two answers to a question and judges which one is better.
+   *
+   * @throws BrokenOff if the server dies
+   */
   async rate(server: RunningServer): Promise<void> {
     this.#askedCount += 1;
     const requestId = newUuid();
@@ -68,7 +72,7 @@ export class ThumbGivers {
       ...sampling,
       request_id: requestId,
     });
-    // It ends without waiting where the disk is slow, and then it is not sure that it is recorded.
+    // With a slow disk, an answer ends before it is recorded, so check that it is.
     const { status } = await call(server, "GET", `/v1/chat/completions/${requestId}`).catch(brokenOff);
     if (status !== 200) return;
     const rated: Rated = { judgedCount: 1, isSettled: false };
@@ -79,7 +83,7 @@ export class ThumbGivers {
     if (this.#random.uniform() < 0.3) await this.#changeMind(server, requestId, 1 - better, rated);
   }
 
-  /** Waits until all feedback is trained, and compares the training data with the feedback. */
+  /** Waits until all feedback is trained on, and compares the training data with the feedback. */
   async check(server: RunningServer): Promise<ThumbReport> {
     await eventually(
       "what was said is trained",
@@ -115,7 +119,7 @@ export class ThumbGivers {
 
   async #changeMind(server: RunningServer, requestId: string, better: number, rated: Rated): Promise<void> {
     rated.judgedCount += 1;
-    // Until both have come they are equal, and train nothing.
+    // Until both thumbs have arrived, the answers are equal and not trained on.
     rated.isSettled = false;
     for (const choice of [0, 1]) {
       const { id, ...item } = thumb(requestId, choice, choice === better);
@@ -142,7 +146,7 @@ export class ThumbGivers {
     return versions.map(({ step }) => step);
   }
 
-  /** How often each answer trained. */
+  /** Returns how often each answer was trained on. */
   async #trainedAnswers(server: RunningServer, steps: readonly number[]): Promise<Map<string, number>> {
     const trained = new Map<string, number>();
     for (const step of steps.filter((one) => one > 0)) {
@@ -163,7 +167,7 @@ function brokenOff(cause: unknown): never {
   throw new BrokenOff("The server died.", { cause });
 }
 
-/** @throws BrokenOff; Error where the server refuses */
+/** @throws BrokenOff if the server dies; Error if it refuses */
 async function ask(server: RunningServer, method: string, path: string, body?: object): Promise<any> {
   const scheme = path.startsWith("/feedback") ? "Basic" : "Bearer";
   const answer = await call(server, method, path, { body, scheme }).catch(brokenOff);

@@ -1,14 +1,14 @@
-// The same jobs on a server on which nothing dies: every version has to be the same, byte for byte.
+// Runs the same jobs on a server where nothing dies; every version must be equal, byte for byte.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { call, newDataFolder, removeDataFolder, startServer, type ServerOptions } from "../running-server.ts";
 import { finish, registerModel } from "../served-jobs.ts";
 
 /**
- * Trains each model anew.
+ * Trains each model again.
  *
- * @param made of each model, what its jobs trained on, in the order of their versions
- * @returns in words, what is different
+ * @param made for each model, the training data of its jobs in the order of their versions
+ * @returns descriptions of the differences
  */
 export async function differentVersions(
   dataFolder: string,
@@ -37,7 +37,7 @@ export async function differentVersions(
   }
 }
 
-/** The models' ids there, by those here; the server has ended. */
+/** Trains all models on a new server and stops it; returns the new model ids by the old ones. */
 async function trainAgain(
   dataFolder: string,
   made: ReadonlyMap<string, readonly object[]>,
@@ -62,7 +62,7 @@ async function trainAgain(
   }
 }
 
-/** Neither may have one. */
+/** True if the files are equal; also if both are missing. */
 function haveSameBytes(one: string, other: string): boolean {
   if (!existsSync(one) || !existsSync(other)) return existsSync(one) === existsSync(other);
   return readFileSync(one).equals(readFileSync(other));

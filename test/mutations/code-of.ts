@@ -1,14 +1,14 @@
 // Returns the code of a TypeScript source: comments, and the contents of strings, templates and regular expressions,
-// are replaced by blanks. Everything else keeps its position. Relies on the formatter's style, not on the full
-// grammar.
+// are replaced by fillers of the same length, so that everything else keeps its position. Relies on the formatter's
+// style instead of a full grammar.
 
-/** Code after which a slash starts a regular expression; elsewhere a slash divides. */
+/** Matches code after which a slash starts a regular expression; elsewhere a slash divides. */
 const beforeExpression = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of))\s*$/;
 
-/** As long as `source`, line ends kept; words stand for the insides of strings, spaces for comments. */
+/** Returns a text as long as `source` with the same line ends. Strings are filled with letters, comments with spaces. */
 export function codeOf(source: string): string {
   const code = source.split("");
-  /** For each template that is open, how many braces are open in its innermost `${`. */
+  /** For each open template, the number of open braces in its innermost `${`. */
   const templates: number[] = [];
   const blank = (from: number, to: number, filler: string): void => {
     for (let at = from; at < to; at++) if (code[at] !== "\n") code[at] = filler;
@@ -55,8 +55,8 @@ function lineEnd(source: string, from: number): number {
 }
 
 /**
- * Returns the position of the unescaped closing mark, or of the line's end: an apostrophe in the text of JSX opens no
- * string.
+ * Returns the position of the unescaped closing quote, or of the line's end, because an apostrophe in JSX text opens
+ * no string.
  */
 function closing(source: string, from: number, mark: string): number {
   let at = from;
@@ -64,7 +64,10 @@ function closing(source: string, from: number, mark: string): number {
   return at;
 }
 
-/** Returns the position of the closing slash, or of the line's end. A slash within brackets does not close. */
+/**
+ * Returns the position of the slash that ends a regular expression, or of the line's end. A slash within brackets does
+ * not end it.
+ */
 function expressionEnd(source: string, from: number): number {
   let at = from;
   let isClass = false;
@@ -76,7 +79,7 @@ function expressionEnd(source: string, from: number): number {
   return at;
 }
 
-/** The text of a template up to its end, or to the code within it. */
+/** Returns the end of a template's text: the end of the template, or the start of code within it. */
 function templatePart(source: string, from: number): { readonly end: number; readonly isOver: boolean } {
   let at = from;
   while (at < source.length) {

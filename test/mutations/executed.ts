@@ -1,5 +1,5 @@
 // Finds the test files that execute a position in a built file, by running every test file once with V8's coverage of
-// all its processes. Coverage of killed processes is lost, so a test may be missed, but none is named wrongly.
+// all its processes. Coverage of killed processes is lost, so a test may be missed, but none is listed wrongly.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,14 +12,14 @@ interface Range {
   readonly count: number;
 }
 
-/** A part of a file that a process did not execute. */
+/** A range of a file that a process did not execute. */
 type Gap = readonly [start: number, end: number];
 
 interface MeasuredTest {
   readonly file: string;
   readonly isPassed: boolean;
   readonly durationMs: number;
-  /** By built file, the gaps of each process that loaded it. */
+  /** By built file: for each process that loaded it, the ranges it did not execute. */
   readonly gaps: Readonly<Record<string, readonly (readonly Gap[])[]>>;
 }
 
@@ -54,7 +54,10 @@ export class Executed {
     return new Executed(measured.filter(({ isPassed }) => isPassed));
   }
 
-  /** The tests that executed the place, those that may tell soonest first: by time, and by the folders between. */
+  /**
+   * Returns the tests that executed the position. First come those that probably fail soonest, by duration and by
+   * distance in folders.
+   */
   testsAt(builtFile: string, offset: number): readonly TestOfPlace[] {
     const costs = new Map(
       this.#tests.map((test) => [test, test.durationMs * 2 ** foldersBetween(builtFile, test.file)]),
@@ -65,14 +68,14 @@ export class Executed {
   }
 }
 
-/** A part begins at an operator or after it, so that the character before belongs to what decides. */
+/** V8 starts a range at an operator or after it, so the characters before the position are tried too. */
 function isExecuted(gaps: readonly Gap[], offset: number): boolean {
   return [offset, offset - 1, offset - 2].some(
     (place) => !gaps.some(([start, end]) => start <= place && place < end),
   );
 }
 
-/** 0 for a test of the same name. */
+/** Returns the number of folders between the files; 0 for the test with the same name. */
 function foldersBetween(builtFile: string, test: string): number {
   if (test.replace(".test.js", ".js") === builtFile) return 0;
   const [one, other] = [builtFile.split("/").slice(0, -1), test.split("/").slice(0, -1)];
@@ -114,7 +117,7 @@ function gapsIn(folder: string, treeUrl: string): Record<string, readonly (reado
   return Object.fromEntries([...found].map(([file, processes]) => [file, [...processes.values()]]));
 }
 
-/** Ranges nest, and the innermost says how often its own part was executed. */
+/** Ranges nest, and the innermost range has the count of its own part. */
 function gapsOf(ranges: readonly Range[]): readonly Gap[] {
   const bounds = [...new Set(ranges.flatMap(({ startOffset, endOffset }) => [startOffset, endOffset]))].sort(
     (one, other) => one - other,

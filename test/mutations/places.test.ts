@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { codeOf } from "./code-of.ts";
 import { mutationsOf } from "./places.ts";
 
-/** Each mutation as `line: from -> to`. */
+/** Checks that the mutations of a source are these, each written as `line: from -> to`. */
 function check(source: string, expected: readonly string[]): void {
   assert.deepEqual(
     mutationsOf(source).map(({ line, from, to }) => `${line}: ${from} -> ${to}`),
@@ -17,11 +17,11 @@ test("inverts comparisons and logical operators, and moves adjacent bounds", () 
   check("f(count - 10);", ["1: - -> +", "1: 10 -> 11", "1: 10 -> 9"]);
 });
 
-test("drops branches in both ways, for any condition", () => {
+test("removes branches in both ways, for any condition", () => {
   check("if (f(a, (b))) return;", ["1: (f(a, (b))) -> (false)", "1: (f(a, (b))) -> (true)"]);
 });
 
-test("drops calls that are statements, with their await, but no assertions and no parts of expressions", () => {
+test("removes calls that are statements, with their await, but no assertions and no parts of expressions", () => {
   check("{\n  await this.#jobs.end(id);\n  const a =\n    f(b);\n  assert(a);\n}", [
     "2: await this.#jobs.end(id); -> ;",
   ]);

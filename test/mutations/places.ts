@@ -1,17 +1,17 @@
-// Finds mutations of a source: an inverted comparison, a moved bound, a dropped branch, a removed call. Works only on
-// text; the caller finds out if a mutation compiles and changes the output.
+// Finds mutations of a source: an inverted comparison, a moved bound, a removed branch, a removed call. Works only on
+// text; the caller finds out whether a mutation compiles and changes the output.
 import { codeOf } from "./code-of.ts";
 
 export interface Mutation {
-  /** From 1 on. */
+  /** 1-based. */
   readonly line: number;
-  /** Offset of `from` in the source, from 0. */
+  /** 0-based offset of `from` in the source. */
   readonly offset: number;
   readonly from: string;
   readonly to: string;
 }
 
-/** Replacements of each operator. The formatter puts space around operators, and none around type arguments. */
+/** Replacements for each operator. The formatter puts spaces around operators, but not around type arguments. */
 const operators: Readonly<Record<string, readonly string[]>> = {
   "===": ["!=="],
   "!==": ["==="],
@@ -31,10 +31,10 @@ const operators: Readonly<Record<string, readonly string[]>> = {
   "-=": ["+="],
 };
 
-/** Calls whose absence nobody can see: what must hold holds, and `super` is demanded by the language. */
+/** Calls whose removal no test can notice: assertions hold anyway, and the language requires `super`. */
 const neverDropped = /^(?:assert|super)\(/;
 
-/** Every way to break the source, in the order of places. */
+/** Returns all mutations of the source, in the order of their positions. */
 export function mutationsOf(source: string): readonly Mutation[] {
   const code = codeOf(source);
   const found = [
@@ -62,10 +62,13 @@ function operatorsIn(code: string): readonly Place[] {
   );
 }
 
-/** Up to here numbers count things, and one more or less is another thing; above they measure. */
+/**
+ * Largest number that is mutated. Numbers up to here usually count things, so one more or less matters; larger numbers
+ * are measures.
+ */
 const countMax = 16;
 
-/** Decimal numbers, not those that are parts of names. */
+/** Finds decimal numbers that are not part of a name. */
 function numbersIn(code: string): readonly Place[] {
   return [...code.matchAll(/(?<![\w.$])\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])/g)].flatMap(
     ({ 0: from, index: offset }) => {
@@ -89,7 +92,7 @@ function conditionsIn(code: string): readonly Place[] {
   return [...code.matchAll(/\b(?:if|while) (?=\()/g)].flatMap(({ 0: keyword, index }) => {
     const offset = index + keyword.length;
     const from = code.slice(offset, closingBracket(code, offset) + 1);
-    // An endless loop is noticed by its deadline, which says nothing about tests.
+    // A `while` loop is never made endless, because a timeout would end it, which says nothing about the tests.
     const others = keyword.startsWith("while") ? ["(false)"] : ["(false)", "(true)"];
     return others.filter((to) => to !== from).map((to) => ({ offset, from, to }));
   });

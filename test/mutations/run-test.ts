@@ -1,15 +1,15 @@
-// Runs one test file in a group of processes of its own, of which nothing is left afterwards.
+// Runs one test file in a separate process group, and kills everything left of it afterwards.
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 
 export interface TestOutcome {
   readonly isPassed: boolean;
   readonly durationMs: number;
-  /** The first test that failed, or why there is none. */
+  /** The first test that failed, or the reason why none was reported. */
   readonly failure: string;
 }
 
-/** @param file relative to `folder`, as it is built */
+/** @param file path of the built test, relative to `folder` */
 export async function runTest(
   folder: string,
   file: string,
@@ -30,7 +30,7 @@ export async function runTest(
     isOverLimit = true;
     endGroup(child.pid);
   }, options.limitMs);
-  // Not `close`: a process that the test left behind may hold the pipe.
+  // Waits for `exit`, not `close`: a process that the test left behind may hold the pipe open.
   const status = await new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
   clearTimeout(limit);
   endGroup(child.pid);
@@ -42,12 +42,15 @@ export async function runTest(
   };
 }
 
-/** A kernel that shares its time between sessions goes by this number, and not by a process's own. */
+/**
+ * Lowers the priority of the session. A kernel that divides its time between sessions uses this number instead of the
+ * process's own priority.
+ */
 function yieldToOthers(id: number | undefined): void {
   try {
     writeFileSync(`/proc/${id}/autogroup`, "10");
   } catch {
-    // It shares its time otherwise.
+    // This kernel divides its time in another way.
   }
 }
 
@@ -56,6 +59,6 @@ function endGroup(id: number | undefined): void {
   try {
     process.kill(-id, "SIGKILL");
   } catch {
-    // All of it is gone.
+    // The whole group has already ended.
   }
 }

@@ -1,6 +1,6 @@
 // `npm run mutations -- --sample`: breaks the sources at positions drawn from a seed, one at a time, and reports the
-// mutations that no test notices. Works in a copy of the commit and resumes if stopped. It first measures which tests
-// execute each position, and runs only those.
+// mutations that no test notices. Works in a copy of the commit and resumes if stopped. First measures which tests
+// execute each position, and then runs only those.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,13 +16,13 @@ import { Tree, type Built } from "./tree.ts";
 interface Trial {
   readonly file: string;
   readonly line: number;
-  /** The whole line, unbroken. */
+  /** The whole original line. */
   readonly text: string;
   readonly from: string;
   readonly to: string;
-  /** Invalid ones do not compile, or compile to what was there; others are drawn for them. */
+  /** Invalid mutations do not compile, or compile to unchanged code; others are drawn instead. */
   readonly outcome: "caught" | "survived" | "invalid";
-  /** The test that noticed, or how many ran. */
+  /** The test that noticed the mutation, or the number of tests that did not. */
   readonly by: string;
 }
 
@@ -42,13 +42,13 @@ const usage = `Usage: npm run mutations -- --sample [options]
   --json           writes the report as JSON
 `;
 
-/** Mutations that are compiled at once. */
+/** Maximum number of mutations that are compiled together. */
 const togetherMax = 20;
 
-/** A test that takes longer than it took unbroken, and this, hangs. */
+/** Time in milliseconds, in addition to its unmutated duration, after which a test counts as hanging. */
 const hangMs = 30_000;
 
-/** A faster failure is not a timeout, and would repeat. */
+/** A failure that takes less than this is certainly not a timeout, so it need not be repeated. */
 const waitingMs = 1500;
 
 const { values } = parseArgs({
@@ -83,13 +83,13 @@ const trials = await tryEach(
 );
 report(trials);
 
-/** A run keeps the commit that it began with, even if others follow. */
+/** Returns the commit with which the run began; a resumed run keeps it even if there are newer commits. */
 function commitOf(file: string): string {
   if (!existsSync(file)) writeFileSync(file, execFileSync("git", ["rev-parse", "HEAD"]));
   return readFileSync(file, "utf8").trim();
 }
 
-/** Tries mutations in their order until there are as many as wanted that were caught or survived. */
+/** Tries mutations in order until enough of them were caught or survived. */
 async function tryEach(drawn: readonly Drawn[], count: number): Promise<readonly Trial[]> {
   const log = join(state, "trials.jsonl");
   const done = existsSync(log) ? readTrials(log) : [];
@@ -110,7 +110,7 @@ async function tryEach(drawn: readonly Drawn[], count: number): Promise<readonly
   return done;
 }
 
-/** Those before the first of a file that is already among them. */
+/** Returns the mutations before the first one whose file already occurs among them. */
 function ofDifferentFiles(drawn: readonly Drawn[]): readonly Drawn[] {
   const repeated = drawn.findIndex(({ file }, index) =>
     drawn.slice(0, index).some((one) => one.file === file),
@@ -133,7 +133,7 @@ async function tryOne({ file, line, text, from, to }: Drawn, built: Built): Prom
       const limitMs = hangMs + 5 * test.durationMs;
       const { isPassed, failure, durationMs } = await runTest(tree.folder, test.file, { limitMs });
       if (isPassed) continue;
-      // A slow failure may be a timeout.
+      // Repeats slow failures, because they may be timeouts.
       const isSure = durationMs < waitingMs || !(await runTest(tree.folder, test.file, { limitMs })).isPassed;
       if (isSure) return { ...trial, outcome: "caught", by: `${test.file}: ${failure}` };
     }
@@ -141,13 +141,13 @@ async function tryOne({ file, line, text, from, to }: Drawn, built: Built): Prom
   });
 }
 
-/** The first ones, as many as take no longer together, and one at least. */
+/** Returns the first tests whose total duration is within the limit, but at least one. */
 function within(tests: readonly TestOfPlace[], limitMs: number): readonly TestOfPlace[] {
   let spentMs = 0;
   return tests.filter(({ durationMs }, index) => (spentMs += durationMs) <= limitMs || index === 0);
 }
 
-/** One mutation of each line that has any, lines and mutations drawn evenly. */
+/** Returns one mutation for each line that has any. Lines and mutations are drawn uniformly. */
 function sample(): readonly Drawn[] {
   const random = seededRandom("mutations", seed);
   const lines = sourceFiles().flatMap((file) => {
@@ -166,7 +166,10 @@ function sample(): readonly Drawn[] {
   }));
 }
 
-/** The survivors of another run where they stand now; one whose line is gone is left out, and said. */
+/**
+ * Returns the survivors of another run at their current positions. Omits and reports those whose line no longer
+ * exists.
+ */
 function again(folder: string): readonly Drawn[] {
   const survivors = readTrials(join(folder, "trials.jsonl")).filter(({ outcome }) => outcome === "survived");
   return survivors.flatMap((trial) => {

@@ -1,21 +1,21 @@
-// A copy of the commit for mutations. Built once; then some sources are changed and built together, and each built
-// file is tried separately.
+// A copy of the commit in which mutations are tried. It is built once; then several changed sources are built
+// together, and each changed built file is tried separately.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Change {
-  /** Relative to the tree. */
+  /** Path relative to the tree. */
   readonly file: string;
-  /** The whole source. */
+  /** Text of the whole changed source. */
   readonly text: string;
 }
 
-/** Result of a changed source: it does not compile, compiles to the same code, or compiles to other code. */
+/** Result of building a changed source: it does not compile, compiles to the same code, or compiles to different code. */
 export type Built = "invalid" | "same" | BuiltFile;
 
 export interface BuiltFile {
-  /** Relative to the tree. */
+  /** Path relative to the tree. */
   readonly file: string;
   readonly text: string;
   /** Offset of the first difference from the original. */
@@ -29,7 +29,7 @@ export class Tree {
     this.folder = folder;
   }
 
-  /** Copies the commit, also over what a run that was ended left broken, and builds it. */
+  /** Copies the commit and builds it. Overwrites sources that an aborted run left mutated. */
   static open(folder: string, commit: string): Tree {
     mkdirSync(folder, { recursive: true });
     const archive = execFileSync("git", ["archive", commit], { maxBuffer: 2 ** 30 });
@@ -46,7 +46,7 @@ export class Tree {
     return readFileSync(join(this.folder, file), "utf8");
   }
 
-  /** Builds changes of different files at once, and puts everything back. */
+  /** Builds changes of different files together, and restores the sources afterwards. */
   build(changes: readonly Change[]): readonly Built[] {
     const sources = changes.map(({ file }) => this.read(file));
     const builtFiles = changes.map(({ file }) => join("dist", file.replace(/\.ts$/, ".js")));
@@ -58,7 +58,7 @@ export class Tree {
       this.#write(file, sources[index]);
       this.#write(builtFiles[index], before[index]);
     });
-    // A change may break another file; building the changes separately shows which one did.
+    // A change may break another file. Building the changes separately shows which one did.
     if (changes.length > 1 && faults.some((fault) => !changes.some(({ file }) => file === fault)))
       return changes.flatMap((change) => this.build([change]));
     return changes.map(({ file }, index): Built => {
@@ -69,7 +69,7 @@ export class Tree {
     });
   }
 
-  /** Runs `use` while the built file stands in its place. */
+  /** Replaces the built file while `use` runs, then restores it. */
   async with<T>({ file, text }: BuiltFile, use: () => Promise<T>): Promise<T> {
     const before = this.read(file);
     try {
@@ -84,7 +84,7 @@ export class Tree {
     writeFileSync(join(this.folder, file), text);
   }
 
-  /** Returns the files that are wrong; names that only became unused make none wrong. */
+  /** Returns the files that do not compile. Names that only became unused are not errors. */
   #compile(): readonly string[] {
     const tsc = [join("node_modules", "typescript", "bin", "tsc"), "-p", ".", "--sourceMap", "false"];
     const incremental = ["--incremental", "--tsBuildInfoFile", "dist/.tsbuildinfo"];
