@@ -1,4 +1,4 @@
-// The part of the trainer contract about calls: their ids, aborts, refusals and the close.
+// Part of the trainer contract: calls, their ids, aborts and refusals, and closing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -16,9 +16,9 @@ import {
   policy,
 } from "./trainers-under-test.ts";
 
-/** Registers the tests of a trainer's calls; see {@link checkTrainer}. */
+/** Registers the contract's tests of calls; see {@link checkTrainer}. */
 export function checkCalls(make: MakeTrainers): void {
-  test("a repeated call takes effect once and returns the earlier result", async (t) => {
+  test("a repeated call takes effect once and returns the result of the first", async (t) => {
     const bench = new TrainerBench(make, t);
     const [once, twice] = [await bench.open(), await bench.open()];
     const gradientCall = bench.call();
@@ -38,7 +38,7 @@ export function checkCalls(make: MakeTrainers): void {
     bench.assertSame(await bench.export(twice), await bench.export(once));
   });
 
-  test("another id is another call", async (t) => {
+  test("a call with another id takes effect separately", async (t) => {
     const bench = new TrainerBench(make, t);
     const [once, twice] = [await bench.open(), await bench.open()];
     await once.forwardBackward(tinyBatch(), policy, bench.call());
@@ -53,7 +53,7 @@ export function checkCalls(make: MakeTrainers): void {
     );
   });
 
-  test("overlapping calls take effect in the order made", async (t) => {
+  test("overlapping calls take effect in the order in which they were made", async (t) => {
     const bench = new TrainerBench(make, t);
     const [waiting, hasty] = [await bench.open(), await bench.open()];
     const calls = (trainer: Trainer): readonly (() => Promise<unknown>)[] => [
@@ -76,7 +76,7 @@ export function checkCalls(make: MakeTrainers): void {
     bench.assertSame(await bench.export(other), before);
   });
 
-  test("an aborted call is cancelled and leaves the trainer unchanged", async (t) => {
+  test("an aborted call fails as cancelled and leaves the trainer unchanged", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await trainer.forwardBackward(tinyBatch(), policy, bench.call());
@@ -88,7 +88,7 @@ export function checkCalls(make: MakeTrainers): void {
     await assertRejects(trainer.saveState("aborted", aborted), "cancelled");
     await assertRejects(trainer.exportAdapter(bench.dataFolder, aborted), "cancelled");
     bench.assertSame(await bench.export(trainer), before);
-    // The gradient is still accumulated once, and the id is free, since its call had no effect.
+    // The gradient was accumulated once, and the id of the aborted calls is still free, because they had no effect.
     const other = await bench.open();
     await other.forwardBackward(tinyBatch(), policy, bench.call());
     await trainer.optimStep(plainStep, { ...bench.call(), id: "aborted" });
@@ -96,7 +96,7 @@ export function checkCalls(make: MakeTrainers): void {
     bench.assertSame(await bench.export(trainer), await bench.export(other));
   });
 
-  test("a call aborted while it computes takes full effect or none", async (t) => {
+  test("a call that is aborted during its computation takes full effect or none", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await trainer.forward(tinyBatch(), bench.call());
@@ -147,7 +147,7 @@ export function checkCalls(make: MakeTrainers): void {
     bench.assertSame(await bench.export(trainer), before);
   });
 
-  test("exports no version with non-finite numbers", async (t) => {
+  test("refuses to export a version with non-finite numbers", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await trainer.forwardBackward(tinyBatch(), policy, bench.call());
@@ -161,7 +161,7 @@ export function checkCalls(make: MakeTrainers): void {
     assert.ok(losses.length > 0);
   });
 
-  test("closing is idempotent, and a closed trainer refuses each call", async (t) => {
+  test("closing is idempotent, and a closed trainer refuses calls", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await trainer.close();
@@ -173,7 +173,7 @@ export function checkCalls(make: MakeTrainers): void {
 
 const dpo = preferenceLossOf(resolvePreferenceConfig({ loss: "dpo" }));
 
-/** Batches without preferences, with only a chosen answer, and without reference log-probabilities. */
+/** Returns invalid batches: without preferences, with only a chosen answer, and without reference log-probabilities. */
 function refusedPreferences(): readonly (readonly TrainingSequence[])[] {
   const [chosen, rejected] = tinyBatchFor(dpo);
   const { referenceLogprobs: _reference, ...incomparable } = chosen;

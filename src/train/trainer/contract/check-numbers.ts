@@ -1,4 +1,4 @@
-// The part of the trainer contract about numbers: log-probabilities, losses, gradients, steps and versions.
+// Part of the trainer contract: log-probabilities, losses, gradients, optimizer steps and new adapters.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resolvePreferenceConfig } from "../../../base/domain/preferences/preference-config.ts";
@@ -19,7 +19,7 @@ import {
   policy,
 } from "./trainers-under-test.ts";
 
-/** Losses that the suite checks: each weighs a token, or a whole sequence, differently. */
+/** Losses to check. Each weights tokens, or whole sequences, differently. */
 export const losses: readonly Loss[] = [
   policy,
   { kind: "policy", config: resolveTrainingConfig({ ppo: true, k2Tau: 0.1 }) },
@@ -34,9 +34,9 @@ export const losses: readonly Loss[] = [
   preferenceLossOf(resolvePreferenceConfig({ loss: "kto", beta: 0.7, desirableWeight: 1.5 })),
 ];
 
-/** Registers the tests of a trainer's numbers; see {@link checkTrainer}. */
+/** Registers the contract's tests of numbers; see {@link checkTrainer}. */
 export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): void {
-  test("forward gives the model's log-probabilities, and with a new adapter the base model's", async (t) => {
+  test("forward returns the model's log-probabilities, which equal the base model's if the adapter is new", async (t) => {
     const bench = new TrainerBench(make, t);
     const batch = tinyBatch();
     const check = async (trainer: Trainer, adapter: LoraAdapter | null): Promise<void> => {
@@ -49,7 +49,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     await check(trainer, (await bench.export(trainer)).adapter);
   });
 
-  test("forward without the adapter gives the base model's log-probabilities and keeps the adapter, or is refused", async (t) => {
+  test("forward without the adapter returns the base model's log-probabilities and preserves the adapter, or is refused", async (t) => {
     const bench = new TrainerBench(make, t);
     const batch = tinyBatch();
     const trainer = await bench.open();
@@ -89,7 +89,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     });
   }
 
-  test("a gradient changes nothing before its step, and is cleared by it", async (t) => {
+  test("a gradient changes nothing before the optimizer step, which clears it", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     const before = await bench.export(trainer);
@@ -103,7 +103,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     assertClose(await bench.gradient(trainer), await bench.gradient(reopened), 1e-4);
   });
 
-  test("gradients of parts, each divided by its own token count, add up to the whole batch's", async (t) => {
+  test("gradients of parts, each divided by its own token count, add up to the gradient of the whole batch", async (t) => {
     const bench = new TrainerBench(make, t);
     const batch = tinyBatch();
     const whole = await bench.open();
@@ -129,7 +129,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     assertClose(await bench.gradient(backwards), await bench.gradient(forwards), 1e-4);
   });
 
-  test("a step decays, clips and moves as AdamW does", async (t) => {
+  test("an optimizer step decays weights, clips the gradient and moves weights like AdamW", async (t) => {
     const bench = new TrainerBench(make, t);
     const begun = async (): Promise<Trainer> => {
       const trainer = await bench.openAt({ kind: "new", seed: "seed" });
@@ -153,7 +153,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     const expected = before.map((value, index) => {
       const slope = clips ? (gradient[index] * gradientNormMax) / (norm + 1e-6) : gradient[index];
       const decayed = value * (1 - step.learningRate * step.weightDecay);
-      // In the first step both corrected moments equal the gradient's.
+      // In the first step, the bias-corrected moments are the gradient and its square.
       return decayed - (step.learningRate * slope) / (Math.abs(slope) + step.epsilon);
     });
     assertClose(moved, expected, 1e-4);
@@ -169,8 +169,8 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
 }
 
 /**
- * Returns the derivative of the loss by one value of the adapter, by finite differences of the model's
- * log-probabilities.
+ * Returns the derivative of the loss with respect to one value of the adapter, computed by finite differences of the
+ * model's log-probabilities.
  */
 function slopeOf(
   adapter: LoraAdapter,
@@ -186,12 +186,12 @@ function slopeOf(
   }, 0);
 }
 
-/** Returns the adapter with one value moved; `index` counts over all matrices. */
+/** Returns the adapter with one value changed by `by`; `index` counts the values of all matrices. */
 function movedBy(by: number, adapter: LoraAdapter, index: number): LoraAdapter {
   let start = 0;
   const matrices = new Map(
     [...adapter.matrices].map(([name, values]) => {
-      // Doubles, since float32 would swallow the small step; they are only read as numbers.
+      // Doubles, because rounding to float32 would lose the small change. The caller only reads the values as numbers.
       const doubles = Float64Array.from(values);
       if (index >= start && index < start + values.length) doubles[index - start] += by;
       start += values.length;

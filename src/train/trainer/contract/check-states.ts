@@ -1,5 +1,4 @@
-// The part of the trainer contract about starts and states: named states, adapter folders, and runs that another
-// process takes over.
+// Part of the trainer contract: saved states, adapters to start from, and runs that a new process takes over.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -17,14 +16,14 @@ import {
   policy,
 } from "./trainers-under-test.ts";
 
-/** Registers the tests of a trainer's starts and states; see {@link checkTrainer}. */
+/** Registers the contract's tests of starts and states; see {@link checkTrainer}. */
 export function checkStates(make: MakeTrainers): void {
   const step = async (bench: TrainerBench, trainer: Trainer): Promise<void> => {
     await trainer.forwardBackward(tinyBatch(), policy, bench.call());
     await trainer.optimStep(adamStep, bench.call());
   };
 
-  test("a saved state continues exactly as if it had never been closed, or with a new optimizer", async (t) => {
+  test("a saved state continues exactly like a trainer that was never closed, or with a new optimizer", async (t) => {
     const bench = new TrainerBench(make, t);
     const through = await bench.open();
     await step(bench, through);
@@ -44,7 +43,7 @@ export function checkStates(make: MakeTrainers): void {
     assert.ok(difference > 1e-4, `${difference}`);
   });
 
-  test("a state next to its adapter, under a version's name, works like any other", async (t) => {
+  test("a state saved next to its adapter, under a version's name, works like any other", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await step(bench, trainer);
@@ -56,7 +55,7 @@ export function checkStates(make: MakeTrainers): void {
     bench.assertSame(await bench.export(reopened), await bench.export(trainer));
   });
 
-  test("saving under a name again replaces the earlier state", async (t) => {
+  test("saving again under a name replaces the earlier state", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     await trainer.saveState("again", bench.call());
@@ -65,7 +64,7 @@ export function checkStates(make: MakeTrainers): void {
     bench.assertSame(await bench.export(await bench.reopen(state)), await bench.export(trainer));
   });
 
-  test("discarding removes only the named state, and repeating it is no error", async (t) => {
+  test("discarding removes only the named state, and can be repeated", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();
     const [kept, dropped] = [await bench.save(trainer), await bench.save(trainer)];
@@ -74,12 +73,12 @@ export function checkStates(make: MakeTrainers): void {
     bench.assertSame(await bench.export(await bench.reopen(kept)), await bench.export(trainer));
   });
 
-  test("refuses a state that is not its own", async (t) => {
+  test("refuses a state that another trainer saved", async (t) => {
     const bench = new TrainerBench(make, t);
     await assertRejects(bench.reopen("what another trainer keeps"), "invalid", "not_found");
   });
 
-  test("starts from an adapter's folder with a new optimizer, or refuses it", async (t) => {
+  test("starts from an adapter's folder with a new optimizer, or refuses the adapter", async (t) => {
     const bench = new TrainerBench(make, t);
     const folder = join(bench.dataFolder, "given");
     const given = trainedAdapter();
@@ -96,7 +95,7 @@ export function checkStates(make: MakeTrainers): void {
     await assertRejects(bench.openAt({ kind: "adapter", folder: absent }), "invalid", "not_found");
   });
 
-  test("a run left open by a lost process is opened again under its id, at the given start", async (t) => {
+  test("a run that a lost process left open can be opened again under its id, from the given start", async (t) => {
     const bench = new TrainerBench(make, t);
     const run = { id: "jobs/run", signal: new AbortController().signal };
     const lost = await bench.openAt({ kind: "new", seed: "seed" }, run);
@@ -111,7 +110,7 @@ export function checkStates(make: MakeTrainers): void {
     bench.assertSame(await bench.export(anew), kept);
   });
 
-  test("an aborted opening is cancelled", async (t) => {
+  test("opening with an aborted signal fails as cancelled", async (t) => {
     const { trainers } = new TrainerBench(make, t);
     const aborted = { id: "aborted", signal: AbortSignal.abort() };
     await assertRejects(trainers.open({ kind: "new", seed: "seed" }, aborted), "cancelled");

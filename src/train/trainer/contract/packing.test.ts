@@ -1,5 +1,6 @@
-// In any packing and prefix sharing, losses, log-probabilities and gradients equal those of each sequence computed
-// separately in double precision. Random batches, on models with and without sliding windows.
+// Tests that packing and prefix sharing do not change results: losses, log-probabilities and gradients of random
+// batches equal those of each sequence computed separately in double precision. The models have or lack sliding
+// windows.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -73,8 +74,8 @@ const losses: readonly Loss[] = [
 ];
 
 /**
- * A trajectory's turns, and several answers each to several prompts. Some sequences are equal, prefixes of others, or
- * two tokens long.
+ * Returns sequences of one trajectory's turns, and of several answers each to several prompts. Some sequences are
+ * equal, are prefixes of others, or have only two tokens.
  */
 function randomBatch(random: Random): readonly TrainingSequence[] {
   const ids = (count: number): readonly number[] => Array.from({ length: count }, () => random.index(11));
@@ -95,8 +96,8 @@ function randomBatch(random: Random): readonly TrainingSequence[] {
 }
 
 /**
- * Trains a random part of the tokens, so some train that others have in their prompt. A third of the sequences has no
- * recorded log-probabilities.
+ * Returns a sequence in which a random part of the tokens is trained on; other sequences may have these tokens in
+ * their prompt. A third of the sequences has no recorded log-probabilities.
  */
 function trained(random: Random, tokenIds: readonly number[], group: number): TrainingSequence {
   const mask = Uint8Array.from(tokenIds, (_, index) => (index > 0 && random.uniform() < 0.6 ? 1 : 0));
@@ -116,8 +117,8 @@ function trained(random: Random, tokenIds: readonly number[], group: number): Tr
 }
 
 /**
- * Pairs the sequences at random, so that the answers of a pair fall into different microbatches. Leaves out one of an
- * odd number.
+ * Pairs the sequences at random, so that the answers of a pair can be in different microbatches. If their number is
+ * odd, one is left out.
  */
 function paired(random: Random, batch: readonly TrainingSequence[]): readonly TrainingSequence[] {
   return shuffled(random, batch)
@@ -131,7 +132,7 @@ interface Computed {
   readonly gradient: readonly number[];
 }
 
-/** Makes a test's data folder, with a start adapter that already changes the model. */
+/** Creates a test's data folder, with a start adapter that changes the model's output. */
 function dataFolderOf(config: ModelConfig, t: TestContext): string {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-packing-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
@@ -170,7 +171,7 @@ async function compute(
   };
 }
 
-/** Sequences of equal length, two of which share a prompt. The last token of each trains. */
+/** Returns sequences of equal length, two of which share a prompt. The last token of each is trained on. */
 function evenBatch(random: Random): readonly TrainingSequence[] {
   const beginnings = [[0], [1], [2], [3], [4], [9, 8, 7, 6, 5, 1], [9, 8, 7, 6, 5, 2]];
   return beginnings.map((beginning, group) => {
@@ -180,7 +181,10 @@ function evenBatch(random: Random): readonly TrainingSequence[] {
   });
 }
 
-/** Returns the layouts that a batch is computed in; `branched` if rows leave a prefix at different positions. */
+/**
+ * Returns the layouts in which a batch is computed. A layout is `branched` if its rows leave a shared prefix at
+ * different positions.
+ */
 function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number): readonly string[] {
   return cutIntoPacks(groupByPrefix(batch), microbatchTokens).map(({ kind, groups }) => {
     const isBranched = groups.some((group) => new Set(group.map((row) => row.prefixLength)).size > 1);
@@ -189,7 +193,7 @@ function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number)
 }
 
 for (const [name, config] of searchedOf(Object.entries({ plain: tinyConfig, sliding: slidingConfig }), 1)) {
-  test(`packed sequences give the results of separate ones, on a ${name} model`, async (t) => {
+  test(`packed sequences give the same results as separate ones, on a ${name} model`, async (t) => {
     const dataFolder = dataFolderOf(config, t);
     const weights = createRandomWeights(config, { seed: "packing", deviation: 0.4 });
     const oracle = new NaiveTrainers({ config, weights, lora, dataFolder, sequenceLengthMax });

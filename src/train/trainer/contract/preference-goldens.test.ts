@@ -1,5 +1,5 @@
-// Preference losses, their gradients and optimizer steps against TRL's values, computed in float64 for the same model
-// and tokens.
+// Compares preference losses, their gradients and optimizer steps with values that TRL computed in float64 for the
+// same model and tokens.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
@@ -33,16 +33,19 @@ interface Golden {
       {
         readonly config: PreferenceConfigInput;
         readonly loss: number;
-        /** By matrix name. */
+        /** Gradients by the name of an adapter matrix. */
         readonly gradient: Readonly<Record<string, readonly number[]>>;
       }
     >
   >;
-  /** Sums over answers, with and without the adapter, and KTO's reference point. */
+  /**
+   * Sums of log-probabilities over each answer, with the adapter and (`base_pairs`) without it, and KTO's reference
+   * point.
+   */
   readonly logprobs: Readonly<Record<"pairs" | "judged" | "base_pairs", readonly number[]>> & {
     readonly kl: number;
   };
-  /** Steps of the case `dpo`. */
+  /** Optimizer steps of the case `dpo`. */
   readonly adamw: {
     readonly learning_rate: number;
     readonly weight_decay: number;
@@ -64,7 +67,10 @@ const naive: MakeTrainers = (dataFolder) =>
     sequenceLengthMax: 10,
   });
 
-/** Embedded trainers with this microbatch size. A small one computes the answers of a pair in different microbatches. */
+/**
+ * Returns embedded trainers with this microbatch size. With a small size, the answers of a pair are computed in
+ * different microbatches.
+ */
 function embedded(microbatchTokens: number): MakeTrainers {
   return (dataFolder, context) => {
     const trainers = tinyTrainers({ dataFolder, microbatchTokens });
@@ -79,14 +85,14 @@ const ways: readonly (readonly [string, MakeTrainers])[] = [
   ["float32 in parts", embedded(9)],
 ];
 
-/** Opens a trainer on the goldens' start adapter. */
+/** Opens a trainer with the start adapter for which the goldens were computed. */
 async function opened(bench: TrainerBench): Promise<Trainer> {
   const folder = `${bench.dataFolder}/start`;
   writeLoraAdapter(folder, trainedAdapter(), { config: tinyConfig, baseModelName: "tiny" });
   return bench.openAt({ kind: "adapter", folder });
 }
 
-/** Returns the batch of a case, with the reference values that a job would compute. */
+/** Returns the batch of a case, with the reference log-probabilities and the reference point that a job would compute. */
 async function batchOf(
   loss: Loss & { kind: "preference" },
   trainer: Trainer,
@@ -118,7 +124,7 @@ async function batchOf(
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-test("the goldens use the contract's model", () => {
+test("the goldens were computed with the contract's model", () => {
   const sums = (sequences: readonly TrainingSequence[], hasAdapter: boolean): readonly number[] =>
     sequences.map((sequence) => sumOf(expectedLogprobs(sequence, hasAdapter ? trainedAdapter() : null)));
   assertClose(sums(tinyPairs(), true), golden.logprobs.pairs, 1e-6);
@@ -147,10 +153,10 @@ async function check(t: TestContext, name: string, make: MakeTrainers): Promise<
 
 for (const name of Object.keys(golden.cases))
   for (const [way, make] of searchedOf(ways, 1, name))
-    test(`loss and gradient of ${name} equal TRL's, in ${way}`, (t) => check(t, name, make));
+    test(`the loss ${name} and its gradient equal TRL's, in ${way}`, (t) => check(t, name, make));
 
 for (const [way, make] of ways)
-  test(`optimizer steps of DPO give TRL's adapter, in ${way}`, async (t) => {
+  test(`optimizer steps with DPO produce TRL's adapter, in ${way}`, async (t) => {
     const { adamw } = golden;
     const loss = preferenceLossOf(resolvePreferenceConfig(present(golden.cases["dpo"], "dpo").config));
     const bench = new TrainerBench(make, t);

@@ -1,5 +1,6 @@
-// A model small enough for the reference interpreter, an adapter that already changes it, and training data. Also the
-// expected log-probabilities, computed independently of the trainer, with the adapter merged into the weights.
+// Fixtures of the trainer contract: a model small enough for the reference interpreter, an adapter that changes its
+// output, and training data. Also computes the expected log-probabilities independently of trainers, with the adapter
+// merged into the weights.
 import { projectionNames } from "../../../base/domain/model.ts";
 import { present } from "../../../base/domain/assert.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
@@ -16,7 +17,7 @@ import { weightsInMemory } from "../../../inference/architectures/testing/weight
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";
 
-/** The model's config.json. */
+/** Content of the model's config.json. */
 export const tinyModelConfig = {
   architectures: ["LlamaForCausalLM"],
   model_type: "llama",
@@ -41,7 +42,7 @@ export const tinyWeights = createRandomWeights(tinyConfig, { seed: "contract", d
 
 export const tinyLora = { rank: 2, alpha: 4 };
 
-/** An adapter with a non-zero B, so that each matrix has a gradient. */
+/** Returns an adapter whose matrices B are not zero, so that each matrix has a gradient. */
 export function trainedAdapter(): LoraAdapter {
   const adapter = createLoraAdapter(tinyConfig, { ...tinyLora, seed: "start" });
   const random = seededRandom("contract adapter");
@@ -53,8 +54,8 @@ export function trainedAdapter(): LoraAdapter {
 }
 
 /**
- * Sequences of two groups and several lengths; one has no recorded log-probabilities. The reference values are
- * arbitrary.
+ * Returns sequences of two groups, with different lengths. One has no recorded log-probabilities; the reference
+ * log-probabilities are arbitrary.
  */
 export function tinyBatch(): readonly TrainingSequence[] {
   const random = seededRandom("contract batch");
@@ -78,7 +79,7 @@ export function tinyBatch(): readonly TrainingSequence[] {
   });
 }
 
-/** Returns the batch with the inputs of the loss: as pairs, or for KTO as single answers. */
+/** Returns the batch with the inputs that the loss needs: as pairs, or for KTO as single answers. */
 export function tinyBatchFor(loss: Loss): readonly TrainingSequence[] {
   if (loss.kind !== "preference") return tinyBatch();
   const isPaired = loss.config.loss !== "kto";
@@ -103,7 +104,10 @@ function buildForward(): Graph {
   return builder.build({ logprobs: logprobs_N });
 }
 
-/** Returns the model's log-probabilities with this adapter at the trained tokens, in double precision. */
+/**
+ * Returns the model's log-probabilities of the trained tokens with this adapter, in double precision; null is the base
+ * model.
+ */
 export function expectedLogprobs(sequence: TrainingSequence, adapter: LoraAdapter | null): readonly number[] {
   const merged = mergedWeights(adapter);
   const indices = trainedIndices(sequence);

@@ -1,10 +1,10 @@
-// Preferences for the contract's tiny model: pairs of answers to four prompts, of several lengths, and the same
-// answers one by one for KTO. Callers that need reference log-probabilities add them.
+// Preferences for the contract's tiny model: pairs of answers to four prompts, with different lengths, and the same
+// answers as single ones for KTO. Callers add reference log-probabilities if they need them.
 import { seededRandom } from "../../../base/domain/random.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import { tinyConfig } from "./tiny-model.ts";
 
-/** Token counts of each pair: prompt, chosen answer, rejected answer. */
+/** For each pair, the token counts of prompt, chosen answer and rejected answer. */
 const lengths = [
   [4, 3, 5],
   [3, 5, 2],
@@ -12,7 +12,7 @@ const lengths = [
   [2, 4, 4],
 ] as const;
 
-/** The chosen and the rejected answer of each pair, in order. */
+/** Returns the chosen and the rejected answer of each pair, in order. */
 export function tinyPairs(): readonly TrainingSequence[] {
   const random = seededRandom("contract preferences");
   const ids = (count: number): readonly number[] =>
@@ -34,7 +34,7 @@ export function tinyPairs(): readonly TrainingSequence[] {
   });
 }
 
-/** Single answers, ordered so that neighbours have different prompts. */
+/** Returns the answers as single ones, ordered so that neighbours have different prompts. */
 export function tinyJudgedAnswers(): readonly TrainingSequence[] {
   const pairs = tinyPairs();
   const ofSide = (first: number): readonly TrainingSequence[] =>

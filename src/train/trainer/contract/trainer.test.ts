@@ -1,5 +1,5 @@
-// The trainer contract for the embedded trainer in microbatches, for the naive one, and for one behind a remote
-// protocol. The first two also agree with each other.
+// Runs the trainer contract against the embedded trainer with microbatches, the naive trainer, and a trainer behind a
+// remote protocol. Also compares the results of the embedded trainer with those of the naive one.
 import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ const naive: MakeTrainers = (dataFolder) =>
     sequenceLengthMax: 10,
   });
 
-/** A remote service that computes with the naive trainer. */
+/** Trainers of a remote service that computes with the naive trainer. */
 const remote: MakeTrainers = (dataFolder, context) => {
   const place = mkdtempSync(join(dataFolder, "elsewhere-"));
   const trainers = naive(place, context);
@@ -60,7 +60,7 @@ interface Outcome {
   readonly adapter: readonly number[];
 }
 
-/** Takes three steps, the last one on other data. */
+/** Takes three steps, the last one with other data. */
 async function train(make: MakeTrainers, loss: Loss, t: TestContext): Promise<Outcome> {
   const bench = new TrainerBench(make, t);
   const trainer = await bench.open();
@@ -83,7 +83,7 @@ async function train(make: MakeTrainers, loss: Loss, t: TestContext): Promise<Ou
 }
 
 for (const [index, loss] of losses.entries()) {
-  test(`both trainers agree after three steps of loss ${index}, in one batch and in microbatches`, async (t) => {
+  test(`the embedded and the naive trainer agree after three steps with loss ${index}, for any microbatch size`, async (t) => {
     const expected = await train(naive, loss, t);
     for (const microbatchTokens of searchedOf([1, 18, 1000], 1, `${index}`)) {
       const actual = await train(embedded(microbatchTokens), loss, t);
@@ -95,7 +95,7 @@ for (const [index, loss] of losses.entries()) {
   });
 }
 
-test("the embedded trainer notices an abort between two microbatches", async (t) => {
+test("the embedded trainer stops at an abort between two microbatches", async (t) => {
   const bench = new TrainerBench(embedded(1), t);
   const trainer = await bench.open();
   await trainer.forwardBackward(tinyBatch(), policy, bench.call());
@@ -107,10 +107,10 @@ test("the embedded trainer notices an abort between two microbatches", async (t)
   await assertRejects(trainer.optimStep(adamStep, bench.call()), "invalid");
 });
 
-test("the embedded trainer reports the entropy over the trained tokens", async (t) => {
+test("the embedded trainer reports the entropy of the trained tokens", async (t) => {
   const bench = new TrainerBench(embedded(18), t);
   const trainer = await bench.open();
   const { metrics } = await trainer.forwardBackward(tinyBatch(), policy, bench.call());
-  // At most the entropy of eleven equal probabilities, times the largest weight.
+  // Upper limit: the entropy of eleven equal probabilities, times the largest weight.
   assert.ok(metrics["entropy"] > 0.5 && metrics["entropy"] < 1.5 * Math.log(11), `${metrics["entropy"]}`);
 });

@@ -1,5 +1,5 @@
-// Fixtures of the trainer contract: a folder for versions, a start that any trainer can make, calls with fresh ids,
-// and a view of a trainer's adapter through its export.
+// Fixtures of the trainer contract: a folder for versions, a start that every trainer can make, calls with new ids,
+// and a way to read a trainer's adapter by exporting it.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,10 +17,10 @@ import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "../embedded/embed
 import type { Loss, OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
 
-/** Makes trainers of the contract's tiny model that keep versions in `dataFolder`; cleaned up after the test. */
+/** Creates trainers for the contract's tiny model that store versions in `dataFolder`, and frees them after the test. */
 export type MakeTrainers = (dataFolder: string, context: TestContext) => TrainerProvider;
 
-/** Embedded trainers of the contract's tiny model; by default in one thread, with shared prefixes. */
+/** Returns embedded trainers for the contract's tiny model; by default with one thread and shared prefixes. */
 export function tinyTrainers({
   dataFolder,
   ...options
@@ -39,7 +39,10 @@ export function tinyTrainers({
   });
 }
 
-/** With moments that forget immediately and a dominant epsilon, AdamW subtracts the gradient itself. */
+/**
+ * A step that subtracts the gradient itself: with moments that forget everything and a dominant epsilon, AdamW does
+ * so.
+ */
 export const plainStep: OptimizerStep = {
   learningRate: 1e4,
   beta1: 0,
@@ -51,17 +54,17 @@ export const plainStep: OptimizerStep = {
 
 export const policy: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
 
-/** A step as jobs take it. */
+/** A step with the values that jobs use. */
 export const adamStep: OptimizerStep = { ...reinforcementLearningAdamW, learningRate: 0.01 };
 
 export interface Exported {
   readonly folder: string;
   readonly adapter: LoraAdapter;
-  /** Content of the adapter's file. */
+  /** Content of the adapter's weight file. */
   readonly bytes: Buffer;
 }
 
-/** The trainers and the data folder of one test. */
+/** Trainers and data folder of one test. */
 export class TrainerBench {
   readonly trainers: TrainerProvider;
   readonly dataFolder: string;
@@ -71,14 +74,17 @@ export class TrainerBench {
   constructor(make: MakeTrainers, context: TestContext) {
     this.dataFolder = mkdtempSync(join(tmpdir(), "hone-trainer-"));
     context.after(async () => {
-      // An open remote trainer sends heartbeats to its server, so it must be closed.
+      // Trainers must be closed, because an open remote trainer continues to send heartbeats.
       for (const trainer of this.#opened) await trainer.close();
       rmSync(this.dataFolder, { recursive: true });
     });
     this.trainers = make(this.dataFolder, context);
   }
 
-  /** Opens a trainer with the tests' start adapter: a new one after one step, so that each matrix has a gradient. */
+  /**
+   * Opens a trainer with the start adapter of the tests: a new adapter after one step, so that each matrix has a
+   * gradient.
+   */
   async open(): Promise<Trainer> {
     const trainer = await this.openAt({ kind: "new", seed: "seed" });
     await trainer.forwardBackward(tinyBatch(), policy, this.call());
@@ -86,14 +92,14 @@ export class TrainerBench {
     return trainer;
   }
 
-  /** Opens a trainer for a new run; the test's end closes it. */
+  /** Opens a trainer for a new run, and closes it after the test. */
   async openAt(start: TrainerStart, run: TrainerCall = this.call()): Promise<Trainer> {
     const trainer = await this.trainers.open(start, run);
     this.#opened.push(trainer);
     return trainer;
   }
 
-  /** Opens a trainer on a saved state. */
+  /** Opens a trainer that continues from a saved state. */
   reopen(state: string): Promise<Trainer> {
     return this.openAt({ kind: "state", state, keepsOptimizer: true });
   }
@@ -103,7 +109,7 @@ export class TrainerBench {
     return { id: `call ${this.#next()}`, signal: new AbortController().signal };
   }
 
-  /** Saves the state under a new name. */
+  /** Saves the trainer's state under a new name. */
   save(trainer: Trainer): Promise<string> {
     return trainer.saveState(`states/${this.#next()}`, this.call());
   }
@@ -115,19 +121,22 @@ export class TrainerBench {
     return { folder, adapter: readLoraAdapter(folder, tinyConfig), bytes };
   }
 
-  /** Compares byte for byte if the trainer's profile says that it is repeatable. */
+  /**
+   * Asserts that the adapters are equal: byte for byte if the trainer's profile says that it is repeatable, otherwise
+   * within a tolerance.
+   */
   assertSame(actual: Exported, expected: Exported): void {
     if (this.trainers.profile.isRepeatable) assert.deepEqual(actual.bytes, expected.bytes);
     assertClose(flat(actual.adapter), flat(expected.adapter), 1e-4);
   }
 
-  /** Returns the accumulated gradient as one array, in the order of the matrices. Takes a plain step to observe it. */
+  /** Returns the accumulated gradient as one array, in the order of the matrices. Takes a plain step to measure it. */
   async gradient(trainer: Trainer): Promise<readonly number[]> {
     const before = flat((await this.export(trainer)).adapter);
     await trainer.optimStep(plainStep, this.call());
     const after = flat((await this.export(trainer)).adapter);
     const { learningRate, epsilon } = plainStep;
-    // For a gradient g the step is learningRate · g / (|g| + epsilon), slightly less than g if g is large.
+    // For a gradient g the step is learningRate · g / (|g| + epsilon), which is slightly smaller than g if g is large.
     return before.map((value, index) => {
       const moved = value - after[index];
       return (moved * epsilon) / (learningRate - Math.abs(moved));
@@ -144,7 +153,7 @@ export function flat({ matrices }: LoraAdapter): readonly number[] {
   return [...matrices.values()].flatMap((values) => [...values]);
 }
 
-/** Asserts equality within `tolerance` times the largest expected value. */
+/** Asserts that values are equal within `tolerance` times the largest expected value. */
 export function assertClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: number): void {
   assert.equal(actual.length, expected.length);
   const largest = Array.from(expected).reduce((most, value) => Math.max(most, Math.abs(value)), 0);

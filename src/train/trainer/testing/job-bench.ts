@@ -1,4 +1,4 @@
-// Runs a job on a trainer that records its calls.
+// Runs jobs on a trainer that records its calls.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ import { linesOf } from "./lines-of.ts";
 import { type JobInput, runJob } from "./run-job.ts";
 import { type SeenEvents, silentReport } from "./silent-report.ts";
 
-/** Each trajectory carries its tokens, so nothing needs rendering. */
+/** Each trajectory contains its tokens, so no text is rendered or encoded. */
 export const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -30,7 +30,7 @@ export const tokenizer: TrainingJobDependencies["tokenizer"] = {
   idOfToken: () => null,
 };
 
-/** Two groups of the contract's sequences; with 12 computed tokens per batch they make three steps. */
+/** Returns two groups of the contract's sequences. With 12 computed tokens per batch, they make three steps. */
 export function someGroups(): readonly TrajectoryGroup[] {
   const trajectories = tinyBatch().map((sequence, index) =>
     trajectoryOf({
@@ -51,12 +51,12 @@ export interface Given {
   readonly on?: SeenEvents;
 }
 
-/** Three steps of the groups, none compared with the base model. */
+/** Settings with which the groups make three steps and no step is compared with the base model. */
 export const few = { batchTokens: 12, baseComparisonShare: 0 };
 
 export const run = { id: "check", signal: new AbortController().signal };
 
-/** A data folder, a recorded trainer, and all that a job reported. */
+/** A data folder, a trainer that records its calls, and the events that a job reported. */
 export class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-job-"));
   readonly trainers: RecordingTrainers;
@@ -102,7 +102,7 @@ export class Bench {
     return this.trainers.calls.map(({ kind }) => kind);
   }
 
-  /** All files of the model, complete or not. */
+  /** Entries of the model's folder of versions, and of the work folder with incomplete versions. */
   get published(): readonly string[] {
     const folders = ["adapters/m", "work/server"].map((name) => join(this.dataFolder, name));
     return folders.flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
@@ -123,13 +123,13 @@ export function rejectsWith(code: string): (error: unknown) => boolean {
 
 export const death = new Error("the process died");
 
-/** Dies at the n-th report of this kind, counted from 1. */
+/** Returns handlers with which the process dies at the n-th report of this kind, counted from 1. */
 export function atReport(name: "stepped" | "saved", wanted: number): SeenEvents {
   let count = 0;
   const die = async (): Promise<void> => {
     if (++count === wanted) throw death;
   };
-  // The first report says that nothing is kept.
+  // The first report of a saved state has no step, because nothing is saved yet.
   return name === "stepped"
     ? { stepped: die }
     : { saved: ({ stepCount }) => (stepCount > 0 ? die() : Promise.resolve()) };

@@ -1,4 +1,4 @@
-// A test's job lines in memory.
+// Lines of a job's training data, in memory, for tests.
 import type { WorkLines } from "../prepared/token-file.ts";
 
 export function linesOf<Item>(items: readonly Item[]): WorkLines<Item> {

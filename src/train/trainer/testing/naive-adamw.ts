@@ -1,12 +1,12 @@
-// AdamW and gradient sums in double precision, written directly from the formulas as a reference for adamw.ts. Changes
-// nothing in place.
+// AdamW and sums of gradients in double precision, written directly from the formulas as a reference for adamw.ts. The
+// functions modify nothing in place.
 import { present } from "../../../base/domain/assert.ts";
 import type { OptimizerStep } from "../trainer.ts";
 
-/** Values by the name of an adapter matrix. */
+/** Values of each adapter matrix, by its name. */
 export type Matrices = ReadonlyMap<string, Float64Array>;
 
-/** All that changes in training; replaced as a whole, never in place. */
+/** All values that training changes. A step creates a new state instead of modifying it. */
 export interface NaiveState {
   readonly stepCount: number;
   readonly matrices: Matrices;
@@ -14,7 +14,10 @@ export interface NaiveState {
   readonly secondMoments: Matrices;
 }
 
-/** Takes a step of AdamW as in its paper (arXiv:1711.05101, algorithm 2), after clipping by the global norm. */
+/**
+ * Returns the state after a step of AdamW as in its paper (arXiv:1711.05101, algorithm 2), with the gradient clipped
+ * by its global norm.
+ */
 export function steppedState(
   state: NaiveState,
   gradients: Matrices,
@@ -47,7 +50,7 @@ export function steppedState(
   return { stepCount, matrices, firstMoments, secondMoments };
 }
 
-/** Returns the sum; the second if there is no first. */
+/** Returns the sum of two gradients; the second one if the first is null. */
 export function sumOf(left: Matrices | null, right: Matrices): Matrices | null {
   if (left === null) return right;
   const added = (name: string, values: Float64Array): Float64Array =>

@@ -1,5 +1,5 @@
-// A reference for the embedded trainer, for tests on tiny models, written to be obviously correct. The reference
-// interpreter computes in double precision, one sequence at a time; loss and AdamW follow their formulas. Nothing is
+// A reference for the embedded trainer, for tests with tiny models, written to be obviously correct. The reference
+// interpreter computes one sequence at a time in double precision; loss and AdamW follow their formulas. Nothing is
 // packed, padded or cached between calls.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -47,13 +47,13 @@ export interface NaiveTrainerOptions {
 
 const stateFileName = "naive-state.json";
 
-/** State that a trainer continues from. Only the adapter's shape is used; the values are in the state. */
+/** State from which a trainer continues. Only the shape of `adapter` is used; its values are in `state`. */
 interface Kept {
   readonly adapter: LoraAdapter;
   readonly state: NaiveState;
 }
 
-/** Does not check memory, since its models are tiny. */
+/** Trainers without a memory check, because their models are tiny. */
 export class NaiveTrainers implements TrainerProvider {
   readonly profile: TrainerProfile = {
     name: "naive",
@@ -100,7 +100,7 @@ export class NaiveTrainers implements TrainerProvider {
 
 class NaiveTrainer implements Trainer {
   readonly #options: NaiveTrainerOptions;
-  /** Only its shape is used: the values are in the state. */
+  /** Only the shape is used; the values are in `#state`. */
   readonly #adapter: LoraAdapter;
   readonly #graph: Graph;
   readonly #weightFeeds: Readonly<Record<string, Dense>>;
@@ -196,7 +196,10 @@ class NaiveTrainer implements Trainer {
     return Promise.resolve();
   }
 
-  /** Each call ends before the next line runs, so calls take effect in order. */
+  /**
+   * Runs a call unless a call with this id was run before. Each call ends before the next one begins, so calls take
+   * effect in order.
+   */
   async #once<Result>(method: string, { id, signal }: TrainerCall, compute: () => Result): Promise<Result> {
     if (this.#isClosed) throw new ServiceError({ code: "unavailable", message: "The trainer is closed." });
     if (signal.aborted) throw cancelled();
@@ -205,7 +208,7 @@ class NaiveTrainer implements Trainer {
     return this.#results.get(key) as Result; // Safe cast: this method's result.
   }
 
-  /** Returns one sequence's log-probabilities, and the gradient of their sum weighted by `slopes`. */
+  /** Returns the log-probabilities of one sequence, and the gradient of their sum, weighted by `slopes`. */
   #compute(
     sequence: TrainingSequence,
     {
@@ -238,7 +241,10 @@ class NaiveTrainer implements Trainer {
   }
 }
 
-/** Builds the graph of one sequence's log-probabilities, and the gradient of their sum weighted by the input `slopes`. */
+/**
+ * Builds a graph that computes the log-probabilities of one sequence, and the gradient of their sum, weighted by the
+ * input `slopes`.
+ */
 function buildGraph(config: ModelConfig, { targets, rank, scale }: LoraAdapter): Graph {
   const builder = new GraphBuilder();
   const inputs = {

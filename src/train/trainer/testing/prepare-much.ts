@@ -1,5 +1,5 @@
-// A process that prepares a supervised job of 6 million tokens up to its first step, and estimates the memory of its
-// steps. It succeeds if that fits into its heap.
+// A test process that prepares a supervised job of 6 million tokens up to its first step, and estimates the memory of
+// its steps. It exits successfully if the preparation fits into its heap.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const unused = (): never => {
   throw new Error("nothing is recorded");
 };
 
-/** Half of each conversation's tokens train. */
+/** A tokenizer by which half of each conversation's tokens are trained on. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: unused,

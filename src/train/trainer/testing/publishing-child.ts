@@ -1,5 +1,5 @@
-// Test process that publishes a version among a folder's artifacts, and keeps or loses its parent while it saves.
-// Prints the outcome to standard output.
+// Test process that publishes a version to an artifact folder. Depending on its argument, it waits until it has lost
+// its parent before it finishes saving. It prints the outcome to standard output.
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Trainers that record their calls and delegate the work, for tests of whole jobs.
+// Trainers that record their calls and pass them on to other trainers, for tests of whole jobs.
 import type {
   OptimizerStep,
   Trainer,
@@ -8,7 +8,7 @@ import type {
   TrainingSequence,
 } from "../trainer.ts";
 
-/** One call, in the contract's terms. */
+/** A call of the trainer contract. */
 export type RecordedCall =
   | { readonly kind: "open"; readonly start: TrainerStart; readonly run: string }
   | {
@@ -21,13 +21,13 @@ export type RecordedCall =
   | { readonly kind: "exportAdapter" | "close" };
 
 export class RecordingTrainers implements TrainerProvider {
-  /** In the order made. */
+  /** Calls in the order in which they were made. */
   readonly calls: RecordedCall[] = [];
-  /** Ids of all calls that have one. */
+  /** Ids of all calls that have one, in the same order. */
   readonly ids: string[] = [];
-  /** Present if the delegate checks memory. */
+  /** Present if the other trainers check memory. */
   requireMemory?: NonNullable<TrainerProvider["requireMemory"]>;
-  /** Called with each call before it is delegated. */
+  /** Called with each call before it is passed on. */
   onCall: (call: RecordedCall) => void = () => undefined;
   readonly #trainers: TrainerProvider;
 

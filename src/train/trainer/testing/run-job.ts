@@ -1,11 +1,11 @@
-// Runs a job on a test's trainer, with defaults for everything the test does not set.
+// Runs a job on the trainer of a test, with defaults for all values that the test does not set.
 import { join } from "node:path";
 import type { JobOutcome } from "../../../base/domain/job.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "../run-training-job.ts";
 import { pinnedSettings, trainingSettings } from "../settings.ts";
 import type { TrainingRun } from "../training-run.ts";
 
-/** Values that a test may set. */
+/** Values that a test can set. */
 export type JobInput = Partial<
   Omit<TrainingJobDependencies, GivenName> & Omit<TrainingRun, "task" | "lineCount" | "workFolder">
 >;

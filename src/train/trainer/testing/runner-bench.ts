@@ -1,4 +1,4 @@
-// Whole jobs in real training processes, on a small model.
+// Runs whole jobs in real training processes, with a small model.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -24,22 +24,22 @@ export const settings = trainingSettings.with({ batchTokens: 80, memoryBytes: 8e
 
 export const baseFolder = "test/fixtures/small-model";
 
-/** Each line is long enough to be folded. */
+/** Yields the groups as stored lines. Each group is large enough to be folded into several lines. */
 export async function* linesOf(list: readonly TrajectoryGroup[]): AsyncGenerator<string> {
   for (const group of list) yield* foldedLine(JSON.stringify({ ...group, logs: ["x".repeat(1 << 20)] }));
 }
 
 export interface Given {
   readonly jobId?: string;
-  /** Version to continue from; 0 for the base. */
+  /** Version from which the job continues; 0 for the base model. */
   readonly from?: number;
-  /** True to continue with that version's optimizer state. */
+  /** True if the job also continues from the optimizer state of that version. */
   readonly withState?: boolean;
   readonly baseModel?: string;
   readonly learningRate?: number;
   readonly precalculateLogprobs?: boolean;
   readonly basePrecision?: BasePrecision;
-  /** Overrides of the pins that the runner would choose now. */
+  /** Overrides of the pins that the runner would choose. */
   readonly pins?: Partial<JobPins>;
 }
 
@@ -49,7 +49,7 @@ export interface Run {
   readonly steps: readonly Readonly<Record<string, number>>[];
 }
 
-/** A data folder, and a runner on it whose jobs all train on the same groups. */
+/** A data folder, and a runner whose jobs are all trained on the same groups. */
 export class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-training-"));
   readonly runner: ChildJobRunner;
@@ -85,7 +85,7 @@ export class Bench {
     return runner;
   }
 
-  /** Runs a job to version `step`. */
+  /** Runs a job that makes version `step`. */
   async run(
     step: number,
     given: Given = {},
@@ -99,7 +99,7 @@ export class Bench {
         assert.equal(index, steps.length);
         const { tokens_per_second: speed, ...others } = metrics;
         assert.ok(speed > 0);
-        // Without the speed, which differs between attempts.
+        // The speed is left out, because it differs between attempts.
         steps.push(others);
       },
       warned: async () => undefined,
@@ -111,7 +111,7 @@ export class Bench {
     return { outcome, started, steps };
   }
 
-  /** Returns the hash of each file of a version. */
+  /** Returns the hash of each file of a version, by file name. */
   published(step: number): Record<string, string> {
     const folder = join(this.dataFolder, "adapters", "m", String(step));
     const files = ["adapter_config.json", "adapter_model.safetensors", "optimizer.safetensors"];
@@ -124,7 +124,7 @@ export class Bench {
   }
 }
 
-/** For tests that need no separate bench: starting a process takes as long as most tests. */
+/** Bench for tests that do not need a separate one, because starting a training process takes as long as most tests. */
 export const shared = new Bench({ after });
 
 export interface RunOptions {

@@ -1,7 +1,7 @@
-// A report that nothing reads, except for the events that a test handles.
+// A report that ignores all events, except those that a test handles.
 import type { AttemptEvent, JobReport } from "../../../base/domain/job.ts";
 
-/** Handlers of the events that a test wants to see, by kind. */
+/** Handlers of the events that a test observes, by kind. */
 export type SeenEvents = {
   readonly [Kind in AttemptEvent["kind"]]?: (
     event: Extract<AttemptEvent, { readonly kind: Kind }>,

@@ -1,10 +1,13 @@
-// Splits data into requests within the server's limits.
+// Splits data into several requests that respect the server's limits.
 import type { Datum, Encoding } from "./wire/encoding.ts";
 
-/** The limits of the service's own client. */
+/** Limits that the service's own client uses. */
 const chunkLimits = { count: 1024, bytes: 5_000_000 } as const;
 
-/** Yields chunks in order. A datum larger than the limit gets its own request, for the server to accept or refuse. */
+/**
+ * Yields the data in chunks, in order. A datum larger than the limit becomes a separate chunk, which the server may
+ * accept or refuse.
+ */
 export function* chunksOf(
   data: readonly Datum[],
   encoding: Pick<Encoding, "datum">,

@@ -1,20 +1,20 @@
-// Converts sequences to a server's data and its results back. The server counts targets, which follow their inputs;
-// this side counts trained tokens.
+// Converts sequences to data in the server's form, and its results back. The server has one value per target, which is
+// the token after an input token; Hone has one value per trained token.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { TrainingSequence } from "../trainer.ts";
 import type { ServerKind } from "./server-kinds.ts";
 import type { Datum } from "./wire/encoding.ts";
 
-/** A sequence with the weights of its log-probabilities in the gradient, at its trained tokens. */
+/** A sequence, and the derivatives of the loss at its trained tokens. */
 export interface SlopedSequence {
   readonly sequence: TrainingSequence;
-  /** Current log-probabilities. */
+  /** Current log-probability of each trained token. */
   readonly logprobs: ArrayLike<number>;
-  /** Derivative of the loss by each log-probability: the gradient is the sum of slope · ∇ log π. */
+  /** Derivative of the loss with respect to each log-probability: the gradient is the sum of slope · ∇ log π. */
   readonly slopes: ArrayLike<number>;
 }
 
-/** Returns a datum for a forward pass only. */
+/** Returns the datum for a forward pass without a gradient. */
 export function datumOf({ tokenIds, mask }: Pick<TrainingSequence, "tokenIds" | "mask">): Datum {
   return {
     inputs: tokenIds.slice(0, -1),
@@ -24,8 +24,8 @@ export function datumOf({ tokenIds, mask }: Pick<TrainingSequence, "tokenIds" | 
 }
 
 /**
- * Selects the values of trained targets.
- * @param values one per target
+ * Returns the values of the trained targets.
+ * @param values one value per target
  */
 export function atTrainedTargets(
   sequence: Pick<TrainingSequence, "mask">,
@@ -35,12 +35,13 @@ export function atTrainedTargets(
 }
 
 /**
- * Expresses the gradient by the server's loss `importance_sampling`, which is −r · A per target, with r the ratio of
- * the current to the given probability. With the current one given, r is 1 and the gradient −A · ∇ log π, so A is the
- * negative slope. If the server averages, A also contains the divisors: the sum of a sequence's weights (1 per trained
- * target) and the number of sequences.
+ * Returns data with which the server's loss `importance_sampling` has the given gradient. That loss is −r · A per
+ * target, with r the ratio of the current to a given probability. Given the current probability, r is 1 and the
+ * gradient −A · ∇ log π, so A is the negative slope.
+ * - If the server averages, A also contains its divisors: the sum of a sequence's weights (1 per trained target), and
+ *   the number of sequences.
  *
- * @param sequences all of them since the last optimizer step
+ * @param sequences all sequences since the last optimizer step
  */
 export function gradientData(
   sequences: readonly SlopedSequence[],

@@ -1,5 +1,5 @@
-// Exports an adapter that a server trained. Downloads the server's archive, or reads the folder it writes, and writes
-// the adapter anew, so that the result is complete even if the server omits fields.
+// Exports an adapter that a server trained: downloads the server's archive, or reads the folder to which the server
+// writes. The adapter is then written anew, so that the result is complete even if the server omits fields.
 import { existsSync } from "node:fs";
 import { copyFile, mkdtemp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,23 +17,26 @@ import { garbled, refusalOf, type Reply } from "./http/refusals.ts";
 import type { RemoteModel, TinkerService } from "./remote-model.ts";
 
 export interface ExportPlace {
-  /** An empty folder. */
+  /** An empty folder, to which the adapter is written. */
   readonly folder: string;
-  /** Folder in which the server leaves adapters; null if it sends archives. */
+  /** Folder to which the server writes adapters; null if it sends archives. */
   readonly adapters: string | null;
 }
 
-/** Limit on an adapter's archive and its files: all projections of a model with a trillion parameters at a high rank. */
+/**
+ * Maximum size of an adapter's archive and of its files: enough for all projections of a model with a trillion
+ * parameters at a high rank.
+ */
 const adapterBytesMax = 2 ** 34;
 const configBytesMax = 1 << 20;
 const entriesMax = 64;
 
 /**
- * Writes the adapter of a model into a folder in the PEFT layout.
+ * Writes a model's adapter to a folder, in the PEFT layout.
  *
- * @param name of the adapter on the server meanwhile; unique per model
- * @throws ServiceError `unsupported` if a value is not finite or it adapts parts that Hone does not serve;
- * `unavailable`
+ * @param name name of the adapter on the server until it is removed; unique per model
+ * @throws ServiceError `unsupported` if a value is not finite, or if the adapter changes parts of the model that Hone
+ * does not serve; `unavailable`
  */
 export async function exportAdapter(
   service: TinkerService,
@@ -55,7 +58,7 @@ export async function exportAdapter(
   } finally {
     await rm(received, { recursive: true, force: true });
     const path = `training_runs/${model.id}/checkpoints/sampler_weights/${name}`;
-    // If removal fails, the server's own retention applies.
+    // If the removal fails, the adapter stays until the server's own retention removes it.
     await service.connection.once({ method: "DELETE", path }).catch(() => undefined);
   }
 }
@@ -111,7 +114,7 @@ async function fetchArchive(
   }
 }
 
-/** Returns the archive's address; servers name archives in one of two ways. */
+/** Returns the URL of the archive. Servers use one of two paths for archives. */
 async function locate(connection: TinkerConnection, checkpoints: string, name: string): Promise<string> {
   const what = "the archive of an adapter";
   let reply: Reply | null = null;
@@ -129,7 +132,7 @@ async function locate(connection: TinkerConnection, checkpoints: string, name: s
   return new URL(location, connection.url).href;
 }
 
-/** Copies from the server's folder: one per model, or a single one. */
+/** Copies the adapter from the server's folder, which has one subfolder per model or only one adapter. */
 async function copyFiles(adapters: string, modelId: string, folder: string): Promise<void> {
   const places = [join(adapters, modelId, modelId), join(adapters, modelId), adapters];
   const found = places.find((place) => existsSync(join(place, adapterFiles.config)));

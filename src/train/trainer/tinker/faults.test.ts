@@ -1,5 +1,5 @@
-// A job whose trainer dies, answers nonsense, loses state or refuses for a while, at any request. The job still makes
-// its one version, continuing from what was kept, and leaves at the server only that version's state.
+// Tests of jobs whose trainer dies, answers nonsense, loses state or refuses for a while, at any request. The job must
+// still make its one version, continuing from the last saved state, and leave only few states on the server.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ function statesOf(server: StubServer): readonly string[] {
   return server.kept.filter((kept) => kept.includes("/training/"));
 }
 
-/** Each fault occurs once, at the request with the chosen number. */
+/** Faults, each of which occurs once, at the request with the chosen number. */
 const faults: Readonly<Record<string, Fault>> = {
   "dies before it": { kind: "restart", when: "before" },
   "dies after it": { kind: "restart", when: "after" },
@@ -67,10 +67,10 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** If a job sends more requests, the later ones repeat the pattern of the earlier ones. */
+/** Number of requests to choose from; later requests of a job repeat the pattern of these. */
 const requestCount = 60;
 
-/** The result of a job on a fault-free trainer, and its number of requests. */
+/** The job of a trainer without faults, and the number of its requests. */
 let soundJob: Promise<{ readonly job: TinkerJob; readonly requestCount: number }> | null = null;
 
 async function runSound(t: TestContext): Promise<Awaited<NonNullable<typeof soundJob>>> {
@@ -80,7 +80,7 @@ async function runSound(t: TestContext): Promise<Awaited<NonNullable<typeof soun
 }
 
 for (const [what, fault] of Object.entries(faults))
-  test(`a job survives a trainer that ${what}, at any request`, async (t) => {
+  test(`a job survives any request at which the trainer ${what}`, async (t) => {
     const sound = await (soundJob ??= runSound(t));
     const places = Array.from({ length: Math.min(requestCount, sound.requestCount) }, (_, index) => index);
     for (const place of searchedOf(places, 1, what)) {
@@ -91,14 +91,14 @@ for (const [what, fault] of Object.entries(faults))
       assert.ok(job.losses.length <= 1, named);
       assertClose(flat(job.adapter), flat(sound.job.adapter), 1e-4);
       assert.ok(job.outcome.trainerState?.startsWith("tinker-skyrl-jax:tinker://"), named);
-      // At most three states: the version's, the last snapshot (removed by the model's next job), and one saved before
-      // its model was recorded or whose removal failed.
+      // At most three states remain: that of the version, the last snapshot (removed by the model's next job), and one
+      // state that was saved before the job recorded its model, or whose removal failed.
       assert.ok(statesOf(bench.server).length <= 3, `${named} left ${statesOf(bench.server).join(", ")}`);
     }
   });
 
 for (const kind of ["skyrl-jax", "tinker"] as const)
-  test(`a trainer (${kind}) with impossible answers makes no version, and is named in the error`, async (t) => {
+  test(`a job makes no version from impossible answers of a ${kind} trainer, and its error describes them`, async (t) => {
     for (const [logprobs, message] of [
       [(all: readonly Float32Array[]) => all.slice(1), /log-probabilities of \d+ sequences, where/],
       [(all: readonly Float32Array[]) => [...all, ...all], /log-probabilities of \d+ sequences, where/],
@@ -116,7 +116,7 @@ for (const kind of ["skyrl-jax", "tinker"] as const)
     }
   });
 
-test("repeats a forgotten operation if the server deduplicates, or else resumes from the last state", async (t) => {
+test("repeats a forgotten operation if the server deduplicates operations, otherwise resumes from the last state", async (t) => {
   for (const [kind, lossCount] of [
     ["skyrl-jax", 0],
     ["open-rl", 1],
@@ -138,7 +138,7 @@ test("repeats a forgotten operation if the server deduplicates, or else resumes 
   }
 });
 
-test("a trainer that forgets each operation fails the job's attempts", async (t) => {
+test("fails the job's attempts if the trainer forgets an operation every time", async (t) => {
   const bench = await benchOf(t);
   const { requests } = bench.server;
   bench.server.fault = (request) => {
@@ -152,7 +152,7 @@ test("a trainer that forgets each operation fails the job's attempts", async (t)
   assert.equal(requests.filter((request) => request === "POST optim_step").length, 2 * 3);
 });
 
-test("waits for an unreachable trainer at a job's start, without using up an attempt", async (t) => {
+test("waits at a job's start for an unreachable trainer, without using up an attempt", async (t) => {
   const bench = await benchOf(t);
   bench.server.fault = () => ({ kind: "cut", when: "before" });
   const shortLimits = { connectionLimits: { pauseMs: 1, pauseMsMax: 2, patienceMs: 20 } };
@@ -163,7 +163,7 @@ test("waits for an unreachable trainer at a job's start, without using up an att
   await assert.rejects(bench.run({ attemptsMax: 1 }, shortLimits), isAway);
 });
 
-test("waits for a trainer that has no room for another model", async (t) => {
+test("waits for a trainer that has no capacity for another model", async (t) => {
   const bench = await benchOf(t);
   const full = '{"detail":"Maximum number of LoRA adapters (8) reached"}';
   bench.server.fault = (request) =>
@@ -171,18 +171,18 @@ test("waits for a trainer that has no room for another model", async (t) => {
   await assert.rejects(bench.run({ attemptsMax: 1 }), { obstacle: "trainer-away" });
 });
 
-test("a permanent refusal fails the job in the trainer's words", async (t) => {
+test("fails the job with the trainer's message after a permanent refusal", async (t) => {
   const bench = await benchOf(t, "skyrl-jax", { rank: 3 });
   await assert.rejects(bench.run(), { code: "unsupported", message: /LoRA rank 2 must be 3/ });
 });
 
-test("a model continues from its last state and removes those of earlier versions", async (t) => {
+test("continues a model from its last state, and removes the states of earlier versions", async (t) => {
   const bench = await benchOf(t);
   const first = await bench.run();
   const { adapterFolder, trainerState } = first.outcome;
   const second = await bench.run({ version: 2, from: { adapterFolder, trainerState } });
   assert.deepEqual(second.losses, []);
-  // Its last snapshot is removed with it.
+  // The first job's last snapshot is removed too.
   const [, model] = /\/\/([^/]+)\//.exec(trainerState ?? "") ?? [];
   assert.equal(statesOf(bench.server).filter((state) => state.startsWith(`${model}/`)).length, 1);
   assert.ok(
@@ -193,7 +193,7 @@ test("a model continues from its last state and removes those of earlier version
   assert.ok(!second.warnings.some((warning) => warning.includes("fresh optimizer")));
 });
 
-test("takes only the two files from an archive with odd names, and makes no version of an invalid or truncated one", async (t) => {
+test("extracts only the two files of an adapter from an archive, and makes no version from an invalid or truncated one", async (t) => {
   const { skyrlArchive } = await import("./testing/stub-operations.ts");
   const odd = (files: ReadonlyMap<string, Buffer>): Buffer =>
     skyrlArchive(
@@ -213,7 +213,7 @@ test("takes only the two files from an archive with odd names, and makes no vers
   }
 });
 
-test("sends the key with each request to the server, and nowhere else", async (t) => {
+test("sends the API key with each request to the server, and to no other address", async (t) => {
   const bench = await benchOf(t, "tinker");
   await bench.run();
   assert.deepEqual(new Set(bench.server.keys), new Set(["tml-key"]));

@@ -1,11 +1,11 @@
-// Loads the remote trainer in a training process, which needs no weights of the base model.
+// Loads the remote trainer in a training process, which does not load the base model's weights.
 import { systemClock } from "../../../base/domain/clock.ts";
 import type { ModelConfig } from "../../../inference/architectures/config.ts";
 import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
 import { TinkerTrainers } from "./tinker-trainers.ts";
 import type { TrainerElsewhere } from "./trainer-address.ts";
 
-/** @param options.onHeartbeat called at each response of the server */
+/** @param options.onHeartbeat called after each response of the server */
 export function loadTrainers(
   { baseModel, settings }: TrainingLoad,
   {

@@ -1,5 +1,5 @@
-// The encoding that a server accepts. If its kind does not say, tries protocol buffers and falls back to JSON at the
-// first refusal.
+// The encoding that a server accepts. If the kind of server does not determine it, requests are encoded as protocol
+// buffers until one is refused for its encoding, and then as JSON.
 import type { ServerKind } from "./server-kinds.ts";
 import { reasonOf, type Reply } from "./http/refusals.ts";
 import {
@@ -30,7 +30,10 @@ export class NegotiatedEncoding {
     );
   }
 
-  /** True if a request was refused only for its encoding and is repeated in another. */
+  /**
+   * True if a request was refused only because of its encoding. Later requests then use the other encoding, in which
+   * the caller must repeat this one.
+   */
   shouldRetry(reply: Reply, { contentType }: EncodedRequest): boolean {
     if (!this.#mayChange || contentType !== protobufType) return false;
     const isOfEncoding =
@@ -40,5 +43,5 @@ export class NegotiatedEncoding {
   }
 }
 
-/** Error texts of servers that expected JSON, or fields of a JSON object. */
+/** Error messages of servers that expected JSON, or fields of a JSON object. */
 const jsonPattern = /json|decode|utf-?8|content.?type|field required|valid dictionary/i;

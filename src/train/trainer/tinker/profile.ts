@@ -1,9 +1,12 @@
-// Properties of a remote trainer that are known before any request: the jobs it can run.
+// Properties of a remote trainer that are known before any request, such as the jobs that it can run.
 import type { TrainerProfile } from "../../../base/domain/trainer/profile.ts";
 import type { TrainerAddress } from "./trainer-address.ts";
 import { serverKinds } from "./server-kinds.ts";
 
-/** Each loss's gradient is that of a weighted sum of log-probabilities, which any server computes. */
+/**
+ * Supported losses. The gradient of each is that of a weighted sum of log-probabilities, which every server can
+ * compute.
+ */
 const losses: TrainerProfile["losses"] = ["policy", "cross-entropy", "preference"];
 
 export function tinkerProfile({ kind }: Pick<TrainerAddress, "kind">): TrainerProfile {

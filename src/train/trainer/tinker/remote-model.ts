@@ -1,4 +1,4 @@
-// A model in training on a server: numbered operations in order, and their results.
+// A model in training on a server. Its operations are numbered and submitted in order; their results are awaited.
 import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { OptimizerStep } from "../trainer.ts";
@@ -14,7 +14,7 @@ import { logprobsOfJson } from "./wire/json-encoding.ts";
 import { logprobsOfProtobuf } from "./wire/protobuf-encoding.ts";
 import { jsonType } from "./wire/encoding.ts";
 
-/** Parts shared by all models of a server. */
+/** Objects that all models on a server share. */
 export interface TinkerService {
   readonly connection: TinkerConnection;
   readonly futures: Futures;
@@ -24,10 +24,10 @@ export interface TinkerService {
 }
 
 export interface NewModel {
-  /** The server's name of the base. */
+  /** Name of the base model on the server. */
   readonly base: string;
   readonly rank: number;
-  /** At least 0, below 2^31. */
+  /** Integer of at least 0 and less than 2^31. */
   readonly seed: number;
 }
 
@@ -36,7 +36,10 @@ export class RemoteModel {
   readonly #service: TinkerService;
   readonly #session: TinkerSession;
   #seqId = 0;
-  /** The previous submission. Submissions are sequential, since some servers work in the order of arrival. */
+  /**
+   * The previous submission. Operations are submitted one after the other, because some servers execute them in the
+   * order of arrival.
+   */
   #submitted: Promise<unknown> = Promise.resolve();
 
   private constructor(id: string, service: TinkerService, session: TinkerSession) {
@@ -46,10 +49,10 @@ export class RemoteModel {
   }
 
   /**
-   * Creates a model whose adapter changes nothing yet. A repeated request creates a second model; both end with the
-   * session.
+   * Creates a model with a new adapter, which does not change the base model's output. A retried request may create a
+   * second model; both end with the session.
    *
-   * @param count of the session's earlier models
+   * @param count number of models that the session created before
    */
   static async create(
     service: TinkerService,
@@ -69,18 +72,21 @@ export class RemoteModel {
     const reply = await service.connection.ask({ path: what, json }, { isRepeatable: true, signal });
     requireAccepted(reply, what);
     const result = await service.futures.result(requestIdOf(reply, what), { what, signal });
-    // Some servers include the id in the promise, all in the result.
+    // All servers include the model's id in the result; some include it only in the promise's answer, too.
     const id = jsonOf(result, what)["model_id"] ?? jsonOf(reply, what)["model_id"];
     if (typeof id !== "string") throw garbled(what, "no model_id");
     return new RemoteModel(id, service, session);
   }
 
-  /** Returns the log-probability of each target of the data. */
+  /** Returns the log-probability of each target. */
   async forward(data: readonly Datum[], signal: AbortSignal): Promise<readonly Float32Array[]> {
     return await this.#compute(data, { loss: "cross_entropy", isForwardOnly: true }, signal);
   }
 
-  /** Adds to the gradient and returns the same as `forward`. If it fails, a part may have been added. */
+  /**
+   * Adds to the accumulated gradient, and returns the log-probability of each target. If the call fails, a part of the
+   * gradient may have been added.
+   */
   async forwardBackward(data: readonly Datum[], loss: LossName): Promise<readonly Float32Array[]> {
     return await this.#compute(data, { loss, isForwardOnly: false });
   }
@@ -102,21 +108,24 @@ export class RemoteModel {
   }
 
   /**
-   * Saves the adapter and the optimizer under a name that is unique per model.
+   * Saves the adapter and the optimizer under a name that must be unique per model.
    *
-   * @returns their address, `tinker://<model>/weights/<name>`
+   * @returns the address of the state, `tinker://<model>/weights/<name>`
    */
   async saveState(name: string): Promise<string> {
     await this.#save("save_weights", name, "training");
     return `tinker://${this.id}/weights/${name}`;
   }
 
-  /** Saves only the adapter, for `exportAdapter` of export-adapter.ts. */
+  /** Saves only the adapter, so that `export-adapter.ts` can export it. */
   async saveAdapter(name: string): Promise<void> {
     await this.#save("save_weights_for_sampler", name, "sampler");
   }
 
-  /** Allowed only as the first operation. @throws ServiceError `not_found` if there is no such state */
+  /**
+   * Loads a saved state. Allowed only as the model's first operation. @throws ServiceError `not_found` if the state
+   * does not exist
+   */
   async load(
     path: string,
     { optimizer, signal }: { readonly optimizer: boolean; readonly signal: AbortSignal },
@@ -130,13 +139,15 @@ export class RemoteModel {
     await this.#service.futures.result(requestIdOf(reply, what), { what, signal });
   }
 
-  /** Frees the model's memory on the server. Ignores failures, since the session ends too. */
+  /**
+   * Frees the memory of the model on the server. Failures are ignored, because the model ends with the session anyway.
+   */
   async unload(): Promise<void> {
     const json = { type: "unload_model", model_id: this.id };
     await this.#service.connection.once({ path: "unload_model", json }).catch(() => undefined);
   }
 
-  /** Sends the data in as many requests as needed. Waits for all of them, even if one fails. */
+  /** Sends the data in as many requests as are needed, and waits for all of them, even if one fails. */
   async #compute(
     data: readonly Datum[],
     { loss, isForwardOnly }: { readonly loss: LossName; readonly isForwardOnly: boolean },
@@ -182,7 +193,10 @@ export class RemoteModel {
     return await this.#resultOf(accepted, { what });
   }
 
-  /** Returns the result of an operation. Repeats one that the server has forgotten, if the server deduplicates. */
+  /**
+   * Returns the result of an accepted operation. If the server has forgotten the operation and deduplicates
+   * operations, submits it again.
+   */
   async #resultOf({ reply, encoded }: Accepted, options: FutureOptions): Promise<Reply> {
     const { connection, futures, kind } = this.#service;
     const { what, signal } = options;
@@ -199,8 +213,8 @@ export class RemoteModel {
   }
 
   /**
-   * Submits when the previous submission is accepted. Sends the same bytes again if no answer came and repeating is
-   * safe.
+   * Submits an operation after the previous submission was accepted. If there is no answer and a repetition is safe,
+   * the same bytes are sent again.
    */
   #inOrder(
     what: string,
@@ -227,7 +241,10 @@ export class RemoteModel {
     return submitting;
   }
 
-  /** If an earlier attempt of the request may have been accepted, waits for the name among the saved states. */
+  /**
+   * Saves a state or an adapter. If an earlier attempt of the request may have been accepted, waits until the name is
+   * among the saved ones.
+   */
   async #save(what: "save_weights" | "save_weights_for_sampler", name: string, kind: string): Promise<void> {
     this.#session.requireThere();
     const seq_id = (this.#seqId += 1);
@@ -263,16 +280,16 @@ export class RemoteModel {
   }
 }
 
-/** An accepted operation, and the bytes it was sent with. */
+/** An accepted operation, and the request with which it was submitted. */
 interface Accepted {
   readonly reply: Reply;
   readonly encoded: EncodedRequest;
 }
 
-/** How often one operation may be forgotten. */
+/** Maximum number of times that one operation is submitted again after the server has forgotten it. */
 const forgottenMax = 2;
 
-/** Deadline of a state that an earlier attempt of the request saves. */
+/** Timeout for a state that an earlier attempt of the request may be saving. */
 const savedMs = 600_000;
 const savedPauseMs = 1000;
 
@@ -291,7 +308,7 @@ function requireAccepted(reply: Reply, what: string): void {
   throw refusalOf(reply, what);
 }
 
-/** Rounding may make a log-probability slightly positive. */
+/** Tolerance for log-probabilities that rounding made slightly positive. */
 const roundedMax = 1e-3;
 
 function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonly Float32Array[] {
@@ -315,7 +332,7 @@ function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonl
         what,
         `${arrays[index].length} log-probabilities of a sequence of ${targets.length} targets`,
       );
-    // NaN is passed on: the model has diverged, and the loss reports it.
+    // NaN is accepted here: it means that the model has diverged, and computing the loss reports that.
     const impossible = arrays[index].find((logprob) => logprob > roundedMax);
     if (impossible !== undefined) throw garbled(what, `a log-probability of ${impossible}`);
   }

@@ -1,27 +1,35 @@
-// Properties of each kind of Tinker API server: they share its calls and differ in behaviour.
+// Properties of each kind of Tinker API server. All kinds have the same calls but behave differently.
 import type { OptimizerStep } from "../trainer.ts";
 
 export interface ServerKind {
-  /** Encoding of data; `auto` tries protocol buffers, then JSON. */
+  /** Encoding of requests with data; `auto` tries protocol buffers first, then JSON. */
   readonly encoding: "protobuf" | "json" | "auto";
   /**
-   * The server's sum of the weighted token losses. `mean-of-data` divides by each datum's weights, then by the number
-   * of data since the last optimizer step.
+   * How the server combines the weighted token losses. `mean-of-data` divides each datum's sum by its weights, and the
+   * total by the number of data since the last optimizer step.
    */
   readonly normalization: "sum" | "mean-of-data";
-  /** True if it holds several models at once, so that an untrained one can serve as the base. */
+  /**
+   * True if the server can hold several models at once, so that a second, untrained model can serve as the base model.
+   */
   readonly hasBasePass: boolean;
-  /** True if it deduplicates operations by sequence number, so that one whose answer was lost can be sent again. */
+  /**
+   * True if the server deduplicates operations by sequence number, so that an operation without an answer can be sent
+   * again.
+   */
   readonly isRepeatSafe: boolean;
-  /** Fields of an optimizer step that the server's configuration decides or that are left out, regardless of the job. */
+  /**
+   * Fields of an optimizer step that the job cannot set, because the server's configuration decides them or Hone
+   * leaves them out.
+   */
   readonly fixedInStep: readonly (keyof OptimizerStep)[];
-  /** LoRA alpha for a rank; null if the server's configuration decides it. */
+  /** Returns the LoRA alpha that the server uses for a rank; null if the server's configuration decides it. */
   readonly alphaOf: ((rank: number) => number) | null;
-  /** Source of adapters: an archive that the server sends, or a folder that both see. */
+  /** Source of trained adapters: archives that the server sends, or a folder that the server and Hone share. */
   readonly adapters: "archive" | "folder";
-  /** True if the server requires a key. */
+  /** True if the server requires an API key. */
   readonly needsKey: boolean;
-  /** True if archives may be at another address, which gets no key. */
+  /** True if the server may redirect to archives at another address, to which the API key is not sent. */
   readonly redirectsElsewhere: boolean;
 }
 
@@ -37,7 +45,7 @@ const inSum = {
   redirectsElsewhere: false,
 } as const satisfies ServerKind;
 
-/** SkyRL's FSDP and Megatron backends configure Adam and gradient clipping themselves. */
+/** Settings of a step that SkyRL's FSDP and Megatron backends take from their own configuration. */
 const stepOfServer = ["beta1", "beta2", "epsilon", "weightDecay", "gradientNormMax"] as const;
 
 const skyrlTrain = { ...inSum, fixedInStep: stepOfServer, adapters: "folder" } as const;
@@ -46,12 +54,12 @@ export const serverKinds = {
   "skyrl-jax": {
     ...inSum,
     normalization: "mean-of-data",
-    // Its optimizer decays the adapters of all models in each step of one (0.4.0: compute_grads_and_update of
-    // backends/jax.py).
+    // In each step of one adapter, the server's optimizer also decays the weights of all other adapters (version
+    // 0.4.0, compute_grads_and_update in backends/jax.py).
     fixedInStep: ["weightDecay", "gradientNormMax"],
     alphaOf: () => 32,
   },
-  /** One model at a time. */
+  /** Holds one model at a time. */
   "skyrl-fsdp": { ...skyrlTrain, hasBasePass: false },
   "skyrl-megatron": skyrlTrain,
   tuft: { ...inSum, encoding: "protobuf", alphaOf: (rank: number) => 2 * rank, needsKey: true },

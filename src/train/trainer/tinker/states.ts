@@ -1,4 +1,4 @@
-// States that a server keeps, by their names there: `tinker://<model>/weights/<name>`.
+// States saved on a server, which names them `tinker://<model>/weights/<name>`.
 import { invalid, quoted, ServiceError } from "../../../base/domain/service-error.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { TinkerConnection } from "./http/connection.ts";
@@ -17,7 +17,7 @@ export function parseState(state: string): StatePlace {
   throw invalid(`${quoted(state)} is not a state of a Tinker server.`);
 }
 
-/** Removes a state; a missing one is no error. @throws ServiceError if the server does not remove it */
+/** Removes a state. A missing state is no error. @throws ServiceError if the server does not remove the state */
 export async function discardState(connection: TinkerConnection, state: string): Promise<void> {
   const { modelId, name } = parseState(state);
   const path = `${checkpointsOf(modelId)}/weights/${name}`;
@@ -25,7 +25,7 @@ export async function discardState(connection: TinkerConnection, state: string):
   if (reply.status >= 300 && !isGone(reply)) throw refusalOf(reply, "the removal of a state");
 }
 
-/** Short limits: a user may be waiting for a model's deletion. */
+/** Short timeouts, because a user may be waiting for the deletion of a model. */
 const shortLimits = { requestMs: 5000, patienceMs: 5000 };
 
 /** Like {@link discardState}, for callers without an open trainer. */
@@ -39,8 +39,9 @@ export async function discardRemoteState(
 }
 
 /**
- * Removes the other states of a state's model. A model saves for one run, which continues from this state, and a lost
- * process may have saved more than it recorded. States that cannot be removed stay.
+ * Removes all other states of the state's model. No run needs them: a model saves states for one run only, which
+ * continues from this state, and a lost process may have saved more states than it recorded. States that cannot be
+ * removed remain.
  */
 export async function discardOthers(connection: TinkerConnection, state: string): Promise<void> {
   const { modelId, name } = parseState(state);
@@ -51,7 +52,7 @@ export async function discardOthers(connection: TinkerConnection, state: string)
     );
     const saved = jsonOf(reply, "a list of states")["checkpoints"];
     for (const each of Array.isArray(saved) ? (saved as readonly Saved[]) : []) {
-      // Some servers return `weights/<name>`.
+      // Some servers return the id as `weights/<name>`.
       const other = String(each.checkpoint_id).split("/").at(-1) ?? name;
       if (each.checkpoint_type === "training" && other !== name)
         await discardState(connection, `tinker://${modelId}/weights/${other}`);

@@ -1,14 +1,15 @@
-// Checks the adapter that a model asks for against the abilities of a remote server.
+// Checks that a remote server can make the adapter that a model asks for.
 import { projectionNames, type AdapterWish } from "../../../base/domain/model.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { serverKinds } from "./server-kinds.ts";
 import type { TrainerAddress } from "./trainer-address.ts";
 
 /**
- * Servers of this API adapt all projections, and each decides the scale.
+ * Refuses adapter settings that the server cannot apply. Servers of this API adapt all projections, and decide the
+ * adapter's scale themselves.
  *
- * @param rank of adapters whose model asks for none
- * @throws ServiceError `unsupported` if the model asks for a scale or projections that the server does not make
+ * @param rankOfServer rank of the adapter if the model asks for none
+ * @throws ServiceError `unsupported` if the model asks for a scale or for projections that the server does not support
  */
 export function requireSupportedAdapter(
   { kind }: Pick<TrainerAddress, "kind">,

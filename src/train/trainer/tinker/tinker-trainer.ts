@@ -1,6 +1,6 @@
-// A model in training on a server, as a Trainer. The server gives log-probabilities; the loss and its slopes are
-// computed here and sent back as token weights. Accumulated gradients are sent with the optimizer step, when their
-// number is known; until then nothing on the server changes.
+// A model in training on a server, as a Trainer. The server returns log-probabilities; this class computes the loss
+// and its slopes, and sends the slopes back as token weights. It sends the accumulated gradient only with the
+// optimizer step, when the number of sequences is known; before that, nothing changes on the server.
 import { batchLoss } from "../losses/batch-loss.ts";
 import { SerialCalls, throwIfAborted } from "../serial-calls.ts";
 import { invalid, ServiceError } from "../../../base/domain/service-error.ts";
@@ -25,24 +25,24 @@ export interface TinkerTrainerParts {
   readonly service: TinkerService;
   readonly model: RemoteModel;
   readonly limits: Pick<TrainerProvider, "sequenceLengthMax">;
-  /** Opens an untrained model as the base; called once. */
+  /** Opens an untrained model as the base model; called again only after a failure. */
   readonly openBase: (signal: AbortSignal) => Promise<RemoteModel>;
   readonly exportTo: (folder: string, name: string) => Promise<void>;
   readonly discard: (state: string) => Promise<void>;
-  /** Ends the session, and with it the models. */
+  /** Ends the session and its models. */
   readonly end: () => Promise<void>;
 }
 
 export class TinkerTrainer implements Trainer {
   readonly #parts: TinkerTrainerParts;
   readonly #calls = new SerialCalls();
-  /** Accumulated data for the next step. */
+  /** Data accumulated for the next optimizer step. */
   #pending: SlopedSequence[] = [];
   #base: Promise<RemoteModel> | null = null;
-  /** The last state saved under each name. */
+  /** For each name, the last state saved under it. */
   readonly #states = new Map<string, string>();
   #nameCount = 0;
-  /** Reason why the trainer is unusable; null while it works. */
+  /** Reason for which the trainer cannot be used any more; null while it works. */
   #fault: ServiceError | null = null;
   #ending: Promise<void> | null = null;
 
@@ -91,7 +91,7 @@ export class TinkerTrainer implements Trainer {
         this.#pending = [];
         return { metrics: metricsOf(measured) };
       } catch (error) {
-        // The server may have received a part of the gradient, which no call undoes.
+        // The server may have added a part of the gradient, and no call removes it.
         this.#fault = unfinished(error);
         throw error;
       }
@@ -103,7 +103,7 @@ export class TinkerTrainer implements Trainer {
       const state = await this.#parts.model.saveState(this.#nameFor(name));
       const earlier = this.#states.get(name);
       this.#states.set(name, state);
-      // If this fails, the earlier state stays until a run that continues from this one removes it.
+      // If the removal fails, the earlier state remains until a run that continues from this state removes it.
       if (earlier !== undefined) await this.#parts.discard(earlier).catch(() => undefined);
       return state;
     });
@@ -138,7 +138,7 @@ export class TinkerTrainer implements Trainer {
     return opening;
   }
 
-  /** Servers allow letters, digits, `_` and `-`, at most 255, and require a name unique per model. */
+  /** Returns a valid name on the server: at most 255 letters, digits, `_` and `-`, unique per model. */
   #nameFor(name: string): string {
     this.#nameCount += 1;
     return `${name.replaceAll(/[^\w-]/g, "_").slice(-200)}-${this.#nameCount}`;
@@ -162,7 +162,7 @@ function requireFinite(loss: number, slopes: readonly (readonly number[])[]): vo
   });
 }
 
-/** Servers name the gradient norm differently, with or without a prefix. */
+/** Returns the gradient norm from the server's metrics. Servers name it differently, with or without a prefix. */
 function metricsOf(measured: Readonly<Record<string, unknown>>): Readonly<Record<string, number>> {
   const [, norm] = Object.entries(measured).find(([name]) => /(?:^|[/:_])grad_norm\b/.test(name)) ?? [];
   if (typeof norm !== "number") return {};

@@ -1,5 +1,6 @@
-// Trains on a Tinker API server. Each run has its own session there, with the model in training and, on demand, one
-// that represents the base. Continuing from a state creates a new model that loads it.
+// Trainers that use a Tinker API server. Each run has a separate session on the server, with the model in training
+// and, if needed, a second model that serves as the base model. To continue from a state, a run creates a new model
+// and loads the state into it.
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError, notFound } from "../../../base/domain/service-error.ts";
@@ -21,17 +22,17 @@ import { remoteBaseName, type TrainerAddress } from "./trainer-address.ts";
 
 export interface TinkerTrainersOptions {
   readonly address: TrainerAddress;
-  /** Sent with each request; servers without keys accept any. */
+  /** API key, sent with each request. Servers that require no key accept any. */
   readonly apiKey: string;
   readonly config: ModelConfig;
-  /** The base's name and the hex SHA-256 of its weights, recorded in the exported adapter. */
+  /** Name of the base model and hex SHA-256 of its weights, which the exported adapter records. */
   readonly baseModelName: string;
   readonly baseWeights?: string;
-  /** Rank of new adapters; the server decides their scale. */
+  /** Rank of new adapters. The server decides their scale. */
   readonly rank: number;
   readonly sequenceLengthMax: number;
   readonly clock: Clock;
-  /** Called at each response of the server. */
+  /** Called after each response of the server. */
   readonly onHeartbeat?: () => void;
   readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly futureLimits?: Partial<FutureLimits>;
@@ -72,7 +73,7 @@ export class TinkerTrainers implements TrainerProvider {
         code: "unsupported",
         message: "The trainer takes no adapters: it continues only from states that it saved.",
       });
-    // A lost process's models end with its session.
+    // If the run was opened by a process that was lost, its models end with their session.
     await this.#runs.get(run.id)?.close();
     const session = await TinkerSession.open(this.#service.connection, {
       run: run.id,
@@ -135,7 +136,7 @@ export class TinkerTrainers implements TrainerProvider {
     });
   }
 
-  /** Returns the rank of a state's adapter, which a model that loads it must have. */
+  /** Returns the rank of a state's adapter. A model that loads the state must have the same rank. */
   async #rankOf(state: string, signal: AbortSignal): Promise<number> {
     const path = "weights_info";
     const { connection } = this.#service;
@@ -144,7 +145,7 @@ export class TinkerTrainers implements TrainerProvider {
       { path, json: { tinker_path: state } },
       { isRepeatable: true, signal },
     );
-    // Servers without this call refuse a missing state when it is loaded.
+    // This server does not have the call. It refuses a missing state later, when the state is loaded.
     if (reply.status === 404 && reasonOf(reply) === "Not Found") return this.#options.rank;
     if (isGone(reply)) throw notFound("trainer's state", state);
     if (reply.status !== 200) throw refusalOf(reply, path);
@@ -153,7 +154,7 @@ export class TinkerTrainers implements TrainerProvider {
   }
 }
 
-/** Returns an integer seed, as servers require. */
+/** Returns a seed as an integer, which servers require. */
 export function seedOf(text: string): number {
   return createHash("sha256").update(text).digest().readUInt32BE() >>> 1;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { requireSupportedAdapter } from "./supported-adapter.ts";
 import { remoteBaseName, readTrainerAddress } from "./trainer-address.ts";
 
-test("an address names the server, its kind and its names of bases", () => {
+test("parses the server, its kind and its names of base models from an address", () => {
   const address = readTrainerAddress(
     "tinker+https://there/v/?kind=tuft&base=Qwen/Qwen3-8B&base.small=/models/small",
   );
@@ -22,7 +22,7 @@ test("an address names the server, its kind and its names of bases", () => {
   assert.equal(megatron.adapters, "/shared/lora");
 });
 
-test("refuses a wrong address with the cure, and never shows a password", () => {
+test("refuses an invalid address, says how to correct it, and never shows a password", () => {
   const faults: readonly (readonly [string, RegExp])[] = [
     ["http://there", /is not a trainer address; write it as tinker\+http/],
     ["tinker+http://", /is not a trainer address/],
@@ -41,7 +41,7 @@ test("refuses a wrong address with the cure, and never shows a password", () => 
     );
 });
 
-test("refuses a model that asks for a scale or projections that the server does not make", () => {
+test("refuses a model that asks for a scale or for projections that the server does not support", () => {
   const jax = { kind: "skyrl-jax" } as const;
   requireSupportedAdapter(jax, { rank: null, alpha: null, targets: null }, 8);
   requireSupportedAdapter(jax, { rank: 16, alpha: 32, targets: null }, 8);

@@ -1,22 +1,25 @@
-// Address and kind of a remote trainer, as an operator writes it in one line:
+// Address and kind of a remote trainer, as operators configure it in one line:
 // `tinker+http://trainer:8000?kind=skyrl-jax&base=Qwen/Qwen3-8B`.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { type ServerKindName, serverKindNames, serverKinds } from "./server-kinds.ts";
 
 export interface TrainerAddress {
-  /** With its path, without `/api/v1`. */
+  /** URL of the server with its path, but without `/api/v1`. */
   readonly url: string;
   readonly kind: ServerKindName;
-  /** The server's name of each base model; `*` for all others. Without an entry, a base has the same name there. */
+  /**
+   * Name on the server of each base model, keyed by the name in Hone; `*` stands for all others. A base model without
+   * an entry has the same name on the server.
+   */
   readonly bases: Readonly<Record<string, string>>;
-  /** Folder, visible to both, in which the server writes adapters; null if it sends them. */
+  /** Shared folder to which the server writes adapters; null if the server sends them. */
   readonly adapters: string | null;
 }
 
-/** A remote trainer, and the key that it requires. */
+/** A remote trainer, and the API key for it. */
 export interface TrainerElsewhere {
   readonly address: TrainerAddress;
-  /** Sent with each request, and never logged; servers without keys accept any. */
+  /** API key, sent with each request and never logged. Servers that require no key accept any. */
   readonly apiKey: string;
 }
 
@@ -24,7 +27,7 @@ const example = "tinker+http://trainer:8000?kind=skyrl-jax";
 
 /**
  * Parses an address.
- * @param text of the setting
+ * @param text value of the setting
  * @throws ServiceError `invalid` with the fault and an example
  */
 export function readTrainerAddress(text: string): TrainerAddress {
@@ -59,7 +62,7 @@ export function readTrainerAddress(text: string): TrainerAddress {
   return { url: url.href.replace(/\/$/, ""), kind, bases, adapters };
 }
 
-/** Returns the server's name of a base model. */
+/** Returns the name of a base model on the server. */
 export function remoteBaseName({ bases }: TrainerAddress, name: string): string {
   return bases[name] ?? bases["*"] ?? name;
 }

@@ -1,25 +1,28 @@
-// The server side of a remote trainer, like a training service. It takes messages, answers each immediately with the
-// name of a future, computes later, and keeps states by name in private places. It takes no adapters, has no base
-// pass, and delegates the computation to other trainers.
+// Server side of a remote trainer, like a training service. It answers each message immediately with the name of a
+// future, computes later, and stores states under names that it chooses. It takes no adapters, has no base pass, and
+// leaves the computation to other trainers.
 import { mkdtempSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { unreachable } from "../../../../base/domain/assert.ts";
 import { ServiceError, notFound, type ErrorCode } from "../../../../base/domain/service-error.ts";
 import type { Loss, OptimizerStep, Trainer, TrainerProvider, TrainingSequence } from "../../trainer.ts";
 
-/** Operation on a model in training. */
+/** An operation on a model in training. */
 export type RemoteOperation =
   | { readonly kind: "forward"; readonly data: readonly TrainingSequence[] }
   | { readonly kind: "forward_backward"; readonly data: readonly TrainingSequence[]; readonly loss: Loss }
   | { readonly kind: "optim_step"; readonly step: OptimizerStep }
-  /** A name as such services allow: letters, digits, `_` and `-`, used once per model. */
+  /** The name has a form that such services allow: letters, digits, `_` and `-`; it is unique per model. */
   | { readonly kind: "save_state"; readonly name: string }
   | { readonly kind: "export_adapter" };
 
 export type RemoteRequest =
   | { readonly kind: "create_model"; readonly run: string; readonly seed: string }
   | { readonly kind: "load_model"; readonly run: string; readonly state: string; readonly optimizer: boolean }
-  /** The sequence number grows by one with each operation on a model; a repeated one takes effect once. */
+  /**
+   * The sequence number grows by one with each operation on a model. An operation with a repeated number takes effect
+   * once.
+   */
   | {
       readonly kind: "operate";
       readonly model: string;
@@ -37,18 +40,18 @@ export type RemoteFuture =
 
 interface RemoteModel {
   readonly trainer: Trainer;
-  /** Futures by sequence number. */
+  /** Name of the future of each operation, by its sequence number. */
   readonly futures: Map<number, string>;
 }
 
 export class RemoteServer {
   readonly #trainers: TrainerProvider;
-  /** Private to the server. */
+  /** Folder that only the server uses. */
   readonly #folder: string;
   readonly #models = new Map<string, RemoteModel>();
-  /** The open model of each run. */
+  /** Open model of each run. */
   readonly #runs = new Map<string, string>();
-  /** The computing trainer's name for each state. */
+  /** For each state, its name in the computing trainer. */
   readonly #states = new Map<string, string>();
   readonly #futures = new Map<string, RemoteFuture>();
   #count = 0;
@@ -58,7 +61,7 @@ export class RemoteServer {
     this.#folder = folder;
   }
 
-  /** @returns the name of a future */
+  /** @returns the name of the future with the result */
   post(request: RemoteRequest): string {
     if (request.kind !== "operate") return this.#future(() => this.#manage(request));
     const { model, sequence, operation } = request;

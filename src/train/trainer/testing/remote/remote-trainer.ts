@@ -1,6 +1,6 @@
-// A trainer that computes nothing itself, like one that uses a service: each call is a message with a future to poll,
-// and states are names. It shows that the contract works remotely. Also shows how jobs handle a trainer that takes no
-// adapters, has no base pass and is not repeatable.
+// A trainer that computes nothing itself, like the client of a training service: each call sends a message and polls a
+// future, and states are names. It shows that the contract can be implemented remotely. It also shows how jobs handle
+// a trainer that takes no adapters, has no base pass and is not repeatable.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -58,8 +58,8 @@ export class RemoteTrainers implements TrainerProvider {
 }
 
 /**
- * Sends messages to a server and back. Nothing is shared, and no answer arrives before the next turn of the event
- * loop.
+ * Sends messages to a server and receives answers. Messages are copied so that nothing is shared, and an answer takes
+ * at least one turn of the event loop.
  */
 class RemoteService {
   readonly #server: RemoteServer;
@@ -68,7 +68,7 @@ class RemoteService {
     this.#server = server;
   }
 
-  /** @throws ServiceError the server's error for a failed future */
+  /** @throws ServiceError the server's error if the future failed */
   async ask<Result>(request: RemoteRequest): Promise<Result> {
     await setImmediate();
     const name = this.#server.post(structuredClone(request));
@@ -119,7 +119,7 @@ class RemoteTrainer implements Trainer {
 
   saveState(name: string, call: TrainerCall): Promise<string> {
     return this.#calls.run("saveState", call, () => {
-      // A service takes a name once.
+      // A service accepts each name only once.
       const plain = `${name.replaceAll(/[^\w-]/g, "_")}-${this.#sequence}`;
       return this.#operate({ kind: "save_state", name: plain });
     });
@@ -137,7 +137,7 @@ class RemoteTrainer implements Trainer {
     await this.#service.ask({ kind: "unload_model", model: this.#model });
   }
 
-  /** An operation takes effect once sent: a later abort is not waited for. */
+  /** Runs an operation. A sent operation takes full effect, so an abort after sending does not end the wait for it. */
   #operate<Result>(operation: RemoteOperation): Promise<Result> {
     this.#sequence += 1;
     return this.#service.ask({ kind: "operate", model: this.#model, sequence: this.#sequence, operation });

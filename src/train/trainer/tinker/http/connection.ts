@@ -1,5 +1,5 @@
-// HTTP requests to a Tinker API server: each with a deadline, and retried with growing, randomized back-off if
-// repeating has no second effect. Independent of the requests' meaning.
+// HTTP requests to a Tinker API server. Each has a timeout. Transient failures are retried, with exponential,
+// randomized back-off, unless a repeated request could have a second effect.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { retryAfterSeconds } from "../../../../base/domain/waiting/retry-after.ts";
 import { freshSeed } from "../../../../base/domain/random.ts";
@@ -12,23 +12,23 @@ import { jsonType } from "../wire/encoding.ts";
 import { trainerUnavailable, isTransient, type Reply, reasonOf } from "./refusals.ts";
 
 export interface ConnectionOptions {
-  /** Without `/api/v1`. */
+  /** URL of the server, without `/api/v1`. */
   readonly url: string;
-  /** Sent as `x-api-key`; servers without keys accept any. */
+  /** API key, sent as `x-api-key`. Servers that require no key accept any. */
   readonly apiKey: string;
   readonly clock: Clock;
   readonly limits?: Partial<ConnectionLimits>;
 }
 
 export interface ConnectionLimits {
-  /** Deadline of one request. */
+  /** Timeout of one request. */
   readonly requestMs: number;
-  /** Time limit for retries. */
+  /** Maximum total time of all attempts of a request. */
   readonly patienceMs: number;
-  /** First back-off, doubled with each retry. */
+  /** First back-off, which doubles with each retry. */
   readonly pauseMs: number;
   readonly pauseMsMax: number;
-  /** Size limit of an answer that is buffered. */
+  /** Maximum size of a buffered answer. */
   readonly answerBytesMax: number;
 }
 
@@ -37,7 +37,7 @@ const defaults: ConnectionLimits = {
   patienceMs: 60_000,
   pauseMs: 500,
   pauseMsMax: 10_000,
-  // A thousand sequences of a hundred thousand tokens, as floats.
+  // Enough for a thousand sequences of a hundred thousand tokens, as floats.
   answerBytesMax: 1 << 29,
 };
 
@@ -45,22 +45,25 @@ export interface Asked {
   readonly method?: "GET" | "POST" | "DELETE";
   /** Path below `/api/v1`. */
   readonly path: string;
-  /** Sent as JSON. */
+  /** Body that is sent as JSON. */
   readonly json?: unknown;
-  /** Sent unchanged. */
+  /** Body that is sent unchanged. */
   readonly encoded?: EncodedRequest;
   readonly accept?: string;
-  /** Deadline of the answer; `requestMs` by default. */
+  /** Timeout of the request; `requestMs` by default. */
   readonly timeoutMs?: number;
 }
 
 export interface AskOptions {
-  /** True if the server may receive the same request twice. A request that never arrived is always retried. */
+  /**
+   * True if a request has no second effect when the server receives it twice. A request that never reached the server
+   * is always retried.
+   */
   readonly isRepeatable: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A request without an answer. */
+/** A request failed without an answer. */
 export class Unanswered extends Error {
   /** True if the request may have reached the server. */
   readonly hasArrived: boolean;
@@ -89,10 +92,10 @@ export class TinkerConnection {
   }
 
   /**
-   * Retries transient failures until there is another answer or the time limit is reached.
+   * Sends a request, and retries transient failures until the time limit.
    *
-   * @returns any answer that a retry would not improve
-   * @throws ServiceError `unavailable` without an answer, `cancelled` if the signal aborted
+   * @returns an answer that is no transient failure
+   * @throws ServiceError `unavailable` if there was no such answer; `cancelled` if the signal aborted
    */
   async ask(asked: Asked, { isRepeatable, signal }: AskOptions): Promise<Reply> {
     const { clock } = this.#options;
@@ -110,7 +113,7 @@ export class TinkerConnection {
         failure = this.#trainerUnavailable(asked, error.message, error);
         if (error.hasArrived && !isRepeatable) throw failure;
       }
-      // With 503 a server has not begun; with other server errors it may have.
+      // After 503, the server has not begun to process the request. After other server errors it may have.
       if (reply !== null && reply.status >= 500 && reply.status !== 503 && !isRepeatable) throw failure;
       const full = Math.min(pauseMs * 2 ** failedCount, pauseMsMax);
       const waitMs = Math.max(
@@ -125,9 +128,9 @@ export class TinkerConnection {
   }
 
   /**
-   * Asks once, for callers with their own retries.
+   * Sends a request once, for callers that do their own retries.
    *
-   * @throws Unanswered without an answer; ServiceError `cancelled` if the signal aborted
+   * @throws Unanswered if there is no answer; ServiceError `cancelled` if the signal aborted
    */
   async once(
     { method = "POST", path, json, encoded, accept = jsonType, timeoutMs = this.#limits.requestMs }: Asked,
@@ -166,7 +169,7 @@ export class TinkerConnection {
   }
 
   /**
-   * Opens a URL for streaming. Only this server gets the key.
+   * Requests a URL, whose body the caller streams. The API key is sent only if the URL belongs to this server.
    *
    * @throws ServiceError `unavailable`; reading the body may throw other errors
    */

@@ -1,4 +1,4 @@
-// Results of a server's futures, fetched by long polling.
+// Fetches the results of a server's futures by long polling.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { type TinkerConnection, Unanswered } from "./connection.ts";
@@ -6,20 +6,23 @@ import { garbled, isTransient, jsonOf, reasonOf, refusalOf, type Reply } from ".
 import { jsonType } from "../wire/encoding.ts";
 
 export interface FutureOptions {
-  /** Name of the operation in messages, as in "refused …". */
+  /** Name of the operation for error messages, as in "refused …". */
   readonly what: string;
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface FutureLimits {
-  /** Deadline of an operation, including those queued before it. A server's first one may load its model. */
+  /**
+   * Timeout of an operation, including the operations queued before it. The server's first operation may load its
+   * model.
+   */
   readonly operationMs: number;
-  /** Deadline of one poll; below the request timeouts of servers and proxies. */
+  /** Timeout of one poll; shorter than the request timeouts of servers and proxies. */
   readonly pollMs: number;
-  /** Time limit without any answer from the server. */
+  /** Maximum time for which the server may give no answer. */
   readonly silenceMs: number;
-  /** Pause between polls that fail or return immediately. */
+  /** Minimum time between the starts of two polls. */
   readonly pauseMs: number;
 }
 
@@ -31,8 +34,8 @@ export const futureLimits: FutureLimits = {
 };
 
 /**
- * A future that the server has forgotten; hosted servers keep futures only for a while. The operation may have been
- * carried out.
+ * The server no longer has the future's result: hosted servers keep results only for a while. The operation may have
+ * been carried out.
  */
 export class ForgottenFuture extends ServiceError {}
 
@@ -40,7 +43,7 @@ export class Futures {
   readonly #connection: TinkerConnection;
   readonly #clock: Clock;
   readonly #limits: FutureLimits;
-  /** Called with each response, which counts as a heartbeat. */
+  /** Called after each response, because a response shows that the server is alive. */
   readonly #onHeartbeat: () => void;
 
   constructor(
@@ -60,9 +63,9 @@ export class Futures {
   /**
    * Waits for the result of an operation.
    *
-   * @param requestId the future's name
-   * @throws ServiceError `unsupported` if the operation failed permanently, `unavailable` if the server lost it or
-   * does not answer, `cancelled`; ForgottenFuture, which is also `unavailable`
+   * @param requestId name of the future
+   * @throws ServiceError `unsupported` if the operation failed permanently; `unavailable` if the server lost it or
+   * does not answer; `cancelled`; ForgottenFuture, whose code is also `unavailable`
    */
   async result(requestId: string, { what, accept = jsonType, signal }: FutureOptions): Promise<Reply> {
     const { operationMs, pollMs, silenceMs } = this.#limits;
@@ -83,13 +86,16 @@ export class Futures {
         const result = resultOf(reply, what);
         if (result !== null) return result;
       }
-      // A long poll that took its time is repeated without a pause.
+      // A poll that lasted longer than the minimum is followed by the next one without a pause.
       const restMs = this.#limits.pauseMs - (nowMs - askedMs);
       if (restMs > 0) await this.#pause(restMs, signal);
     }
   }
 
-  /** Returns null without an answer. A poll that timed out counts as pending if the server responds otherwise. */
+  /**
+   * Polls once. Returns null if the server does not answer. A poll that timed out counts as pending if the server
+   * answers a health check.
+   */
   async #poll({
     requestId,
     accept,
@@ -110,7 +116,7 @@ export class Futures {
     }
   }
 
-  /** Checks that the server is there, and if so returns the answer of a pending poll. */
+  /** Sends a health check. If the server answers it, returns the answer of a pending poll. */
   async #sign(signal: AbortSignal | undefined): Promise<Reply | null> {
     try {
       const reply = await this.#connection.once(
@@ -131,7 +137,7 @@ export class Futures {
   }
 }
 
-/** Returns null if the result is pending. */
+/** Returns the result, or null if it is pending. */
 function resultOf(reply: Reply, what: string): Reply | null {
   if (reply.status === 408) return null;
   if (reply.status === 410)
@@ -149,7 +155,7 @@ function resultOf(reply: Reply, what: string): Reply | null {
   throw lost(`The trainer failed at ${what}: ${JSON.stringify(error)}.`);
 }
 
-/** Returns the name of a promised future. @throws ServiceError `unavailable` if the answer has none */
+/** Returns the name of the future that an answer promises. @throws ServiceError `unavailable` if the answer has none */
 export function requestIdOf(reply: Reply, what: string): string {
   const { request_id: requestId, future_id: futureId } = jsonOf(reply, what);
   const id = requestId ?? futureId;

@@ -1,31 +1,31 @@
-// Turns the error formats of servers into service errors. Pure.
+// Converts the error formats of servers to service errors. All functions are pure.
 import { cut, ServiceError } from "../../../../base/domain/service-error.ts";
 
 /** A buffered answer. */
 export interface Reply {
   readonly status: number;
-  /** Lowercase, without parameters. */
+  /** Media type in lowercase, without parameters. */
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** Address of the body if the answer redirects; null for most. */
+  /** URL that a redirect names; null if the answer is no redirect. */
   readonly location: string | null;
-  /** Delay that the server asks for; null if absent. */
+  /** Delay before a retry that the server asks for; null if it asks for none. */
   readonly retryAfterSeconds: number | null;
 }
 
-/** Returns the JSON object of an answer. @throws ServiceError `unavailable` without one */
+/** Returns the JSON object in an answer. @throws ServiceError `unavailable` if there is none */
 export function jsonOf({ body, status }: Reply, what: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString());
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Readonly<Record<string, unknown>>;
   } catch {
-    // Reported below.
+    // Reported after this block.
   }
   throw garbled(what, `status ${status}, and no JSON object: ${JSON.stringify(cut(textOf(body)))}`);
 }
 
-/** Returns the error for an answer that makes no sense. */
+/** Returns the error for an answer that cannot be interpreted. */
 export function garbled(what: string, found: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
@@ -35,8 +35,8 @@ export function garbled(what: string, found: string, cause?: unknown): ServiceEr
 }
 
 /**
- * Returns a refusal's reason: FastAPI's `detail` as a text or a list of faults, else `error`, `error_message`, or the
- * text.
+ * Returns the reason in a refusal: FastAPI's `detail` (a text or a list of faults), otherwise `error`, `error_message`
+ * or the whole text.
  */
 export function reasonOf({ body, status }: Reply): string {
   const text = textOf(body);
@@ -56,16 +56,16 @@ export function isTransient({ status }: Pick<Reply, "status">): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** Messages of a restarted server about models it no longer has. */
+/** Messages of a restarted server about models that it has lost. */
 const lostPattern =
   /not loaded|stale request|model .*not found|session not found|future not found|model not found/i;
-/** Messages of a server without room for another model. */
+/** Messages of a server that has no capacity for another model. */
 const fullPattern = /maximum number of lora|no free (?:adapter|slot)/i;
 
 /**
  * Returns the error for a refusal.
  *
- * @param what name of the operation, as in "answered … with"
+ * @param what name of the operation, as in "refused …"
  */
 export function refusalOf(reply: Reply, what: string): ServiceError {
   const { status } = reply;
@@ -80,12 +80,12 @@ export function refusalOf(reply: Reply, what: string): ServiceError {
   return new ServiceError({ code: "unsupported", message: `The trainer refused ${what}: ${reason}.` });
 }
 
-/** True if the requested object does not exist (any more). */
+/** True if the requested object does not exist or no longer exists. */
 export function isGone({ status }: Pick<Reply, "status">): boolean {
   return status === 404 || status === 410;
 }
 
-/** Returns a transient error; a job that meets it waits. */
+/** Returns a transient error, on which a job waits. */
 export function trainerUnavailable(message: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "trainer-away", message, cause });
 }

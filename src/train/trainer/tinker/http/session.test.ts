@@ -7,7 +7,7 @@ import { FakeClock } from "../../../../base/domain/testing/fake-clock.ts";
 import { TinkerConnection } from "./connection.ts";
 import { TinkerSession } from "./session.ts";
 
-/** Opens a session at a server that answers its heartbeats with these statuses in turn. */
+/** Opens a session with a server that answers heartbeats with these statuses, in this order. */
 async function opened(t: TestContext, statuses: readonly number[]) {
   const clock = new FakeClock();
   const left = [...statuses];
@@ -35,7 +35,7 @@ async function opened(t: TestContext, statuses: readonly number[]) {
 }
 
 for (const status of [404, 410])
-  test(`a session ends once a heartbeat is answered with ${status}, and not before`, async (t) => {
+  test(`a session ends when the server answers a heartbeat with ${status}, and not before`, async (t) => {
     const { session, clock, beaten, left } = await opened(t, [200, 503, status]);
     for (let beat = 1; beat <= 3; beat++) {
       session.requireThere();
@@ -45,7 +45,7 @@ for (const status of [404, 410])
       await beating;
     }
     assert.equal(left.length, 0);
-    // The session sees the server's answer a moment later.
+    // The server has sent its answer, but the session may not have processed it yet.
     while (isThere(session)) await new Promise(setImmediate);
     assert.throws(() => session.requireThere(), { code: "unavailable", message: /has ended the session/ });
   });

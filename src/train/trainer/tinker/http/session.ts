@@ -1,13 +1,13 @@
-// A session at a server, which keeps its models alive. Sends heartbeats while it is open; the server ends a session,
-// with all its models, after some minutes of silence.
+// A session with a server. While it is open, it sends heartbeats, which keep its models alive. After a few minutes
+// without a heartbeat, the server ends the session and removes all its models.
 import type { Clock } from "../../../../base/domain/clock.ts";
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import type { TinkerConnection } from "./connection.ts";
 import { trainerUnavailable, garbled, isGone, jsonOf, refusalOf } from "./refusals.ts";
 
-/** Interval of heartbeats; servers end a session after five minutes without one. */
+/** Interval between heartbeats; servers end a session after five minutes without one. */
 const beatMs = 20_000;
-/** Version that the client reports; servers choose their answers by it. */
+/** Client version that is reported to the server, which chooses the form of its answers by it. */
 const sdkVersion = "0.25.0";
 
 export class TinkerSession {
@@ -24,8 +24,8 @@ export class TinkerSession {
   /**
    * Opens a session.
    *
-   * @param run name of the job, shown on the server
-   * @throws ServiceError `unavailable`, a transient error, if the server is unreachable; `cancelled`
+   * @param run name of the job, which the server shows
+   * @throws ServiceError `unavailable`, marked as transient, if the server is unreachable; `cancelled`
    */
   static async open(
     connection: TinkerConnection,
@@ -51,7 +51,7 @@ export class TinkerSession {
       });
   }
 
-  /** Stops the heartbeats; the server ends the session later. */
+  /** Stops the heartbeats. The server then ends the session by itself. */
   close(): void {
     this.#closing.abort();
   }
@@ -66,14 +66,14 @@ export class TinkerSession {
         const { status } = await this.#connection.once(asked, { signal });
         this.#isGone = isGone({ status });
       } catch {
-        // Operations in progress report a silent server; the next heartbeat retries.
+        // Ignored: the next heartbeat is the retry, and operations in progress report a server that does not answer.
         if (signal.aborted) return;
       }
     }
   }
 }
 
-/** Marks an error as transient: at the start of a job, waiting loses nothing. */
+/** Marks an error as transient, so that the job waits: at its start, no progress can be lost. */
 function asAway(error: unknown): never {
   if (error instanceof ServiceError && error.code === "unavailable")
     throw trainerUnavailable(error.message, error);

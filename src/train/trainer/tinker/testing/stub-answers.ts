@@ -1,4 +1,4 @@
-// Answers of the stub, with the error format of each kind of server.
+// Answers of the stub server, with the error format of each kind of server.
 import type { ServerKindName } from "../server-kinds.ts";
 
 export interface StubAnswer {
@@ -6,7 +6,7 @@ export interface StubAnswer {
   readonly json?: unknown;
   readonly bytes?: Uint8Array;
   readonly contentType?: string;
-  /** An archive, as `<model>/<name>`, that the answer redirects to. */
+  /** Archive to which the answer redirects, as `<model>/<name>`. */
   readonly archive?: string;
 }
 
@@ -26,7 +26,7 @@ export class StubRefusal extends Error {
   }
 }
 
-/** A permanently failed operation, as its future reports it. */
+/** Returns the answer with which a future reports a permanently failed operation. */
 export function failedFuture(kind: ServerKindName, message: string): StubAnswer {
   switch (kind) {
     case "tuft":
@@ -40,7 +40,7 @@ export function failedFuture(kind: ServerKindName, message: string): StubAnswer 
   }
 }
 
-/** A pending result. */
+/** Returns the answer for a result that is still pending. */
 export function pendingFuture(kind: ServerKindName, requestId: string): StubAnswer {
   if (kind !== "tinker") return { status: 408, json: { detail: "Timeout waiting for result" } };
   return { status: 200, json: { type: "try_again", request_id: requestId, queue_state: "active" } };

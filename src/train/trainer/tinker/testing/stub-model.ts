@@ -1,4 +1,4 @@
-// A model of the stub: a trainer that computes, and the data since the last step, whose gradient is that of the
+// A model on the stub server: a trainer that computes, and the data since the last step with the derivatives of the
 // server's own loss.
 import { resolveTrainingConfig } from "../../../../base/domain/training-config.ts";
 import type { Loss, OptimizerStep, Trainer, TrainingSequence } from "../../trainer.ts";
@@ -6,7 +6,7 @@ import type { ReceivedDatum } from "./stub-wire.ts";
 
 const policy: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
 
-/** Derivatives of the loss by each target of a datum. */
+/** A datum, and the derivative of the loss with respect to the log-probability of each target. */
 interface Counted {
   readonly datum: ReceivedDatum;
   readonly slopes: readonly number[];
@@ -25,7 +25,10 @@ export class StubModel {
     this.#normalization = normalization;
   }
 
-  /** Returns the log-probabilities of all targets, and adds to the gradient unless it is a forward pass only. */
+  /**
+   * Returns the log-probabilities of all targets. Unless it is a forward pass only, also adds the data to the
+   * gradient.
+   */
   async compute(
     data: readonly ReceivedDatum[],
     { loss, isForwardOnly }: { readonly loss: string; readonly isForwardOnly: boolean },
@@ -49,7 +52,8 @@ export class StubModel {
         this.#normalization === "sum" ? 1 : Math.max(sumOf(datum.inputs["weights"]), 1e-9) * pending.length;
       return { datum, slopes: slopes.map((slope) => slope / divisor) };
     });
-    // Token weights are at least 0, so positive and negative slopes are in separate sequences.
+    // Token weights must be at least 0, so each datum becomes two sequences: one with its positive slopes, and one
+    // with its negative slopes.
     const halves = [1, -1].flatMap((sign) =>
       scaled.map(({ datum, slopes }) => ({
         ...sequenceOf(datum),
@@ -68,7 +72,7 @@ export class StubModel {
   }
 }
 
-/** All tokens except the first train, with weight 0. */
+/** Returns a sequence whose tokens are trained, all except the first. */
 function sequenceOf({ tokens, inputs }: ReceivedDatum): TrainingSequence {
   const tokenIds = Int32Array.from([tokens[0], ...inputs["target_tokens"]]);
   return {
@@ -81,7 +85,7 @@ function sequenceOf({ tokens, inputs }: ReceivedDatum): TrainingSequence {
   };
 }
 
-/** Returns the derivatives of the sum of weighted losses by each log-probability. */
+/** Returns the derivative of the weighted loss with respect to each log-probability. */
 function slopesOf(loss: string, { inputs }: ReceivedDatum, logprobs: Float32Array): readonly number[] {
   const { weights, advantages, logprobs: given } = inputs;
   if (loss === "cross_entropy") return weights.map((weight) => -weight);

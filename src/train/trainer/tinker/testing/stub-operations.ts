@@ -1,4 +1,4 @@
-// The stub's operations: futures completed in order, models, and saved states.
+// Operations of the stub server: futures, which complete in order, models, and saved states.
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -18,19 +18,19 @@ import {
 
 export interface StubOptions {
   readonly kind: ServerKindName;
-  /** The trainers that compute. */
+  /** Trainers that do the computation. */
   readonly trainers: TrainerProvider;
-  /** The stub's name of its base. */
+  /** Name of the base model on the stub server. */
   readonly base: string;
-  /** Rank of adapters, as made by `trainers`. */
+  /** Rank of the adapters that `trainers` makes. */
   readonly rank: number;
-  /** Folder private to the server. */
+  /** Folder that only the server uses. */
   readonly folder: string;
-  /** A new storage by default. */
+  /** Storage of states; by default a new one. */
   readonly storage?: StubStorage;
-  /** Replaces the computed log-probabilities in answers. */
+  /** Returns the log-probabilities that answers contain instead of the computed ones. */
   readonly logprobs?: (computed: readonly Float32Array[]) => readonly Float32Array[];
-  /** Makes archives of adapters; by default as real servers do. */
+  /** Returns the archive of an adapter's files; by default in the form of real servers. */
   readonly archive?: (files: ReadonlyMap<string, Buffer>) => Buffer;
 }
 
@@ -42,13 +42,16 @@ export interface StubRequest {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** Persistent storage of servers. Servers that share it can continue from each other's states. */
+/** Persistent storage. Servers that share a storage can continue from each other's states. */
 export class StubStorage {
-  /** By `<model>/<type>/<name>`: the computing trainer's state, or the bytes of an archive. */
+  /**
+   * Saved states and adapters, keyed by `<model>/<type>/<name>`. A value is the name of the computing trainer's state,
+   * or the bytes of an adapter's archive.
+   */
   readonly kept = new Map<string, string | Buffer>();
   #count = 0;
 
-  /** Returns a name unique within this storage. */
+  /** Returns a name that is unique within this storage. */
   name(kind: string): string {
     return `${kind}_${(this.#count += 1)}`;
   }
@@ -57,14 +60,14 @@ export class StubStorage {
 type Fields = Readonly<Record<string, unknown>>;
 type Future = { readonly answer: StubAnswer | null };
 
-/** Time that a poll waits for a result. */
+/** Maximum time for which a poll waits for a result, in milliseconds. */
 const pollMs = 20;
 
 export class StubOperations {
   readonly #options: StubOptions;
   readonly #models = new Map<string, StubModel>();
   readonly #futures = new Map<string, Future>();
-  /** Future and request body of each model's operation. */
+  /** Operations of each model, with their future and the body of their request. */
   readonly #operations = new Map<string, { readonly future: string; readonly body: string }>();
   readonly #sessions = new Set<string>();
   readonly #storage: StubStorage;
@@ -80,7 +83,7 @@ export class StubOperations {
     return [...this.#storage.kept.keys()];
   }
 
-  /** Loses all memory. */
+  /** Loses everything in memory, like a restarted server. */
   restart(): void {
     this.#models.clear();
     for (const id of this.#futures.keys())
@@ -214,7 +217,7 @@ export class StubOperations {
     });
   }
 
-  /** Writes the adapter to the folder, for servers that do not send archives. */
+  /** Writes the adapter to the shared folder if this kind of server does not send archives. */
   #leave(id: string, files: ReadonlyMap<string, Buffer>): void {
     const { kind, folder } = this.#options;
     const places: Partial<Record<ServerKindName, string>> = {
@@ -274,7 +277,7 @@ export class StubOperations {
     return state;
   }
 
-  /** Runs an operation once per sequence number. */
+  /** Starts an operation, or returns the promise of the earlier one with the same sequence number. */
   #once(
     id: string,
     seqId: number,
@@ -309,7 +312,7 @@ export class StubOperations {
     this.#futures.set(id, { answer: null });
     const { kind } = this.#options;
     const run = async (): Promise<void> => {
-      // A restarted server does not compute operations that it lost.
+      // The operation was lost in a restart, so it is not carried out.
       if (this.#futures.get(id)?.answer !== null) return;
       const answer = await compute().catch((error: unknown) => failedFuture(kind, String(error)));
       this.#futures.set(id, { answer });
@@ -333,7 +336,7 @@ function promised(id: string, kind: ServerKindName): StubAnswer {
   return { status: kind === "tuft" ? 202 : 200, json: { request_id: id, status: "pending", future_id: id } };
 }
 
-/** Servers without clipping ignore it. */
+/** Returns the optimizer step, without clipping if this kind of server ignores it. */
 function stepOf(
   adam: Readonly<Record<string, number>>,
   kind: ServerKindName,
@@ -350,8 +353,8 @@ function stepOf(
 }
 
 /**
- * Makes an archive like SkyRL's: zipped, with an entry for the folder, and a configuration without the adapted
- * modules.
+ * Returns an archive in the form of SkyRL: gzipped, with an entry for the folder, and with a configuration that does
+ * not name the adapted modules.
  */
 export function skyrlArchive(files: ReadonlyMap<string, Buffer>): Buffer {
   const entries = [...files].flatMap(([name, content]) => {

@@ -1,5 +1,5 @@
-// A small Tinker API server for tests, answering as each kind of server does. A local trainer computes real numbers.
-// Saved states are kept outside, so only they survive a restart.
+// A small Tinker API server for tests, which answers like each kind of server. A local trainer computes the results.
+// Saved states are stored outside the server, so that they survive its restart.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -8,15 +8,15 @@ import type { ServerKindName } from "../server-kinds.ts";
 import { StubOperations, type StubOptions } from "./stub-operations.ts";
 import { type StubAnswer, StubRefusal } from "./stub-answers.ts";
 
-/** A fault injected into a request. */
+/** A fault that is injected into a request. */
 export type Fault =
-  /** Answers without processing the request. */
+  /** The server sends this answer without processing the request. */
   | { readonly kind: "answer"; readonly status: number; readonly body: string; readonly contentType?: string }
-  /** Closes the connection before processing, or after it without sending the answer. */
+  /** The server closes the connection before it processes the request, or afterwards without an answer. */
   | { readonly kind: "cut"; readonly when: "before" | "after" }
-  /** Restarts the server before or after processing: saved states remain, models and results do not. */
+  /** The server restarts before or after it processes the request: it loses models and results, but not saved states. */
   | { readonly kind: "restart"; readonly when: "before" | "after" }
-  /** Hangs for this long, or until the server is restarted. */
+  /** The server restarts after this time, without an answer. */
   | { readonly kind: "hang"; readonly forMs: number };
 
 export class StubServer {
@@ -24,14 +24,14 @@ export class StubServer {
   readonly requests: string[] = [];
   /** API key of each request. */
   readonly keys: (string | undefined)[] = [];
-  /** Called with each request; null injects no fault. */
+  /** Called before each request; returns the fault to inject, or null. */
   fault: (request: string, index: number) => Fault | null = () => null;
   readonly #operations: StubOperations;
   readonly #kind: ServerKindName;
   readonly #http: Server;
-  /** Serves archives for kinds that redirect to another address. */
+  /** Second server, at another address, for the archives of kinds that redirect there. */
   readonly #elsewhere: Server;
-  /** API keys of requests there. */
+  /** API key of each request to the second server. */
   readonly keysElsewhere: (string | undefined)[] = [];
 
   constructor(options: StubOptions) {
@@ -44,7 +44,7 @@ export class StubServer {
     });
   }
 
-  /** @returns its address */
+  /** @returns the server's URL */
   async start(): Promise<string> {
     for (const server of [this.#http, this.#elsewhere])
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -58,7 +58,7 @@ export class StubServer {
     }
   }
 
-  /** The saved states and adapters, as `<model>/<type>/<name>`. */
+  /** Saved states and adapters, named `<model>/<type>/<name>`. */
   get kept(): readonly string[] {
     return this.#operations.kept;
   }

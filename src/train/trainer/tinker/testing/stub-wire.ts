@@ -1,9 +1,9 @@
-// The server's side of both encodings: decodes data and encodes results.
+// Server side of both encodings: decodes the data of requests, and encodes results.
 import { bytesField, fieldsOf, numberField, textField } from "../wire/protobuf.ts";
 
 export interface ReceivedDatum {
   readonly tokens: readonly number[];
-  /** By the names of a loss's inputs. */
+  /** Values per target, keyed by the names that the loss uses for its inputs. */
   readonly inputs: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -46,7 +46,7 @@ function readTensor(tensor: Uint8Array): readonly number[] {
   );
 }
 
-/** Encodes a ForwardBackwardOutput with these log-probabilities. */
+/** Encodes these log-probabilities as a ForwardBackwardOutput. */
 export function writeProtobuf(logprobs: readonly Float32Array[]): Uint8Array {
   const ends = logprobs.map((_, row) =>
     logprobs.slice(0, row + 1).reduce((sum, { length }) => sum + 4 * length, 0),

@@ -1,4 +1,5 @@
-// A job of three steps on the contract's tiny model at a stub, retried as a queue would until it ends.
+// Runs a job of three steps on the contract's tiny model with a stub server, and retries it like the queue until it
+// ends.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +20,7 @@ import { runJob } from "../../testing/run-job.ts";
 import { silentReport } from "../../testing/silent-report.ts";
 import type { TrainerProvider } from "../../trainer.ts";
 
-/** Each trajectory carries its tokens, so nothing needs rendering. */
+/** Each trajectory contains its tokens, so no text is rendered or encoded. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
@@ -42,25 +43,25 @@ const groups = [groupOf(trajectories.slice(0, 3)), groupOf(trajectories.slice(3)
 export interface TinkerJob {
   readonly outcome: JobOutcome;
   readonly adapter: LoraAdapter;
-  /** Error of each lost attempt. */
+  /** Error that ended each lost attempt. */
   readonly losses: readonly ServiceError[];
   readonly warnings: readonly string[];
-  /** Indices of reported steps, including repeats. */
+  /** Indices of the reported steps; repeated steps appear again. */
   readonly steps: readonly number[];
 }
 
 export interface TinkerJobOptions {
   readonly dataFolder: string;
-  /** Number of the version that it makes. */
+  /** Number of the version that the job makes. */
   readonly version?: number;
   readonly from?: StartVersion | null;
   readonly attemptsMax?: number;
 }
 
 /**
- * Runs a job to its end.
+ * Runs a job until it ends.
  *
- * @param trainersOf called for each attempt, since each process has new trainers
+ * @param trainersOf called for each attempt, because each attempt runs in a new process with new trainers
  */
 export async function runTinkerJob(
   trainersOf: () => TrainerProvider,

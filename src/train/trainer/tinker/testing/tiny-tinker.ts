@@ -1,4 +1,4 @@
-// The contract's tiny model at a stub of a given kind, and trainers that use it.
+// The contract's tiny model on a stub server of a given kind, and trainers that use the server.
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -10,16 +10,16 @@ import { TinkerTrainers, type TinkerTrainersOptions } from "../tinker-trainers.t
 import type { StubOptions } from "./stub-operations.ts";
 import { StubServer } from "./stub-server.ts";
 
-/** The stub's name of its base. */
+/** Name of the base model on the stub server. */
 export const tinyBase = "tiny-there";
 
-/** Short waits for a server on the same machine. */
+/** Short back-offs and pauses, because the server runs in the same process. */
 const limits: Pick<TinkerTrainersOptions, "connectionLimits" | "futureLimits"> = {
   connectionLimits: { pauseMs: 5, pauseMsMax: 20, patienceMs: 10_000 },
   futureLimits: { pauseMs: 5 },
 };
 
-/** Makes a stub, and trainers that find it once it is started. */
+/** Creates a stub server, and a function that returns trainers for the URL at which it was started. */
 export function tinyTinker(
   kind: ServerKindName,
   dataFolder: string,

@@ -1,27 +1,29 @@
-// Encoding of data and results: protocol buffers, or JSON for servers older than August 2026. Both carry the same
-// content.
+// Encoding of data and results: protocol buffers, or JSON for servers older than August 2026. Both encodings carry the
+// same content.
 
-/** A sequence in the server's form: each input token with its successor, and values for each pair. */
+/** A sequence in the server's form: input tokens, for each the next token as its target, and values for each target. */
 export interface Datum {
-  /** All tokens except the last. */
+  /** All tokens of the sequence except the last. */
   readonly inputs: Int32Array;
-  /** All tokens except the first. */
+  /** All tokens of the sequence except the first. */
   readonly targets: Int32Array;
-  /** 1 if the target trains, else 0. */
+  /** For each target, 1 if it is trained on, otherwise 0. */
   readonly weights: Float32Array;
-  /** Old log-probability and weight of each target; absent for a forward pass only. */
+  /** For each target, its old log-probability and its advantage; absent for a forward pass only. */
   readonly loss?: { readonly logprobs: Float32Array; readonly advantages: Float32Array };
 }
 
-/** The server's loss: ratios to given log-probabilities times advantages, or the negative log-probability. */
+/**
+ * Name of a loss on the server: the ratio to a given probability times the advantage, or the negative log-probability.
+ */
 export type LossName = "importance_sampling" | "cross_entropy";
 
 export interface ForwardBackwardRequest {
   readonly modelId: string;
-  /** Grows by 1 with each operation of a model. */
+  /** Sequence number, which grows by 1 with each operation of a model. */
   readonly seqId: number;
   readonly loss: LossName;
-  /** True to compute no gradient. */
+  /** True if no gradient is computed. */
   readonly isForwardOnly: boolean;
 }
 
@@ -33,10 +35,10 @@ export interface EncodedRequest {
 }
 
 export interface Encoding {
-  /** Encodes one datum, to be joined into a request. */
+  /** Encodes one datum as a part of a request. */
   datum(datum: Datum): Uint8Array;
   request(request: ForwardBackwardRequest, data: readonly Uint8Array[]): EncodedRequest;
-  /** Content type requested for results. */
+  /** Content type that is requested for results. */
   readonly accept: string;
 }
 

@@ -1,9 +1,10 @@
-// Messages of the package `tinker_public`: requests to forward_backward and their results.
+// The protocol buffer encoding: messages of the package `tinker_public` for requests to forward_backward and for their
+// results.
 import type { Datum, Encoding, ForwardBackwardRequest } from "./encoding.ts";
 import { protobufType } from "./encoding.ts";
 import { bytesField, fieldsOf, numberField, textField, varint } from "./protobuf.ts";
 
-/** The enumeration DType. */
+/** Values of the enumeration DType. */
 const dtypes = { float32: 1, int64: 2 } as const;
 
 export const protobufEncoding: Encoding = {
@@ -41,7 +42,7 @@ function encodeDatum({ inputs, targets, weights, loss }: Datum): Uint8Array {
   ]);
 }
 
-/** Encodes an entry of the map of a loss's inputs. */
+/** Encodes one input of the loss, as an entry of a map. */
 function lossInput(name: string, encodedTensor: Uint8Array): Uint8Array {
   return bytesField(2, Buffer.concat([textField(1, name), bytesField(2, encodedTensor)]));
 }
@@ -54,7 +55,7 @@ function tensor(values: Float32Array | BigInt64Array, dtype: keyof typeof dtypes
   ]);
 }
 
-/** Returns the bytes of an array; all machines that run Hone are little-endian. */
+/** Returns the bytes of an array, which are little-endian on all machines that run Hone. */
 function littleEndian({
   buffer,
   byteOffset,
@@ -64,9 +65,9 @@ function littleEndian({
 }
 
 /**
- * Returns the log-probabilities of a ForwardBackwardOutput, one array per datum.
+ * Returns the log-probabilities in a ForwardBackwardOutput, one array per datum.
  *
- * @throws Error if there are none, or the bytes are no such message
+ * @throws Error if the bytes are not such a message
  */
 export function logprobsOfProtobuf(message: Uint8Array): readonly Float32Array[] {
   const arrays: Float32Array[] = [];
@@ -76,7 +77,7 @@ export function logprobsOfProtobuf(message: Uint8Array): readonly Float32Array[]
   return arrays;
 }
 
-/** Decodes a BatchedTensor of floats: concatenated arrays and their start offsets. */
+/** Decodes a BatchedTensor of floats: concatenated arrays, and the offsets at which they start and end. */
 function arraysOf(batched: Uint8Array): readonly Float32Array[] {
   const dtype = numberOf(batched, 3);
   if (dtype !== dtypes.float32) throw new Error(`log-probabilities are of the type ${dtype}, not float32`);
@@ -89,7 +90,7 @@ function arraysOf(batched: Uint8Array): readonly Float32Array[] {
     const start = offsets[index];
     const isSound = start >= 0 && start <= end && end <= data.length && (end - start) % 4 === 0;
     if (!isSound) throw new Error(`log-probabilities range from byte ${start} to ${end} of ${data.length}`);
-    // Copied, since floats must be aligned to four bytes.
+    // Copied, because the floats of an array must be aligned to four bytes.
     return new Float32Array(Uint8Array.from(data.subarray(start, end)).buffer);
   });
 }
@@ -98,7 +99,7 @@ function of(message: Uint8Array, field: number): readonly Uint8Array[] {
   return [...fieldsOf(message)].filter(({ number }) => number === field).map(({ bytes }) => bytes);
 }
 
-/** The last occurrence of a repeated field counts. */
+/** Returns the last occurrence of a field, which counts if the field is repeated. */
 function lastOf(message: Uint8Array, field: number): Uint8Array {
   return of(message, field).at(-1) ?? new Uint8Array();
 }

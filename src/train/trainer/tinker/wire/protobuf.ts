@@ -1,9 +1,9 @@
-// The part of protocol buffers' wire format (proto3) that two messages need: varints, and length-delimited bytes.
-// Skips all other field types.
+// The part of the protocol buffer wire format (proto3) that Hone's two messages need: varints and length-delimited
+// bytes. Fields of other wire types are skipped.
 
 const wireTypes = { varint: 0, eightBytes: 1, bytes: 2, fourBytes: 5 } as const;
 
-/** Encodes a length-delimited field; fields are concatenated to a message. */
+/** Encodes a length-delimited field. A message is the concatenation of its fields. */
 export function bytesField(field: number, bytes: Uint8Array): Uint8Array {
   return Buffer.concat([varint((field << 3) | wireTypes.bytes), varint(bytes.length), bytes]);
 }
@@ -14,13 +14,13 @@ export function textField(field: number, text: string): Uint8Array {
 
 /**
  * Encodes a varint field.
- * @param value integer, at least 0 and below 2^53; 0 equals an absent field
+ * @param value integer of at least 0 and less than 2^53; 0 means the same as an absent field
  */
 export function numberField(field: number, value: number): Uint8Array {
   return Buffer.concat([varint((field << 3) | wireTypes.varint), varint(value)]);
 }
 
-/** Encodes seven bits per byte, lowest first. */
+/** Encodes an integer as a varint: seven bits per byte, the lowest bits first. */
 export function varint(value: number): Uint8Array {
   const bytes: number[] = [];
   let rest = value;
@@ -31,14 +31,14 @@ export function varint(value: number): Uint8Array {
 /** A field of a message. */
 export interface WireField {
   readonly number: number;
-  /** Value of a varint; 0 for bytes. */
+  /** Value of a varint field; 0 for a length-delimited field. */
   readonly value: number;
-  /** Empty for a varint. */
+  /** Bytes of a length-delimited field; empty for a varint field. */
   readonly bytes: Uint8Array;
 }
 
 /**
- * Yields the fields of a message in order, without those of fixed length.
+ * Yields the fields of a message in order, except those of fixed length.
  *
  * @throws Error if the bytes are not a message
  */
@@ -46,7 +46,7 @@ export function* fieldsOf(message: Uint8Array): Generator<WireField, void> {
   let at = 0;
   const readVarint = (): number => {
     let value = 0;
-    // 64 bits take at most ten bytes.
+    // A varint of 64 bits has at most ten bytes.
     for (let place = 0; place < 10; place++) {
       const byte = message[at++];
       if (byte === undefined) throw new Error("a message is cut off");

@@ -1,4 +1,4 @@
-// Both encodings, byte for byte, against the traffic between the service's own client and a SkyRL server.
+// Compares both encodings byte for byte with recorded traffic between the service's own client and a SkyRL server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJson, readProtobuf, writeJson, writeProtobuf, type JsonRequest } from "../testing/stub-wire.ts";
@@ -7,7 +7,7 @@ import { jsonEncoding, logprobsOfJson } from "./json-encoding.ts";
 import { fieldsOf, varint } from "./protobuf.ts";
 import { logprobsOfProtobuf, protobufEncoding } from "./protobuf-encoding.ts";
 
-/** Recorded from the Python package tinker 0.25.0. */
+/** Recorded with the Python package tinker 0.25.0. */
 const recorded = {
   crossEntropy:
     "0a0e6d6f64656c5f323235386338396110011aa4010a200a1e0a1c0500000009000000210000004d000000640000006500000066000000122e0a077765696768747312230a1c0000000000000000000000000000803f0000803f0000803f0000803f180122010712500a0d7461726765745f746f6b656e73123f0a38090000000000000021000000000000004d0000000000000064000000000000006500000000000000660000000000000003000000000000001802220107220d63726f73735f656e74726f7079",
@@ -24,7 +24,7 @@ const datum: Datum = {
 };
 const request = { modelId: "model_2258c89a", seqId: 1, loss: "cross_entropy", isForwardOnly: false } as const;
 
-test("a request equals that of the service's client", () => {
+test("encodes a request like the service's own client", () => {
   const encode = (seqId: number, isForwardOnly: boolean): string => {
     const data = [protobufEncoding.datum(datum)];
     return Buffer.from(protobufEncoding.request({ ...request, seqId, isForwardOnly }, data).body).toString(
@@ -35,12 +35,12 @@ test("a request equals that of the service's client", () => {
   assert.equal(encode(7, true), recorded.forwardOnly);
 });
 
-test("a result is decoded as the server encodes it", () => {
+test("decodes a result that a server encoded", () => {
   const [logprobs] = logprobsOfProtobuf(Buffer.from(recorded.result, "hex"));
   assert.deepEqual([...logprobs], [-7.1875, -5.59375, -6.5625, -9.25, -5.5, -7.84375, -5.1875]);
 });
 
-test("both encodings carry the same, in both directions", () => {
+test("carries the same content in both encodings, in requests and results", () => {
   const loss = {
     logprobs: Float32Array.of(0, -1.5, -2, 0, 0, -3, -1),
     advantages: Float32Array.of(0, 1, -2.5, 0, 0, 4, 0),
@@ -77,7 +77,7 @@ test("refuses a malformed result", () => {
     );
 });
 
-test("a varint has seven bits per byte", () => {
+test("encodes seven bits of a varint per byte", () => {
   for (const value of [0, 1, 127, 128, 300, 2 ** 31, 2 ** 40 + 5]) {
     const message = Buffer.concat([varint(8), varint(value)]);
     assert.deepEqual(
