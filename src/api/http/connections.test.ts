@@ -14,7 +14,7 @@ async function listening(t: TestContext, connections: number): Promise<Server> {
   return server;
 }
 
-/** Returns a connection on which the server has answered; rejects if the server closes it instead. */
+/** Opens a connection and waits for the answer to `request`; rejects if the server closes the connection first. */
 async function connected(server: Server, request: string): Promise<Socket> {
   const socket = connect(Number(new URL(server.app.listeningOrigin).port), "127.0.0.1");
   socket.on("error", () => undefined).write(request);
@@ -45,7 +45,7 @@ const stream = [
 const knownOf = (key: string): string =>
   `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer(key)}\r\n\r\n`;
 
-test("closes the oldest connection without a key when there is one too many", async (t) => {
+test("closes the oldest connection without a key if there are too many", async (t) => {
   const server = await listening(t, 5);
   const oldest = await connected(server, unknown);
   const keyed = await connected(server, known);
@@ -59,7 +59,7 @@ test("closes the oldest connection without a key when there is one too many", as
   assert.ok(areOpen(keyed, newcomer, next));
 });
 
-test("gives an entity half of the connections that others leave, and closes its own idle ones", async (t) => {
+test("limits an entity to half of the connections that others leave, and closes its own idle ones first", async (t) => {
   const server = await listening(t, 8);
   server.chat.script.hangs = true;
   const idle = await connected(server, known);
@@ -83,7 +83,7 @@ test("gives an entity half of the connections that others leave, and closes its 
   assert.ok(areOpen(...running, last, others, stranger));
 });
 
-test("takes no connection from clients with a key for those without", async (t) => {
+test("closes no connection with a key for one without", async (t) => {
   const server = await listening(t, 6);
   const keyed = [await connected(server, known), await connected(server, knownOf(keys.other))];
   for (let count = 0; count < 20; count++) await connected(server, unknown);
@@ -92,8 +92,8 @@ test("takes no connection from clients with a key for those without", async (t) 
 });
 
 /**
- * Sends a request on each of so many connections at the same time, after a first answer; returns the order of the
- * answers.
+ * Opens 60 connections, then sends the request on all of them at the same time. Returns the order of the answers to
+ * it, and the maximum number of answers in one round of the event loop.
  */
 async function answersInOrder(
   server: Server,
@@ -116,14 +116,14 @@ async function answersInOrder(
   return { order: answered.map((response) => received.indexOf(response)), mostInRound };
 }
 
-test("begins simultaneous requests of many connections in turns", async (t) => {
+test("begins simultaneous requests of an entity in order of arrival, only a few in each round of the event loop", async (t) => {
   const server = await listening(t, 1000);
   const { order, mostInRound } = await answersInOrder(server, known);
   assert.ok(mostInRound <= 10, `${mostInRound} requests were answered in one round of the event loop`);
   assert.ok(order.indexOf(59) > order.indexOf(20), "those of an entity in the order in which they came");
 });
 
-test("begins the newest request without a key first", async (t) => {
+test("begins requests without a key newest first", async (t) => {
   const server = await listening(t, 1000);
   const { order } = await answersInOrder(server, unknown);
   assert.ok(order.indexOf(59) < order.indexOf(20), order.join(" "));

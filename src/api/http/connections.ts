@@ -1,6 +1,6 @@
-// Shares the connections among entities and clients without a key, and closes one if there are too many. It prefers
-// the client's own connections, then idle ones, then those that have never shown a key. A connection with an
-// authenticated request in progress is never closed for another; the new request is refused instead.
+// Divides the connections among entities and clients without a key. If a new connection is one too many, a connection
+// without a key is closed, or if there is no other, an idle one. An entity that exceeds its share loses its longest
+// idle connection; if all have a request in progress, the new request is refused.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -9,22 +9,22 @@ import { keyless, TenantShares } from "../../base/domain/sharing/tenant-shares.t
 import type { Metrics } from "../../base/telemetry/metrics.ts";
 import { networkOf } from "./credentials/failed-logins.ts";
 
-/** State of a connection that has shown a key. */
+/** State of a connection that has sent a valid key. */
 interface Keyed {
   entity: string;
-  /** Authenticated requests in progress on the connection. */
+  /** Number of authenticated requests in progress on the connection. */
   busyCount: number;
 }
 
 export class Connections {
   readonly #shares: TenantShares;
-  /** Connections without a key so far, by network, oldest first. */
+  /** Connections that have not sent a valid key, by network, oldest first. */
   readonly #strangers = new Map<string, Set<Socket>>();
   readonly #networkOf = new Map<Socket, string>();
-  /** Requests on connections without a key that wait for their turn, by network, newest last. */
+  /** Waiting requests on connections without a key, by network, newest last. */
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #keyed = new Map<Socket, Keyed>();
-  /** Connections between two authenticated requests, by entity, longest idle first. */
+  /** Connections that have had a valid key and have no request in progress, by entity, longest idle first. */
   readonly #idle = new Map<string, Set<Socket>>();
 
   readonly #closed: ReturnType<Metrics["counter"]>;
@@ -49,7 +49,7 @@ export class Connections {
   /** Limits the connections that the server accepts from now on. */
   watch(server: Server): void {
     server.on("connection", (socket) => {
-      // Keeps the round short, so that the next waiting connection is accepted soon.
+      // Keeps the next round of the event loop short, because the loop accepts one connection in each round.
       loopTurns.skipRound();
       socket.once("close", () => this.#forget(socket));
       const isOverShare = this.#shares.roomFor(keyless) < 1;
@@ -66,12 +66,12 @@ export class Connections {
    * Registers an authenticated request on its connection.
    *
    * @returns the function to call once when the request is over
-   * @throws ServiceError `overloaded` if the entity has its share of connections, all busy
+   * @throws ServiceError `overloaded` if the entity has reached its share of connections and all of them are busy
    */
   enter(socket: Socket, entity: string): () => void {
     const known = this.#keyed.get(socket);
     if (known === undefined && !this.#networkOf.has(socket)) return () => undefined;
-    // With several requests at the same time the connection stays with the first one's entity.
+    // While requests are in progress, the connection stays with the entity of the first one.
     if (known === undefined || (known.busyCount === 0 && known.entity !== entity)) this.#move(socket, entity);
     const keyed = this.#keyed.get(socket);
     if (keyed === undefined) return () => undefined;
@@ -83,12 +83,12 @@ export class Connections {
     };
   }
 
-  /** True if requests on the connection begin in turns of this entity. */
+  /** True if the connection belongs to the entity, so that its requests begin in the entity's turns. */
   isOf(socket: Socket, entity: string): boolean {
     return this.#keyed.get(socket)?.entity === entity;
   }
 
-  /** Calls back at the turn of the connection's entity, or of its network if it has shown no key. */
+  /** Calls `begin` at the turn of the connection's entity, or of its network if it has not sent a valid key. */
   inTurn(socket: Socket, begin: () => void): void {
     const entity = this.#keyed.get(socket)?.entity;
     if (entity !== undefined) return loopTurns.call(entity, begin);
@@ -103,7 +103,7 @@ export class Connections {
     });
   }
 
-  /** Assigns the connection to the entity. */
+  /** Moves the connection to the entity's share. */
   #move(socket: Socket, entity: string): void {
     const former = this.#keyed.get(socket)?.entity ?? keyless;
     this.#shares.change(former, -1);
@@ -117,7 +117,10 @@ export class Connections {
     this.#keyed.set(socket, { entity, busyCount: 0 });
   }
 
-  /** Makes room for a new connection without a key; closes the new one if all others are busy. */
+  /**
+   * Closes a connection to make room for a new one: the oldest of the largest network that has no key, otherwise an
+   * idle one of the largest entity, otherwise the new one.
+   */
   #closeForNewcomer(): void {
     if (this.#networkOf.size > 1) return this.#closeStranger();
     const entities = [...this.#idle.keys()];
@@ -129,7 +132,10 @@ export class Connections {
     else this.#closeIdle(most);
   }
 
-  /** Closes the oldest connection of the largest network, so that one address cannot displace all others. */
+  /**
+   * Closes the oldest connection without a key of the network that has most of them, so that one address cannot
+   * displace all others.
+   */
   #closeStranger(): void {
     let most: Set<Socket> | undefined;
     for (const sockets of this.#strangers.values())
@@ -137,7 +143,11 @@ export class Connections {
     this.#close(most, "none");
   }
 
-  /** @returns false if the entity has no idle connection */
+  /**
+   * Closes the entity's longest idle connection.
+   *
+   * @returns false if the entity has no idle connection
+   */
   #closeIdle(entity: string): boolean {
     return this.#close(this.#idle.get(entity), "shown");
   }

@@ -1,4 +1,4 @@
-// Dependencies of the HTTP server. The composition root passes real ones, tests pass fakes.
+// Dependencies of the HTTP server. The composition root passes real ones, and tests pass fakes.
 import type { KeyStore } from "../../base/domain/access.ts";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../base/domain/constraint.ts";
@@ -43,65 +43,65 @@ import type { WebhookService } from "../webhooks/webhook-service.ts";
 import type { ListedBase } from "../wire/models/served-model.ts";
 import type { HttpSettings } from "./settings.ts";
 
-/** Runs one chat completion; see chat/. */
+/** Runs a chat completion; see chat/. */
 export type ChatPort = Pick<ChatService, "begin">;
 
-/** Runs durable work; see jobs/. */
+/** Runs durable jobs; see jobs/. */
 export type JobPort = Pick<JobQueue, "submit" | "replay" | "retry" | "cancel" | "watchEvents" | "limits">;
 
 /**
- * State of all engines together, that of the worst one. An engine that loads on demand counts as ready. One that
- * failed to load counts only if no other is left.
+ * Health of all engines together: the state of the worst one. An engine that is loaded on demand counts as ready. An
+ * engine that failed to load counts only if all others failed, too.
  */
 export interface EngineHealth {
   readonly state: EngineState["kind"];
-  /** Why the state is not ready, or which base models failed to load, for people; otherwise empty. */
+  /** Text for people: why the state is not ready, or which base models failed to load; otherwise empty. */
   readonly reason: string;
-  /** State of each base model: in memory, or why not, for people. */
+  /** Text for people about each base model: that it is in memory, or why it is not. */
   readonly models: Readonly<Record<string, string>>;
 }
 
 export interface HttpDependencies {
-  /** Files of the page at `/`. */
+  /** Returns the files of the page at `/`. */
   readonly page: () => Promise<SiteFiles>;
-  /** Files of the guide at `/guide`. */
+  /** Returns the files of the guide at `/guide`. */
   readonly guide: () => Promise<SiteFiles>;
   readonly chat: ChatPort;
   readonly tokenization: TokenizationService;
   readonly embeddings: Pick<EmbeddingService, "embed">;
-  /** Null if prompts are not passed between servers. */
+  /** Exchange of prompts' KV caches between servers; null if it is off. */
   readonly exchange: Pick<PromptExchange, "open"> | null;
   readonly engineHealth: () => EngineHealth;
-  /** Why the database cannot be reached now, for people; null if no fault is known. */
+  /** Returns a text for people that says why the database is unreachable; null if no fault is known. */
   readonly databaseFault: () => string | null;
-  /** Notice about the database that is not a fault, for people; null if there is none. */
+  /** Returns a notice for people about the database that is not a fault; null if there is none. */
   readonly databaseNote: () => string | null;
-  /** Resolves when the database answers. */
+  /** Resolves when the database has answered; rejects if it cannot be reached. */
   readonly checkDatabase: () => Promise<void>;
-  /** Resolves if training jobs make progress; rejects like the functions of `checks`. */
+  /** Resolves if training jobs make progress; otherwise rejects like the functions of `checks`. */
   readonly checkJobs: () => Promise<void>;
   /**
-   * Checks of further parts by name; each rejects if its part is not well. The message of a ServiceError is shown to
-   * everybody.
+   * Health checks of other components, by name; each rejects if its component is unhealthy. If it rejects with a
+   * ServiceError, everyone can read the message.
    */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
   /**
-   * Checks a constraint, and values against it, as answers of a base model would be constrained. Runs outside this
-   * process's event loop, and clients take turns.
+   * Checks a constraint, and JSON values against it, just as the answers of a base model would be constrained. Runs
+   * outside the event loop of this process, and clients take turns.
    */
   readonly checkConstraint: (
     base: string,
     constraint: Constraint,
     options: {
-      /** Values as JSON. */
+      /** JSON values to check. */
       readonly instances: readonly string[];
       readonly client: string;
       readonly signal: AbortSignal;
     },
   ) => Promise<ConstraintCheck>;
-  /** Base models that are served, the default first. */
+  /** Returns the base models that are served, the default first. */
   readonly baseModels: () => readonly ListedBase[];
-  /** Resolves model names. */
+  /** Finds models by name. */
   readonly directory: Pick<ModelDirectory, "find" | "resolve">;
   readonly keys: Pick<KeyStore, "findByHash" | "findEnded">;
   readonly keyService: KeyService;
@@ -110,7 +110,7 @@ export interface HttpDependencies {
   readonly announcements: Announcements;
   /** Storage quotas of entities. */
   readonly room: Pick<StorageQuotas, "require" | "quotaOf">;
-  /** Data beyond the retention limits. */
+  /** Retention limits, and the removal of data beyond them. */
   readonly retention: {
     readonly store: Pick<RetentionStore, "removed" | "stored">;
     readonly sweeper: Pick<Sweeper, "sweep">;
@@ -118,16 +118,16 @@ export interface HttpDependencies {
   };
   readonly limiter: Pick<RateLimiter, "admit">;
   readonly limits: EntityLimits;
-  /** Limits for entities without their own. */
+  /** Limits for entities without limits of their own. */
   readonly entityLimits: KeyLimits;
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;
-  /** Finds the versions that logs belong to, and their times. */
+  /** Finds the versions that logs belong to, and when they were created. */
   readonly versions: Pick<ModelStore, "newestVersion" | "findVersion">;
   readonly jobs: JobStore;
   readonly jobQueue: JobPort;
   readonly trajectories: TrajectoryStore;
-  /** Recorded completions. */
+  /** Store of recorded completions. */
   readonly completions: CompletionStore;
   readonly feedback: FeedbackService;
   readonly rewards: RewardService;
@@ -136,28 +136,28 @@ export interface HttpDependencies {
   readonly webhooks: WebhookService;
   readonly objects: ObjectService;
   readonly traces: ProjectTraces;
-  /** False for a server that only trains: it answers only questions about itself. */
+  /** False if the server only trains. It then answers only requests about itself, such as health and metrics. */
   readonly isServing: boolean;
-  /** True once the server is stopping; new work is then answered 503. */
+  /** True once the server is stopping. New work is then refused with 503. */
   readonly isDraining: () => boolean;
   readonly metrics: Metrics;
-  /** Null without tracing. */
+  /** Null if tracing is off. */
   readonly tracing?: Tracing | null;
   readonly logger: Logger;
-  /** The logger's newest lines. */
+  /** Newest lines of the logger. */
   readonly recentLog: Pick<RecentLog, "list" | "follow">;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly settings: HttpSettings;
   readonly auth: "on" | "off";
-  /** Users who are signed in without a key. */
+  /** Users whom the operator's sign-in identifies, without a key. */
   readonly users: SignedInUsers;
   /**
-   * Access to metrics, the system check and the documentation: open, or with a key. With `local` only requests do that are
-   * addressed to another host than this machine, or come from another site.
+   * Access to metrics, the system check and the documentation: open, or with a key. With `local`, a key is required
+   * only if the request's host is not this machine or the request comes from another site.
    */
   readonly operatorRoutes: "open" | "local" | "key";
-  /** Entity of models that are registered without one while authentication is off. */
+  /** Entity of all callers while authentication is off. */
   readonly defaultEntity: string;
   readonly version: string;
 }

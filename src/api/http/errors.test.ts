@@ -1,4 +1,5 @@
-// Errors of the domain with the client's field names; statuses.test.ts covers the status of each code.
+// Conversion of domain errors to the client's field names, and of errors that cannot be converted; statuses.test.ts
+// covers the status of each code.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -29,23 +30,23 @@ function fault(message: string, ...location: readonly string[]): ServiceError {
   return new ServiceError({ code: "invalid", message, faults: [{ location, message, type: "t" }] });
 }
 
-test("translates a domain field of a fault to its path, and keeps the rest of the location", () => {
+test("translates the domain field in a fault's location to its path, and keeps the rest of the location", () => {
   check(fault("no", "stopping", "maxTokens"), ["body", "max_tokens"]);
   check(fault("no", "prompt", "messages", "0", "content"), ["body", "messages", "0", "content"]);
   check(fault("no", "after"), ["query", "after"]);
 });
 
-test("keeps a location that is already a path, or unknown", () => {
+test("keeps a location that is already a path or is unknown", () => {
   check(fault("no", "body", "x"), ["body", "x"]);
   check(fault("no", "stopping", "minTokens"), ["stopping", "minTokens"]);
 });
 
-test("gives an error without a field the path of its code, if there is one", () => {
+test("locates an error without a field at the path for its code, if there is one", () => {
   check(new ServiceError({ code: "not_found", message: "none" }), ["path", "model_id"]);
   check(new ServiceError({ code: "overloaded", message: "full", retryAfterSeconds: 7 }), null);
 });
 
-test("translates field names in texts, and leaves quoted input as it is", () => {
+test("translates field names in messages, and keeps other quoted text", () => {
   const text = "`stopping.maxTokens` is 9; `toString` and `a b` are quotations";
   const spelled = "max_tokens is 9; `toString` and `a b` are quotations";
   check(fault(text, "stopping", "maxTokens"), ["body", "max_tokens"], spelled);
@@ -58,13 +59,13 @@ test("returns other errors unchanged", () => {
   assert.equal(locate(bug, fieldPaths), bug);
 });
 
-/** A broken error: its message claims to be a text but is not. */
+/** Returns an error that cannot be converted, because its location contains undefined in spite of its type. */
 function unanswerable(): ServiceError {
   const location = ["body", undefined as unknown as string];
   return new ServiceError({ code: "invalid", faults: [{ location, message: "no", type: "t" }] });
 }
 
-test("answers an error that cannot be converted as a server fault, and logs why", () => {
+test("answers an error that cannot be converted as a server fault, and returns why for the log", () => {
   const { status, body, answerFailure } = errorAnswer(unanswerable(), "r1");
   assert.equal(status, 500);
   assert.deepEqual([body.error.code, body.error.type, body.detail], ["internal", "server_error", []]);
@@ -72,7 +73,7 @@ test("answers an error that cannot be converted as a server fault, and logs why"
   assert.ok(answerFailure instanceof Error);
 });
 
-test("answers anything that a handler throws with the common body and a request id, whole or as an event", async () => {
+test("answers any thrown value with the common body and a request id, in an answer or as an event", async () => {
   const server = await fakeServer();
   server.chat.script.refusal = unanswerable();
   const post = { method: "POST", url: "/v1/chat/completions", headers: { authorization: bearer() } } as const;

@@ -1,12 +1,12 @@
-// Maps every error to a status and the common body: `detail` for FastAPI's clients, `error` for OpenAI's. Only this
-// module and `anthropic/dialect` map codes to statuses. Internal details stay out of answers: the cause goes to the
-// log, the caller gets a request id.
+// Maps each error to a status and the common body, with `detail` for FastAPI's clients and `error` for OpenAI's. Only
+// this module and `anthropic/dialect` map codes to statuses. Internal details stay out of answers: the cause goes to
+// the log, and the caller gets a request id.
 import { cut, ServiceError, type ErrorCode, type Fault } from "../../base/domain/service-error.ts";
 import { LimitRefusal } from "../../base/domain/keys/limits.ts";
 import { firstFaults } from "../../base/validation/findings.ts";
 import { rateHeaders } from "./limits/rate-headers.ts";
 
-/** A refusal that only HTTP knows, such as a wrong method or content type. */
+/** Error that only the HTTP layer raises, such as a wrong method or content type, with its own status and headers. */
 export class HttpRefusal extends ServiceError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -27,9 +27,9 @@ interface CodeRule {
   readonly status: number;
   /** Error type for OpenAI's clients. */
   readonly type: string;
-  /** Location of a fault that names none. */
+  /** Location for an error whose faults have none. */
   readonly location: readonly string[];
-  /** When a retry may help, unless the error says so itself. */
+  /** Default wait before a retry; an error may specify another. Absent if a retry is of no use. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -43,7 +43,7 @@ const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   too_large: { status: 413, type: "invalid_request_error", location: ["body"] },
   too_slow: { status: 408, type: "invalid_request_error", location: ["body"] },
   overloaded: { status: 429, type: "rate_limit_error", location: [], retryAfterSeconds: 1 },
-  // OpenAI's answer to an exceeded quota; unlike with a rate limit, somebody must act.
+  // OpenAI's answer to an exceeded quota. Unlike an exceeded rate limit, it does not end until someone acts.
   full: { status: 429, type: "insufficient_quota", location: ["body"], retryAfterSeconds: 30 },
   unavailable: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
   cancelled: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 1 },
@@ -60,11 +60,11 @@ export interface ErrorBody {
   readonly error: {
     readonly message: string;
     readonly type: string;
-    /** The first faulty field, as a dotted name. */
+    /** Dotted name of the first faulty field; null if no field is at fault. */
     readonly param: string | null;
     readonly code: ErrorCode;
   };
-  /** For clients of Anthropic's API. */
+  /** Only in answers to clients of Anthropic's API, like `request_id`. */
   readonly type?: "error";
   readonly request_id?: string;
 }
@@ -73,13 +73,13 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ErrorBody;
-  /** Why the error itself could not be converted, if so; for the log. */
+  /** Error from converting the original error, for the log; absent if the conversion succeeded. */
   readonly answerFailure?: unknown;
 }
 
 /**
- * Returns the whole answer for anything thrown. Anything but a ServiceError is a bug and answered as `internal`, as is
- * an error that cannot be converted.
+ * Returns the answer for any thrown value. A value that is not a ServiceError is a bug and answered as `internal`, as
+ * is an error that cannot be converted.
  *
  * @throws never
  */
@@ -118,11 +118,13 @@ function answerOf(error: unknown, requestId: string): ErrorAnswer {
   };
 }
 
-/** Maximum lengths of one text in an answer, and of the parts of one location. */
+/** Maximum number of characters in a text of an answer, and in all parts of a location together. */
 const textLengthMax = 2000;
 const placeLengthMax = 1000;
 
-/** Shortens a fault. Its location contains names chosen by the client, so each part and the whole path are cut. */
+/**
+ * Shortens a fault. Its location can contain names that the client chose, so each part and the whole location are cut.
+ */
 function shortened({ location, message, type }: Fault): Fault {
   const parts: string[] = [];
   let length = 0;

@@ -1,5 +1,5 @@
-// Replies with a stream of events: takes over the response from the framework, and sends an error during the stream as
-// one last event.
+// Replies with an event stream. Takes over the response from the framework, and sends an error that occurs during the
+// stream as the last event.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../base/domain/clock.ts";
 import type { Page, PageRequest } from "../../base/domain/page.ts";
@@ -14,7 +14,7 @@ import type { HttpSettings } from "./settings.ts";
 import { EventStream, type EventStreamOptions, IdleStreamError, eventStreamHeaders } from "./sse.ts";
 
 /**
- * Sends the headers; from here on the status is 200 in any case.
+ * Sends the headers of an event stream. From then on, the status is 200 even if an error follows.
  *
  * @param form options for streams with named events, ids, or a keep-alive event
  */
@@ -37,8 +37,8 @@ export function openEventStream(
 }
 
 /**
- * Waits for a result that may still decide the answer's status, but no longer than a connection may be silent. After that the
- * stream begins, and errors become events.
+ * Waits for a result that may still determine the answer's status, but no longer than a connection may be silent.
+ * After that, the stream begins, and an error becomes an event.
  *
  * @throws errors of `first` within that time
  */
@@ -56,17 +56,17 @@ export async function waitBeforeStreaming(
   }
 }
 
-/** Request and error events of a stream. */
+/** Request, log and error format of a stream. */
 export interface Sending {
   readonly request: FastifyRequest;
   readonly logger: Logger;
-  /** Returns the events for an error during the stream; by default the usual error body. */
+  /** Returns the events for an error during the stream; default: the common error body. */
   readonly failure?: (body: ErrorBody) => readonly object[];
 }
 
 /**
- * Ends a stream after `sendAll`. Sends an error of `sendAll` as the last events. A client that stops reading ends the
- * sending, and with it the source of the events.
+ * Runs `sendAll`, sends its error as the last events if it fails, and ends the stream. If the client stops reading,
+ * `sendAll` fails, which also stops the source of its events.
  */
 export async function finishStream(
   stream: EventStream,
@@ -87,15 +87,18 @@ export async function finishStream(
   }
 }
 
-/** A list that can be paged or watched. */
+/** A list that a client can read in pages or watch. */
 export interface WatchedList<Item> {
   readonly list: (asked: PageRequest) => Promise<Page<Item>>;
-  /** Yields items after the cursor as they are added; ends on abort. */
+  /** Yields the items after the cursor, then new items as they are added; ends on abort. */
   readonly watch: (after: string | null, signal: AbortSignal) => AsyncIterable<Item>;
   readonly body: (item: Item) => object;
 }
 
-/** Answers a page or, if the client accepts events, each item with its id as it is added. */
+/**
+ * Answers with a page. If the client accepts events, answers with a stream that sends each item, with its id, as it is
+ * added.
+ */
 export async function pageOrEvents<Item extends { readonly id: string }>(
   { list, watch, body }: WatchedList<Item>,
   asked: PageRequest,
@@ -105,7 +108,8 @@ export async function pageOrEvents<Item extends { readonly id: string }>(
   if (!(request.headers.accept ?? "").includes("text/event-stream")) return pageBody(await list(asked), body);
   const signal = abandonedSignal(reply);
   const header = request.headers["last-event-id"];
-  // A browser that reconnects automatically sends a newer cursor than in its first request.
+  // A browser that reconnects automatically repeats the URL with its old cursor, so the newer one in Last-Event-ID
+  // takes precedence.
   const isResumed = typeof header === "string" && header !== "";
   const items = watch(isResumed ? header : asked.after, signal);
   const stream = openEventStream(reply, dependencies, { isNamed: false, hasIds: true });
@@ -115,14 +119,14 @@ export async function pageOrEvents<Item extends { readonly id: string }>(
     } catch (error) {
       throw locate(error, { after: isResumed ? ["header", "last-event-id"] : ["query", "after"] });
     }
-    // A watch ends quietly on abort; its reader must not treat that as the end of the list.
+    // `watch` ends without an error on abort, which must not look like the end of the list.
     signal.throwIfAborted();
   };
   await finishStream(stream, sendAll, { request, logger: dependencies.logger });
   return reply;
 }
 
-/** Returns the error body for a stream, and logs the server's faults unless the client disconnected. */
+/** Returns the error body for a stream. Logs a server fault, unless the client has disconnected. */
 function streamFailure(
   error: unknown,
   { isClosed }: EventStream,

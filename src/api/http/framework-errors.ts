@@ -1,4 +1,4 @@
-// Converts the framework's refusals to this API's errors, and logs broken streams.
+// Converts the framework's errors to errors of this API, and logs answers that break off.
 import { Readable } from "node:stream";
 import type { FastifyRequest, FastifyInstance } from "fastify";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
@@ -7,7 +7,7 @@ import { clientDisconnected } from "./request-lifecycle.ts";
 import type { Logger } from "../../base/telemetry/logger.ts";
 import { IdleStreamError } from "./sse.ts";
 
-/** Converts errors that the framework threw; returns other errors unchanged. */
+/** Converts an error that the framework threw; returns other errors unchanged. */
 export function translateError(error: unknown, request: FastifyRequest): unknown {
   const code = codeOf(error);
   switch (code) {
@@ -25,7 +25,10 @@ export function translateError(error: unknown, request: FastifyRequest): unknown
   }
 }
 
-/** True for the error that the documentation's file server throws for an invalid file name, or one outside its folder. */
+/**
+ * True for an error that the documentation's file server throws for an invalid file name or for a file outside its
+ * folder.
+ */
 function isRefusedFile(error: unknown, { url }: FastifyRequest): boolean {
   return url.startsWith("/docs/static/") && !(error instanceof ServiceError);
 }
@@ -35,7 +38,11 @@ function noFile(): ServiceError {
   return new ServiceError({ code: "not_found", faults });
 }
 
-/** @throws HttpRefusal for a compressed body */
+/**
+ * Refuses a compressed body.
+ *
+ * @throws HttpRefusal if the Content-Encoding is not `identity`
+ */
 export function refuseEncoding(encoding: string | undefined): void {
   if (encoding === undefined || encoding.toLowerCase() === "identity") return;
   const message = `The Content-Encoding is ${quoted(encoding)}; compressed bodies are not supported.`;
@@ -46,12 +53,12 @@ export function refuseEncoding(encoding: string | undefined): void {
   });
 }
 
-/** Returns the code that the framework or Node gave an error. */
+/** Returns the `code` that the framework or Node sets on its errors; undefined for other values. */
 export function codeOf(error: unknown): unknown {
   return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 }
 
-/** Names the content type from the route's documentation. */
+/** Returns the refusal of a wrong Content-Type. The message names the type that the route's documentation specifies. */
 function wrongContentType({ headers, routeOptions }: FastifyRequest): HttpRefusal {
   const given = headers["content-type"];
   const [taken = "application/json"] = routeOptions.schema?.consumes ?? [];
@@ -78,8 +85,8 @@ function located(place: string, message: string, cause: unknown): ServiceError {
 }
 
 /**
- * Logs why a streamed answer broke off: its status is already sent, so the client only sees the connection end. A
- * client's disconnect is not an error. Answers that fail before their first byte, and event streams, are logged
+ * Logs why a streamed answer broke off: its status is already sent, so the client only sees the connection end. Does
+ * not log that a client disconnected. Answers that fail before their first byte, and event streams, are logged
  * elsewhere.
  */
 export function logBrokenOff(app: FastifyInstance, logger: Logger): void {
@@ -96,7 +103,10 @@ export function logBrokenOff(app: FastifyInstance, logger: Logger): void {
   });
 }
 
-/** True for expected errors: the data was deleted meanwhile, the client stopped reading, or no read turn came. */
+/**
+ * True for expected errors: the data was deleted meanwhile, the client stopped reading, or there was no room for the
+ * read in time.
+ */
 function isExpected(error: unknown, requestId: string): boolean {
   return error instanceof IdleStreamError || errorAnswer(error, requestId).status !== 500;
 }

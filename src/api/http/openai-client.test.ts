@@ -1,4 +1,4 @@
-// The official OpenAI client against a listening server: answers, streams, and every error as its type.
+// The official OpenAI client against a listening server: complete answers, streams, and the client's error classes.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import OpenAI, {
@@ -31,7 +31,7 @@ beforeEach(() =>
 
 const hello = { model: "tiny", messages: [{ role: "user" as const, content: "Hi" }] };
 
-test("answers", async () => {
+test("reads complete answers", async () => {
   const answer = await client.chat.completions.create({ ...hello, n: 2, logprobs: true, top_logprobs: 1 });
   assert.deepEqual(
     answer.choices.map(({ message, index }) => [index, message.content]),
@@ -46,7 +46,7 @@ test("answers", async () => {
   assert.match(answer._request_id ?? "", /^[0-9a-f-]{36}$/);
 });
 
-test("streams", async () => {
+test("reads streams", async () => {
   const stream = await client.chat.completions.create({
     ...hello,
     stream: true,
@@ -67,7 +67,7 @@ test("streams", async () => {
   );
 });
 
-test("throws an error during a stream to its reader", async () => {
+test("throws an error in a stream at the stream's reader", async () => {
   server.chat.script.failure = new ServiceError({ code: "unavailable", message: "x" });
   const stream = await client.chat.completions.create({ ...hello, stream: true });
   await assert.rejects(async () => {
@@ -81,7 +81,7 @@ test("lists models", async () => {
   assert.deepEqual(ids, ["tiny", "small"]);
 });
 
-test("throws every error as the type of its status, with its message, code and field", async () => {
+test("throws each error as the class for its status, with its message, code and field", async () => {
   const table: readonly (readonly [ErrorCode, new (...parts: never[]) => APIError])[] = [
     ["unsupported", BadRequestError],
     ["forbidden", PermissionDeniedError],
@@ -111,7 +111,7 @@ test("throws every error as the type of its status, with its message, code and f
   await assert.rejects(stranger.chat.completions.create(hello), AuthenticationError);
 });
 
-test("refuses a body over the limit with a message while it is being sent", async () => {
+test("refuses a body over the limit with a message while the client is still sending it", async () => {
   const small = await fakeServer({ settings: { chatBodyBytes: 4096 } });
   await small.app.listen({ host: "127.0.0.1", port: 0 });
   const answer = await fetch(`${small.app.listeningOrigin}/v1/chat/completions`, {

@@ -1,9 +1,9 @@
-// A long answer is produced as it is read, and ends when nobody reads it.
+// A long answer is produced only as fast as it is read, and ends if the client stops reading.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pacedStream } from "./paced-answer.ts";
 
-/** An endless source of pieces that counts them, and records whether it was stopped. */
+/** Returns an endless source of pieces. It counts the bytes that it made, and records that it was stopped. */
 function endless(pieceBytes: number) {
   const seen = { madeBytes: 0, isOver: false };
   const pieces = async function* (): AsyncGenerator<Uint8Array, void> {
@@ -24,7 +24,7 @@ async function over(seen: { readonly isOver: boolean }): Promise<void> {
   while (!seen.isOver) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("sends all pieces, texts and bytes of any size", async () => {
+test("sends all pieces, whether text or bytes, of any size", async () => {
   const pieces = async function* (): AsyncGenerator<Uint8Array | string, void> {
     yield "é";
     yield new Uint8Array(0);
@@ -47,7 +47,7 @@ test("produces at most one piece ahead of the reader", async () => {
   await over(seen);
 });
 
-test("ends with its source when nothing is read for too long", async () => {
+test("ends the stream and stops its source when nothing is read for too long", async () => {
   const { seen, pieces } = endless(1 << 22);
   const stream = pacedStream(pieces, 1);
   const failure = new Promise<Error>((resolve) => stream.once("error", resolve));

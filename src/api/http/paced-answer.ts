@@ -1,13 +1,13 @@
-// A long answer that is produced as it is read: it waits for a slow client, and stops its source if the client
-// disconnects or reads nothing for too long.
+// Sends a long answer that is produced as the client reads it. Waits for a slow client, and stops the source if the
+// client disconnects or reads nothing for too long.
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { IdleStreamError } from "./sse.ts";
 import type { HttpSettings } from "./settings.ts";
 
 /**
- * Sends the pieces. An error breaks the connection off, because the status is already sent; clients see an incomplete
- * answer.
+ * Sends the pieces as the answer. An error breaks off the connection, because the status is already sent; the client
+ * then sees an incomplete answer.
  */
 export function sendPieces(
   reply: FastifyReply,
@@ -17,10 +17,10 @@ export function sendPieces(
   return reply.send(pacedStream(pieces, idleStreamSeconds * 1000));
 }
 
-/** Bytes that are buffered ahead of the client, and that a client must read to count as reading. */
+/** Size of a chunk. One chunk is buffered ahead of the client, which must read a whole chunk within the idle time. */
 const chunkBytes = 1 << 16;
 
-/** Returns the pieces as a stream that produces only what is read, and fails if nothing is read for `idleMs`. */
+/** Returns a stream of the pieces that produces only what is read, and fails if nothing is read for `idleMs`. */
 export function pacedStream(
   pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   idleMs: number,

@@ -1,5 +1,5 @@
-// Replays a recorded session of an unmodified RL client against these routes. Every request must be accepted, and
-// every answer must contain what the client reads.
+// Replays a recorded session of an unmodified RL client. Every request must be accepted, and every answer must contain
+// the members that the client reads.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

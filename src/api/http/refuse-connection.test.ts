@@ -5,7 +5,7 @@ import { connect, Socket, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { trackAnswers, refuseConnection } from "./refuse-connection.ts";
 
-test("gives up a connection that was reset, or that cannot be answered", () => {
+test("closes a connection that was reset or cannot be answered any more", () => {
   const reset = new Socket();
   refuseConnection(Object.assign(new Error("reset"), { code: "ECONNRESET" }), reset);
   assert.ok(reset.destroyed);
@@ -15,7 +15,10 @@ test("gives up a connection that was reset, or that cannot be answered", () => {
   assert.ok(ended.destroyed);
 });
 
-/** Returns the bytes that a server with an answer in progress sends to a client that never completes its next request. */
+/**
+ * Returns the bytes that a client receives if it sends `sent`, then `more` once the server has begun an answer. The
+ * server ends the answer after it has handled the client's faulty input.
+ */
 async function answeredTo(t: TestContext, sent: string, more: string): Promise<string> {
   const server = createServer({ requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 });
   t.after(() => server.close());
@@ -24,14 +27,14 @@ async function answeredTo(t: TestContext, sent: string, more: string): Promise<s
     response.writeHead(200, { "content-length": 10 });
     response.write("begun");
     server.once("clientError", (error, socket) => {
-      // Safe cast: a server's connections are network sockets.
+      // Safe cast: the connections of an HTTP server are network sockets.
       refuseConnection(error, socket as Socket);
       response.end(" over");
     });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // Safe cast: it listens on a port.
+  // Safe cast: the server listens on a TCP port.
   const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
   client.on("error", () => undefined);
   let text = "";
@@ -46,7 +49,7 @@ async function answeredTo(t: TestContext, sent: string, more: string): Promise<s
 
 const late = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\n{}";
 
-test("never writes into an answer in progress if its request, or a later one, is late", async (t) => {
+test("writes nothing into an answer in progress, and finishes it, if its request or the next one is late", async (t) => {
   const whole = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
   for (const [sent, more] of [
     [late, ""],

@@ -1,4 +1,5 @@
-// Answers requests that never reach a route with the common error body, and then ends the connection.
+// Answers requests that never reach a route, such as malformed ones, with the common error body, then closes the
+// connection.
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -28,12 +29,12 @@ const noProxy: Refusal = {
   message: "CONNECT is for proxies, and this server is not one.",
 };
 
-/** Unfinished answers of each connection; requests may be pipelined. */
+/** Unfinished answers of each connection. There may be several, because requests can be pipelined. */
 const answers = new WeakMap<Duplex, readonly ServerResponse[]>();
-/** Connections that end after their current answer. */
+/** Connections that close after their current answer because a request was late. */
 const late = new WeakSet<Duplex>();
 
-/** Tracks which requests are being answered, for {@link refuseConnection}. */
+/** Tracks the unfinished answers of each connection, for {@link refuseConnection}. */
 export function trackAnswers(server: Server): void {
   server.on("request", ({ socket }, response) => {
     const unended = (answers.get(socket) ?? []).filter(({ closed }) => !closed);
@@ -42,13 +43,14 @@ export function trackAnswers(server: Server): void {
 }
 
 /**
- * Handles Node's `clientError`: requests that the parser refused, including too long headers and too slow requests.
- * Never writes into an answer that has begun: the answer to a late request finishes, then the connection ends.
+ * Handles Node's `clientError`: requests that the parser refused, headers that are too long, and requests that take
+ * too long. Never writes into an answer that has begun. If a request is late, such an answer finishes, then the
+ * connection closes.
  */
 export function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
   const begun = (answers.get(socket) ?? []).find(({ headersSent, closed }) => headersSent && !closed);
   if (begun !== undefined && error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    // Node repeats the error while the answer takes its time.
+    // Node repeats the error until the answer has finished, so the listener is added only once.
     if (!late.has(socket)) begun.once("finish", () => socket.destroySoon());
     late.add(socket);
     return;
@@ -72,7 +74,7 @@ function refuse(socket: Duplex, { status, message }: Refusal): void {
   socket.end(`${head.join("\r\n")}\r\n\r\n${text}`);
 }
 
-/** Adds a body to refusals that Node would send without one. */
+/** Answers requests that Node would refuse without a body: CONNECT, and unknown expectations. */
 export function answerUnroutedRequests(app: FastifyInstance): void {
   app.server.on("connect", (_request, socket) => {
     socket.on("error", () => socket.destroy());

@@ -4,9 +4,9 @@ import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { onResponseEnd } from "./request-lifecycle.ts";
 
-test("calls back once at a response's end, in order, and immediately if it has ended", () => {
+test("calls back once at the end of a response, in order of registration, or immediately if it has ended", () => {
   const emitter = new EventEmitter();
-  // Safe cast: only these members of a response are used.
+  // Safe cast: only `destroyed` and `once` are used.
   const response = Object.assign(emitter, { destroyed: false }) as unknown as ServerResponse;
   const called: number[] = [];
   for (let index = 0; index < 20; index++) onResponseEnd(response, () => called.push(index));

@@ -1,5 +1,6 @@
-// Life cycle of a request: its id, its beginning, and its end, when its answer is complete or its client has
-// disconnected. Callbacks for the end also run if registered late, because a client may disconnect at any time.
+// Life cycle of a request: its id, its beginning, and its end, which is when the answer is complete or the client has
+// disconnected. A callback for the end also runs if it is registered after the end, because a client may disconnect at
+// any time.
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyRequest, FastifyInstance } from "fastify";
@@ -8,12 +9,12 @@ import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 import type { RequestId } from "../wire/chat/read-chat-request.ts";
 import type { Connections } from "./connections.ts";
 
-/** Safe in a header, a log line and a URL; covers ids of tracing and UUID libraries. */
+/** Pattern of ids that are safe in a header, a log line and a URL. Ids of tracing and UUID libraries match it. */
 const harmless = /^[\w.:/+=@-]{1,128}$/;
 
 type Headers = FastifyRequest["headers"];
 
-/** Returns the id under which a request is logged and answered: the client's own if it is safe, otherwise a new one. */
+/** Returns the id of a request for logs and the answer: the client's X-Request-Id if it is safe, otherwise a new id. */
 export function idFor(headers: Headers): string {
   const sent = headers["x-request-id"];
   return typeof sent === "string" && harmless.test(sent) ? sent : newUuid();
@@ -25,7 +26,7 @@ export function requestIdOf({ id, headers }: Pick<FastifyRequest, "id" | "header
 }
 
 /**
- * Refuses an invalid id in the header, for requests whose answer it names.
+ * Refuses an invalid X-Request-Id, on routes where it becomes the id of the answer.
  *
  * @throws ServiceError `invalid` for a header that cannot be an id
  */
@@ -39,24 +40,24 @@ export function refuseInvalidRequestId({ id, headers }: Pick<FastifyRequest, "id
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Response of the request, for {@link onResponseEnd} when the reply is not at hand. */
+    /** Response to the request, for {@link onResponseEnd} where there is no reply. */
     response: ServerResponse;
   }
 }
 
-/** More than this number would be a leak. */
+/** Maximum number of `close` listeners of a response; more would be a leak. */
 const closeListenersMax = 20;
 
 /**
- * Delays a request until its answer owns the connection and its turn of the event loop has come. A pipelined response
- * that never gets the connection never closes, so anything held for it would leak. Must be called before any other
- * hook is added.
+ * Delays a request until its response has the connection and its turn of the event loop has come. A pipelined response
+ * that never gets the connection never closes, so resources taken for its request would leak. Must be called before
+ * any other hook is added.
  */
 export function beginInTurn(app: FastifyInstance, connections: Pick<Connections, "inTurn">): void {
   app.decorateRequest("response", null as unknown as ServerResponse);
   app.addHook("onRequest", (request, { raw }, done) => {
     request.response = raw;
-    // Each resource held for a request listens for its end, and so does a stream that answers it.
+    // Each resource taken for a request listens for the end of the response, as does a stream that answers it.
     raw.setMaxListeners(closeListenersMax);
     const begin = (socket: Socket): void => connections.inTurn(socket, done);
     if (raw.socket === null) raw.once("socket", begin);
@@ -64,11 +65,11 @@ export function beginInTurn(app: FastifyInstance, connections: Pick<Connections,
   });
 }
 
-/** Callbacks for the end of each response. They share one listener, since Node warns about more than ten. */
+/** Callbacks for the end of each response. They share one listener, because Node warns about more than ten. */
 const waiting = new WeakMap<ServerResponse, (() => void)[]>();
 
 /**
- * Calls back once when the answer is complete or the client has disconnected; immediately if that has already
+ * Calls `callback` once, when the answer is complete or the client has disconnected; immediately if that has already
  * happened.
  */
 export function onResponseEnd(response: ServerResponse, callback: () => void): void {
@@ -90,15 +91,15 @@ export function clientDisconnected(cause?: unknown): ServiceError {
 }
 
 /**
- * Returns the signal's reason for work that the signal cancelled, because the work only knows that it was cancelled;
- * returns other errors unchanged.
+ * Returns the signal's reason if the signal cancelled the work, because the work's error only says that it was
+ * cancelled. Returns other errors unchanged.
  */
 export function toAbortReason(error: unknown, { aborted, reason }: AbortSignal): unknown {
   const isCancelled = error instanceof ServiceError && error.code === "cancelled";
   return aborted && isCancelled ? (reason as unknown) : error;
 }
 
-/** Returns the result; replaces a rejection by the error that `errorFor` returns. */
+/** Returns the result. Replaces a rejection by the error that `errorFor` returns. */
 export async function mapErrors<Result>(
   result: Promise<Result>,
   errorFor: (error: unknown) => unknown,
@@ -110,7 +111,7 @@ export async function mapErrors<Result>(
   }
 }
 
-/** Returns the result; replaces a cancellation by the signal's reason. */
+/** Returns the result. If the signal cancelled the work, rejects with the signal's reason. */
 export function untilDisconnected<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return mapErrors(result, (error) => toAbortReason(error, signal));
 }

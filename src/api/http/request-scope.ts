@@ -1,5 +1,5 @@
-// Guards every request of one part of the API before its handler: draining, credentials, the key's requests in flight,
-// and its limits.
+// Checks each request to one part of the API before its handler runs: whether the server is draining, the credentials,
+// the key's requests in flight, and the rate limits.
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../../base/domain/access.ts";
@@ -33,31 +33,31 @@ declare module "fastify" {
   interface FastifyInstance {
     /** Aborts when the server closes. */
     closing: AbortSignal;
-    /** Detects revoked keys while their answers run. */
+    /** Detects keys that are revoked while their requests run. */
     revocations: RevocationWatch;
   }
   interface FastifyContextConfig {
-    /** True if the handler reads the body itself; `request.body` is then a GatheredBody. */
+    /** True if the handler reads the body. `request.body` is then a GatheredBody. */
     takesRawBody?: boolean;
     /** Returns a check that can refuse a body by its first bytes. */
     headCheck?: (request: FastifyRequest) => HeadCheck;
   }
   interface FastifyRequest {
-    /** The authenticated caller; set in every guarded part of the API. */
+    /** Authenticated caller; set in every guarded part of the API. */
     caller: Caller;
-    /** Model that a body is for, if known before the body is read. */
+    /** Model that the body is for; null unless it is known before the body is read. */
     model: TrainedModel | null;
   }
 }
 
-/** Counters shared by the guards of all parts of the API. */
+/** Counters that the guards of all parts of the API share. */
 export interface GuardCounts {
   readonly inFlight: InFlight;
   readonly failedLogins: FailedLogins;
   readonly connections: Connections;
 }
 
-/** Guards every route of the scope with the scheme. */
+/** Adds the checks to every route of the scope, with the scheme for credentials. */
 export function guard(
   scope: FastifyInstance,
   scheme: AuthenticationScheme,
@@ -78,8 +78,8 @@ export function guard(
 }
 
 /**
- * Guards the operator routes with either scheme, unless they are open. If only this machine is served, they require a
- * key for requests that another site's page may have sent.
+ * Adds the checks to the operator routes, unless they are open. Both schemes are accepted. If the routes are `local`,
+ * only requests that another site's page may have sent require a key.
  */
 export function guardOperatorRoutes(
   app: FastifyInstance,
@@ -101,7 +101,7 @@ export function guardOperatorRoutes(
   });
 }
 
-/** Adds the reason why a key is required to a 401. */
+/** Adds to a 401 the reason why the route requires a key. */
 function explainRequiredKey(error: unknown, { header, what }: ForeignSign): unknown {
   if (!(error instanceof HttpRefusal) || error.code !== "unauthorized") return error;
   const { status, code, headers } = error;
@@ -135,7 +135,7 @@ function admission(
     const from = { headers: request.headers, address: request.ip, onUnknownKey };
     const user = await authenticateUser(users, scheme, from);
     if (user === null) return keyCaller(request, scheme);
-    // The proxy signs in every request of the user's browser, including those of other sites' pages.
+    // The proxy signs in every request from the user's browser, even if another site's page sent it.
     refuseOtherSites(request, cors);
     return { caller: user, key: null };
   };
@@ -151,7 +151,8 @@ function admission(
     }
     const opened = await open(request);
     const { entity } = (request.caller = opened.caller);
-    // The first request of a connection began in a turn of its network, later ones in a turn of the entity.
+    // The first request of a connection began in a turn of its network, so it now waits for a turn of the entity.
+    // Later requests began in a turn of the entity.
     if (dependencies.auth === "on" && !connections.isOf(request.raw.socket, entity))
       await loopTurns.next(entity);
     if (reply.raw.destroyed) throw clientDisconnected();
@@ -163,7 +164,11 @@ function admission(
   };
 }
 
-/** @throws ServiceError `overloaded`; also closes the connection */
+/**
+ * Registers the request on its connection.
+ *
+ * @throws ServiceError `overloaded`; the answer then closes the connection
+ */
 function enterConnection(
   { raw: { socket }, caller: { entity } }: FastifyRequest,
   reply: FastifyReply,
@@ -178,8 +183,8 @@ function enterConnection(
 }
 
 /**
- * Returns a signal that aborts if the client disconnects before the answer is complete (`cancelled`), its key is
- * revoked or expires (`unauthorized`), or the server closes (`unavailable`).
+ * Returns a signal that aborts if the client disconnects before the answer is complete (`cancelled`), if the caller's
+ * key is revoked or expires (`unauthorized`), or if the server closes (`unavailable`).
  */
 export function abandonedSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
@@ -200,16 +205,16 @@ export function abandonedSignal(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** Time for answers to end once the server closes; breaking off takes one step of the engine. */
+/** Time in which running answers can end once the server closes. An answer ends at the engine's next step. */
 const closeGraceMs = 2000;
 
 /**
- * Makes `close` interrupt running requests: each answer ends with an error, gets a moment to send it, and then its
- * connection ends.
+ * Makes `close` interrupt running requests. Each answer ends with an error, which gets a moment to be sent before the
+ * connection closes.
  */
 export function breakOffOnClose(app: FastifyInstance, clock: Clock, inFlight: InFlight): void {
   const closing = new AbortController();
-  // One listener per request in flight is intended, not a leak.
+  // Each request in flight has a listener; this is not a leak.
   setMaxListeners(0, closing.signal);
   app.decorate("closing", closing.signal);
   app.addHook("preClose", async () => {

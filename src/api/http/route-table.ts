@@ -1,4 +1,4 @@
-// Methods of each path, so that a wrong method is not answered like an unknown path.
+// Methods of each path, so that a wrong method for a known path is answered 405 rather than 404.
 import type { FastifyInstance } from "fastify";
 import { HttpRefusal } from "./errors.ts";
 
@@ -14,13 +14,13 @@ export class RouteTable {
     });
   }
 
-  /** Returns the refusal of a request without a route: 404, or 405 with the allowed methods. */
+  /** Returns the refusal for a request that no route answered: 404, or 405 with the allowed methods. */
   refusal(method: string, path: string): HttpRefusal {
     const methods = new Set<string>();
     for (const entry of this.#methods.values()) {
       if (entry.pattern.test(path)) for (const name of entry.methods) methods.add(name);
     }
-    // A route accepted the method but found nothing under this path.
+    // If the method is allowed, a route matched the request but found nothing under this path.
     return methods.size === 0 || methods.has(method)
       ? noRoute(path)
       : wrongMethod(method, path, [...methods].sort().join(", "));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { silentLogger } from "../../base/telemetry/testing/silent-logger.ts";
 import { bearer, fakeServer, helloBody, keys } from "./testing/fake-server.ts";
 
-test("limits headers to 20 seconds, or to the time of the whole request if that is less", async () => {
+test("limits the time for headers to 20 seconds, or to the time for the whole request if that is less", async () => {
   for (const [requestSeconds, headersMs] of [
     [300, 20_000],
     [10, 10_000],
@@ -17,7 +17,7 @@ test("limits headers to 20 seconds, or to the time of the whole request if that 
   }
 });
 
-test("logs a server fault as an error, and a client's fault below that", async () => {
+test("logs a server fault as an error, but not a client's fault", async () => {
   const errors: string[] = [];
   const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) };
   const server = await fakeServer({ logger });
@@ -55,7 +55,7 @@ test("logs each request with its key, address and outcome", async () => {
   await server.close();
 });
 
-test("logs the model and the tokens of a request, also for several prompts", async () => {
+test("logs the model and the tokens of a request, also for a request with several prompts", async () => {
   const lines: object[] = [];
   const logger = { ...silentLogger, info: (fields: object) => void lines.push(fields) };
   const server = await fakeServer({ logger });

@@ -1,5 +1,5 @@
-// The HTTP server: one Fastify instance with every route, built from injected dependencies. It does not listen by
-// itself; the caller uses `listen` and `close`.
+// The HTTP server: one Fastify instance with all routes, built from injected dependencies. Its caller starts and stops
+// it with `listen` and `close`.
 import type { Readable } from "node:stream";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller } from "../../base/domain/access.ts";
@@ -72,7 +72,7 @@ import { webhookRoutes } from "./routes/webhooks/webhooks.ts";
 /**
  * Builds the server with all its routes. `close` interrupts running requests, so drain first.
  *
- * @param routesOf `chats` registers only the chat route, because the others take long to describe
+ * @param routesOf `chats` registers only the chat route, because it takes long to document the others
  * @returns an instance that is ready for `inject` and `listen`
  */
 export async function createHttpServer(
@@ -86,15 +86,16 @@ export async function createHttpServer(
     genReqId: ({ headers }) => idFor(headers),
     bodyLimit: settings.otherBodyBytes,
     routerOptions: { maxParamLength: 1000 },
-    // While closing, this API's own 503 answers instead; requests that `preClose` has not ended will never end.
+    // While closing, this API's own 503 replaces Fastify's. Connections are closed by force, because a request that
+    // `preClose` has not ended never ends.
     return503OnClosing: false,
     forceCloseConnections: true,
     requestTimeout: settings.requestSeconds * 1000,
     http: {
       headersTimeout: Math.min(20, settings.requestSeconds) * 1000,
-      // Node checks for slow requests at this interval, which limits how late one is noticed.
+      // Interval at which Node looks for slow requests, and thus the maximum delay until one is noticed.
       connectionsCheckingInterval: Math.min(5, settings.requestSeconds / 4) * 1000,
-      // Answered by this API with a body.
+      // A missing Host header is refused by this API, with a body.
       requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
@@ -106,7 +107,7 @@ export async function createHttpServer(
   trackAnswers(app.server);
   answerUnroutedRequests(app);
   leaveBodiesUnasked(app);
-  // No header is dropped silently, regardless of their number: their bytes have a limit, and too many are refused.
+  // Node would drop excess headers silently. The size of headers has another limit, and too many are refused.
   app.server.maxHeadersCount = 0;
   const connections = new Connections(settings.connections, metrics);
   connections.watch(app.server);
@@ -123,7 +124,8 @@ export async function createHttpServer(
   beginInTurn(app, connections);
   breakOffOnClose(app, clock, inFlight);
   traceRequests(app, { tracing: dependencies.tracing ?? null, clock });
-  // Before the hook that makes answers wait for their audit line, because a stream may fail meanwhile.
+  // Registered before the hook that delays answers until their audit line is on disk, because a stream may fail during
+  // the delay.
   logBrokenOff(app, logger);
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
   app.addHook("onRequest", async (request, reply) => {
@@ -133,11 +135,11 @@ export async function createHttpServer(
   allowOrigins(app, cors);
   limitExposure(app, dependencies.auth, cors);
   app.addHook("onRequest", async (request) => {
-    // Before anything reads the body of a request without a route.
+    // Refuses a request without a route before its body is read.
     if (request.is404) throw routes.refusal(request.method, pathOf(request.url));
   });
   app.setErrorHandler((error, request, reply) => {
-    // Thrown for a method that the framework does not know; other errors come to the handler below.
+    // Fastify throws this code for a method that it does not know; `answerError` translates the other codes.
     const isUnknownMethod = codeOf(error) === "FST_ERR_NOT_FOUND";
     const shown = isUnknownMethod ? routes.refusal(request.method, pathOf(request.url)) : error;
     answerError(shown, request, reply, dependencies);
@@ -158,7 +160,7 @@ export async function createHttpServer(
   );
   const reads = readBudget(settings, metrics);
   takeBodies(app, settings, budget);
-  // Schemas only document: bodies are checked where they are read, and written without a schema.
+  // Schemas are only documentation: readers check bodies, and answers are serialized without a schema.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   guardOperatorRoutes(app, dependencies, counts);
@@ -226,21 +228,21 @@ export async function createHttpServer(
   return app;
 }
 
-/** Smaller bodies are read in negligible time. */
+/** Minimum size of a body whose parsing waits for a turn; smaller ones take negligible time. */
 const turnBodyBytes = 4096;
 
 function pathOf(url: string): string {
   return url.split("?", 1)[0] ?? url;
 }
 
-/** Parses JSON bodies; most routes get the value, those marked rawBody the bytes. */
+/** Parses JSON bodies. Most routes get the parsed value, and routes marked `rawBody` get the bytes. */
 function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"], budget: ByteBudget): void {
   const { json } = bodyLimits(settings);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {
     refuseEncoding(request.headers["content-encoding"]);
     const { takesRawBody, headCheck } = request.routeOptions.config;
-    // Null on routes without keys, contrary to its type; their bodies are small.
+    // Null on routes without authentication, contrary to its type. Bodies are small on these routes.
     const caller = request.caller as Caller | null;
     const held = budget.forBody(caller?.entity ?? keyless);
     onResponseEnd(request.response, () => held.release());
@@ -251,7 +253,7 @@ function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]
       onReading: () => askForBody(request),
       ...(headCheck === undefined ? {} : { head: headCheck(request) }),
     });
-    // Many small bodies take as long as a large one.
+    // Many small bodies take as long as a large one, so they take turns, too.
     if (body.byteCount > turnBodyBytes) await loopTurns.next(held.tenant);
     return takesRawBody === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);
   });
@@ -275,7 +277,7 @@ function answerError(
     else if (reply.raw.destroyed) logger.debug(fields, "request cancelled: its client disconnected");
     else logger.warn(fields, "request refused");
   }
-  // The rest of the body will not be read, and a slow sender must not hold the connection for long.
+  // The rest of the body is not read, and a slow sender must not keep the connection open for long.
   if (!request.raw.complete) {
     reply.header("connection", "close");
     lingerBeforeClose(request.raw);

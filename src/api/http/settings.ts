@@ -1,5 +1,5 @@
-// Settings of the HTTP server: sizes, depths and times. First those that an operator sets, then derived values, then
-// constants.
+// Settings of the HTTP server: sizes, depths and times. First the settings that an operator can change, then
+// constants, then values derived from both.
 import {
   section,
   type SettingsIn,
@@ -9,7 +9,7 @@ import {
 import type { BodyLimits } from "../wire/body-limits.ts";
 
 const mebibyte = 1024 * 1024;
-/** V8's strings are no longer than this, and a body is parsed from one string. */
+/** Maximum length of a string in V8; a body is parsed from one string. */
 const bodyBytesMax = 480 * mebibyte;
 
 const schema = {
@@ -37,63 +37,73 @@ const schema = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
-  /** Requests of one key in flight; more are answered 429. A key may have a lower limit. */
+  /** Maximum number of requests of one key in flight; more are answered 429. A key may have a lower limit. */
   requestsPerKey: 512,
-  /** Maximum number of messages in a chat request, far more than a context holds. */
+  /** Maximum number of messages in a chat request, far more than a context can hold. */
   chatMessages: 4096,
-  /** Maximum nesting depth of JSON; clients nest no deeper than a dozen. */
+  /** Maximum nesting depth of JSON; clients nest at most about a dozen levels. */
   jsonDepth: 64,
-  /** A stream ends if its client reads nothing for this long. */
+  /** Time without a read by the client after which a stream ends. */
   idleStreamSeconds: 60,
-  /** Time within which a request must be complete, body included; a large body over a slow line takes minutes. */
+  /** Time limit for receiving a request with its body; a large body over a slow line takes minutes. */
   requestSeconds: 300,
   /**
-   * Maximum number of connections, fewer if the process may open few files (`connections/`). One entity, and all
-   * clients without a key together, have at most half of the connections that the others leave. One more closes their oldest idle
-   * connection, or is answered 429.
+   * Maximum number of connections; lower if the process may open only few files (apps/server/open-files). An entity,
+   * or all clients without a key together, may have half of the connections that others leave. Beyond that, one of
+   * their own connections is closed, or a request is answered 429.
    */
   connections: 4096,
   /**
-   * Bytes of all bodies of 64 KiB or more and all collected answers of more than 1 MiB, counted as they arrive. A
-   * server with little memory allows less (apps/server/settings).
+   * Maximum number of bytes in memory for bodies of at least 64 KiB and the parts of answers beyond 1 MiB, counted as
+   * they arrive. A server with little memory has a lower limit (apps/server/settings).
    */
   bodyBytesInFlight: 1024 * mebibyte,
-  /** Body size of all other requests, which carry no content. */
+  /** Maximum body size of other requests, which carry no content. */
   otherBodyBytes: mebibyte,
-  /** Maximum number of JSON values in a body, or in each record or group of one: about a second of checking. */
+  /**
+   * Maximum number of JSON values in a body, or in each record or group of a batch; checking that many takes about a
+   * second.
+   */
   jsonValues: 200_000,
-  /** The same for one group of trajectories, which may be as large as a body and is checked in a separate thread. */
+  /**
+   * Maximum number of JSON values in one trajectory group, which may be as large as a body and is checked in a
+   * separate thread.
+   */
   trajectoryJsonValues: 10_000_000,
-  /** Groups or conversations of a training job or a log. */
+  /** Maximum number of groups or conversations in a training job or a log. */
   trajectoryGroups: 100_000,
   /**
-   * Number of requests that may wait to read stored data, and for how long. Most clients wait a minute; this is half
-   * of it.
+   * Maximum number of requests that wait to read stored data, and the time after which such a request is refused: half
+   * of the minute that most clients wait.
    */
   readsWaiting: 256,
   readWaitSeconds: 30,
-  /** Characters of all bad words of a request; all are compared with an answer's end at every token. */
+  /**
+   * Maximum number of characters in all bad words of a request, because each token compares all of them with the end
+   * of the answer.
+   */
   chatBadWordCharacters: 65_536,
-  /** Token ids in each of stop_token_ids and allowed_token_ids; small vocabularies have no more. */
+  /** Maximum number of token ids in each of stop_token_ids and allowed_token_ids; small vocabularies are not larger. */
   chatTokenIds: 65_536,
-  /** Token ids in logit_bias. */
+  /** Maximum number of token ids in logit_bias. */
   chatBiases: 32_768,
-  /** Prompts of one text completion, as many as are computed at the same time. */
+  /** Maximum number of prompts in one text completion: as many as are computed at the same time. */
   completionPrompts: 128,
   /**
-   * Unknown keys per address and minute that are answered 401; further ones are answered 429 until the minute is over.
+   * Maximum number of unknown keys per address and minute that are answered 401; further ones are answered 429 until
+   * the minute is over.
    */
   failedLoginsPerMinute: 30,
-  /** Records of one feedback batch; clients halve batches that are answered 413. */
+  /** Maximum number of records in one feedback batch; clients halve batches that are answered 413. */
   feedbackBatchRecords: 10_000,
-  /** Tests per check of a constraint, and the time for all of them. */
+  /** Maximum number of tests in one check of a constraint, and the time limit for all of them. */
   checkTests: 1000,
   checkSeconds: 10,
-  /** Silence after which a stream sends a comment; proxies end streams that are silent for 30 to 60 s. */
+  /** Silence after which a stream sends a comment, because proxies close streams that are silent for 30 to 60 s. */
   keepAliveSeconds: 10,
 };
 
-/** Returns the values derived from what an operator sets. */
+/** Returns the values that are derived from other settings. */
 function derivedSettings({
   bodyBytes,
   bodyBytesInFlight,
@@ -104,8 +114,8 @@ function derivedSettings({
     feedbackBodyBytes: Math.floor(bodyBytes / 8),
     chatBodyBytes: Math.floor(bodyBytes / 16),
     /**
-     * Bytes of stored data that all answers may hold together; one key may hold half of it. A larger read waits until
-     * it can run without others.
+     * Maximum number of bytes of stored data that all answers may hold together; one key may hold half of them. A
+     * larger read waits until it can run without others.
      */
     readBytesInFlight: Math.floor(bodyBytesInFlight / 4),
     chatParts: Math.floor(chatMessages / 4),

@@ -5,7 +5,7 @@ import { FakeClock } from "../../base/domain/testing/fake-clock.ts";
 import { isLong, JsonList } from "../wire/json-text.ts";
 import { EventStream, IdleStreamError, type EventSink } from "./sse.ts";
 
-/** A response whose client reads on command. */
+/** Response whose client reads only when the test says so. */
 class FakeSink extends EventEmitter implements EventSink {
   readonly texts: string[] = [];
   isFull = false;
@@ -27,7 +27,7 @@ class FakeSink extends EventEmitter implements EventSink {
 
   end(text: string): void {
     this.texts.push(text);
-    // As streams do.
+    // `end` also ends the buffering that `cork` began, as in Node's streams.
     this.corks = 0;
     if (!this.isFull) this.emit("close");
   }
@@ -51,7 +51,7 @@ function stream(isNamed = false): {
   };
 }
 
-test("writes an event as one line, also for readers that split at Unicode's line ends", async () => {
+test("writes an event as one line, even for readers that split lines at Unicode line separators", async () => {
   const { sink, events } = stream();
   const text = "a\u0085b\u2028c\u2029d";
   await events.send({ text });
@@ -67,7 +67,7 @@ test("writes one data line per event, and [DONE]", async () => {
   assert.deepEqual(sink.texts, ['data: {"a":"\\n"}\n\n', "data: [DONE]\n\n"]);
 });
 
-test("combines writes until the event loop continues", async () => {
+test("combines the writes of one round of the event loop", async () => {
   const { sink, events } = stream();
   assert.equal(sink.corks, 1);
   await events.send({ a: 1 });
@@ -82,7 +82,7 @@ test("combines writes until the event loop continues", async () => {
   assert.equal(sink.corks, 0);
 });
 
-test("writes simultaneous events at once, except a long one, which is written in pieces", async () => {
+test("writes the events of one call in one piece, except a long event, which it writes in several", async () => {
   const { sink, events } = stream();
   await events.send(1, 2);
   await events.send(3, { a: 4, [isLong]: true }, 5);
@@ -91,7 +91,7 @@ test("writes simultaneous events at once, except a long one, which is written in
   assert.equal(sink.texts.join(""), 'data: 3\n\ndata: {"a":4}\n\ndata: 5\n\n');
 });
 
-test("names events by their type if asked, and ends with the last of them", async () => {
+test("names events by their type if asked, and then sends no [DONE]", async () => {
   const { sink, events } = stream(true);
   await events.send({ type: "response.created", a: 1 });
   await events.send({ detail: [] });
@@ -103,7 +103,7 @@ test("names events by their type if asked, and ends with the last of them", asyn
   ]);
 });
 
-test("writes a long event in pieces, with pauses, without changing it", async () => {
+test("writes a long event in pieces, with pauses, without changing its text", async () => {
   const { sink, clock, events } = stream(true);
   const list = new JsonList();
   for (let index = 0; index < 20_000; index++) list.add({ token: `a\u2028${index}` });
@@ -139,7 +139,7 @@ test("waits while the client's buffer is full, and continues when it drains", as
   assert.equal(listenerCount(), before);
 });
 
-test("ends a stream whose client reads nothing within its time", async () => {
+test("ends a stream whose client reads nothing within the idle time", async () => {
   const { sink, clock, events } = stream();
   sink.isFull = true;
   const sent = assert.rejects(events.send(1), IdleStreamError);
@@ -157,7 +157,7 @@ test("ends a finished stream whose client never reads the end", async () => {
   assert.equal(sink.destroyed, true);
 });
 
-test("sends a keep-alive after silence, but not while data is unread", async () => {
+test("sends keep-alives during silence, but not while data is unread", async () => {
   const { sink, clock, events } = stream();
   const comment = ": keep-alive\n\n";
   await clock.advance(9_000);
@@ -181,7 +181,7 @@ test("sends a keep-alive after silence, but not while data is unread", async () 
   assert.deepEqual([sink.texts, clock.sleepingCount], [["data: [DONE]\n\n"], 0]);
 });
 
-test("stops the comments when a client disconnects", async () => {
+test("stops keep-alives when a client disconnects", async () => {
   const { sink, clock } = stream();
   sink.emit("close");
   await clock.advance(30_000);
@@ -196,7 +196,7 @@ test("sends nothing to a disconnected client", async () => {
   assert.deepEqual(sink.texts, []);
 });
 
-test("ends a stream whose client left before it began, without keep-alives", async () => {
+test("ends a stream whose client disconnected before it began, without keep-alives", async () => {
   const sink = new FakeSink();
   sink.destroyed = true;
   const clock = new FakeClock();

@@ -1,6 +1,6 @@
 // Server-sent events as OpenAI's clients read them: `data: <JSON>` lines with `[DONE]` at the end, or events named by
-// their type whose last event ends the stream. Waits for a slow client, ends a stream whose client reads nothing for
-// too long, and keeps a silent stream alive.
+// their type without `[DONE]`. A stream waits for a slow client, ends if the client reads nothing for too long, and
+// sends keep-alives during silence.
 import { nextTick } from "node:process";
 import type { Clock } from "../../base/domain/clock.ts";
 import { loopTurns } from "../../base/domain/sharing/loop-turns.ts";
@@ -8,12 +8,12 @@ import { keyless } from "../../base/domain/sharing/tenant-shares.ts";
 import { waitOver } from "../../base/domain/waiting/wait-over.ts";
 import { isLong, jsonPieces, escapeLineEnds } from "../wire/json-text.ts";
 
-/** The part of a response that a stream needs; ServerResponse implements it. */
+/** Members of a response that a stream uses; ServerResponse has them. */
 export interface EventSink {
   write(text: string | Uint8Array): boolean;
   end(text: string): void;
   destroy(): void;
-  /** Buffers writes until `uncork` was called as often. */
+  /** Buffers writes until `uncork` has been called as many times as `cork`. */
   cork(): void;
   uncork(): void;
   readonly destroyed: boolean;
@@ -25,22 +25,22 @@ export interface EventStreamOptions {
   readonly clock: Clock;
   /** True if each event is named by its `type`, without a final `[DONE]`. */
   readonly isNamed: boolean;
-  /** True if each event has its `id`, from which a client may continue. */
+  /** True if each event has its `id`, from which a client can resume the stream. */
   readonly hasIds?: boolean;
-  /** Time that a client may read nothing. */
+  /** Time for which a client may read nothing before its stream ends. */
   readonly idleMs: number;
-  /** Silence after which a comment is sent, which clients skip and proxies count as activity. */
+  /** Silence after which a comment is sent. Clients skip comments, and proxies count them as activity. */
   readonly keepAliveMs: number;
-  /** Event to send instead of a comment. */
+  /** Event to send as keep-alive instead of a comment. */
   readonly keepAliveEvent?: object;
-  /** Tenant whose turns pieces of long events take; by default that of clients without a key. */
+  /** Tenant whose turns the pieces of long events take; default: the tenant of clients without a key. */
   readonly tenant?: string;
 }
 
-/** Characters of a long event per turn. */
+/** Number of characters of a long event that are sent in one turn. */
 const lengthBetweenPauses = 64 * 1024;
 
-/** Thrown if the client read nothing within its time. */
+/** Error of a stream whose client read nothing within the idle time. */
 export class IdleStreamError extends Error {}
 
 export class EventStream {
@@ -74,15 +74,15 @@ export class EventStream {
     this.#gather();
   }
 
-  /** True once the client has disconnected; sending then does nothing. */
+  /** True once the client has disconnected. Sending then has no effect. */
   get isClosed(): boolean {
     return this.#sink.destroyed;
   }
 
   /**
-   * Sends events in one piece, and waits while the client's buffer is full.
+   * Sends the events, in one piece unless one is long, and waits while the client's buffer is full.
    *
-   * @throws IdleStreamError after `idleMs` without the client reading, having closed the connection
+   * @throws IdleStreamError if the client has read nothing for `idleMs`; the connection is then closed
    */
   async send(...events: readonly unknown[]): Promise<void> {
     let text = "";
@@ -103,7 +103,7 @@ export class EventStream {
     return (this.#isNamed ? nameLine(event) : "") + (this.#hasIds ? idLine(event) : "");
   }
 
-  /** Sends a long event with pauses, in which others have their turn. */
+  /** Sends a long event in pieces, with pauses in which other requests have their turn. */
   async #sendLong(head: string, data: object): Promise<void> {
     this.#isWithinEvent = true;
     let text = `${head}data: `;
@@ -126,19 +126,22 @@ export class EventStream {
     if (!this.#sink.write(text)) await this.#drained();
   }
 
-  /** Combines the writes of one turn of the event loop into one: a system call takes longer than creating an event. */
+  /** Combines the writes until the next tick into one, because a system call takes longer than creating an event. */
   #gather(): void {
     if (this.#isGathering) return;
     this.#isGathering = true;
     this.#sink.cork();
     nextTick(() => {
       this.#isGathering = false;
-      // Ending the stream has already sent everything.
+      // `end` has already sent everything.
       if (!this.#hasEnded) this.#sink.uncork();
     });
   }
 
-  /** Sends the last event and ends the stream; returns when the client has it, or its time is over. */
+  /**
+   * Ends the stream, with `[DONE]` unless events are named. Returns when the client has received everything, or when
+   * the idle time is over.
+   */
   async done(): Promise<void> {
     this.#over.abort(waitOver);
     if (this.#sink.destroyed) return;
@@ -148,7 +151,7 @@ export class EventStream {
     if ((await isClosed) === "idle") this.#sink.destroy();
   }
 
-  /** Sends a keep-alive after each silence, until the stream is over. */
+  /** Sends a keep-alive whenever the stream has been silent for this long, until the stream is over. */
   async #keepAlive(keepAliveMs: number): Promise<void> {
     const { signal } = this.#over;
     while (!signal.aborted) {
@@ -160,7 +163,7 @@ export class EventStream {
 
   #sendSign(): void {
     this.#sentAtMs = this.#clock.monotonicMs();
-    // A client that does not read what is waiting needs no keep-alive.
+    // No keep-alive is needed while the client has unread data, and none may interrupt a long event.
     if (!this.#isFull && !this.#isWithinEvent && !this.#sink.destroyed) this.#sink.write(this.#keepAliveText);
   }
 
@@ -174,7 +177,7 @@ export class EventStream {
     throw new IdleStreamError(`the client read nothing for ${this.#idleMs} ms`);
   }
 
-  /** Waits for the first of the events, or until the client's time is over. */
+  /** Waits for the first of the events, but at most for the idle time. */
   async #first(...events: readonly ("drain" | "close")[]): Promise<"happened" | "idle"> {
     const waited = new AbortController();
     let onEvent = (): void => undefined;
@@ -193,7 +196,7 @@ export class EventStream {
   }
 }
 
-/** Empty for an event without an id, such as an error. */
+/** Returns the line with an event's id; empty for an event without an id, such as an error. */
 function idLine(data: unknown): string {
   if (typeof data !== "object" || data === null || !("id" in data)) return "";
   const { id } = data;

@@ -1,5 +1,5 @@
-// Answers while the server is starting: every request gets 503 with the reason and a retry time. Reads no bodies and
-// knows only the health route; the complete server then replaces it.
+// Answers while the server is starting: every request gets 503 with the reason and a retry time. It reads no bodies
+// and has no routes, except that health requests also get the state. The complete server then replaces it.
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../../base/domain/service-error.ts";
@@ -8,9 +8,12 @@ import { errorAnswer } from "./errors.ts";
 import { refuseConnection } from "./refuse-connection.ts";
 import { idFor } from "./request-lifecycle.ts";
 
-/** Maximum number of connections; more are closed. A start takes seconds, and no request waits for anything. */
+/**
+ * Maximum number of connections; more are closed. This is enough for a start of a few seconds in which each request is
+ * answered immediately.
+ */
 const connectionsMax = 1024;
-/** Time for which a connection may be silent. */
+/** Time after which a silent connection is closed. */
 const silenceMs = 10_000;
 
 const reason = "The server is starting: it reads its models.";
@@ -24,7 +27,7 @@ export interface StartingServer {
   close(): void;
 }
 
-/** Creates a server that listens to nothing; connections are passed to it. */
+/** Creates a server that does not listen; the caller passes connections to it. */
 export function createStartingServer(): StartingServer {
   const server = answering();
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-// Every status that the service answers with, each produced by a request, each with the common body.
+// Every status of the service, each produced by a request and answered with the common error body.
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
@@ -45,7 +45,7 @@ const chat = (payload: object, rest: Partial<InjectOptions> = {}): InjectOptions
   ...rest,
 });
 const json = { authorization: bearer(), "content-type": "application/json" };
-/** Refused by every server. */
+/** Option that no server supports. */
 const otherBackend = { regex: "a", _backend: "other" };
 const invalid = { type: "invalid_request_error", code: "invalid" };
 
@@ -101,7 +101,7 @@ const table: readonly {
     expected: { status: 405, ...invalid, loc: ["path"], headers: { allow: "DELETE, GET, HEAD" } },
   },
   {
-    name: "409 for a model name over another base",
+    name: "409 for the name of a model with another base",
     request: {
       method: "POST",
       url: "/v1/preview/models",
@@ -111,7 +111,7 @@ const table: readonly {
     expected: { status: 409, type: "conflict_error", code: "conflict", loc: ["body", "base_model"] },
   },
   {
-    name: "413 for a body over the limit, which the text names",
+    name: "413, naming the limit, for a body that exceeds it",
     request: chat({ ...helloBody, user: "x".repeat(3000) }),
     expected: { status: 413, type: "invalid_request_error", code: "too_large", loc: ["body"] },
   },
@@ -131,12 +131,12 @@ const table: readonly {
     expected: { status: 422, ...invalid, loc: ["body"] },
   },
   {
-    name: "422 for a fault of shape",
+    name: "422 for a missing field",
     request: chat({}),
     expected: { status: 422, ...invalid, loc: ["body", "messages"] },
   },
   {
-    name: "422 for an unreadable path",
+    name: "422 for a path that cannot be decoded",
     request: { method: "GET", url: "/%zz" },
     expected: { status: 422, ...invalid, loc: ["path"] },
   },
@@ -199,7 +199,7 @@ for (const { name, request, before, expected } of table) {
   });
 }
 
-test("covers every error code with a status", async () => {
+test("answers every error code with its status", async () => {
   const statuses: { readonly [Code in ErrorCode]: number } = {
     invalid: 422,
     unsupported: 400,
@@ -224,7 +224,7 @@ test("covers every error code with a status", async () => {
   await server.close();
 });
 
-test("answers 429 when a key has its share of requests in flight, and returns the share", async () => {
+test("answers 429 while a key has its maximum of requests in flight, and accepts requests again afterwards", async () => {
   const server = await fakeServer({ settings: { requestsPerKey: 1 } });
   await server.app.listen({ host: "127.0.0.1", port: 0 });
   server.chat.script.hangs = true;
@@ -252,15 +252,15 @@ test("answers 429 when a key has its share of requests in flight, and returns th
 });
 
 for (const { name, sent, status, place = "header" } of [
-  { name: "400: bytes that are not HTTP", sent: "NONSENSE\r\n\r\n", status: 400 },
+  { name: "400 for bytes that are not HTTP", sent: "NONSENSE\r\n\r\n", status: 400 },
   {
     name: "405 for an unknown method",
     sent: "PRI /v1/models\r\nhost: a\r\nconnection: close\r\n\r\n",
     status: 405,
     place: "path",
   },
-  { name: "405: CONNECT", sent: "CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n", status: 405 },
-  { name: "408: headers that do not end in time", sent: "GET / HTTP/1.1\r\n", status: 408 },
+  { name: "405 for CONNECT", sent: "CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n", status: 405 },
+  { name: "408 for headers that do not end in time", sent: "GET / HTTP/1.1\r\n", status: 408 },
   {
     name: "408 for a body that is not complete in time",
     sent: `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer()}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{`,
@@ -271,7 +271,11 @@ for (const { name, sent, status, place = "header" } of [
     sent: "GET / HTTP/1.1\r\nhost: a\r\nexpect: more\r\n\r\n",
     status: 417,
   },
-  { name: "431: headers too long", sent: `GET / HTTP/1.1\r\na: ${"a".repeat(20_000)}\r\n\r\n`, status: 431 },
+  {
+    name: "431 for headers that are too long",
+    sent: `GET / HTTP/1.1\r\na: ${"a".repeat(20_000)}\r\n\r\n`,
+    status: 431,
+  },
 ]) {
   test(`answers ${name} with the common body, and ends the connection`, async (t) => {
     const server = await fakeServer({ settings: { requestSeconds: status === 408 ? 1 : 60 } });
@@ -290,7 +294,7 @@ for (const { name, sent, status, place = "header" } of [
   });
 }
 
-test("returns a client's own request id only if it is safe", async () => {
+test("returns the client's request id only if it is safe", async () => {
   const server = await fakeServer();
   const ask = async (id: string): Promise<unknown> =>
     (await server.ask({ method: "GET", url: "/health", headers: { "x-request-id": id } })).headers[
@@ -302,7 +306,7 @@ test("returns a client's own request id only if it is safe", async () => {
   await server.close();
 });
 
-test("names a completion by the request's header, else its body, else the answer's header", async () => {
+test("takes a completion's id from the request's header, otherwise from the body, otherwise creates one", async () => {
   const server = await fakeServer();
   const ids = async (header: string | undefined, body: object): Promise<unknown> => {
     const headers = { authorization: bearer(), ...(header === undefined ? {} : { "x-request-id": header }) };
@@ -313,7 +317,7 @@ test("names a completion by the request's header, else its body, else the answer
   };
   assert.deepEqual(await ids("trace-1", {}), { requestId: "trace-1", header: "trace-1" });
   assert.deepEqual(await ids("trace-1", { request_id: "mine" }), { requestId: "trace-1", header: "trace-1" });
-  // The second is read in a worker.
+  // The second body is large and read in a worker.
   for (const user of ["me", "m".repeat(1 << 18)]) {
     const { requestId, header } = (await ids(undefined, { user })) as Record<string, string>;
     assert.equal(requestId, header);
@@ -323,7 +327,7 @@ test("names a completion by the request's header, else its body, else the answer
   await server.close();
 });
 
-test("refuses a header that cannot name a completion, and names it if its completion is running", async () => {
+test("refuses a request id header that cannot name a completion, or whose completion is running", async () => {
   const server = await fakeServer();
   const headers = (id: string) => ({ headers: { authorization: bearer(), "x-request-id": id } });
   const place = { loc: ["header", "x-request-id"] };
@@ -361,7 +365,7 @@ test("reports legacy function fields as ignored", async () => {
   await server.close();
 });
 
-test("keeps any error short: a hundred faults, the rest counted, values and names cut", async () => {
+test("keeps errors short: lists a hundred faults and counts the rest, cuts values and names", async () => {
   const server = await fakeServer();
   const key = "k".repeat(5_000);
   const metrics = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`${key}${index}`, "x"]));
@@ -372,7 +376,7 @@ test("keeps any error short: a hundred faults, the rest counted, values and name
   const answer = await server.ask({ method: "POST", url, headers, payload });
   const body = checkError(answer, { status: 422, ...invalid });
   assert.equal(body.detail.length, 101);
-  // Each value is neither a number nor a boolean.
+  // Each of the 500 values has two faults: it is neither a number nor a boolean.
   assert.match(body.detail[100]?.msg ?? "", /^903 more faults/);
   assert.ok(!answer.body.includes("k".repeat(201)), "names are cut");
   assert.ok(answer.body.length < 100_000, String(answer.body.length));
@@ -383,7 +387,7 @@ test("keeps any error short: a hundred faults, the rest counted, values and name
   await server.close();
 });
 
-test("reports faults and unsupported options in one answer", async () => {
+test("reports invalid values and unsupported options in one answer", async () => {
   const server = await fakeServer();
   const answer = await server.ask(chat({ ...helloBody, n: 0, structured_outputs: otherBackend }));
   const body = checkError(answer, { status: 422, ...invalid });
@@ -397,7 +401,7 @@ test("reports faults and unsupported options in one answer", async () => {
   await server.close();
 });
 
-test("repeats no credentials in a refusal, and accepts nothing after them", async () => {
+test("repeats no credentials in a refusal, and accepts no text after them", async () => {
   const server = await fakeServer();
   const ask = (authorization: string): Promise<LightMyRequestResponse> =>
     server.ask({ method: "GET", url: "/v1/models", headers: { authorization } });

@@ -1,4 +1,4 @@
-// Clients over real connections that announce more than they send, with and without a key.
+// Clients over real connections that declare larger bodies than they send, with and without a key.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
@@ -23,7 +23,7 @@ interface Announced {
   readonly path: string;
   readonly authorization?: string;
   readonly bytes: number;
-  /** The part of the body that is sent. */
+  /** Start of the body, which is all that is sent. */
   readonly sent?: string;
 }
 
@@ -43,7 +43,7 @@ function open(
   return socket;
 }
 
-/** Returns the status of the answer, which arrives although the body does not. */
+/** Returns the status of the answer, which must arrive although the rest of the body does not. */
 async function statusOf(server: Server, announced: Announced): Promise<number> {
   const socket = open(server, announced);
   try {
@@ -54,7 +54,7 @@ async function statusOf(server: Server, announced: Announced): Promise<number> {
   }
 }
 
-/** Returns every operation of the API that may have a body. */
+/** Returns every API operation that may have a body. */
 async function operations(server: Server): Promise<readonly { method: string; path: string }[]> {
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<{
     paths: Record<string, object>;
@@ -66,7 +66,7 @@ async function operations(server: Server): Promise<readonly { method: string; pa
   );
 }
 
-test("waits on no route for the body of an unknown client", async (t) => {
+test("waits on no route for the body of a client without a valid key", async (t) => {
   const server = await listening(t);
   const all = await operations(server);
   assert.ok(all.length > 40, String(all.length));
@@ -90,7 +90,7 @@ test("refuses another entity's model before it reads the body", async (t) => {
   assert.equal(await statusOf(server, { ...about, path: jobs, sent }), 403);
 });
 
-test("accepts a signed request for a prompt of at most 4 KiB", async (t) => {
+test("accepts a signed prompt request only up to 4 KiB", async (t) => {
   const exchange = { open: async () => null };
   const server = await listening(t, {
     wrap: (dependencies) => ({
@@ -107,7 +107,7 @@ test("accepts a signed request for a prompt of at most 4 KiB", async (t) => {
   assert.equal(await statusOf(server, { ...about, authorization, bytes: body.length, sent: body }), 404);
 });
 
-test("admits other bodies while announced ones arrive slowly", async (t) => {
+test("admits other bodies while large declared ones arrive slowly", async (t) => {
   const server = await listening(t);
   const modelId = await registeredModel(server);
   const sent = `{"model_id":"${modelId}","trajectory_groups":[`;

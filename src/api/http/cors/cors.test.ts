@@ -1,4 +1,4 @@
-// Requests of browsers whose pages of other origins may use the API.
+// Requests that browsers send for pages of other origins.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
@@ -7,7 +7,7 @@ import { bearer, fakeServer, helloBody, type FakeServerOptions } from "../testin
 
 const page = "https://app.example";
 
-/** Checks the answer's CORS headers, and its status. */
+/** Checks an answer's status and CORS headers. */
 async function check(
   options: { readonly origins: readonly string[]; readonly auth?: "on" | "off" },
   request: InjectOptions,
@@ -52,23 +52,23 @@ const chat = (origin: string, payload: object): InjectOptions => ({
   payload,
 });
 
-test("admits no origin and sends no headers without the setting", async () => {
+test("allows no origin and sends no CORS headers without the setting", async () => {
   await check({ origins: [] }, preflight(page), { status: 405 });
   await check({ origins: [] }, chat(page, helloBody), { status: 200 });
 });
 
-test("answers a preflight of a named origin without a key, on any path", async () => {
+test("answers a preflight from a named origin without a key, on any path", async () => {
   for (const url of ["/v1/chat/completions", "/v1/models", "/feedback/create", "/no/such/route"])
     await check({ origins: [page] }, preflight(page, url), { status: 204, ...named, ...permission });
 });
 
-test("sends no headers to origins that are not named", async () => {
+test("does not allow origins that are not named", async () => {
   for (const origin of ["https://app.example.evil", "http://app.example", "https://app.example:444", "null"])
     await check({ origins: [page] }, preflight(origin), { status: 405, vary: "Origin" });
   await check({ origins: [page] }, chat("https://evil.example", helloBody), { status: 200, vary: "Origin" });
 });
 
-test("admits every origin for `*`, but without stored credentials", async () => {
+test("allows every origin if the setting has `*`, but without stored credentials", async () => {
   const all = { "access-control-allow-origin": "*", vary: "Origin" };
   await check({ origins: ["*"] }, preflight("null"), { status: 204, ...all, ...permission });
   await check({ origins: ["*"] }, chat(page, helloBody), { status: 200, ...all });
@@ -76,7 +76,7 @@ test("admits every origin for `*`, but without stored credentials", async () => 
   await check({ origins: [page] }, chat("*", helloBody), { status: 200, vary: "Origin" });
 });
 
-test("lets pages read errors and streams, with their additional headers", async () => {
+test("lets pages read errors, streams, and this API's own headers", async () => {
   const refused = await check({ origins: [page] }, chat(page, {}), { status: 422, ...named });
   assert.match(String(refused.headers["access-control-expose-headers"]), /x-request-id.*x-hone-ignored/);
   await check({ origins: [page] }, { ...chat(page, {}), url: "/none" }, { status: 404, ...named });
@@ -97,7 +97,7 @@ test("lets pages read errors and streams, with their additional headers", async 
   assert.match(stream.body, /\[DONE\]/);
 });
 
-test("admits only named origins while authentication is off: `*` admits none", async () => {
+test("admits only named origins while authentication is off, even if the setting has `*`", async () => {
   const from = (origin: string): InjectOptions => {
     const request = chat(origin, helloBody);
     return { ...request, headers: { ...request.headers, host: "localhost", "sec-fetch-site": "cross-site" } };
@@ -111,14 +111,14 @@ test("admits only named origins while authentication is off: `*` admits none", a
   await check({ origins: ["*"], auth: "off" }, from(page), { status: 403, ...all });
 });
 
-test("repeats a preflight's headers only if they are a list of names", async () => {
+test("allows the headers that a preflight asks for only if they are a list of names", async () => {
   const request = preflight(page);
   const headers = { ...request.headers, "access-control-request-headers": "a: b\u00e9" };
   const { "access-control-allow-headers": _, ...rest } = permission;
   await check({ origins: [page] }, { ...request, headers }, { status: 204, ...named, ...rest });
 });
 
-test("lets a page send every method that a route has", async () => {
+test("lets a page use every method that a route has", async () => {
   const server = await fakeServer({ settings: { corsOrigins: [page] } });
   const answer = await server.ask(preflight(page));
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();

@@ -1,24 +1,28 @@
-// CORS (https://fetch.spec.whatwg.org/): lets pages of origins that the operator names use the API from a browser.
-// Without the setting it does nothing.
+// CORS (https://fetch.spec.whatwg.org/): lets pages of the origins that the operator names call the API from a
+// browser. Without the setting, this module does nothing.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { rateHeaderNames } from "../limits/rate-headers.ts";
 
-/** Response headers that a page may read, besides those that every page may. */
+/** Response headers that a page may read, besides those that every page may read. */
 const exposedHeaders = [
   "x-request-id, x-hone-call, x-hone-ignored, x-hone-notice, retry-after, www-authenticate",
   ...rateHeaderNames,
 ].join(", ");
-/** Methods of all routes. An unsupported method is answered 405, which the page can read. */
+/** Methods of all routes. If a path does not have the method, the answer is 405, which the page can read. */
 const allowedMethods = "GET, HEAD, POST, PUT, DELETE";
-/** Time for which a browser caches the permission; cached permissions outlive a change of the setting. */
+/** Time for which a browser caches a preflight's answer. Cached answers outlive a change of the setting. */
 const maxAgeSeconds = 600;
 
-/** A short list of header names. */
+/** Pattern of a list of header names that is not too long. */
 const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,2000}$/;
 
 export type CorsRules = ReturnType<typeof corsRules>;
 
-/** @param origins as a browser sends them, such as `https://app.example:8443`, or `*` for all */
+/**
+ * Returns the rules for the origins that the operator allows.
+ *
+ * @param origins as a browser sends them, such as `https://app.example:8443`, or `*` for all
+ */
 export function corsRules(origins: readonly string[]) {
   const named = new Set(origins);
   return {
@@ -31,7 +35,10 @@ export function corsRules(origins: readonly string[]) {
   };
 }
 
-/** Answers preflight requests, and marks every answer to an allowed origin, including errors and streams. */
+/**
+ * Answers preflight requests, and adds the CORS headers to every answer to an allowed origin, including errors and
+ * streams.
+ */
 export function allowOrigins(app: FastifyInstance, rules: CorsRules): void {
   if (rules.isOff) return;
   app.addHook("onRequest", async (request, reply) => {
@@ -40,20 +47,20 @@ export function allowOrigins(app: FastifyInstance, rules: CorsRules): void {
     reply.header("access-control-allow-methods", allowedMethods);
     reply.header("access-control-max-age", maxAgeSeconds);
     const asked = request.headers["access-control-request-headers"];
-    // A page may send any header that the API reads.
+    // A page may send any header, so the requested names are allowed as they are.
     if (asked !== undefined && headerNames.test(asked)) reply.header("access-control-allow-headers", asked);
     await reply.code(204).send();
   });
 }
 
-/** Sets whether the page that sent a request may read its answer. */
+/** Sets the headers that let the page that sent a request read the answer, if its origin is allowed. */
 export function markAnswer(
   { headers: { origin } }: FastifyRequest,
   reply: FastifyReply,
   rules: CorsRules,
 ): void {
   if (rules.isOff) return;
-  // Keeps caches from giving one origin's answer to another.
+  // Keeps caches from serving an answer for one origin to another.
   reply.header("vary", "Origin");
   if (!rules.allows(origin)) return;
   reply.header("access-control-expose-headers", exposedHeaders);
@@ -62,7 +69,7 @@ export function markAnswer(
     return;
   }
   reply.header("access-control-allow-origin", origin);
-  // Only for named origins: other pages must not use credentials that a browser stores for this server.
+  // Only for named origins: other pages must not use credentials that the browser stores for this server.
   reply.header("access-control-allow-credentials", "true");
 }
 

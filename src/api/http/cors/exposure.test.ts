@@ -1,4 +1,4 @@
-// Exposure of the server to connections, hosts and sites; over real sockets where a test needs one.
+// Limits on connections, hosts and sites; over real sockets where a test needs them.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -14,7 +14,7 @@ async function listening(options: FakeServerOptions = {}): Promise<{ server: Ser
   return { server, port: Number(new URL(server.app.listeningOrigin).port) };
 }
 
-/** Sends bytes and reads until the server closes the connection. */
+/** Sends bytes and returns all bytes that arrive until the server closes the connection. */
 async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.write(bytes);
@@ -28,7 +28,7 @@ function errorOf(text: string): ErrorBody {
   return JSON.parse(text.slice(text.indexOf("{"))) as ErrorBody;
 }
 
-test("ends the connection after a refusal, without waiting for the rest of the body", async () => {
+test("closes the connection after a refusal, without waiting for the rest of the body", async () => {
   const { server, port } = await listening();
   const head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
   const keyless = await exchange(port, `${head}content-length: 1000\r\n\r\n{"half`);
@@ -38,7 +38,7 @@ test("ends the connection after a refusal, without waiting for the rest of the b
   await server.close();
 });
 
-test("ends a request that is not complete in time, and its connection", async () => {
+test("limits the time for a request and for its headers", async () => {
   const { server, port } = await listening({ settings: { requestSeconds: 1 } });
   const { requestTimeout, headersTimeout } = server.app.server;
   assert.deepEqual([requestTimeout, headersTimeout], [1000, 1000]);
@@ -46,7 +46,7 @@ test("ends a request that is not complete in time, and its connection", async ()
   assert.ok(port > 0);
 });
 
-test("answers with the error body where Node would send none", async () => {
+test("answers with an error body where Node would send none", async () => {
   const { server, port } = await listening();
   const withoutHost = await exchange(port, "GET /health HTTP/1.1\r\nconnection: close\r\n\r\n");
   assert.match(withoutHost, /^HTTP\/1.1 400 /);
@@ -58,7 +58,7 @@ test("answers with the error body where Node would send none", async () => {
   await server.close();
 });
 
-test("refuses several Host headers or too many header lines with a message", async () => {
+test("refuses several Host headers, and too many header lines, with a message", async () => {
   const { server, port } = await listening();
   const end = "connection: close\r\n\r\n";
   const twoHosts = await exchange(port, `GET /health HTTP/1.1\r\nhost: a\r\nHost: b\r\n${end}`);
@@ -72,7 +72,7 @@ test("refuses several Host headers or too many header lines with a message", asy
   await server.close();
 });
 
-test("asks for a body that waits for it once no other check has failed", async () => {
+test("sends 100 Continue only once all checks that need no body have passed", async () => {
   const { server, port } = await listening({ settings: { chatBodyBytes: 4096 } });
   const head = (length: number, key: string): string =>
     `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: ${key}\r\ncontent-type: application/json\r\n` +
@@ -91,7 +91,7 @@ test("asks for a body that waits for it once no other check has failed", async (
   await server.close();
 });
 
-test("refuses a compressed body by the name of its compression", async () => {
+test("refuses a compressed body, and names its encoding", async () => {
   const server = await fakeServer();
   const headers = {
     authorization: bearer(),
@@ -123,7 +123,7 @@ test("serves only this machine and its own pages while authentication is off", a
   await server.close();
 });
 
-test("prefers a URL in the request line over the Host header while authentication is off", async () => {
+test("prefers the host in the request line over the Host header while authentication is off", async () => {
   const { server, port } = await listening({ auth: "off" });
   const ask = (address: string): Promise<string> =>
     exchange(port, `GET ${address} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
@@ -152,7 +152,7 @@ const local: FakeServerOptions = {
   wrap: (dependencies) => ({ ...dependencies, operatorRoutes: "local" }),
 };
 
-test("requires a key for operator routes if the host is not this machine's", async () => {
+test("requires a key on operator routes if the request's host is not this machine", async () => {
   const server = await fakeServer(local);
   const ask = (url: string, headers: Readonly<Record<string, string>>) =>
     server.app.inject({ method: "GET", url, headers });
@@ -176,20 +176,20 @@ test("requires a key for operator routes if the host is not this machine's", asy
       for (const authorization of [bearer(), basic()])
         assert.equal((await ask(url, { host, authorization })).statusCode, 200, `${url} of ${host}`);
     }
-    // Named origins may also read routes that need no key; all other routes ask for one.
+    // A request with an Origin needs a key, unless the origin is named or on this machine.
     const host = "localhost:8000";
     assert.equal((await ask(url, { host, origin: "https://evil.example" })).statusCode, 401, url);
     assert.equal((await ask(url, { host, origin: "null" })).statusCode, 401, url);
     assert.equal((await ask(url, { host, origin: "https://tools.example" })).statusCode, 200, url);
     assert.equal((await ask(url, { host, origin: "http://localhost:3000" })).statusCode, 200, url);
   }
-  // Probes and the page are open under any name that a proxy passes on.
+  // Probes need no key under any host name that a proxy passes on.
   for (const url of ["/health", "/v1/health", "/ping", "/version", "/load"])
     assert.equal((await ask(url, { host: "models.example" })).statusCode, 200, url);
   await server.close();
 });
 
-test("finds a foreign host in a URL of the request line, with any Host header", async () => {
+test("requires a key on operator routes if the request line has a foreign host, with any Host header", async () => {
   const { server, port } = await listening(local);
   const ask = (address: string): Promise<string> =>
     exchange(port, `GET ${address} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
@@ -198,7 +198,7 @@ test("finds a foreign host in a URL of the request line, with any Host header", 
   await server.close();
 });
 
-test("sends the browser's security headers with every answer", async () => {
+test("sends security headers for browsers with every answer", async () => {
   const server = await fakeServer();
   for (const url of ["/health", "/no/such/route", "/v1/models", "/docs/"]) {
     const { headers } = await server.ask({ method: "GET", url });
@@ -210,7 +210,7 @@ test("sends the browser's security headers with every answer", async () => {
   await server.close();
 });
 
-test("answers 404 for a missing file of the documentation in any spelling", async () => {
+test("refuses a missing file of the documentation, however its name is spelled", async () => {
   const server = await fakeServer();
   for (const name of ["nothing.js", "/etc/passwd", "%00", "..%2f..%2fpackage.json", "%zz"]) {
     const answer = await server.ask({ method: "GET", url: `/docs/static/${name}` });

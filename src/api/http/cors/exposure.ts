@@ -1,5 +1,5 @@
-// Limits what pages of other sites can make a browser do here: little, and nothing if authentication is off. Sets the
-// security headers of every answer.
+// Limits which requests pages of other sites can make through a user's browser: few, and none if authentication is
+// off. Also sets the security headers of every answer.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isLoopback } from "../../../base/domain/loopback.ts";
 import { cut, type Fault } from "../../../base/domain/service-error.ts";
@@ -12,15 +12,17 @@ const headers = {
   "referrer-policy": "no-referrer",
 } as const;
 
-/** Answers are data; the documentation page has its own policy. */
+/** Policy for answers, which are only data. The documentation page has its own policy. */
 const dataPolicy = "default-src 'none'; frame-ancestors 'none'";
 
-/** Maximum number of header lines of a request; clients send about twenty, and proxies add a few. */
+/** Maximum number of header lines in a request. Clients send about twenty, and proxies add a few. */
 const headerLinesMax = 500;
 
 /**
- * @param auth if off, refuses pages of other sites except named origins: through a DNS name that resolves to this
- * machine they could use the server
+ * Adds security headers to every answer, and refuses requests with an invalid Host or too many headers.
+ *
+ * @param auth if `off`, also refuses pages of other sites, except named origins. Through a DNS name that resolves to
+ * this machine, such a page could otherwise use the server
  */
 export function limitExposure(app: FastifyInstance, auth: "on" | "off", { names }: CorsRules): void {
   app.addHook("onRequest", async (request, reply) => {
@@ -34,7 +36,11 @@ export function limitExposure(app: FastifyInstance, auth: "on" | "off", { names 
   });
 }
 
-/** @param rawHeaders alternating names and values */
+/**
+ * Returns how often a header occurs.
+ *
+ * @param rawHeaders alternating names and values
+ */
 function countOf(name: string, rawHeaders: readonly string[]): number {
   return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
 }
@@ -46,18 +52,18 @@ function refuseForeign(request: FastifyRequest, isNamed: boolean): void {
     throw foreign("sec-fetch-site", "The request is another site's");
 }
 
-/** Evidence that a request may come from another site whose page could read the answer. */
+/** Evidence that a request may come from another site, whose page could read the answer. */
 export interface ForeignSign {
   readonly header: "host" | "origin";
-  /** A sentence without its full stop. */
+  /** Part of an error message: a sentence without its full stop. */
   readonly what: string;
 }
 
 /**
- * Returns evidence that a request comes from another site; null if it is addressed to this machine and comes from no
- * other site. A page can point its own name at this machine (DNS rebinding); the browser then treats the server as
- * part of that site, and only the Host header shows it. In other cases a browser that will let a page read the answer
- * sends Origin.
+ * Returns evidence that a request comes from another site; null if it is addressed to this machine and has no foreign
+ * origin. A page's host name may resolve to this machine (DNS rebinding); the browser then treats the server as part
+ * of the page's site, and only the Host header reveals it. In all other cases, a browser that lets a page read the
+ * answer sends Origin.
  *
  * @param isNamed true if the operator named the request's origin
  */
@@ -76,15 +82,15 @@ export function findForeignSign(
 }
 
 /**
- * Refuses requests from other sites' pages, for users whom a proxy signs in by browser state such as a cookie.
- * Otherwise such a page could make changes in their name.
+ * Refuses requests from pages of other sites, for users whom a proxy signs in by browser state such as a cookie.
+ * Otherwise such a page could make changes in the user's name.
  */
 export function refuseOtherSites(request: FastifyRequest, { names }: CorsRules): void {
   const { method, headers: given } = request;
   if (method === "GET" || method === "HEAD" || names(given.origin)) return;
   const site = given["sec-fetch-site"];
-  // Programs send neither header. Browsers send the first if the page came over TLS or from this machine, and always
-  // the second.
+  // Programs send neither Sec-Fetch-Site nor Origin. Browsers send Sec-Fetch-Site if the page came over TLS or from
+  // this machine, and always send Origin.
   if (site !== undefined && site !== "same-origin" && site !== "none")
     throw otherSite("sec-fetch-site", "The request is another site's");
   const hosts = [given.host, given["x-forwarded-host"]];

@@ -6,7 +6,7 @@ import { basic, bearer, fakeServer, keys } from "../testing/fake-server.ts";
 
 const item = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };
 
-test("accepts one scheme per part of the API, and names it in refusals", async () => {
+test("accepts one scheme in each part of the API, and names it in refusals", async () => {
   const server = await fakeServer();
   const model = async (authorization: string | undefined): Promise<readonly unknown[]> => {
     const headers = authorization === undefined ? {} : { authorization };
@@ -84,7 +84,7 @@ test("audits changes and refused credentials with caller, address and outcome, b
   await server.close();
 });
 
-/** A server whose audit log stores durable lines when the test allows it. */
+/** Returns a server whose audit log stores durable lines only when the test allows it. */
 async function auditedServer() {
   const fault = new ServiceError({
     code: "unavailable",
@@ -107,7 +107,7 @@ async function auditedServer() {
     const answer = await server.ask({ method, url, headers: { authorization }, ...(payload && { payload }) });
     return { status: answer.statusCode, text: answer.body };
   };
-  /** Returns a function that ends the next durable line, once it is requested. */
+  /** Waits until a durable line is requested; returns functions that end the request. */
   const nextLine = async () => {
     while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
     return waiting.shift() ?? assert.fail("one is there");
@@ -118,7 +118,7 @@ async function auditedServer() {
 
 const purged = { project_id: "acme/p", query: { $expr: { $eq: [{ $getField: "id" }, { $literal: "x" }] } } };
 
-test("answers a change once its line is on disk", async () => {
+test("answers a change only once its audit line is on disk", async () => {
   const { server, lines, nextLine, purge } = await auditedServer();
   let status = 0;
   const answered = purge().then((answer) => (status = answer.status));
@@ -131,7 +131,7 @@ test("answers a change once its line is on disk", async () => {
   await server.close();
 });
 
-test("answers 503 if the line of a change cannot be written, and says that the change was made", async () => {
+test("answers 503 if a change's audit line cannot be written, and says that the change was made", async () => {
   const { server, fault, nextLine, purge } = await auditedServer();
   const answered = purge();
   (await nextLine()).reject(fault);
@@ -144,7 +144,7 @@ test("answers 503 if the line of a change cannot be written, and says that the c
   await server.close();
 });
 
-test("begins no change while the audit log fails, but answers reads, new records and refusals", async () => {
+test("makes no change while the audit log fails, but answers reads, new records and refused logins", async () => {
   const { server, fault, lines, state, ask, nextLine, purge } = await auditedServer();
   state.isFailing = true;
   const refused = await purge();
@@ -166,7 +166,7 @@ test("begins no change while the audit log fails, but answers reads, new records
   await server.close();
 });
 
-test("answers a refused login once its line is on disk", async () => {
+test("answers a refused login only once its audit line is on disk", async () => {
   const { server, lines, ask, nextLine } = await auditedServer();
   let status = 0;
   const answered = ask("POST", "/feedback/create", basic("hone_unknown"), item).then(

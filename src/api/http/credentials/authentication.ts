@@ -1,7 +1,7 @@
-// Authentication: maps a key in a Bearer or Basic header, or a user of the operator's sign-in, to a Caller, and ends
-// running requests soon after their key is revoked or expires. Each part of the API accepts one scheme, operator
-// routes accept both. Compares SHA-256 hashes in constant time, and never says which part of the credentials was
-// wrong.
+// Authentication: returns the Caller for a key in a Bearer or Basic header or for a user of the operator's sign-in,
+// and ends running requests soon after their key is revoked or expires. Each part of the API accepts one scheme;
+// operator routes accept both. Secrets are compared by SHA-256 hash in constant time, and refusals never say which
+// part of the credentials was wrong.
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import {
@@ -33,14 +33,14 @@ const forms: { readonly [Scheme in AuthenticationScheme]: string } = {
   Basic: "Authorization: Basic base64(<username>:<key>)",
 };
 
-/** Returns the caller for all requests if authentication is off. */
+/** Returns the caller of all requests while authentication is off. */
 export function unauthenticatedCaller(entity: string): Caller {
   return { keyId: "none", entity, role: "admin", owner: entity, scopes: null, project: null };
 }
 
 /**
- * Returns the credentials in the headers: those of the scheme, or a bare key in `x-api-key`, as clients of Anthropic's
- * API send it.
+ * Returns the request's Authorization header. If there is none, a bare key in `x-api-key`, which clients of
+ * Anthropic's API send, counts as a Bearer header.
  */
 export function sentCredentials(
   { authorization, "x-api-key": key }: IncomingHttpHeaders,
@@ -50,8 +50,8 @@ export function sentCredentials(
 }
 
 /**
- * Returns the scheme of a request's credentials, for routes that accept both. Without credentials it is Basic, so that
- * a browser prompts for a name and a key.
+ * Returns the scheme of a request's credentials, for routes that accept both; Basic if there are no credentials, so
+ * that a browser prompts for a name and a key.
  */
 export function sentScheme({ authorization, "x-api-key": key }: IncomingHttpHeaders): AuthenticationScheme {
   if (authorization === undefined) return key === undefined ? "Basic" : "Bearer";
@@ -64,8 +64,8 @@ interface HeaderCredentials extends Pick<AuthenticationDependencies, "onUnknownK
 }
 
 /**
- * Returns the user named by a header of the operator's proxy, or by a token in one; null if there is none. Otherwise
- * like `authenticate`.
+ * Returns the user whom the operator's proxy names in a header, directly or by a token; null if there is no such
+ * header. Errors are the same as those of {@link authenticate}.
  */
 export function authenticateUser(
   users: Pick<SignedInUsers, "ofHeaders">,
@@ -78,7 +78,7 @@ export function authenticateUser(
   });
 }
 
-/** An authenticated caller and the key; null for users of the operator's sign-in. */
+/** An authenticated caller with the key that was sent; `key` is null for users of the operator's sign-in. */
 export interface AuthenticatedCaller {
   readonly caller: Caller;
   readonly key: OpeningKey | null;
@@ -88,12 +88,12 @@ interface AuthenticationDependencies {
   readonly keys: Pick<KeyStore, "findByHash">;
   readonly users: Pick<SignedInUsers, "ofToken">;
   readonly clock: Clock;
-  /** Called before an unknown key or an invalid token is refused; may throw another error. */
+  /** Called before an unknown key or an invalid token is refused; may throw another error instead. */
   readonly onUnknownKey: () => void;
 }
 
 /**
- * Finds the caller that the header names, by a key or by a token of the operator's sign-in.
+ * Returns the caller that the header names by a key, or by a token of the operator's sign-in.
  *
  * @throws ServiceError `unauthorized` with the challenge of the scheme that this part of the API accepts; errors of
  * `SignedInUsers.ofToken`
@@ -105,7 +105,7 @@ export async function authenticate(
 ): Promise<AuthenticatedCaller> {
   if (header === undefined) throw refusal(scheme, "There are no credentials");
   const [given = "", credentials = "", ...rest] = header.trim().split(/\s+/);
-  // Never repeats what was sent: a key without a scheme is in the scheme's place.
+  // Messages never repeat what was sent: if a key is sent without a scheme, it is in the scheme's position.
   if (given.toLowerCase() !== scheme.toLowerCase()) {
     throw refusal(scheme, `The credentials do not begin with the scheme ${scheme}, which is required here`);
   }
@@ -124,7 +124,7 @@ export async function authenticate(
     onUnknownKey();
     throw refusal(scheme, "The key is unknown");
   }
-  // The owner of the secret may learn why it is no longer valid.
+  // A client that knows the secret may learn why it is no longer valid.
   const end = endOf(key, secretHash, clock.now());
   if (end !== null) throw refusal(scheme, endings[end](key));
   const { id: keyId, entity, role, owner, scopes, project } = key;
@@ -136,7 +136,7 @@ const endings = {
   rotated: () => "The key was rotated, and this secret is no longer valid",
 } as const;
 
-/** Compares in constant time, also if nothing is stored. */
+/** Compares hashes in constant time, even if no hash is stored. */
 function isSameHash(stored: string | undefined, given: string): boolean {
   const known = Buffer.from(stored ?? "00".repeat(32), "hex");
   const hash = Buffer.from(given, "hex");
@@ -153,12 +153,15 @@ function refusal(scheme: AuthenticationScheme, what: string): HttpRefusal {
   return unauthorized(scheme, `${what}. Send ${forms[scheme]}, with a key of this server.`);
 }
 
-/** True if the refusal counts as an unknown key. An expired token was known, like an expired key. */
+/**
+ * True if the refusal counts as an unknown key. An expired token does not count, because it was known once, like an
+ * expired key.
+ */
 function isUnknownUser(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "unauthorized" && !(error instanceof TokenExpired);
 }
 
-/** Converts a refusal of a user to the form of this part of the API. */
+/** Adds the scheme's challenge to a refusal from the operator's sign-in; returns other errors unchanged. */
 function withChallenge(error: unknown, scheme: AuthenticationScheme): unknown {
   return error instanceof ServiceError && error.code === "unauthorized"
     ? unauthorized(scheme, error.message)
@@ -174,12 +177,12 @@ function unauthorized(scheme: AuthenticationScheme, message: string): HttpRefusa
   });
 }
 
-/** Time that a running answer may outlive its key if the change is not announced. */
+/** Maximum time for which an answer continues after its key has ended, if the end is not announced. */
 const revocationCheckMs = 1000;
 
 /**
- * Ends running requests whose key is revoked or expires. While any run, one periodic query checks all their keys
- * together.
+ * Ends running requests whose key is revoked or expires. While requests run, a single periodic query checks the keys
+ * of all of them.
  */
 export class RevocationWatch {
   readonly #keys: Pick<KeyStore, "findEnded">;
@@ -200,8 +203,10 @@ export class RevocationWatch {
   }
 
   /**
-   * @param end called at most once, with `unauthorized`
-   * @returns the function to call when the request is over; calling it twice is harmless
+   * Watches the key of a running request.
+   *
+   * @param end called at most once, with `unauthorized`, when the key has ended
+   * @returns the function to call when the request is over; idempotent
    */
   enter(keyId: string, end: (reason: ServiceError) => void): () => void {
     const entry = { keyId, end };
@@ -227,7 +232,7 @@ export class RevocationWatch {
         const ended = await this.#keys.findEnded([...keyIds], this.#clock.now());
         for (const entry of this.#running) if (ended.includes(entry.keyId)) this.#end(entry);
       } catch {
-        // The database cannot be reached: reported elsewhere, and retried here.
+        // The database cannot be reached. That is reported elsewhere, and the query is retried here.
       }
     }
   }

@@ -21,7 +21,7 @@ async function slowingServer() {
   return { clock, server, ask, statuses };
 }
 
-test("slows further unknown keys of an address until the minute is over", async () => {
+test("slows an address that sends more unknown keys, until the minute is over", async () => {
   const { clock, server, ask, statuses } = await slowingServer();
   assert.deepEqual(await statuses(5, bearer("hone_guess")), [401, 401, 401, 429, 429]);
   await clock.advance(20_500);
@@ -39,7 +39,7 @@ test("slows further unknown keys of an address until the minute is over", async 
   await server.close();
 });
 
-test("admits a known key from a slowed address, and slows no other address", async () => {
+test("accepts a known key from a slowed address, and slows no other address", async () => {
   const { server, statuses } = await slowingServer();
   await statuses(10, bearer("hone_guess"));
   assert.deepEqual(await statuses(5, bearer(keys.member)), [200, 200, 200, 200, 200]);
@@ -48,7 +48,7 @@ test("admits a known key from a slowed address, and slows no other address", asy
   await server.close();
 });
 
-test("counts both schemes together, but not missing credentials or those of the other scheme", async () => {
+test("counts failures of both schemes together, but not missing credentials or a wrong scheme", async () => {
   const { server, ask, statuses } = await slowingServer();
   for (const wrong of ["", basic(keys.member), "Bearer a b", "Digest x"]) await statuses(4, wrong);
   assert.deepEqual(await statuses(2, bearer("hone_guess")), [401, 401]);
@@ -60,14 +60,14 @@ test("counts both schemes together, but not missing credentials or those of the 
   await server.close();
 });
 
-test("counts a revoked key as an unknown one", async () => {
+test("counts a revoked key as an unknown key", async () => {
   const { server, statuses } = await slowingServer();
   await server.keyStore.revoke("other", new Date(0));
   assert.deepEqual(await statuses(4, bearer(keys.other)), [401, 401, 401, 429]);
   await server.close();
 });
 
-test("writes one audit line a minute for a slowed address, and counts every key in the metrics", async () => {
+test("writes one audit line a minute for a slowed address, and counts each unknown key in the metrics", async () => {
   const { clock, server, statuses } = await slowingServer();
   await statuses(50, bearer("hone_guess"));
   await clock.advance(60_000);
@@ -82,7 +82,7 @@ test("writes one audit line a minute for a slowed address, and counts every key 
   await server.close();
 });
 
-test("remembers ten thousand addresses, and drops the one that began first", async () => {
+test("remembers ten thousand addresses, and drops the one whose minute began first", async () => {
   const audited: AuditEntry[] = [];
   const audit = { record: (entry: AuditEntry) => void audited.push(entry) };
   const metrics = createMetrics({ processMetrics: false });
@@ -98,7 +98,7 @@ test("remembers ten thousand addresses, and drops the one that began first", asy
   assert.equal(audited.length, 2);
 });
 
-test("counts per network of a client: the 64-bit prefix of IPv6, and IPv4 in any spelling", () => {
+test("counts by network: the 64-bit prefix of an IPv6 address, or an IPv4 address in any notation", () => {
   const table = {
     "10.1.2.3": "10.1.2.3",
     "::ffff:10.1.2.3": "10.1.2.3",

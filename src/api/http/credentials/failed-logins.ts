@@ -1,6 +1,7 @@
-// Counts unknown keys and invalid tokens by client address, and slows further ones from the same address. A known key
-// is never counted or slowed, so nobody behind a shared address can lock out others. Keys are too long to guess; the
-// limit keeps guessing programs from filling the audit log, and makes them visible in it.
+// Counts unknown keys and invalid tokens by client address, and slows an address that sends too many: further ones are
+// answered 429. Known keys are never counted or slowed, so a client cannot lock out others that share its address.
+// Keys are too long to guess; the limit keeps guessing programs from filling the audit log, and makes them visible
+// there.
 import { isIPv6 } from "node:net";
 import type { Clock } from "../../../base/domain/clock.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -13,14 +14,14 @@ export interface FailedLoginDependencies {
   readonly metrics: Metrics;
 }
 
-/** Origin of an unknown key or an invalid token. */
+/** Client address and request id of an unknown key or an invalid token. */
 export interface FailedLogin {
   readonly address: string;
   readonly requestId: string;
 }
 
 const windowMs = 60_000;
-/** Maximum number of addresses counted at the same time; beyond it the address with the oldest minute is dropped. */
+/** Maximum number of addresses counted at the same time. Beyond it, the address whose minute began first is dropped. */
 const addressCountMax = 10_000;
 
 interface Minute {
@@ -32,10 +33,10 @@ export class FailedLogins {
   readonly #max: number;
   readonly #dependencies: FailedLoginDependencies;
   readonly #failures: ReturnType<Metrics["counter"]>;
-  /** Current minute by address, oldest first. */
+  /** Current minute of each address; the minute that began first is first. */
   readonly #minutes = new Map<string, Minute>();
 
-  /** @param max failures per address and minute that get the normal answer */
+  /** @param max failures per address and minute that are answered 401; further ones are answered 429 */
   constructor(dependencies: FailedLoginDependencies, max: number) {
     this.#max = max;
     this.#dependencies = dependencies;
@@ -47,9 +48,9 @@ export class FailedLogins {
   }
 
   /**
-   * Counts one failure.
+   * Counts a failure.
    *
-   * @throws ServiceError `overloaded` until the minute is over, if the address exceeds the limit
+   * @throws ServiceError `overloaded` if the address has exceeded the limit, until its minute is over
    */
   count({ address, requestId }: FailedLogin): void {
     const { clock, audit } = this.#dependencies;
@@ -58,7 +59,7 @@ export class FailedLogins {
     minute.failureCount += 1;
     if (minute.failureCount <= this.#max) return this.#failures.increase({ answer: "refused" });
     this.#failures.increase({ answer: "slowed" });
-    // Once a minute, so that these lines do not crowd others out of the log.
+    // One line a minute, so that these lines do not displace others from the log.
     if (minute.failureCount === this.#max + 1) {
       const action = "failed-logins-slowed";
       audit.record({
@@ -74,7 +75,7 @@ export class FailedLogins {
     throw this.#refusal(Math.ceil((minute.startMs + windowMs - nowMs) / 1000));
   }
 
-  /** Number of addresses remembered. */
+  /** Number of addresses that are counted now. */
   get addressCount(): number {
     return this.#minutes.size;
   }
@@ -99,7 +100,7 @@ export class FailedLogins {
   }
 }
 
-/** Returns the network of a client: its IPv4 address, however written, or the 64-bit prefix of its IPv6 address. */
+/** Returns the network of a client: its IPv4 address, in any notation, or the 64-bit prefix of its IPv6 address. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
   if (mapped !== null) return mapped[1];

@@ -5,7 +5,7 @@ import type { AuditEntry } from "../../../base/telemetry/audit-log.ts";
 import { bearer, fakeServer, keys } from "../testing/fake-server.ts";
 import { RefusalAudit } from "./refusal-audit.ts";
 
-/** An audit with at most two lines per address; its lines show action, address and count. */
+/** Returns an audit that writes at most two lines per address and minute; its lines show action, address and count. */
 function bench() {
   const clock = new FakeClock();
   const lines: string[] = [];
@@ -26,7 +26,7 @@ function bench() {
   return { clock, lines, refusals, refuse };
 }
 
-test("writes the first refusals of an address as lines, and the others as one line when the minute is over", async () => {
+test("writes a line for each of an address's first refusals, and one line for the others when the minute is over", async () => {
   const { clock, lines, refuse } = bench();
   for (const address of ["a", "a", "a", "b", "a"]) refuse(address);
   assert.deepEqual(lines, ["GET / a", "GET / a", "GET / b"]);
@@ -41,13 +41,13 @@ test("writes the first refusals of an address as lines, and the others as one li
   assert.deepEqual([lines.length, clock.sleepingCount], [3, 0]);
 });
 
-test("writes lines for a thousand addresses a minute, and counts the rest", () => {
+test("writes at most a thousand lines a minute for all addresses together", () => {
   const { lines, refuse } = bench();
   for (let index = 0; index < 1001; index++) refuse(`address ${index}`);
   assert.equal(lines.length, 1000);
 });
 
-test("writes the counted refusals when the server stops", async () => {
+test("writes the line with the counted refusals when the server stops", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock, settings: { failedLoginsPerMinute: 2 } });
   const ask = (authorization: string) =>

@@ -1,24 +1,24 @@
-// Limits the audit lines of requests refused for their credentials. The first refusals of an address in a minute get a
-// line each; all others of the minute share one line with their count. Anybody can cause them, and they must not crowd
-// the actions of keys out of the log.
+// Limits the audit lines for requests that are refused because of their credentials. Each of an address's first
+// refusals in a minute gets a line; all others of the minute share one line with their count. Anyone can cause such
+// refusals, and they must not displace the actions of keys from the log.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { AuditEntry, AuditLog } from "../../../base/telemetry/audit-log.ts";
 import { networkOf } from "./failed-logins.ts";
 
 const minuteMs = 60_000;
-/** Maximum number of lines per minute, over all addresses. */
+/** Maximum number of lines per minute for all addresses together. */
 const linesMax = 1000;
 
 export class RefusalAudit {
   readonly #audit: Pick<AuditLog, "record" | "recordDurably">;
   readonly #clock: Clock;
   readonly #linesPerAddress: number;
-  /** Lines written in this minute, by address. */
+  /** Number of lines written in this minute, by address. */
   readonly #lineCounts = new Map<string, number>();
   readonly #closing = new AbortController();
   #lineCount = 0;
   #minuteEndMs = 0;
-  /** The last refusal without a line, and the count of such refusals. */
+  /** Last refusal without a line, and the number of refusals without one; null if there is none. */
   #others: { readonly last: AuditEntry; readonly count: number } | null = null;
 
   constructor(audit: Pick<AuditLog, "record" | "recordDurably">, clock: Clock, linesPerAddress: number) {
@@ -28,7 +28,7 @@ export class RefusalAudit {
   }
 
   /**
-   * Writes a line for a refusal, or counts it.
+   * Writes a line for a refusal, or only counts the refusal.
    *
    * @returns when the line is on disk; immediately if the refusal is only counted
    * @throws errors of the audit log's `recordDurably`
@@ -47,7 +47,7 @@ export class RefusalAudit {
     this.#others = { last: entry, count: (this.#others?.count ?? 0) + 1 };
   }
 
-  /** Writes the counted refusals. */
+  /** Writes the line with the counted refusals. */
   close(): void {
     this.#closing.abort();
   }
@@ -61,7 +61,7 @@ export class RefusalAudit {
   #countUntilMinuteEnds(): void {
     const leftMs = this.#minuteEndMs - this.#clock.monotonicMs();
     const write = (): void => this.#writeOthers();
-    // If close() interrupts the sleep, the line is written immediately.
+    // If `close` interrupts the sleep, the line is written immediately.
     this.#clock.sleep(leftMs, { signal: this.#closing.signal }).then(write, write);
   }
 

@@ -4,7 +4,7 @@ import type { ApiDocument } from "../testing/api-document.ts";
 import { fakeServer } from "../testing/fake-server.ts";
 import { effectOf, scopesOf } from "./route-scopes.ts";
 
-/** Routes that only keys without limits may use. */
+/** Routes that require a key without limits. */
 const unlimited = [
   "DELETE /v1/preview/keys/{key_id}",
   "DELETE /v1/preview/webhooks/{webhook_id}",
@@ -22,7 +22,7 @@ const unlimited = [
   "POST /v1/preview/webhooks/{webhook_id}/replay",
 ];
 
-test("opens every route that wants a key by some scope, except those for keys without limits", async () => {
+test("opens each route that requires a key to some scope, except those that require a key without limits", async () => {
   const server = await fakeServer();
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
   await server.close();
@@ -36,7 +36,7 @@ test("opens every route that wants a key by some scope, except those for keys wi
   assert.deepEqual(closed.map((words) => words.join(" ")).toSorted(), unlimited);
 });
 
-test("opens no changing route by `read`", () => {
+test("opens no route that makes changes to the scope `read`", () => {
   for (const [method, route] of [
     ["POST", "/feedback/create"],
     ["POST", "/feedback/purge"],
@@ -53,7 +53,7 @@ test("opens no changing route by `read`", () => {
     assert.ok(!scopesOf(method, route)?.scopes.includes("read"), `${method} ${route}`);
 });
 
-test("knows which routes only add records or only read by POST; every other one changes something", async () => {
+test("knows the routes that only add records or only read through POST; all others make changes", async () => {
   const server = await fakeServer();
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
   await server.close();

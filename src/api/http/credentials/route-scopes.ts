@@ -1,22 +1,22 @@
-// Scopes that open each route, and the routes that need a key for a whole entity. A route without a row here is only
-// for keys without limits, so that a new route is never opened by accident.
+// Key scopes that open each route, and routes that require a key for the whole entity. A route without a row here
+// requires a key without limits, so that a new route is never opened by accident.
 import { foreignMessage, type Caller } from "../../../base/domain/access.ts";
 import type { KeyScope } from "../../../base/domain/keys/key-scope.ts";
 import { quoted } from "../../../base/domain/service-error.ts";
 import { HttpRefusal } from "../errors.ts";
 
 interface RouteScopes {
-  /** Scopes that open the route; one of them is enough. */
+  /** Scopes that open the route; a key needs one of them. */
   readonly scopes: readonly KeyScope[];
-  /** True if the route concerns no single project; keys for one project are refused. */
+  /** True if the route is not about a single project, so keys for one project are refused. */
   readonly isWholeEntitys: boolean;
 }
 
 interface Row {
-  /** Pattern of method and route, as registered or documented. */
+  /** Pattern of method and path; the path may be as registered or as documented. */
   readonly pattern: RegExp;
   readonly reads: readonly KeyScope[];
-  /** Empty if only keys without limits may make changes. */
+  /** Empty if changes require a key without limits. */
   readonly writes: readonly KeyScope[];
   readonly isWholeEntitys?: true;
 }
@@ -24,13 +24,13 @@ interface Row {
 const everyScope = ["chat", "train", "feedback", "read"] as const;
 const readingAnything = ["train", "feedback", "read"] as const;
 
-/** Routes that show the server as a whole, for operators, probes and scrapers. */
+/** Routes about the server as a whole, for operators, probes and scrapers. */
 const operatorRoutes = /^\/(metrics|v1\/system-check|openapi\.json|docs(\/.*)?)$/;
 
 /**
- * True if `http.operatorRoutes` decides whether the route needs a key.
+ * True if `http.operatorRoutes` decides whether the route requires a key.
  *
- * @param route as it is registered
+ * @param route path as registered
  */
 export function isForOperators(route: string): boolean {
   return operatorRoutes.test(route);
@@ -38,7 +38,7 @@ export function isForOperators(route: string): boolean {
 
 /** The first matching row applies. */
 const rows: readonly Row[] = [
-  // Identity and capabilities: of no use without further scopes.
+  // Identity and capabilities, which every scope opens because they are of no use without another scope.
   {
     pattern: /^\S+ (\/v1\/models\b|\/v1\/preview\/(key|base-models)$|\/server_info$|\/graphql$)/,
     reads: everyScope,
@@ -76,7 +76,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** Routes that read through POST, because their input does not fit in a URL. */
+/** Routes that read, but use POST because their input does not fit into a URL. */
 const readByPost =
   /^POST (\/feedback\/(query|history|export|stats)|\/annotation_queues(\/[^/]+\/items)?\/(query|stats)|\/(obj|call)\/read|\/(objs|table)\/query|\/(table|calls)\/query_stats|\/refs\/read_batch|\/calls\/stream_query|\/file\/content)$/;
 
@@ -85,8 +85,8 @@ const recordsData =
   /^POST (\/feedback\/(batch\/)?create|\/v1\/preview\/models\/[^/]+\/log|\/(obj|files?)\/create|\/table\/create(_from_digests)?|(\/v2\/[^/]+\/[^/]+)?\/calls?\/(start|end|complete|upsert_batch))$/;
 
 /**
- * Returns the greatest effect of a request to the route: `read`, `record` (adds records), or `change` (everything
- * else, including new routes).
+ * Returns the strongest effect that a request to the route can have: `read`, `record` (adds records), or `change`
+ * (everything else, including new routes).
  */
 export function effectOf(method: string, route: string): "read" | "record" | "change" {
   const asked = `${method} ${route}`;
@@ -99,7 +99,7 @@ export function effectOf(method: string, route: string): "read" | "record" | "ch
  * Returns the scopes that open a route.
  *
  * @param route with parameters as `:name` or `{name}`
- * @returns null if only a key without limits opens it
+ * @returns null if the route requires a key without limits
  */
 export function scopesOf(method: string, route: string): RouteScopes | null {
   const asked = `${method} ${route}`;
@@ -109,14 +109,14 @@ export function scopesOf(method: string, route: string): RouteScopes | null {
   return { scopes: isRead ? row.reads : row.writes, isWholeEntitys: row.isWholeEntitys ?? false };
 }
 
-/** True if the route runs a model, that is, if only `chat` opens it. */
+/** True if the route runs a model. Only the scope `chat` opens such routes. */
 export function asksModels(method: string, route: string): boolean {
   const scopes = scopesOf(method, route)?.scopes ?? [];
   return scopes.length === 1 && scopes[0] === "chat";
 }
 
 /**
- * Checks a limited key against the route's scopes.
+ * Refuses a limited key that does not open the route.
  *
  * @throws HttpRefusal 403 with the scopes that the route requires and those of the key
  */

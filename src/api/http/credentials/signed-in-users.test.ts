@@ -19,11 +19,11 @@ function served(settings: Partial<UserSettings>, more: Partial<HttpSettings> = {
   });
 }
 
-// Address of the tests' requests.
+// Requests of the tests come from this address, so the proxy may send them.
 const proxied = { header: "X-Forwarded-User", proxies: ["127.0.0.1"] };
 const ann = { "x-forwarded-user": "ann" };
 
-test("admits a user whom the proxy names to every part of the API, and audits the name", async () => {
+test("admits a user named by the proxy to every part of the API, and audits the name", async () => {
   const server = await served(proxied);
   const own = await server.ask({ method: "GET", url: "/v1/preview/key", headers: ann });
   assert.deepEqual(own.json(), {
@@ -50,7 +50,7 @@ test("admits a user whom the proxy names to every part of the API, and audits th
   await server.close();
 });
 
-test("requires a key if the proxy names nobody, or somebody else sends its header", async () => {
+test("requires a key if the proxy names no user, or if another client sends the proxy's header", async () => {
   const server = await served(proxied);
   const models = { method: "GET", url: "/v1/models" } as const;
   assert.equal((await server.ask(models)).statusCode, 401);
@@ -61,7 +61,7 @@ test("requires a key if the proxy names nobody, or somebody else sends its heade
   await server.close();
 });
 
-test("lets another site's page change nothing in the name of a signed-in user", async () => {
+test("lets pages of other sites make no changes in the name of a signed-in user", async () => {
   const server = await served(proxied, { corsOrigins: ["https://tools.example"] });
   const status = async (headers: Readonly<Record<string, string>>, method: "GET" | "POST" = "POST") => {
     const url = method === "GET" ? "/v1/models" : "/tokenize";
@@ -86,7 +86,7 @@ test("lets another site's page change nothing in the name of a signed-in user", 
   ];
   for (const foreign of otherSites) {
     assert.equal(await status(foreign), 403, JSON.stringify(foreign));
-    // The page cannot read the answer.
+    // Reading is allowed, because the page cannot read the answer.
     assert.equal(await status(foreign, "GET"), 200);
     const byKey = { ...foreign, authorization: bearer() };
     const payload = { prompt: "a" };
@@ -147,7 +147,7 @@ test("counts invalid tokens and forged headers as unknown keys, but not expired 
   assert.deepEqual(await outcomes(proxied, [ann, ann, ann, ann]), [401, 401, 401, 429]);
 });
 
-test("requires a key of either scheme on operator routes if the operator says so, but not for probes", async () => {
+test("requires a key, in either scheme, on operator routes if the operator says so, but not for probes", async () => {
   const server = await fakeServer({
     wrap: (dependencies) => ({ ...dependencies, operatorRoutes: "key" }),
   });

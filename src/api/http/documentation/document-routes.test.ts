@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { fakeServer } from "../testing/fake-server.ts";
 import type { ApiDocument, Operation, Schema } from "../testing/api-document.ts";
 
-/** Returns the document that the server answers. */
+/** Returns the server's OpenAPI document. */
 async function documentOf(server: Awaited<ReturnType<typeof fakeServer>>): Promise<ApiDocument> {
   const answer = await server.ask({ method: "GET", url: "/openapi.json" });
   assert.equal(answer.statusCode, 200);
@@ -121,10 +121,10 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/metrics": ["get"],
 };
 
-/** Routes with the credentials of feedback. */
+/** Routes that require Basic credentials, as Weave's clients send them. */
 const weaveRoutes = /^\/(feedback|annotation_queues|objs?|refs|table|files?|calls?|v2|graphql|server_info)\b/;
 
-test("documents every route with its credentials, a summary and its answers' schemas", async () => {
+test("documents each route with its credentials, a summary and the schemas of its answers", async () => {
   const server = await fakeServer();
   const { openapi, paths } = await documentOf(server);
   assert.match(openapi, /^3\.1/);
@@ -143,7 +143,7 @@ test("documents every route with its credentials, a summary and its answers' sch
       "/v1/system-check",
       "/version",
       "/metrics",
-      // Signed, which no security scheme describes.
+      // Requests are signed, which no security scheme describes.
       "/v1/kv-transfers",
     ].includes(path);
     assert.deepEqual(security ?? [], isOpen ? [] : [{ [scheme]: [] }], path);
@@ -168,7 +168,7 @@ function operationsIn(
   );
 }
 
-/** Returns every schema within one, with its path of names. */
+/** Returns the schema and all schemas within it, each with the path of names that leads to it. */
 function within(schema: Schema, place: string): readonly (readonly [string, Schema])[] {
   const { anyOf = [], items, properties = {}, additionalProperties } = schema;
   return [
@@ -180,7 +180,7 @@ function within(schema: Schema, place: string): readonly (readonly [string, Sche
   ];
 }
 
-test("writes valid JSON Schema 2020-12 that accepts its own default and examples", async () => {
+test("writes valid JSON Schema 2020-12 that accepts its own defaults and examples", async () => {
   const server = await fakeServer();
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   let exampleCount = 0;
@@ -258,7 +258,7 @@ test("serves the documentation page without external assets", async () => {
   await server.close();
 });
 
-test("redirects the page's older address, with any query", async () => {
+test("redirects from the older URL of the documentation page, with any query", async () => {
   const server = await fakeServer();
   for (const query of ["", "?a=b"]) {
     const answer = await server.ask({ method: "GET", url: `/docs/static/index.html${query}` });

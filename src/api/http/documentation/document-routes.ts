@@ -1,10 +1,11 @@
-// Describes the API: /openapi.json from the routes' schemas, and /docs for browsers, without external assets.
+// API documentation: /openapi.json, made from the routes' schemas, and the page /docs for browsers, which needs no
+// external assets.
 import { fastifySwagger } from "@fastify/swagger";
 import { fastifySwaggerUi } from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { errorSchema } from "../../wire/error.ts";
 
-/** Schemas of a route's answer: JSON, events of a stream, text of another kind, a file, or bytes. */
+/** Schemas of a route's answer: JSON, the events of a stream, text of another type, a file, or bytes. */
 export interface AnswerSchemas {
   readonly json?: object;
   /** Schema of each event's data. */
@@ -28,11 +29,11 @@ const mediaTypes = {
   parquet: "application/vnd.apache.parquet",
 } as const;
 
-/** Returns the `response` of a route's schema: its answer, and the common error body. */
+/** Returns the `response` part of a route's schema: the answer and the common error body. */
 export function answered(description: string, schemas: AnswerSchemas): object {
   const content = Object.fromEntries(
     Object.entries(mediaTypes).flatMap(([kind, type]) => {
-      // Safe cast: the record has the interface's keys.
+      // Safe cast: the record has the keys of the interface.
       const schema = schemas[kind as keyof AnswerSchemas];
       return schema === undefined ? [] : [[type, { schema }]];
     }),
@@ -40,10 +41,11 @@ export function answered(description: string, schemas: AnswerSchemas): object {
   return { "2xx": { description, content }, "4xx": errorSchema, "5xx": errorSchema };
 }
 
-/** Registers the documentation; must run before the routes that it describes. */
+/** Registers the documentation; must be called before the routes that it describes are added. */
 export async function documentRoutes(app: FastifyInstance, version: string): Promise<void> {
   await app.register(fastifySwagger, {
-    // OpenAPI cannot express a wildcard path. The only such route takes a model name, which may be percent-encoded.
+    // OpenAPI cannot express a wildcard path. The only route with one takes a model name, which may be
+    // percent-encoded.
     transform: ({ schema, url }) => ({ schema, url: url.replace("/*", "/:model") }),
     openapi: {
       openapi: "3.1.0",
@@ -61,13 +63,13 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
     },
   });
   app.addHook("onRequest", async (request, reply) => {
-    // Swagger UI's own redirect loops if there is a query.
+    // Swagger UI's own redirect would loop if the URL has a query.
     if (request.url.startsWith("/docs/static/index.html?")) await reply.redirect("/docs/");
   });
   await app.register(fastifySwaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,
-    // The default calls a validator on the internet.
+    // By default, the page calls a validator on the internet.
     uiConfig: { validatorUrl: null, showExtensions: true, showCommonExtensions: true },
   });
   app.get("/openapi.json", { schema: { hide: true } }, () => app.swagger());

@@ -1,5 +1,5 @@
-// Declares a route in one place: method, path, documentation, query, body, answer, and the field paths for errors. The
-// handler gets checked and typed parameters, query and body, and returns the answer. A route that streams its answer
+// Declares a route in one place: method, path, documentation, query, body, answer, and field paths for errors. The
+// handler gets parameters, query and body checked and typed, and returns the answer. A handler that streams its answer
 // uses `reply` instead.
 import type {
   FastifyInstance,
@@ -24,12 +24,12 @@ import { type PathParameter, type PathParameterName, pathParameters } from "./pa
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** Options shared by the routes of one file. */
+/** Options that the routes of one file share. */
 interface EndpointGroup {
-  /** Section in the documentation. */
+  /** Section of the documentation. */
   readonly tag: string;
   readonly scheme?: "bearer" | "basic";
-  /** Field path for each field that errors name; unknown ids in the path need no entry. */
+  /** Paths of the fields that errors of the domain name. An unknown id in the route's path needs no entry. */
   readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
 }
@@ -37,13 +37,13 @@ interface EndpointGroup {
 interface Endpoint<Route extends string, Query, Body, Found> extends AnswerSchemas {
   readonly summary: string;
   readonly description?: string;
-  /** Looks up the object that the path names, before query and body are read. */
+  /** Finds the object that the path names, before query and body are read. */
   readonly find?: (params: ParametersOf<Route>, caller: Caller) => Promise<Found>;
   readonly query?: Query;
   readonly body?: Body;
   /** Description of the answer. */
   readonly answer: string;
-  /** Documentation that follows from nothing else here, such as a body that the handler reads itself. */
+  /** Documentation that cannot be derived from the other members, such as that of a body that the handler reads. */
   readonly documented?: FastifySchema;
   readonly fieldPaths?: FieldPaths;
   readonly options?: RouteShorthandOptions;
@@ -65,7 +65,7 @@ type NamesIn<Route extends string> = Route extends `${string}:${infer Rest}`
     : Rest
   : never;
 
-/** Parameters in a route's path. */
+/** Parameters of a route's path. */
 export type ParametersOf<Route extends string> = Readonly<Record<NamesIn<Route>, string>>;
 
 type BodyValue<Body> =
@@ -77,7 +77,7 @@ type BodyValue<Body> =
         ? ValueOf<Schema>
         : undefined;
 
-/** Adds one route, named by its method and path, such as `GET /v1/models`. */
+/** Adds a route, given by its method and path, such as `GET /v1/models`. */
 type AddEndpoint = <
   const Route extends `${Method} /${string}`,
   Query extends ObjectSchema | undefined = undefined,
@@ -123,7 +123,7 @@ export function endpoints(app: FastifyInstance, group: EndpointGroup): AddEndpoi
           };
           namedBy = fieldPaths;
           const input = { params, found, ...sent, caller, request, reply };
-          // Safe cast: each part was read by its typed reader.
+          // Safe cast: a typed reader has read each part.
           return await handler(input as Parameters<typeof handler>[0]);
         } catch (error) {
           throw locate(error, namedBy);
@@ -180,13 +180,13 @@ function readParameters<Route extends string>(
   { params }: FastifyRequest,
   names: readonly PathParameterName[],
 ): ParametersOf<Route> {
-  // Safe cast: the router returns each parameter of the path as a string.
+  // Safe cast: the router returns each path parameter as a string.
   const texts = params as Readonly<Record<string, string>>;
   const read = names.map((name) => {
     const parameter: PathParameter = pathParameters[name];
     const text = texts[name] ?? "";
     return [name, parameter.read?.(text) ?? text] as const;
   });
-  // Safe cast: the names are those of the route.
+  // Safe cast: these are the names in the route's path.
   return Object.fromEntries(read) as ParametersOf<Route>;
 }

@@ -6,9 +6,9 @@ import { fileIdOf } from "../../wire/files/file-url.ts";
 export interface PathParameter {
   readonly description: string;
   /**
-   * Returns the normalized text.
+   * Returns the parameter in normalized form.
    *
-   * @throws ServiceError `not_found` for text that cannot be a name
+   * @throws ServiceError `not_found` for text that cannot name such an object
    */
   readonly read?: (text: string) => string;
 }

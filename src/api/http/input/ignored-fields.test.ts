@@ -3,10 +3,10 @@ import { test } from "node:test";
 import type { FastifyReply } from "fastify";
 import { nameIgnored } from "./read-input.ts";
 
-/** Checks the headers for these names. */
+/** Checks the headers that report the ignored fields. */
 function check(names: readonly string[], expected: readonly string[]): void {
   const headers: string[] = [];
-  // Safe cast: only the method that sets a header is used.
+  // Safe cast: only `header` is used.
   nameIgnored(
     { header: (name: string, value: string) => headers.push(`${name}: ${value}`) } as unknown as FastifyReply,
     names,
@@ -14,7 +14,7 @@ function check(names: readonly string[], expected: readonly string[]): void {
   assert.deepEqual(headers, expected);
 }
 
-test("names ignored fields in a header, escaped, and as many as fit", () => {
+test("reports ignored fields in a header, with unsafe characters replaced, and as many as fit", () => {
   const names = Array.from({ length: 33 }, (_, index) => `field${index}`);
   check([], []);
   check(["a.b", "x y\n", "z".repeat(81)], [`x-hone-ignored: a.b, x?y?, ${"z".repeat(80)}`]);

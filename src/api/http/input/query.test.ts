@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bearer, fakeServer } from "../testing/fake-server.ts";
 
-test("reads numbers of a query as in JSON, and refuses a repeated field", async () => {
+test("reads numbers in a query as JSON numbers, and refuses a repeated field", async () => {
   const server = await fakeServer();
   const ask = async (query: string): Promise<string> => {
     const headers = { authorization: bearer() };

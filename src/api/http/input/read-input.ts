@@ -4,10 +4,10 @@ import { report } from "../../../base/validation/findings.ts";
 import type { SchemaNode } from "../../../base/validation/schema.ts";
 import { checked, type ObjectSchema, type ValueOf, readForm, type BodyForm } from "../../wire/body.ts";
 
-/** Headers have little room; beyond this number only the first unknown fields are named. */
+/** Maximum number of ignored fields that the header names, because the size of headers is limited. */
 const nameCountMax = 32;
 
-/** Sets the header `x-hone-ignored` if there are names; replaces invalid header characters by `?`. */
+/** Reports ignored fields in the header `x-hone-ignored`. Characters that are invalid in it are replaced by `?`. */
 export function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
   if (names.length === 0) return;
   const safe = names.slice(0, nameCountMax).map((name) => name.slice(0, 80).replaceAll(/[^\w.*-]/g, "?"));
@@ -44,7 +44,7 @@ export function readQuery<Schema extends ObjectSchema>(
   return value;
 }
 
-/** Converts a text that is a JSON number. */
+/** Converts a text that is a JSON number, if the schema requires a number. */
 function valueOf(given: unknown, type: SchemaNode["type"]): unknown {
   if (type !== "integer" && type !== "number") return given;
   return typeof given === "string" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(given) ? Number(given) : given;

@@ -1,4 +1,4 @@
-// Admission of requests: by the limits of key and entity, and by the key's number of requests in flight.
+// Admission of requests, by the limits of the key and the entity, and by the key's number of requests in flight.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Allowance, Limited, KeyLimits } from "../../../base/domain/keys/limits.ts";
 import type { RateLimiter } from "../../../access/keys/limits/rate-limiter.ts";
@@ -10,15 +10,15 @@ import { quoted, ServiceError } from "../../../base/domain/service-error.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Remaining allowance of a request to a model; null for other requests. */
+    /** Allowance of a request that runs a model; null if no limits apply. */
     allowance: Allowance | null;
   }
 }
 
 /**
- * Admits a request to a model until it is over, or refuses it.
+ * Admits a request that runs a model until it is over, or refuses it.
  *
- * @param limitedBy returns the key and the entity that the request counts for
+ * @param limitedBy returns the key and the entity whose limits apply
  * @throws LimitRefusal
  */
 export async function admitRequest(
@@ -36,17 +36,17 @@ export async function admitRequest(
   writeStandings(request, reply);
 }
 
-/** Sets the headers with the current rate limits; call it again once the tokens are known. */
+/** Sets the headers with the current state of the limits. Call it again once the number of tokens is known. */
 export function writeStandings({ allowance }: FastifyRequest, reply: FastifyReply): void {
   if (allowance !== null && !reply.sent) reply.headers(rateHeaders(allowance.standings));
 }
 
 /**
- * Returns the limits for requests of a key: its own, and those of its entity.
+ * Returns the limits for requests of a key: those of the key, and those of its entity.
  *
  * @param key null for users of the operator's sign-in
  * @param ofEntity the entity's own limits
- * @param defaults limits that apply where the entity has none
+ * @param defaults limits that apply where the entity has none of its own
  */
 export function limitsFor(
   {
@@ -70,7 +70,7 @@ export function limitsFor(
   return all.filter(({ limits }) => limitsRequests(limits));
 }
 
-/** Job limits are checked where jobs are stored. */
+/** True if any of the limits is about requests. Limits on jobs are checked where jobs are stored. */
 function limitsRequests(limits: KeyLimits): boolean {
   return (
     limits.requestsPerMinute !== null ||
@@ -80,7 +80,7 @@ function limitsRequests(limits: KeyLimits): boolean {
   );
 }
 
-/** Limits the number of requests in flight per key. It only counts; the engine provides fairness between keys. */
+/** Limits the number of requests in flight per key. This class only counts; the engine provides fairness between keys. */
 export class InFlight {
   readonly #max: number;
   readonly #counts = new Map<string, number>();
@@ -92,7 +92,7 @@ export class InFlight {
   /**
    * Counts a request.
    *
-   * @returns the function that uncounts it; calling it twice is harmless
+   * @returns an idempotent function that ends the count
    * @throws ServiceError `overloaded` if the key has reached its limit
    */
   enter(keyId: string): () => void {
@@ -115,7 +115,7 @@ export class InFlight {
     else this.#counts.set(keyId, count);
   }
 
-  /** Requests in flight of all keys. */
+  /** Returns the number of requests in flight of all keys together. */
   total(): number {
     return [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
   }

@@ -1,4 +1,4 @@
-// Limits over HTTP: the client's headers, what counts, and refusals.
+// Rate limits over HTTP: headers, counted requests and tokens, and refusals.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import OpenAI, { RateLimitError } from "openai";
@@ -28,21 +28,21 @@ async function limitedServer(t: TestContext, options: FakeServerOptions = {}) {
   return { server, clock, post, chat, limit };
 }
 
-/** Rate headers, by the rest of their names after `x-ratelimit-`. */
+/** Returns the rate limit headers, by their names without `x-ratelimit-`. */
 function standingIn(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const prefix = "x-ratelimit-";
   const own = Object.entries(headers).filter(([name]) => name.startsWith(prefix));
   return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value]));
 }
 
-test("shows a key's limits in each answer, and refuses requests beyond them with a retry time", async (t) => {
+test("shows a key's limits in each answer, and refuses further requests with a retry time", async (t) => {
   const { server, clock, chat, limit } = await limitedServer(t);
   assert.deepEqual(standingIn((await chat(keys.member)).headers), {});
   await limit("member", { requests_per_minute: 3 });
   for (const [remaining, more] of [
     ["2", {}],
     ["1", { stream: true }],
-    // The request's faults are found when it is read, so it counts.
+    // An invalid request counts, because its faults are found only when it is read.
     ["0", { messages: 7 }],
   ] as const) {
     const { "limit-requests": all, "remaining-requests": left } = standingIn(
@@ -63,7 +63,7 @@ test("shows a key's limits in each answer, and refuses requests beyond them with
     error.message,
     /^This key may send 3 requests a minute and has sent them\. Try again in \d+ s\.$/,
   );
-  // Only requests to models count, and only for their own key.
+  // Only requests that run models count, and only towards the limits of their own key.
   const headers = { authorization: bearer(keys.member) };
   assert.equal((await server.ask({ method: "GET", url: "/v1/models", headers })).statusCode, 200);
   const query = { project_id: "acme/p" };
@@ -77,7 +77,7 @@ test("shows a key's limits in each answer, and refuses requests beyond them with
   assert.equal((await chat(keys.member)).statusCode, 200);
 });
 
-test("counts all keys of an entity together, by its own limit or the default one", async (t) => {
+test("counts requests of all keys of an entity together, towards its own limit or the default", async (t) => {
   const entityLimits = {
     requestsPerMinute: 2,
     tokensPerMinute: null,
@@ -108,7 +108,7 @@ test("counts all keys of an entity together, by its own limit or the default one
   assert.equal(standingIn((await chat(key)).headers)["limit-requests"], "2");
 });
 
-test("counts users without a key for their entity", async (t) => {
+test("counts requests of users without a key towards their entity's limit", async (t) => {
   const user = {
     keyId: "user:ann",
     entity: "acme",
@@ -138,10 +138,11 @@ test("counts users without a key for their entity", async (t) => {
   assert.match(refused.json().error.message, /^The entity "acme" may send 2 requests a minute/);
 });
 
-test("counts tokens once the prompt is known, and returns unused ones", async (t) => {
+test("counts tokens once the prompt is known, and returns unused tokens", async (t) => {
   const { server, chat, post, limit } = await limitedServer(t);
   await limit("member", { tokens_per_minute: 100 });
-  // Three tokens of its prompt, and the maximum of its answer; then the two that it used.
+  // At first, three tokens of the prompt and the maximum of the answer count; later, only the two that the answer
+  // used.
   const first = await chat(keys.member, { max_tokens: 40 });
   assert.deepEqual(
     [standingIn(first.headers)["limit-tokens"], standingIn(first.headers)["remaining-tokens"]],
@@ -152,7 +153,7 @@ test("counts tokens once the prompt is known, and returns unused ones", async (t
   assert.equal(refused.statusCode, 429);
   assert.match(refused.json().error.message, /may use 100 tokens a minute; 10 are used .* needs 93/);
   assert.equal(standingIn(refused.headers)["remaining-tokens"], "90");
-  // A request that breaks off also returns its tokens.
+  // A request that fails also returns its unused tokens.
   server.chat.script.failure = new Error("broken");
   assert.equal((await chat(keys.member, { max_tokens: 50 })).statusCode, 500);
   server.chat.script.failure = null;
@@ -161,7 +162,7 @@ test("counts tokens once the prompt is known, and returns unused ones", async (t
   assert.ok(standingIn(embedded.headers)["remaining-tokens"] !== undefined);
 });
 
-test("returns a slot when a client disconnects", async (t) => {
+test("frees the slot of a request whose client disconnects", async (t) => {
   const { server, chat, limit } = await limitedServer(t);
   await limit("member", { concurrent_requests: 1 });
   await server.app.listen({ host: "127.0.0.1", port: 0 });
@@ -185,7 +186,7 @@ test("returns a slot when a client disconnects", async (t) => {
   assert.equal((await chat(keys.member)).statusCode, 200);
 });
 
-test("refuses an invalid limit with its path", async (t) => {
+test("refuses an invalid limit, and names its path", async (t) => {
   const { server, post } = await limitedServer(t);
   const fault = async (url: string, payload: object) => {
     const answer = await post(keys.admin, url, payload);
@@ -211,7 +212,7 @@ test("refuses an invalid limit with its path", async (t) => {
   }
 });
 
-test("makes OpenAI's client wait as long as the header says", async (t) => {
+test("makes OpenAI's client wait as long as the retry-after header says", async (t) => {
   const { server, clock, limit, chat } = await limitedServer(t);
   await limit("member", { requests_per_minute: 2 });
   await chat(keys.member);
@@ -253,7 +254,7 @@ test("makes OpenAI's client wait as long as the header says", async (t) => {
   assert.ok(wait > 20 && wait <= 40, String(wait));
   await clock.advance(wait * 1000);
   const answered = nextAnswer();
-  // The client reads the refusal before it begins to wait.
+  // Lets the client read the refusal and begin to wait.
   await new Promise((resolve) => setImmediate(resolve));
   t.mock.timers.tick(wait * 1000 - 1);
   await new Promise((resolve) => setImmediate(resolve));

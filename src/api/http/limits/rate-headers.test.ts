@@ -7,7 +7,7 @@ test("formats durations as OpenAI does", () => {
   for (const [seconds, text] of Object.entries(written)) assert.equal(formatDuration(Number(seconds)), text);
 });
 
-test("sends no header without a limit", () => {
+test("sends no headers for limits that are not set", () => {
   const requests = { limit: 60, remaining: 0, resetSeconds: 90 };
   assert.deepEqual(rateHeaders({ requests, tokens: null }), {
     "x-ratelimit-limit-requests": "60",

@@ -1,10 +1,10 @@
-// Rate limits of a request as the headers that OpenAI's clients read
+// Rate limits that apply to a request, as the headers that OpenAI's clients read
 // (https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers).
 import type { RateKind, RateStandings } from "../../../base/domain/keys/limits.ts";
 
 const kinds: readonly RateKind[] = ["requests", "tokens"];
 
-/** Returns the headers for the limits that exist. */
+/** Returns the headers for the limits that are set. */
 export function rateHeaders(standings: RateStandings): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const kind of kinds) {
@@ -17,12 +17,12 @@ export function rateHeaders(standings: RateStandings): Record<string, string> {
   return headers;
 }
 
-/** Names of all rate headers. */
+/** Names of all rate limit headers. */
 export const rateHeaderNames: readonly string[] = kinds.flatMap((kind) =>
   ["limit", "remaining", "reset"].map((what) => `x-ratelimit-${what}-${kind}`),
 );
 
-/** Formats a duration as Go and OpenAI do: `0s`, `120ms`, `8s`, `6m0s`. Rounded up. */
+/** Formats a duration as Go and OpenAI do, rounded up: `0s`, `120ms`, `8s`, `6m0s`. */
 export function formatDuration(seconds: number): string {
   if (seconds <= 0) return "0s";
   if (seconds < 1) return `${Math.ceil(seconds * 1000)}ms`;

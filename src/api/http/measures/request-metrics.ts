@@ -1,5 +1,5 @@
-// Counts and times every request, and writes a log line for each. Writes an audit line for each request that changes
-// something or is refused for its credentials; the answer to a change waits until its line is on disk. Never logs
+// Counts and times each request, and writes a log line for it. Also writes an audit line for each request that changes
+// something or is refused for its credentials; the answer to a change waits until this line is on disk. Never logs
 // headers or bodies.
 import { Readable } from "node:stream";
 import type { FastifyRequest, FastifyInstance } from "fastify";
@@ -15,7 +15,7 @@ import type { RefusalAudit } from "../credentials/refusal-audit.ts";
 import { effectOf } from "../credentials/route-scopes.ts";
 import type { InFlight } from "../limits/admission.ts";
 
-/** Tokens of a request's prompts and of its answers. */
+/** Number of tokens in all prompts of a request and in all its answers. */
 interface Generated {
   readonly model: string;
   readonly promptTokens: number;
@@ -24,7 +24,7 @@ interface Generated {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Completions of the prompts that a model has begun; null for requests without a model. */
+    /** Completions begun for the request, one for each prompt; null if it runs no model. */
     completions: Pick<ChatCompletion, "header" | "usage">[] | null;
   }
 }
@@ -35,7 +35,7 @@ export function trackCompletion(completion: ChatCompletion, request: FastifyRequ
   return completion;
 }
 
-/** Returns the tokens of all prompts together; empty if no model has begun. */
+/** Returns the model, and the tokens of all prompts together; empty if no completion has begun. */
 function generatedFor({ completions }: FastifyRequest): Generated | Record<string, never> {
   const all = completions ?? [];
   if (all.length === 0) return {};
@@ -48,9 +48,9 @@ function generatedFor({ completions }: FastifyRequest): Generated | Record<strin
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Address of the client, also after its connection has closed. */
+    /** Address of the client, which remains available after the connection has closed. */
     clientAddress: string;
-    /** True once its audit line was written; a request has at most one. */
+    /** True once the request has its audit line; a request gets at most one. */
     hasAuditLine: boolean;
   }
 }
@@ -124,13 +124,13 @@ export function measureRequests(
   auditBeforeAnswers(app, { audit, refusals, clock });
 }
 
-/** The audit log reports its failure in the server's log, and retries. */
+/** Ignores the error of an audit line: the audit log reports the error in the server's log and retries. */
 function ignoreQueuedLine(): void {}
 
 /**
  * Delays the answer to a change until its audit line is on disk, and refuses changes while the audit log cannot be
- * written. If the line fails after the change was made, the answer is an error that says so. A refused login is
- * answered 401 or 403 even without its line.
+ * written. If the line cannot be written after the change was made, the answer is an error that says so. A refused
+ * login is answered 401 or 403 even if its line cannot be written.
  */
 function auditBeforeAnswers(
   app: FastifyInstance,
@@ -142,12 +142,12 @@ function auditBeforeAnswers(
     const isChange = callerOf(request) !== null && effectOf(request.method, routeOf(request)) === "change";
     done(isChange ? audit.fault() : null);
   });
-  // Uses a callback: an answer that need not wait is sent in the same turn, because its connection may be about to
-  // end.
+  // Uses a callback instead of a promise: an answer that does not wait must be sent in the same turn of the event
+  // loop, because its connection may be about to close.
   app.addHook("onSend", (request, reply, payload, done) => {
     const { statusCode: status } = reply;
     if (request.hasAuditLine || !isAwaited(request, status)) return done(null, payload);
-    // An error below is sent as a separate answer, which passes through here again.
+    // If the line fails, the error is sent as a separate answer, which passes through this hook again.
     request.hasAuditLine = true;
     const caller = callerOf(request);
     const entry = entryOf(request, status, clock);
@@ -168,7 +168,7 @@ function unacknowledged(cause: unknown): ServiceError {
   return new ServiceError({ code: "unavailable", obstacle: "failing-audit-log", message, cause });
 }
 
-/** Null until authentication, and for routes without it. */
+/** Returns the caller; null before authentication, and on routes without it. */
 function callerOf(request: FastifyRequest): Caller | null {
   // The type of `caller` only holds in handlers, which run after authentication.
   return request.caller;
@@ -191,7 +191,7 @@ function entryOf(request: FastifyRequest, status: number, clock: Clock): AuditEn
   };
 }
 
-/** Returns the id of the request's trace, if it is traced. */
+/** Returns the id of the request's trace; empty if the request is not traced. */
 function traceOf({ span }: Pick<FastifyRequest, "span">): Pick<RequestLine, "traceId"> {
   return span === null ? {} : { traceId: span.traceparent.split("-")[1] };
 }
@@ -203,7 +203,7 @@ function isAudited(request: FastifyRequest, status: number): boolean {
   return callerOf(request) !== null && route !== "none" && effectOf(request.method, route) !== "read";
 }
 
-/** True for requests whose answer must wait for the audit line. */
+/** True for requests whose answer waits for the audit line. */
 function isAwaited(request: FastifyRequest, status: number): boolean {
   if (isRefusal(status)) return true;
   return (

@@ -1,11 +1,11 @@
-// Turns of several readers, by the bytes that they hold.
+// Several readers that share a read budget: their order, and the bytes that they hold.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ReadBudget, type ReadShare } from "./read-budget.ts";
 
 const never = new AbortController().signal;
 
-/** A budget of 100 bytes, and the shares granted, in order. */
+/** Returns a budget of 100 bytes, and the names of the granted reads in order. */
 function budget(limits: { readonly waitingMax?: number; readonly waitSeconds?: number } = {}) {
   const all = new ReadBudget({ bytesMax: 100, waitingMax: 10, waitSeconds: 60, ...limits });
   const granted: string[] = [];
@@ -20,10 +20,10 @@ function budget(limits: { readonly waitingMax?: number; readonly waitSeconds?: n
   return { all, granted, ask, hold };
 }
 
-/** Runs the callbacks of granted shares. */
+/** Lets the callbacks of granted reads run. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("limits one client to half of the bytes, and leaves the rest to others", async () => {
+test("limits a client to half of the bytes, and leaves the rest to others", async () => {
   const { all, granted, ask } = budget();
   const first = ask("a", 40, "a1");
   const second = ask("a", 40, "a2");
@@ -39,7 +39,7 @@ test("limits one client to half of the bytes, and leaves the rest to others", as
   assert.equal(all.used, 50);
 });
 
-test("runs a reader above the whole budget without others, before any smaller one", async () => {
+test("runs a reader that exceeds the whole budget without others, and before any smaller one that came later", async () => {
   const { granted, ask } = budget();
   const small = ask("a", 10, "small");
   const large = ask("b", 500, "large");
@@ -54,7 +54,7 @@ test("runs a reader above the whole budget without others, before any smaller on
   await late.held;
 });
 
-test("holds nothing for a reader that waits for more, and frees bytes immediately", async () => {
+test("holds nothing for a reader that waits for more bytes, and frees bytes immediately", async () => {
   const { all, granted, ask, hold } = budget();
   const [one, other] = [ask("a", 50, "a"), ask("b", 50, "b")];
   await settled();
@@ -70,7 +70,7 @@ test("holds nothing for a reader that waits for more, and frees bytes immediatel
   assert.equal(all.used, 0);
 });
 
-test("refuses a reader that waits too long, or behind too many, with a retry time", async () => {
+test("refuses a reader that waits too long, or if too many wait, with a retry time", async () => {
   const { all, ask } = budget({ waitingMax: 2, waitSeconds: 0.02 });
   const first = ask("a", 100, "first");
   await first.held;
@@ -84,7 +84,7 @@ test("refuses a reader that waits too long, or behind too many, with a retry tim
   assert.deepEqual([all.waitingCount, all.used], [0, 100]);
 });
 
-test("returns a grant to a reader that has left", async () => {
+test("takes back the bytes granted to a reader that has already left", async () => {
   const { all, ask } = budget();
   const first = ask("a", 100, "first");
   await first.held;

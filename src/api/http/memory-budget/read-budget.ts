@@ -1,10 +1,10 @@
-// Budget of bytes of stored data that all answers may hold in memory. A reader without room waits for a while instead
-// of being refused, because other readers end. This module only counts.
+// Memory budget for the stored data that all answers hold. A reader that does not fit waits for a while rather than
+// being refused, because other readers will end. This module only counts bytes.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { TenantShares } from "../../../base/domain/sharing/tenant-shares.ts";
 
 export interface ReadLimits {
-  /** Bytes for all readers together. */
+  /** Maximum number of bytes of all readers together. */
   readonly bytesMax: number;
   readonly waitingMax: number;
   readonly waitSeconds: number;
@@ -12,7 +12,10 @@ export interface ReadLimits {
 
 const mebibyte = 1 << 20;
 
-/** Bytes that a reader of ordinary content needs: a page of 4 MiB or a row group of 8, as stored and as written. */
+/**
+ * Bytes held by a reader of ordinary content: enough for a page of 4 MiB or a row group of 8 MiB, in its stored and
+ * its written form.
+ */
 export const readerBytes = 8 * mebibyte;
 
 interface Waiter {
@@ -34,7 +37,7 @@ export class ReadBudget {
     this.#slots = new TenantShares(limits.waitingMax);
   }
 
-  /** Bytes taken and not returned. */
+  /** Number of bytes that readers hold. */
   get used(): number {
     return this.#shares.used;
   }
@@ -43,7 +46,7 @@ export class ReadBudget {
     return this.#waiting.length;
   }
 
-  /** Returns one reader's share, initially empty. */
+  /** Returns an empty share for one reader. */
   share(client: string, signal: AbortSignal): ReadShare {
     return new ReadShare({
       take: (byteCount) => this.#take({ client, byteCount }, signal),
@@ -90,7 +93,10 @@ export class ReadBudget {
     this.#slots.change(waiter.client, -1);
   }
 
-  /** Admits waiting readers: first the client with the smallest share, and within a client in order of arrival. */
+  /**
+   * Admits waiting readers while they fit: first those of the client that holds the fewest bytes, and among these in
+   * order of arrival.
+   */
   #admit(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const begun = next;
@@ -99,7 +105,10 @@ export class ReadBudget {
     }
   }
 
-  /** Returns the next reader if it fits. No smaller one overtakes it, or it would wait forever. */
+  /**
+   * Returns the next reader; undefined if it does not fit yet. No smaller reader overtakes it, because it might then
+   * wait forever.
+   */
   #next(): Waiter | undefined {
     const usedBy = ({ client }: Waiter): number => this.#shares.usedBy(client);
     const { used, max } = this.#shares;
@@ -109,7 +118,7 @@ export class ReadBudget {
         (best, one) => (best === undefined || usedBy(one) < usedBy(best) ? one : best),
         undefined,
       );
-    // A reader that exceeds the whole budget reads on its own.
+    // A reader that exceeds the whole budget runs when there are no others.
     const fits = next !== undefined && (used === 0 || used + next.byteCount <= max);
     return fits ? next : undefined;
   }
@@ -120,7 +129,7 @@ interface Lender {
   readonly giveBack: (byteCount: number) => void;
 }
 
-/** Bytes held by one reader; must be released. */
+/** Bytes of the budget held by one reader; must be released. */
 export class ReadShare {
   readonly #budget: Lender;
   #held = 0;
@@ -131,10 +140,12 @@ export class ReadShare {
   }
 
   /**
-   * Changes the held bytes: immediately for fewer, otherwise when there is room. A waiting reader holds nothing, so
-   * that no two wait for each other; it must have nothing in memory then. Does nothing after release.
+   * Changes the number of bytes held: immediately to a smaller number, otherwise once there is room. A waiting reader
+   * holds no bytes, so that no two readers wait for each other; therefore it must keep no data in memory while it
+   * waits. Has no effect after release.
    *
-   * @throws ServiceError `overloaded` if too many wait, or this one waited too long; the signal's reason
+   * @throws ServiceError `overloaded` if too many readers wait, or if this one waited too long; the signal's reason
+   * once it aborts
    */
   async hold(byteCount: number): Promise<void> {
     if (this.#isReleased) return;

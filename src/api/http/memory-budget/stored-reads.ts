@@ -1,4 +1,5 @@
-// Share of the read budget that a request holds: a fixed amount while it is answered, or more if its data is larger.
+// Share of the read budget that each request holds: a fixed number of bytes until it is over, or more if its data is
+// larger.
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { Metrics } from "../../../base/telemetry/metrics.ts";
@@ -10,12 +11,15 @@ import { ReadBudget, readerBytes, type ReadShare } from "./read-budget.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** True if the answer is a page of stored data: its bytes are counted, and it may wait for others. */
+    /**
+     * True if the answer is a page of stored data. Such a request takes a share of the read budget, and may wait for
+     * it.
+     */
     readsPage?: boolean;
   }
 }
 
-/** Marks a route that answers with a page. */
+/** Marks a route that answers with a page of stored data. */
 export const readsPage = { config: { readsPage: true } } as const;
 
 export function readBudget(settings: HttpSettings, metrics: Metrics): ReadBudget {
@@ -34,9 +38,9 @@ export function readBudget(settings: HttpSettings, metrics: Metrics): ReadBudget
 }
 
 /**
- * Waits until the request may read; it then holds {@link readerBytes} until it is over.
+ * Waits until the request may read. It then holds {@link readerBytes} until it is over.
  *
- * @throws ServiceError `overloaded` if its turn does not come
+ * @throws ServiceError `overloaded` if there is no room in time
  */
 export async function beginReading(reply: FastifyReply, budget: ReadBudget): Promise<ReadShare> {
   const share = budget.share(reply.request.caller.entity, abandonedSignal(reply));
@@ -45,12 +49,12 @@ export async function beginReading(reply: FastifyReply, budget: ReadBudget): Pro
   return share;
 }
 
-/** Makes every route marked {@link readsPage} in the scope wait for its turn. */
+/** Makes the requests to every route marked {@link readsPage} wait until they may read. */
 export function countPages(scope: FastifyInstance, budget: ReadBudget): void {
   scope.addHook("preHandler", async (request, reply) => {
     if (request.routeOptions.config.readsPage === true) await beginReading(reply, budget);
   });
-  // Pages have megabytes, and many are ready at the same time.
+  // Serialization takes turns, because pages have megabytes and many may be ready at the same time.
   scope.addHook("preSerialization", async (request, _reply, page) => {
     // Null if an unauthenticated request was refused, contrary to its type.
     const caller = request.caller as Caller | null;
