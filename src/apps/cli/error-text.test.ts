@@ -8,7 +8,7 @@ function check(status: number, message: string, expected: string): void {
   assert.equal(errorText(new HoneError({ status, code: "x", message })), `hone: ${expected}\n`);
 }
 
-test("translates the server's routes and headers to commands and flags", () => {
+test("replaces the server's routes and headers with commands and flags", () => {
   check(
     404,
     '404: The model "hone-tyni" does not exist. Did you mean hone-tiny? GET /v1/models lists the models you can use.',
@@ -33,7 +33,7 @@ test("translates the server's routes and headers to commands and flags", () => {
   );
 });
 
-test("keeps other messages, and prints the stack of a bug", () => {
+test("leaves other messages unchanged, and prints the stack of a bug", () => {
   check(0, "No server answers at http://x.", "No server answers at http://x.");
   assert.equal(errorText(new ServiceError({ code: "invalid", message: "So." })), "hone: So.\n");
   assert.match(errorText(new Error("bug")), /^hone: Error: bug\n +at /);

@@ -1,9 +1,10 @@
-// Formats a command's error: with commands and flags where the server's message names routes and headers.
+// Formats a command's error. Where the server's message names HTTP routes or headers, the text names commands and
+// flags.
 import { HoneError } from "../client/hone-error.ts";
 import { fullDiskError } from "../../base/domain/transient-errors/full-disk.ts";
 import { ServiceError } from "../../base/domain/service-error.ts";
 
-/** Returns one line for an operating error, and the stack for any other. */
+/** Returns one line for an operating error, and the stack for any other error. */
 export function errorText(cause: unknown): string {
   const error = fullDiskError(cause) ?? cause;
   if (error instanceof HoneError) return `hone: ${toCommandLineTerms(error)}\n`;
@@ -14,7 +15,7 @@ export function errorText(cause: unknown): string {
 const keyCure =
   "Set HONE_API_KEY, pass --key, or run the command next to the server's data folder .hone, which holds the admin key (--data names another).";
 
-/** The server's texts about HTTP, with their counterparts for a command line. */
+/** Patterns in the server's messages that refer to HTTP, with their replacements for the command line. */
 const spoken: readonly (readonly [RegExp, string])[] = [
   [/GET \/v1\/models lists the models you can use\./g, "`hone models list` lists the models you can use."],
   [/GET \/v1\/preview\/retention says what there is/g, "`hone retention` shows your usage"],
@@ -22,7 +23,7 @@ const spoken: readonly (readonly [RegExp, string])[] = [
   [/; GET \/openapi\.json lists those that exist\.$/, "; the server may be older than this command."],
 ];
 
-/** Returns the message for a command line, also if no server answered. */
+/** Rewrites a server's or client's error message for the command line, and removes the HTTP status in front of it. */
 export function toCommandLineTerms({ message, status }: Pick<HoneError, "message" | "status">): string {
   const own = spoken.reduce((text, [pattern, words]) => text.replace(pattern, words), message);
   return status === 0 ? own : own.replace(new RegExp(`^${status}: `), "");

@@ -1,16 +1,16 @@
-// Checks every command: it has a summary, examples that it accepts, and JSON output for its data.
+// Checks that each command has a summary, has examples that it accepts, and can print its data as JSON.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Command } from "commander";
 import { commandsOf, examples } from "./examples.ts";
 import { createProgram } from "./program.ts";
 
-/** These print no data, except the last two, which have their own formats. */
+/** Commands without --json. They print no data, except the last two, which have their own formats. */
 const withoutJson = ["serve", "completion", "complete", "models trajectories", "feedback export"];
 
 const isHidden = (words: string): boolean => words === "complete";
 
-/** Returns a program that neither exits nor prints. */
+/** Returns the `hone` program, configured neither to exit nor to print. */
 function quietProgram(): Command {
   const program = createProgram();
   const quiet = (command: Command): void => {
@@ -51,14 +51,17 @@ test("shows examples in the help of every command", () => {
   }
 });
 
-test("offers JSON output for every command with data", () => {
+test("offers --json in every command that prints data", () => {
   const found = commandsOf(createProgram())
     .filter(([, command]) => !command.options.some(({ long }) => long === "--json"))
     .map(([words]) => words);
   assert.deepEqual(found.sort(), [...withoutJson].sort());
 });
 
-/** Splits a command line into words as a shell would, without shell syntax. */
+/**
+ * Splits an example into words as a shell would, after removing a comment, an output redirection and an enclosing
+ * `$(…)`.
+ */
 function splitArguments(example: string): readonly string[] {
   const line = (/\$\((.*)\)/.exec(example)?.[1] ?? example).replace(/ # .*$/, "").replace(/ > \S+$/, "");
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match.slice(1).find(isGiven) ?? "");
@@ -82,7 +85,7 @@ for (const [words, lines] of Object.entries(examples)) {
   });
 }
 
-test("refuses a flag's invalid value and lists the valid ones", async () => {
+test("refuses an invalid value of a flag and lists the valid ones", async () => {
   for (const [words, message] of [
     [["top", "--interval", "0"], /from 0\.2 to 3600/],
     [["chat", "hello", "--temperature", "warm"], /must be a number/],

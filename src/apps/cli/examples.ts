@@ -1,7 +1,7 @@
-// Examples of each command, for its help and the documentation; a test parses them.
+// Example command lines, for the help of each command and for the documentation. A test parses each example.
 import type { Command } from "commander";
 
-/** Command lines by command; the part after ` # ` is a comment. */
+/** Example lines by command name; the text after ` # ` is a comment. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   serve: ["hone serve --port 8080 --model ./SmolLM2-135M-Instruct.Q4_1.gguf", "hone serve --print-config"],
   chat: [
@@ -149,7 +149,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Adds its examples to the help of each command. */
+/** Adds the examples to each command's help. */
 export function addExamples(program: Command): void {
   for (const [words, command] of commandsOf(program)) {
     const lines = examples[words] ?? [];
@@ -158,7 +158,7 @@ export function addExamples(program: Command): void {
   }
 }
 
-/** Returns the commands that do something, by their words after the program's name, without command groups. */
+/** Returns all commands by their words after `hone`, without command groups. */
 export function commandsOf(parent: Command, before: readonly string[] = []): readonly [string, Command][] {
   return parent.commands.flatMap((command): readonly [string, Command][] => {
     const words = [...before, command.name()];

@@ -1,4 +1,4 @@
-// Tests of the commands about jobs, against a server on fakes.
+// Tests of the job commands, against a server whose jobs are simulated.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { resolveSupervisedConfig } from "../../base/domain/supervised/supervised
 import { playJob } from "../../api/http/testing/fake-server.ts";
 import { run, listening, submit } from "./testing/commands-under-test.ts";
 
-test("hone jobs lists, watches and cancels jobs, and exits with an error for a failed one", async (t) => {
+test("hone jobs lists, watches and cancels jobs, and exits with status 1 if a watched job fails", async (t) => {
   const { server, modelId, member } = await listening(t);
   const first = await submit(server, modelId);
   const step = { type: "gradient_step" as const, data: { loss: 0.123456789, step: 1 } };
@@ -51,7 +51,7 @@ test("hone jobs lists, watches and cancels jobs, and exits with an error for a f
   assert.match(errors, /No training job has an id that begins with "none"\. `hone jobs list` lists them\./);
 });
 
-test("hone jobs preference submits the preferences of a file, and deletes the upload", async (t) => {
+test("hone jobs preference submits a file of preferences, and deletes the upload", async (t) => {
   const { server, modelId, member } = await listening(t);
   const folder = mkdtempSync(join(tmpdir(), "hone-preferences-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -76,7 +76,7 @@ test("hone jobs preference submits the preferences of a file, and deletes the up
   assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
 });
 
-test("hone jobs preference takes feedback or a file, not both", async (t) => {
+test("hone jobs preference accepts feedback or a file, but not both", async (t) => {
   const { modelId, member } = await listening(t);
   const { outputs, errors } = await run(
     [
@@ -107,7 +107,7 @@ test("hone jobs preference takes feedback or a file, not both", async (t) => {
   assert.match(errors, /Both pairs\.jsonl and feedback are given/);
 });
 
-test("hone jobs sft submits the conversations of a file, and deletes the upload", async (t) => {
+test("hone jobs sft submits a file of conversations, and deletes the upload", async (t) => {
   const { server, modelId, member } = await listening(t);
   const folder = mkdtempSync(join(tmpdir(), "hone-conversations-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -147,7 +147,7 @@ test("hone jobs sft submits the conversations of a file, and deletes the upload"
   assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
 });
 
-test("hone jobs show lists trainable and skipped data, as groups and as trajectories", async (t) => {
+test("hone jobs show lists trainable and skipped data, counted in groups and in trajectories", async (t) => {
   const { server, modelId, member } = await listening(t);
   const id = await submit(server, modelId, { novel: 1 });
   await server.jobs.addWarning(id, "Something looks odd.");

@@ -1,4 +1,4 @@
-// The `hone` command: runs one command line. An error prints one line and sets the status.
+// Entry point of the `hone` command. An error is printed to standard error and sets exit status 1.
 import type { SettingsOverrides } from "../server/settings.ts";
 import { exitOnClosedOutput, ignoreClosedOutput } from "./closed-output.ts";
 import { errorText } from "./error-text.ts";
@@ -8,7 +8,8 @@ import { createProgram } from "./program.ts";
  * Runs one command line.
  *
  * @param words words after the interpreter and the script
- * @param limits replace a server's limits, for `serve` and for `schemas check`, which checks as a server would
+ * @param limits overrides of a server's limits, for `serve` and for `schemas check`, which applies the same limits as
+ * a server
  */
 export async function main(words: readonly string[], limits: SettingsOverrides = {}): Promise<void> {
   const program = createProgram(limits);

@@ -1,18 +1,18 @@
-// Finds a training job by its id or a prefix of it, and the names of the models that jobs train.
+// Finds a training job by its id or an id prefix, and the names of the models that jobs train.
 import type { Hone } from "../client/hone.ts";
 import type { TrainingJob } from "../client/api.ts";
 import { isUuid } from "../../base/domain/random.ts";
 import { quoted, ServiceError } from "../../base/domain/service-error.ts";
 
-/** @throws HoneError for an unknown full id; otherwise as {@link findJobId} */
+/** @throws HoneError for an unknown full id; for a prefix as {@link findJobId} */
 export async function findJob(client: Hone, id: string): Promise<TrainingJob> {
   return client.jobs.get(await findJobId(client, id));
 }
 
 /**
- * Returns the id that begins with `typed`.
+ * Returns the job id that begins with `typed`; a full id is returned unchecked.
  *
- * @throws ServiceError `not_found` if there is none, `invalid` if there are several
+ * @throws ServiceError `not_found` if no id begins with it, `invalid` if several do
  */
 export async function findJobId(client: Hone, typed: string): Promise<string> {
   if (isUuid(typed)) return typed;
@@ -28,7 +28,7 @@ export async function findJobId(client: Hone, typed: string): Promise<string> {
   throw new ServiceError({ code, message: `${what}. \`hone jobs list\` lists them.` });
 }
 
-/** Returns `project/name` of each model by id, with the entity first if there are several entities. */
+/** Returns each model's `project/name` by id; the name begins with the entity if the models have several entities. */
 export async function modelNames(client: Hone): Promise<ReadonlyMap<string, string>> {
   const models = await client.models.list().all();
   const isOfOne = new Set(models.map(({ entity }) => entity)).size <= 1;

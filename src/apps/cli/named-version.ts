@@ -1,4 +1,4 @@
-// Finds a trained model, and optionally a version of it, by any name that a chat accepts.
+// Finds a trained model, and optionally a version of it, by any name that chat requests accept.
 import { isUuid } from "../../base/domain/random.ts";
 import { invalid } from "../../base/domain/service-error.ts";
 import type { Hone } from "../client/hone.ts";
@@ -6,17 +6,17 @@ import type { ModelObject } from "../client/api.ts";
 
 export interface NamedVersion {
   readonly model: ModelObject;
-  /** Null if the name has no version; it then means the newest. */
+  /** Step of the version; null if the name contains none, which means the newest version. */
   readonly step: number | null;
 }
 
 /**
- * Resolves a name on the server, which knows all spellings.
+ * Resolves a name by asking the server, which knows all forms of names.
  *
  * @throws HoneError for an unknown model or version; ServiceError `invalid` for a base model
  */
 export async function findNamed(client: Hone, name: string): Promise<NamedVersion> {
-  // An id is found even if its base model is not served.
+  // A lookup by id succeeds even if the model's base model is not served.
   if (isUuid(name)) return { model: await client.models.get(name), step: null };
   const { root, parent } = await client.served.get(name);
   if (parent === null) throw invalid(`${name} is a base model; name a trained one, such as project/name.`);
@@ -26,7 +26,7 @@ export async function findNamed(client: Hone, name: string): Promise<NamedVersio
   return { model, step: version === null ? null : Number(version[1]) };
 }
 
-/** Resolves a name that must include a version. @throws ServiceError `invalid` if it does not */
+/** Resolves a name that must contain a version. @throws ServiceError `invalid` if it contains none */
 export async function findNamedStep(
   client: Hone,
   name: string,

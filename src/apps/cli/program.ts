@@ -1,5 +1,5 @@
-// All commands: one file each, thin over the client and the server. A command loads server code only when it runs, so
-// commands that only call a server start fast.
+// Defines all commands. Each has its own file, and uses the client or the server's code. A command loads server code
+// only when it runs, so commands that only call a server start fast.
 import { Command } from "commander";
 import type { SettingsOverrides } from "../server/settings.ts";
 import { addAnnotateCommand } from "./annotate/annotate-command.ts";
@@ -26,7 +26,7 @@ import { addTopCommand } from "./top/top-command.ts";
 import { addFeedbackCommand } from "./feedback/feedback-command.ts";
 import { addWebhooksCommand } from "./webhooks/webhooks-command.ts";
 
-/** @param limits as for `main` */
+/** @param limits overrides of a server's limits, as in `main` */
 export function createProgram(limits: SettingsOverrides = {}): Command {
   const program = new Command("hone")
     .description("Serve a language model, record what it says, judge it, and train it to do better.")

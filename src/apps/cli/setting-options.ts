@@ -1,12 +1,12 @@
-// Server settings as flags, for commands that read the same configuration as `hone serve`.
+// Flags for server settings, for commands that read the same configuration as `hone serve`.
 import { Option, type Command } from "commander";
 import { allSettings, removedFlags, type FlagValues, type SettingSpelling } from "../server/config.ts";
 import { valueText } from "./settings-help.ts";
 
-/** Adds a flag per setting; help shows the essential ones. */
+/** Adds a flag per setting; short help shows only the essential ones. */
 export function addSettingOptions(command: Command): Command {
   for (const spelling of allSettings()) command.addOption(optionFor(spelling));
-  // Removed flags are accepted here, so that the error can name their replacement.
+  // Removed flags are parsed too, so that the configuration error can name their replacements.
   for (const flag of removedFlags()) command.addOption(new Option(`${flag} <value>`).hideHelp());
   return command;
 }
@@ -25,7 +25,7 @@ function optionFor(spelling: SettingSpelling): Option {
   return option;
 }
 
-/** Converts Commander's camel case back to the spelling of the flags. */
+/** Converts the names of parsed flags from Commander's camel case back to the form on the command line. */
 export function toFlagNames(flags: FlagValues): FlagValues {
   return Object.fromEntries(
     Object.entries(flags).map(([name, value]) => [

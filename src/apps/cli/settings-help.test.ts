@@ -1,4 +1,4 @@
-// Tests of the settings in the help of `hone serve`, short and long.
+// Tests of the settings in the short and the long help of `hone serve`.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Command } from "commander";
@@ -6,7 +6,7 @@ import { allSettings } from "../server/config.ts";
 import { settingGroups } from "../server/settings.ts";
 import { addServeCommand } from "./commands/serve.ts";
 
-/** Returns the output of `hone serve` with this flag. */
+/** Returns the help that `hone serve` prints for a flag. */
 async function helpWith(flag: "--help" | "--help-all"): Promise<string> {
   const program = new Command("hone");
   addServeCommand(program);
@@ -14,13 +14,13 @@ async function helpWith(flag: "--help" | "--help-all"): Promise<string> {
   for (const command of [program, ...program.commands])
     command.configureOutput({ writeOut: (text) => (output += text) }).exitOverride();
   await program.parseAsync(["serve", flag], { from: "user" }).catch((error: unknown) => {
-    // Commander throws this after showing help.
+    // Commander throws this error after it has shown help.
     assert.ok(error instanceof Error && "code" in error && error.code === "commander.helpDisplayed");
   });
   return output;
 }
 
-/** Returns the flags of settings by their heading. */
+/** Returns the flags of settings, grouped by the heading above them. */
 function groupsOf(help: string): Readonly<Record<string, readonly string[]>> {
   const groups: Record<string, string[]> = {};
   let heading = "";
@@ -32,7 +32,7 @@ function groupsOf(help: string): Readonly<Record<string, readonly string[]>> {
   return groups;
 }
 
-test("shows the ten essential settings in groups, and mentions the flag for the others", async () => {
+test("shows the essential settings in groups, and mentions the flag that shows all others", async () => {
   const help = await helpWith("--help");
   assert.deepEqual(groupsOf(help), {
     "Addresses and storage": ["--host", "--port", "--data", "--database-url"],
@@ -44,7 +44,7 @@ test("shows the ten essential settings in groups, and mentions the flag for the 
   assert.match(help, /--help-all/);
 });
 
-test("shows every setting under its group in the long help", async () => {
+test("shows every setting under its group's heading in the long help", async () => {
   const groups = groupsOf(await helpWith("--help-all"));
   assert.deepEqual(Object.keys(groups), Object.keys(settingGroups));
   assert.deepEqual(

@@ -1,7 +1,9 @@
 // Formats settings for the help of `hone serve` and for the documentation.
 import type { SettingSpelling } from "../server/config.ts";
 
-/** Returns the range or choices and the default, such as `0 to 65535. Default 8000.`; empty if there are none. */
+/**
+ * Returns the setting's range or choices, and its default, as in `0 to 65535. Default 8000.`; empty if it has neither.
+ */
 export function valueText({ setting }: SettingSpelling): string {
   const sentences: string[] = [];
   if (setting.kind === "integer" || setting.kind === "number")

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startSummary } from "./start-summary.ts";
 
-test("prints the address, the place of the key, and how each model's answers are parsed", () => {
+test("prints the address, the location of the key, and for each model which formats of answers are parsed", () => {
   const model = (name: string, contextLength: number, format: string, areRead: boolean) => ({
     name,
     contextLength,

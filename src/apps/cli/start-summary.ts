@@ -1,9 +1,9 @@
-// Formats the start message of a server on a terminal: its address, its key, and its models.
+// Formats the message that a server prints on a terminal after starting: its address, its key, and its models.
 import type { Server } from "../server/server.ts";
 
 type Started = Pick<Server, "url" | "firstKey" | "baseModels">;
 
-/** Returns the text, with empty lines around it. */
+/** Returns the message, with empty lines around its parts. */
 export function startSummary(
   { url, firstKey, baseModels }: Started,
   { data }: { readonly data: string },

@@ -18,7 +18,7 @@ const check = (width: number, lines: readonly string[]): void => {
   assert.equal(tableText(jobs, width), lines.map((line) => `${line}\n`).join(""));
 };
 
-test("gives readers without a width every value whole", () => {
+test("never cuts values if the output has no width", () => {
   check(Infinity, [
     "id                                    model           state    left  error",
     "019a7c11-0000-7000-8000-000000000001  games/spelling  failed   -     The disk was full for too long, and so on.",
@@ -39,7 +39,7 @@ test("fits a narrow terminal by dropping empty columns, then shortening ids, the
   ]);
 });
 
-test("keeps lines within the terminal if each column has room for ten characters", () => {
+test("keeps lines within the terminal's width if it leaves each column at least ten characters", () => {
   for (let width = 46; width < 120; width++)
     assert.ok(
       tableText(jobs, width)
@@ -49,7 +49,7 @@ test("keeps lines within the terminal if each column has room for ten characters
     );
 });
 
-test("removes seconds from times before it cuts texts", () => {
+test("removes the seconds of times before it cuts texts", () => {
   assert.equal(
     tableText(
       [

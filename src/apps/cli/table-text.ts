@@ -1,23 +1,23 @@
-// Formats a table within a width: first drops empty columns, then shortens ids to a usable prefix, and finally cuts
+// Formats a table, and fits it to a width: first drops empty columns, then shortens ids and times, and finally cuts
 // the longest texts.
 import { cut } from "../../base/domain/service-error.ts";
 
 const gap = 2;
-/** Minimum width of a cut column. */
+/** Minimum width of a column whose texts are cut. */
 const leastWidth = 10;
-/** Length of a shortened id: the timestamp of a version 7 UUID, long enough for commands to find it. */
+/** Length of a shortened id: the timestamp of a version 7 UUID, a prefix by which commands find it. */
 const idLength = 13;
 const id = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
-/** Matches a time, to drop its seconds. */
+/** Matches a time in ISO 8601, so that its seconds can be dropped. */
 const time = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):[\d.]+Z$/;
 
 type Table = readonly (readonly string[])[];
 
 /**
- * Returns a line per row.
+ * Returns the table as text, with a line per row.
  *
- * @param table names of the columns first; a missing value is shown as `-`
- * @param width Infinity for no limit
+ * @param table the first row has the column names; missing values are `-`
+ * @param width maximum width in characters; Infinity for no limit
  */
 export function tableText(table: Table, width: number): string {
   const fitted = widthOf(table) <= width ? table : fitting(table, width);

@@ -11,7 +11,10 @@ export interface TemporaryServer {
   readonly apiKey: string | null;
 }
 
-/** Windows keeps files of a process locked for a moment after its end. */
+/**
+ * Options that remove a folder completely, with retries: Windows keeps a process's files locked for a moment after the
+ * process ends.
+ */
 const leavingNothing = { recursive: true, force: true, maxRetries: 5 };
 
 /**
@@ -25,7 +28,7 @@ export async function withTemporaryServer(
 ): Promise<void> {
   const { createServer } = await import("../server/server.ts");
   const data = await mkdtemp(join(tmpdir(), "hone-"));
-  // Also removes the folder if the process exits first.
+  // The folder is also removed if the process exits before the server has stopped.
   const remove = (): void => rmSync(data, leavingNothing);
   process.once("exit", remove);
   const server = createServer(

@@ -1,4 +1,4 @@
-// Writes a file from a server under a temporary name until it is complete, so that an interruption never leaves a
+// Writes downloaded data under a temporary file name until it is complete, so that an interruption never leaves a
 // truncated file under the requested name.
 import { createWriteStream } from "node:fs";
 import { rename } from "node:fs/promises";
@@ -6,10 +6,10 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
 /**
- * Writes the chunks to a file, and flushes it before renaming it.
+ * Writes the chunks to a temporary file, flushes the file to disk, and renames it to `file`.
  *
- * @param onBroken called if the chunks end early or cannot be written; gets the temporary file, and throws the
- * command's error
+ * @param onBroken called if the download ends early or the file cannot be written. Gets the temporary file's name, and
+ * throws the command's error
  */
 export async function writeWhole(
   file: string,

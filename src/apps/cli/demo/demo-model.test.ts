@@ -6,7 +6,7 @@ import { taskOf } from "./tasks/tasks.ts";
 
 const here = fileURLToPath(import.meta.url);
 
-test("chooses the task words for the built-in model, and sentiment for others", () => {
+test("chooses the task `words` for the built-in model, and `sentiment` for other models", () => {
   assert.deepEqual(demoModel("hone-tiny", []), { baseModel: "hone-tiny", serverFlags: {}, task: "words" });
   const name = "demo-model.test.js";
   assert.deepEqual(demoModel(here, []), {
@@ -21,7 +21,7 @@ test("chooses the task words for the built-in model, and sentiment for others", 
   });
 });
 
-test("finds an added model by its name or its source", () => {
+test("finds an added model by name or by source", () => {
   const added = [{ name: "SmolLM2", source: "org/SmolLM2:Q4_1", path: "/data/models/a" }];
   const flags = { "built-in-model": "off" };
   assert.deepEqual(demoModel("SmolLM2", added).serverFlags, { model: "SmolLM2=/data/models/a", ...flags });
@@ -31,7 +31,7 @@ test("finds an added model by its name or its source", () => {
   });
 });
 
-test("refuses an unknown model, and lists the possibilities", () => {
+test("refuses unknown models, tasks and words, and lists the valid ones", () => {
   assert.throws(
     () => demoModel("no/such/model", []),
     /"no\/such\/model": no such folder, file or added model/,

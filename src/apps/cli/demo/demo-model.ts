@@ -1,27 +1,27 @@
-// Finds the model that the demo trains: the built-in one, an added one, a folder or file for the demo's own server, or
-// a base model of a running server. Does not read weights.
+// Finds the model that the demo trains: the built-in model, an added model, a model folder or file, or a base model of
+// a running server. Reads no weights.
 import { existsSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
-/** A model with suitable settings. */
+/** The model to train, with settings that suit it. */
 export interface DemoModel {
-  /** Its name on the server. */
+  /** Name of the base model on the server. */
   readonly baseModel: string;
-  /** Flags for a server that serves it. */
+  /** Flags of `hone serve` for a temporary server that serves the model. */
   readonly serverFlags: Readonly<Record<string, string>>;
-  /** Most suitable task. */
+  /** Default task for the model. */
   readonly task: "words" | "sentiment";
 }
 
 const builtIn = "hone-tiny";
 
-/** A model that `hone models add` put into a data folder. */
+/** A model in the data folder, put there by `hone models add`. */
 export type AddedModel = Readonly<Record<"name" | "source" | "path", string>>;
 
 /**
- * @param given a path, or a name
- * @param added the added models; null if a running server has the model
+ * @param given name of a model, or path of a model folder or file
+ * @param added models in the data folder; null if a running server provides the model
  * @throws ServiceError `invalid` for an unknown model
  */
 export function demoModel(given: string, added: readonly AddedModel[] | null): DemoModel {
@@ -41,7 +41,7 @@ export function demoModel(given: string, added: readonly AddedModel[] | null): D
   return { baseModel, serverFlags: { model: `${baseModel}=${path}`, "built-in-model": "off" }, task };
 }
 
-/** Returns the last part of a path as a valid name of a base model. */
+/** Returns the last part of a path or name, converted to a valid name for a base model. */
 function nameOf(path: string): string {
   return basename(resolve(path))
     .replace(/\.gguf$/i, "")

@@ -1,4 +1,4 @@
-// Shows the demo: a curve redrawn at every point on a terminal, a bar per point elsewhere.
+// Shows the demo's progress: on a terminal, a curve that is redrawn after each job; in other outputs, one bar per job.
 import { seededRandom } from "../../../base/domain/random.ts";
 import { drawBar, drawCurve } from "./draw-curve.ts";
 import type { DemoEvent, DemoPoint, DemoResult, DemoSample } from "./run-demo.ts";
@@ -6,7 +6,7 @@ import type { DemoTask } from "./tasks/task.ts";
 
 export interface DemoScreenOptions {
   readonly task: DemoTask;
-  /** The trained model. */
+  /** Name of the model to train. */
   readonly baseModel: string;
   readonly seed: number;
   readonly jobCountMax: number;
@@ -22,7 +22,7 @@ export interface DemoScreen {
 
 const plotHeight = 11;
 
-/** Maximum length of a question on a line. */
+/** Maximum length of a question that is shown, in characters. */
 const textLengthMax = 96;
 
 export function createDemoScreen(options: DemoScreenOptions): DemoScreen {

@@ -1,8 +1,8 @@
-// Draws text charts: a bar for one value, and a curve for many. The caller prints them.
+// Draws text charts: a bar for one value, and a curve for a series. The caller prints the lines.
 
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** Returns a bar of `width` cells for a value in [0, 1]. */
+/** Returns a bar of `width` cells, filled in proportion to a value in [0, 1]. */
 export function drawBar(value: number, width: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, value)) * width * 8);
   return ("█".repeat(Math.floor(filled / 8)) + (eighths[filled % 8] ?? "")).padEnd(width);
@@ -11,17 +11,17 @@ export function drawBar(value: number, width: number): string {
 export interface CurveOptions {
   /** Height of the plot in lines. */
   readonly height: number;
-  /** Distance of two points in cells. */
+  /** Distance between neighbouring points in cells. */
   readonly stride: number;
   readonly min: number;
   readonly max: number;
-  /** Value drawn as a dashed line. */
+  /** Value at which a dashed line is drawn. */
   readonly target: number;
-  /** Maximum number of points on the axis. */
+  /** Maximum number of points, which sets the length of the axis. */
   readonly pointCountMax: number;
 }
 
-/** Returns the lines of a curve through the values, oldest first, with an axis. */
+/** Returns the lines of a curve with axes. `values` are in order, oldest first. */
 export function drawCurve(values: readonly number[], options: CurveOptions): readonly string[] {
   const { height, stride, min, max, target, pointCountMax } = options;
   const rowOf = (value: number): number =>

@@ -1,4 +1,4 @@
-// Tests the demo against a scripted client; test/demo.test.ts checks that a real model learns.
+// Tests of the demo against a scripted client; test/demo.test.ts checks that a real model learns.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatCompletionRequest, SupervisedJobCreate, TrainingJobCreate } from "../../client/api.ts";
@@ -9,9 +9,9 @@ import { type DemoResult, runDemo } from "./run-demo.ts";
 import type { DemoTask } from "./tasks/task.ts";
 import { prompts, wordTask, type Word } from "./tasks/word-task.ts";
 
-/** Answers of one version. */
+/** Scripted answers of one version. */
 interface Version {
-  /** The two choices for the first prompt; other prompts get the taught word twice. */
+  /** The two choices for the first prompt; both choices for all other prompts are the taught word. */
   readonly sampled: readonly [Word, Word];
   readonly greedy: Word;
 }
@@ -19,13 +19,13 @@ interface Version {
 interface Demo {
   readonly result: DemoResult;
   readonly asked: readonly ChatCompletionRequest[];
-  /** Number of groups of each job; for a supervised job, the negative number of lessons. */
+  /** Number of groups in each job; for a supervised job, the negated number of lessons. */
   readonly groupCounts: readonly number[];
 }
 
 const task = wordTask("maybe");
 
-/** Runs a demo that teaches "maybe", with a job between consecutive versions. */
+/** Runs a demo that teaches "maybe", with one job between consecutive versions. */
 async function play(versions: readonly Version[], lessons?: DemoTask["lessons"]): Promise<Demo> {
   const asked: ChatCompletionRequest[] = [];
   const groupCounts: number[] = [];
@@ -92,14 +92,14 @@ test("trains on groups with reward spread until sampled and greedy answers are b
     assert.deepEqual([maxTokens, n], [5, temperature === 0 ? undefined : 2]);
 });
 
-test("ends unlearned when the jobs are used up, or no group has reward spread", async () => {
+test("stops without success when the jobs are used up, and fails if no group has reward spread", async () => {
   const bad = { sampled: ["yes", "no"], greedy: "no" } as const;
   const { result, groupCounts } = await play([bad, bad]);
   assert.deepEqual([result.hasLearned, result.points.length, groupCounts.length], [false, 2, 1]);
   await assert.rejects(play([{ sampled: ["maybe", "maybe"], greedy: "no" }, bad]), /nothing to learn/);
 });
 
-test("teaches the lessons in the first job, and then practises", async () => {
+test("trains on the lessons in the first job, and on practice in later ones", async () => {
   const bad = { sampled: ["yes", "no"], greedy: "no" } as const;
   const good = { sampled: ["maybe", "maybe"], greedy: "maybe" } as const;
   const lesson = { messages: [{ role: "user", content: "?" }] };

@@ -1,5 +1,5 @@
-// Runs the demo over HTTP: samples, judges and trains until the model answers well. The task is data. Knows nothing of
-// terminals, and reports events through `emit`.
+// Runs the demo over HTTP: samples answers, judges them and trains until the model answers well. The task is given as
+// data. Independent of terminals; reports events through `emit`.
 import type { Clock } from "../../../base/domain/clock.ts";
 import { seededRandom } from "../../../base/domain/random.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -16,11 +16,11 @@ export interface DemoOptions {
   readonly learningRate: number;
 }
 
-/** Result of one round of sampling. */
+/** Rewards of one version, measured after `jobCount` training jobs. */
 export interface DemoPoint {
-  /** Number of training jobs so far. */
+  /** Number of training jobs before this measurement. */
   readonly jobCount: number;
-  /** Mean reward of the rollouts. */
+  /** Mean reward of sampled answers to the practice questions. */
   readonly sampledReward: number;
   /** Mean reward of greedy answers to the test questions. */
   readonly testReward: number;
@@ -28,7 +28,7 @@ export interface DemoPoint {
 }
 
 export interface DemoSample {
-  /** The question. */
+  /** The question that was answered. */
   readonly text: string;
   readonly answer: string;
   readonly reward: number;
@@ -41,14 +41,14 @@ export type DemoEvent =
 export interface DemoResult {
   readonly model: ModelObject;
   readonly points: readonly DemoPoint[];
-  /** True once sampled and test reward have both reached the task's targets. */
+  /** True if the last sampled reward and test reward both reached the task's targets. */
   readonly hasLearned: boolean;
 }
 
 /**
- * Trains a new model until it has learned or the jobs are used up.
+ * Trains a new model until it has learned the task or has used the maximum number of jobs.
  *
- * @throws HoneError if the server refuses; Error if a job fails or no group has reward spread
+ * @throws HoneError if the server refuses a request; Error if a job fails or no group has reward spread
  */
 export async function runDemo(
   client: Hone,
@@ -69,17 +69,17 @@ export async function runDemo(
   });
 }
 
-/** Rewards of a round's answers, and the training on them. */
+/** Rewards of a round's sampled answers, and a function that trains on the answers. */
 export interface DemoRound {
   readonly rewards: readonly number[];
   readonly learn: () => Promise<void>;
 }
 
 /**
- * Runs the rounds of any kind of training on a new model: it answers, is tested and trained, until it has learned or
- * the jobs are used up.
+ * Runs the loop that all kinds of training share: creates a model, then alternates between measuring and training it,
+ * until it has learned the task or has used the maximum number of jobs.
  *
- * @param sample lets a version of the model answer the practice questions
+ * @param sample samples answers to the practice questions from a version
  */
 export async function runRounds(
   client: Hone,
@@ -117,7 +117,7 @@ export async function runRounds(
   }
 }
 
-/** Sends one chat call per question with `groupSize` choices, and judges them. */
+/** Samples `groupSize` answers per practice question with one chat request each, and judges them. */
 function sampleGroups(
   client: Hone,
   version: string,
@@ -147,7 +147,7 @@ function sampleGroups(
   );
 }
 
-/** Returns a version's greedy answers to the test questions. */
+/** Returns a version's greedy answers to the test questions, with rewards. */
 function testAnswers(client: Hone, version: string, task: DemoTask): Promise<readonly DemoSample[]> {
   return Promise.all(
     task.test.map(async ({ messages, text, judge }: Question) => {
@@ -164,7 +164,7 @@ function testAnswers(client: Hone, version: string, task: DemoTask): Promise<rea
   );
 }
 
-/** Runs the supervised job that precedes the others. */
+/** Runs the supervised job on the lessons, which comes before all RL jobs. */
 async function teach(
   client: Hone,
   model: ModelObject,
@@ -179,7 +179,7 @@ async function teach(
   await client.jobs.wait(jobId);
 }
 
-/** Sends the groups with reward spread; others teach nothing. */
+/** Trains on the groups with reward spread; in the other groups, all advantages would be zero. */
 async function train(
   client: Hone,
   model: ModelObject,

@@ -1,4 +1,4 @@
-// `hone doctor`: check whether a server would work on this machine, and say how to fix faults.
+// `hone doctor`: check whether a server would work on this machine, and show how to fix problems.
 import type { Command } from "commander";
 import type { FlagValues } from "../../server/config.ts";
 import type { Finding } from "../../server/doctor/examine.ts";
@@ -54,7 +54,7 @@ function summaryOf(findings: readonly Finding[]): string {
   return counted.length === 0 ? "No faults found." : `${counted.join(", ")}.`;
 }
 
-/** Timeout of a request to the address in milliseconds. */
+/** Timeout in milliseconds for each request to a server that may already use the address. */
 const timeout = 2000;
 
 interface HealthBody {
@@ -62,13 +62,13 @@ interface HealthBody {
   readonly reason?: unknown;
 }
 
-/** Returns the Hone server at an address; null if there is none. */
+/** Returns the Hone server at an address; null if no Hone server answers there. */
 async function findServer(url: string): Promise<SeenServer | null> {
   const { server } = new Hone({ baseUrl: url, apiKey: null, timeout, retries: 0 });
   try {
     const version: unknown = await server.version();
     const { state, reason }: HealthBody = await server.health().catch(unhealthyBody);
-    // Other programs may have such routes too.
+    // Other programs may have the same routes, but not these fields.
     if (typeof version !== "string" || typeof state !== "string") return null;
     return { version, state, reason: typeof reason === "string" ? reason : "" };
   } catch {
@@ -76,7 +76,10 @@ async function findServer(url: string): Promise<SeenServer | null> {
   }
 }
 
-/** An unhealthy server answers with an error that has the same body. */
+/**
+ * Returns the health report in an error response. An unhealthy server answers with an error status, but with the same
+ * body as a healthy one.
+ */
 function unhealthyBody(error: unknown): HealthBody {
   if (error instanceof HoneError && typeof error.body === "object" && error.body !== null) return error.body;
   throw error;

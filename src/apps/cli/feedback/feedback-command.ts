@@ -1,4 +1,4 @@
-// `hone feedback`: read and add feedback in the terminal.
+// `hone feedback`: list, query, add and summarize feedback in the terminal.
 import type { Command } from "commander";
 import type { FeedbackCreateReq, FeedbackQueryReq } from "../../client/api.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
@@ -43,7 +43,7 @@ interface QueryFlags extends Flags, SelectionFlags {
 }
 
 const columns = ["id", "created_at", "feedback_type", "vendor_ref", "payload", "said_by"];
-/** Width of a payload in a list, in cells. */
+/** Maximum width of a payload in a list, in cells. */
 const payloadWidth = 60;
 
 export function addFeedbackCommand(program: Command): void {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { displayWidth } from "../chat/display-width.ts";
 import { drawBars, drawHistogram, shortened } from "./pictures.ts";
 
-test("draws bars in proportion to their counts, next to names of equal width", () => {
+test("draws bars in proportion to their counts, after names padded to equal width", () => {
   const lines = drawBars(
     [
       { name: "👍", count: 8 },
@@ -23,7 +23,7 @@ test("draws bars in proportion to their counts, next to names of equal width", (
   for (const line of lines) assert.ok(displayWidth(line) <= 30);
 });
 
-test("draws a histogram with its range and a mark for every bin with values", () => {
+test("draws a histogram between its bounds, with a visible mark for each nonempty bin", () => {
   assert.equal(drawHistogram([0, 1, 50, 100], { min: -1, max: 0.5 }), "-1 ▕ ▁▄█▏ 0.5");
 });
 

@@ -1,8 +1,8 @@
-// Draws feedback as text: bars with names and counts, and histograms.
+// Draws charts as text: bars with names and counts, and histograms.
 import { displayWidth, printable } from "../chat/display-width.ts";
 import { shortNumber } from "../watch/charts.ts";
 
-/** Eighths of a cell. */
+/** Blocks that fill zero to seven eighths of a cell. */
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 const levels = " ▁▂▃▄▅▆▇█";
 
@@ -12,8 +12,8 @@ export interface Bar {
 }
 
 /**
- * Returns a line per bar: its name, a bar in proportion to the greatest count, and the count. @param width of a line,
- * in cells
+ * Returns a line per bar: its name, its count, and a bar in proportion to the greatest count. @param width maximum
+ * width of a line, in cells
  */
 export function drawBars(bars: readonly Bar[], width: number): readonly string[] {
   const names = bars.map(({ name }) => shortened(name, Math.max(8, Math.floor(width / 3))));
@@ -27,13 +27,13 @@ export function drawBars(bars: readonly Bar[], width: number): readonly string[]
   });
 }
 
-/** Returns a histogram on one line, with its range at both ends. */
+/** Returns a histogram on one line, between its minimum and maximum. */
 export function drawHistogram(
   counts: readonly number[],
   { min, max }: { readonly min: number; readonly max: number },
 ): string {
   const greatest = Math.max(1, ...counts);
-  // Even a small count gets a visible mark.
+  // Each nonempty bin gets a visible mark, however small its count.
   const cells = counts.map(
     (count) => levels[count === 0 ? 0 : Math.max(1, Math.round((count / greatest) * 8))],
   );

@@ -1,5 +1,5 @@
-// Flags that select feedback records: simple ones for common filters, and expressions of the query language for
-// others.
+// Flags that select feedback records: short flags for common filters, and --query for any expression of the query
+// language.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { FeedbackQueryReq } from "../../client/api.ts";
@@ -28,7 +28,7 @@ export function addSelectionFlags(command: Command): Command {
     );
 }
 
-/** Combines the flags to one query; undefined for all records. */
+/** Combines the flags into one query; undefined if they select all records. */
 export function queryOf(projectId: string, flags: SelectionFlags): FeedbackQueryReq["query"] {
   const { type, on, since, until, query } = flags;
   const conditions: readonly Expression[] = [
@@ -43,19 +43,19 @@ export function queryOf(projectId: string, flags: SelectionFlags): FeedbackQuery
   return { $expr: further.length === 0 ? first : { $and: conditions } };
 }
 
-/** Returns a reference as given, or that of the chat completion with a request id. */
+/** Returns a reference unchanged; converts a chat completion's request id to a reference. */
 export function referenceOf(projectId: string, text: string): string {
   if (text.includes("://")) return text;
   const id = text.replace(/^chatcmpl-/, "");
   return `hone:///${projectId}/call/${encodeURIComponent(id)}`;
 }
 
-/** Returns `<entity>/<project>` as given, or a project of the key's entity. */
+/** Returns `<entity>/<project>`; a project without an entity belongs to the key's entity. */
 export async function projectIdOf(client: Hone, project: string): Promise<string> {
   return project.includes("/") ? project : `${(await client.server.key()).entity}/${project}`;
 }
 
-/** Parses the JSON of a flag, or of the file that it names. */
+/** Parses a flag's value as JSON, or, after `@`, the JSON in the file with that name. */
 export function readJson(flag: string, text: string): unknown {
   const json = text.startsWith("@") ? readFileSync(text.slice(1), "utf8") : text;
   try {
@@ -78,7 +78,7 @@ function readExpression(text: string): Expression {
       message:
         '--query must be an operation, such as {"$eq": [{"$getField": "creator"}, {"$literal": "Ann"}]}.',
     });
-  // Accepts an expression with or without its `$expr` wrapper.
+  // Both forms are accepted: an expression, and an expression within `$expr`.
   return isObject(value["$expr"]) ? value["$expr"] : value;
 }
 

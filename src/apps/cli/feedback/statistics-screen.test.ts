@@ -6,7 +6,7 @@ const numbers = { count: 30, mean: 0.5, standard_deviation: 0.1, min: 0, max: 1 
 const path = { path: "payload.score", count: 30, kinds: { number: 30 }, values: null };
 const type = { feedback_type: "rating", count: 120, sample_count: 30, other_values: 0 };
 
-test("marks a sample as such, and draws many numbers as a histogram", () => {
+test("says if the charts cover only a sample, and draws many distinct numbers as a histogram", () => {
   const spread = { p50: 0.5, p95: 0.9, histogram: [10, 0, 20] };
   const lines = statisticsLines(
     {

@@ -1,13 +1,13 @@
-// Formats feedback statistics for people: bars of types and values, histograms of numbers.
+// Formats feedback statistics as text: bars for types and values, histograms for numbers.
 import type { FeedbackPathStats, FeedbackStats, FeedbackTypeStats } from "../../client/api.ts";
 import { shortNumber } from "../watch/charts.ts";
 import { drawBars, drawHistogram } from "./pictures.ts";
 
-/** Maximum number of values drawn per path; the JSON has the rest. */
+/** Maximum number of values shown per path; --json prints all. */
 const valuesMax = 10;
 const pathsMax = 20;
 
-/** @param width of a line, in cells */
+/** @param width maximum width of a line, in cells */
 export function statisticsLines(statistics: FeedbackStats, width: number): readonly string[] {
   const { total_count: total, sample, types, other_types: others } = statistics;
   if (total === 0) return ["no feedback"];
@@ -32,7 +32,7 @@ function typeLines(type: FeedbackTypeStats, width: number): readonly string[] {
   ];
 }
 
-/** True for fields that the server derives from a reaction, which add no information. */
+/** True for fields that the server derives from a reaction; showing them would add no information. */
 function isAdded({ feedback_type: type }: FeedbackTypeStats, path: string): boolean {
   return type.endsWith(".reaction.1") && /^payload\.(alias|detoned|detoned_alias)$/.test(path);
 }
@@ -55,7 +55,7 @@ function numberLines({ numbers, values }: FeedbackPathStats): readonly string[] 
   ];
 }
 
-/** Returns a line per value; a histogram for many numbers. */
+/** Returns a bar per value; no lines for many distinct numbers, which are shown as a histogram. */
 function valueLines({ values, numbers }: FeedbackPathStats, width: number): readonly string[] {
   if (values === null || (numbers !== null && !areFew(values))) return [];
   const inOrder = numbers === null ? values : values.toSorted((one, other) => +one.value - +other.value);

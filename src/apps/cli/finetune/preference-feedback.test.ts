@@ -21,7 +21,7 @@ const job: FeedbackPreferenceJob = {
   left_out: [{ reference: "hone:///e/p/call/r", reason: "equal_rewards", reward: 1, people: 1, feedback: 1 }],
 };
 
-test("shows pairs with the preferred answer first, and their source", () => {
+test("shows the preferred answer of a pair first, and whether it is a correction", () => {
   assert.deepEqual(preferenceLines(job), [
     "10 answers to 6 prompts, 1 of them corrections; 5 records of feedback, 2 people",
     "",
@@ -40,7 +40,7 @@ test("shows pairs with the preferred answer first, and their source", () => {
   ]);
 });
 
-test("asks for feedback if any of its flags is given", () => {
+test("selects training on feedback if any of its flags is given", () => {
   assert.equal(asksForFeedback({}), false);
   for (const flags of [
     { preferences: true },

@@ -1,4 +1,5 @@
-// Preferences from feedback on a model's recorded answers: the flags that select it, and its preview.
+// Training on preferences that come from feedback on a model's recorded answers: the flags that select the feedback,
+// and the preview of the training data.
 import type { FeedbackPreferenceJob, FeedbackPreferenceJobCreate } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { type JsonFlag, printResult } from "../connection.ts";
@@ -8,14 +9,14 @@ import { hasTerms, readTerms, type TermFlags } from "../rules/term-flags.ts";
 
 export interface FeedbackFlags extends JsonFlag, TermFlags {
   readonly rule?: string;
-  /** True if the flag has no value. */
+  /** Type and path of corrections; true if the flag is given without a value. */
   readonly corrections?: string | true;
   readonly since?: string;
   readonly versionAgeMax?: string;
   readonly dryRun?: boolean;
 }
 
-/** True if any flag selects feedback. */
+/** True if any of the flags that select feedback is given. */
 export function asksForFeedback(flags: FeedbackFlags): boolean {
   const { rule, corrections, since, versionAgeMax, dryRun } = flags;
   return (
@@ -23,7 +24,10 @@ export function asksForFeedback(flags: FeedbackFlags): boolean {
   );
 }
 
-/** Trains, or previews the training data, and prints the result. @returns the job's id; null without a job */
+/**
+ * Creates a job from feedback, or with --dry-run only previews its data, and prints the result. @returns the job's id;
+ * null if no job was created
+ */
 export async function trainOnFeedback(
   client: Hone,
   body: Pick<FeedbackPreferenceJobCreate, "model_id" | "config">,
@@ -51,7 +55,7 @@ async function ruleOf(
   return flags.rule === undefined ? {} : { rule_id: (await findRule(client, flags.rule)).id };
 }
 
-/** Parses a type and a path, or only one of them; without a colon it is a type. */
+/** Parses `type:path`, `type` or `:path`. */
 function correctionsIn(flag: string | true): NonNullable<FeedbackPreferenceJobCreate["corrections"]> {
   if (flag === true) return {};
   const colon = flag.lastIndexOf(":");
@@ -61,7 +65,7 @@ function correctionsIn(flag: string | true): NonNullable<FeedbackPreferenceJobCr
 
 const pairsShown = 8;
 
-/** Returns lines with the counts, the first pairs, and the data left out. */
+/** Returns lines with the counts, the first pairs, and the feedback that is left out. */
 export function preferenceLines({
   counts,
   reasons,
@@ -69,7 +73,7 @@ export function preferenceLines({
   left_out: leftOut,
 }: FeedbackPreferenceJob): readonly string[] {
   const corrected = counts.corrections === 0 ? "" : `, ${counts.corrections} of them corrections`;
-  // KTO uses single answers.
+  // KTO trains on single labelled answers instead of pairs.
   const items = pairs.some(({ chosen, rejected }) => chosen === null || rejected === null)
     ? "answers"
     : "pairs of answers";

@@ -1,4 +1,4 @@
-// `hone jobs preference`: train a model on preferences between answers, from a file or from feedback.
+// `hone jobs preference`: train a model on preferences between answers, read from a file or derived from feedback.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addConnectionFlags, connect, type ConnectionFlags, type JsonFlag } from "../connection.ts";
 import {
@@ -25,7 +25,7 @@ interface PreferenceFlags extends ConnectionFlags, JsonFlag, StepFlags, Feedback
   readonly watch?: boolean;
 }
 
-/** Adds `preference` to the command `jobs`. */
+/** Adds the subcommand `preference` to `hone jobs`. */
 export function addPreferenceCommand(jobs: Command): void {
   addTermFlags(
     addConnectionFlags(

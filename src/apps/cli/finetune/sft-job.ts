@@ -10,7 +10,7 @@ interface SftFlags extends ConnectionFlags, JsonFlag, StepFlags {
   readonly watch?: boolean;
 }
 
-/** Adds `sft` to the command `jobs`. */
+/** Adds the subcommand `sft` to `hone jobs`. */
 export function addSftCommand(jobs: Command): void {
   addConnectionFlags(
     jobs
@@ -34,7 +34,7 @@ async function teach(name: string, path: string, flags: SftFlags): Promise<void>
   if (flags.watch === true) await watchJob(client, jobId, flags);
 }
 
-/** @returns the id of the job, which is also printed */
+/** Uploads the file, creates the job and prints it. @returns the job's id */
 async function submitFile(client: Hone, name: string, path: string, flags: SftFlags): Promise<string> {
   const { model } = await findNamed(client, name);
   const job = await withUpload(client, path, (fileId) =>

@@ -1,5 +1,5 @@
-// Shared parts of commands that train on the lines of a file: the upload, which is deleted once the job exists, and
-// the flags of optimizer steps.
+// Code shared by commands that train on a file: the upload, which is deleted once the job exists, and the flags for
+// optimizer steps.
 import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import { InvalidArgumentError } from "commander";
@@ -13,7 +13,7 @@ export interface StepFlags {
   readonly shuffle: boolean;
 }
 
-/** Converts flags to the fields of a configuration; the server supplies defaults for the rest. */
+/** Converts flags to the fields of a job's configuration. The server supplies the defaults for omitted fields. */
 export function stepOptions({ batchSize, learningRate, epochs, shuffle }: StepFlags) {
   return {
     ...(batchSize === undefined ? {} : { batch_size: batchSize }),
@@ -23,7 +23,10 @@ export function stepOptions({ batchSize, learningRate, epochs, shuffle }: StepFl
   };
 }
 
-/** Uploads a file for the duration of `create`: a job copies its data, and a refused file has no use. */
+/**
+ * Uploads a file, calls `create` with its id, and deletes the upload. A job copies the data, so the upload is not
+ * needed afterwards, even if the server refused the job.
+ */
 export async function withUpload<Result>(
   client: Hone,
   path: string,
@@ -37,7 +40,7 @@ export async function withUpload<Result>(
   }
 }
 
-/** Reads the file from disk while it is sent. */
+/** Returns a file's content, which is read from disk only while it is sent. */
 async function contentOf(path: string): Promise<Blob> {
   try {
     return await openAsBlob(path);
@@ -50,7 +53,7 @@ async function contentOf(path: string): Promise<Blob> {
   }
 }
 
-/** Parses a flag's positive number. */
+/** Parses a flag's value as a positive number. */
 export function positiveNumber(text: string): number {
   const value = Number(text);
   if (Number.isFinite(value) && value > 0) return value;

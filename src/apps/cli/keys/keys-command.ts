@@ -1,4 +1,5 @@
-// `hone keys`: create, list, change, rotate and revoke API keys directly in the data folder, so that no key is needed.
+// `hone keys`: create, list, change, rotate and revoke API keys. The commands access the data folder's database
+// directly, so they need no key.
 import type { Command } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { printResult, printRows, type JsonFlag } from "../connection.ts";
@@ -118,10 +119,10 @@ async function limit(entity: string, flags: KeyFlags & LimitFlags): Promise<void
   printRows([limits], { ...flags, columns: Object.keys(limits) });
 }
 
-/** Parses the given flags; `none` removes a limit. */
+/** Converts the flags to a key's settings. The value `none` removes a setting or a limit. */
 function choicesOf({ name, expires, scopes, project, ...limits }: ChoiceFlags) {
   const orNone = (text: string): string | null => (text === "none" ? null : text);
-  // Accepts separate words, or a comma-separated list.
+  // Scopes may be separate words or a comma-separated list.
   const words = scopes?.flatMap((text) => text.split(",")).filter((word) => word !== "");
   return {
     ...(name === undefined ? {} : { name: orNone(name) }),

@@ -1,11 +1,11 @@
-// Flags for the limits of a key or an entity.
+// Flags that set the limits of a key or an entity.
 import { type KeyLimits, limitNames } from "../../../base/domain/keys/limits.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import { snakeCase } from "../../../base/domain/text/names.ts";
 
 export type LimitFlags = { readonly [Limit in keyof KeyLimits]?: string };
 
-/** Flags with their descriptions. */
+/** Flags and their descriptions. */
 export const limitFlags: readonly (readonly [flag: string, about: string])[] = [
   ["--requests-per-minute <count>", "maximum model requests per minute"],
   ["--tokens-per-minute <count>", "maximum prompt and answer tokens per minute"],
@@ -14,7 +14,10 @@ export const limitFlags: readonly (readonly [flag: string, about: string])[] = [
   ["--queued-jobs <count>", "maximum number of queued training jobs"],
 ];
 
-/** Parses the given limits; `none` removes one. @throws ServiceError `invalid` for anything but a number */
+/**
+ * Returns the limits that the flags set; null for `none`, which removes a limit. @throws ServiceError `invalid` for a
+ * value other than a whole number or `none`
+ */
 export function limitsOf(flags: LimitFlags): Partial<KeyLimits> {
   const named = limitNames.flatMap((limit) => {
     const text = flags[limit];

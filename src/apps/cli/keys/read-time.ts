@@ -1,12 +1,12 @@
-// Parses times and durations in flags.
+// Parses points in time and durations given as flags.
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 const unitSeconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 
 /**
- * Returns the seconds of a duration such as `30d`, `12h` or `0`.
+ * Returns a duration such as `30d`, `12h` or `0` in seconds.
  *
- * @throws ServiceError `invalid` for anything else
+ * @throws ServiceError `invalid` for any other text
  */
 export function readLength(flag: string, text: string): number {
   const seconds = secondsOf(text);
@@ -16,15 +16,15 @@ export function readLength(flag: string, text: string): number {
 }
 
 /**
- * Parses a time in ISO 8601, or a duration from now; null for `none`.
+ * Returns the time given in ISO 8601, or as a duration from now; null for `none`.
  *
- * @throws ServiceError `invalid` for anything else
+ * @throws ServiceError `invalid` for any other text
  */
 export function readTime(flag: string, text: string, now: Date): Date | null {
   if (text === "none") return null;
   const seconds = secondsOf(text);
   const time = seconds === null ? new Date(text) : new Date(now.getTime() + seconds * 1000);
-  // Date would read a plain number as a year.
+  // Requires a full date, because `Date` would parse a plain number as a year.
   const isTime = seconds !== null || /^\d{4}-\d{2}-\d{2}/.test(text);
   if (!isTime || Number.isNaN(time.getTime()))
     throw invalid(

@@ -22,7 +22,7 @@ test("prints an error's stack below its line", () => {
   assert.deepEqual(stack, ["    Error: broken", "        at here", ""]);
 });
 
-test("removes control codes from logged text", () => {
+test("replaces control characters in logged text", () => {
   const hostile = "\u001b[2J\r\u0007";
   const fields = { [hostile]: hostile, err: { stack: hostile } };
   const text = logText({ ...line, message: hostile, fields }, { isColoured: false });

@@ -33,7 +33,7 @@ async function loggingServer(t: TestContext, port = 0) {
   };
 }
 
-/** Returns the path of a `hone` command. */
+/** Creates an executable `hone` command and returns its path. */
 function honeIn(t: TestContext): string {
   const folder = newDataFolder();
   t.after(() => removeDataFolder(folder));
@@ -68,7 +68,7 @@ test("hone logs prints the newest lines, oldest first", async (t) => {
   assert.match(refused.errors, /The log is for administrators/);
 });
 
-test("hone logs refuses invalid counts and levels, and says which are valid", (t) => {
+test("hone logs refuses invalid counts and levels, and lists the valid ones", (t) => {
   const hone = honeIn(t);
   for (const [flags, message] of [
     [["--lines", "1001"], /whole number from 0 to 1000/],
@@ -80,7 +80,7 @@ test("hone logs refuses invalid counts and levels, and says which are valid", (t
   }
 });
 
-test("hone logs --follow prints new lines immediately, also after a server restart", async (t) => {
+test("hone logs --follow prints new lines immediately, and resumes after a server restart", async (t) => {
   const { logger, environment, port, close } = await loggingServer(t);
   logger.info("before");
   const hone = spawn(honeIn(t), ["logs", "--follow", "--level", "info"], {

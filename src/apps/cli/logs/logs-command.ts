@@ -1,4 +1,5 @@
-// `hone logs`: print the newest lines of a running server's log, and with --follow new ones.
+// `hone logs`: print the newest lines of a running server's log; with --follow, also print new lines as they are
+// logged.
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { LogLine } from "../../client/api.ts";
 import { HoneError } from "../../client/hone-error.ts";
@@ -59,9 +60,12 @@ function nothingAt(level: LineLevel): string {
 }
 
 interface Newest {
-  /** Oldest first. */
+  /** Newest lines, oldest first. */
   readonly newest: readonly LogLine[];
-  /** Id of the newest line, even if its level is too low to print; null if there is none. */
+  /**
+   * Id of the server's newest line, even if the line's level is too low to print; null if the server has logged no
+   * line.
+   */
   readonly last: string | null;
 }
 
@@ -84,7 +88,10 @@ interface Following {
 const retryMs = 1000;
 const retriesMax = 120;
 
-/** Prints lines until the process ends. @throws HoneError if the server is away for too long */
+/**
+ * Prints new lines until the process ends. @throws HoneError if the server refuses the request, or cannot be reached
+ * for about two minutes
+ */
 async function follow(client: Hone, { level, after, print }: Following): Promise<void> {
   let last = after;
   let retries = 0;
@@ -112,14 +119,14 @@ async function follow(client: Hone, { level, after, print }: Following): Promise
   }
 }
 
-/** Counts the lines between two ids of one start; 0 for ids of different starts. */
+/** Returns the number of lines between two ids; 0 if the server restarted in between. */
 function missingBetween(before: string | null, id: string): number {
   const [start, number] = id.split("-");
   const [startBefore, numberBefore] = (before ?? "").split("-");
   return start === startBefore ? Number(number) - Number(numberBefore) - 1 : 0;
 }
 
-/** True for a restart or a network fault, false for a refusal of the server. */
+/** True for errors that a server restart or a network fault causes; false if the server refused the request. */
 function mayPass(error: unknown): error is HoneError {
   if (!(error instanceof HoneError)) return false;
   return error.status === 0
@@ -127,7 +134,10 @@ function mayPass(error: unknown): error is HoneError {
     : error.status === 429 || error.status >= 500 || isStopping(error);
 }
 
-/** A stream that had started reports the stop with status 200. */
+/**
+ * True if a stream ended because the server is stopping. Such an error has status 200, since the stream had already
+ * started.
+ */
 function isStopping({ code }: HoneError): boolean {
   return ["unavailable", "cancelled", "overloaded"].includes(code);
 }

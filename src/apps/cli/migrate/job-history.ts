@@ -1,4 +1,5 @@
-// Reads the training data of a model job by job, to replay it on another server. Changes nothing on the source server.
+// Reads a model's training data, one job at a time, for replay on another server. Changes nothing on the source
+// server.
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import type { Hone } from "../../client/hone.ts";
@@ -13,10 +14,11 @@ import type {
 import { ServiceError } from "../../../base/domain/service-error.ts";
 
 /**
- * Returns the jobs behind a version, oldest first; each started from the version that the previous one made.
+ * Returns the chain of jobs that led to a version, oldest first. Each job started from the version that the job before
+ * it made.
  *
  * @param step step of the version, at least 1
- * @throws ServiceError `conflict` if one of them cannot be replayed, with the reason and the remedy
+ * @throws ServiceError `conflict` if one of the jobs cannot be replayed, with the reason and the remedy
  */
 export async function listJobHistory(
   client: Hone,
@@ -41,14 +43,14 @@ export async function listJobHistory(
   return chain;
 }
 
-/** Returns the version that a job started from; null for a job without data, which changed no weights. */
+/** Returns the step of the version that a job started from; null if the job has no stored data. */
 async function startOf(client: Hone, model: ModelObject, job: TrainingJob): Promise<number | null> {
   const query = { source: "jobs", job_id: job.id, limit: 1 } as const;
   for await (const row of client.trajectories.list(model.id, query)) return row.step;
   return null;
 }
 
-/** Returns the original request of a job, without the model and the precision, which differ by trainer. */
+/** Returns the request that created a job, without the model and the base precision, which belong to the trainer. */
 export async function toJobRequest(
   client: Hone,
   model: ModelObject,
@@ -83,12 +85,15 @@ async function* linesOf(
     if (text !== "") yield JSON.parse(text) as Line;
 }
 
-/** Fields of a line that locate it, rather than its content. */
+/** Fields of an exported line that say where its data was stored. They are not part of the training request. */
 const place = ["source", "source_id", "split", "step", "recorded_at", "group_index"];
 const groupPlace: ReadonlySet<string> = new Set([...place, "trajectory_count", "extra"]);
 const rowPlace: ReadonlySet<string> = new Set([...place, "id", "index", "group_metadata", "group_metrics"]);
 
-/** Removes these fields; a group's line has the client's additional fields under `names`. */
+/**
+ * Removes the location fields. A group's additional client fields, which the export nests in `extra`, become top-level
+ * fields again.
+ */
 function omitLocation(line: Line, names: ReadonlySet<string>): Line {
   const own = names.has("extra") ? (line["extra"] as Line | undefined) : undefined;
   return { ...Object.fromEntries(Object.entries(line).filter(([name]) => !names.has(name))), ...own };

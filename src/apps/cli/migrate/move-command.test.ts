@@ -1,4 +1,4 @@
-// Tests of `hone models move` between two servers with fake trainers.
+// Tests of `hone models move` between two servers with simulated training.
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ async function listening(t: TestContext) {
   return { server, url, client: new Hone({ baseUrl: url, apiKey: keys.member }) };
 }
 
-/** Requests of a model's two jobs: additional client fields, groups without trajectories, settings. */
+/** Training requests of two jobs, with additional client fields, a group without trajectories, and settings. */
 const sent: readonly Omit<TrainingJobCreate, "model_id">[] = [
   {
     trajectory_groups: [
@@ -45,7 +45,7 @@ const sent: readonly Omit<TrainingJobCreate, "model_id">[] = [
 
 type Listening = Awaited<ReturnType<typeof listening>>;
 
-/** Creates a model `p/m` with a version per job. */
+/** Creates a model `p/m`, and trains one version per job. */
 async function trained({ server, client }: Listening, jobs = sent): Promise<string> {
   const modelId = await registeredModel(server);
   for (const [index, body] of jobs.entries()) {
@@ -55,7 +55,7 @@ async function trained({ server, client }: Listening, jobs = sent): Promise<stri
   return modelId;
 }
 
-/** Returns the requests of a model's jobs, oldest first, as the server returns them. */
+/** Returns the training requests of a model's jobs, oldest first, as the server stores them. */
 async function contentOf({ client }: Listening, project: string, name: string) {
   const [model] = await client.models.list({ project, name }).all();
   const jobs = await client.jobs.list({ model_id: model.id, order: "asc" }).all();
@@ -88,7 +88,7 @@ async function linesOf(
   });
 }
 
-/** Plays the trainer for a number of jobs, one after another. */
+/** Completes a number of queued jobs, one after another, as a trainer would. */
 async function playing({ server, client }: Listening, count: number): Promise<void> {
   for (let step = 1; step <= count; step++) {
     while ((await client.jobs.list({ state: "queued" }).all()).length === 0)
@@ -97,7 +97,7 @@ async function playing({ server, client }: Listening, count: number): Promise<vo
   }
 }
 
-test("replays a model's jobs unchanged for a model of the same name on another server", async (t) => {
+test("replays a model's jobs unchanged for a model with the same name on another server", async (t) => {
   const [here, there] = [await listening(t), await listening(t)];
   await trained(here);
   const environment = { HONE_URL: here.url, HONE_API_KEY: keys.member, HONE_TO_API_KEY: keys.member };
@@ -132,7 +132,7 @@ test("replays a model's jobs unchanged for a model of the same name on another s
   assert.equal((await there.client.jobs.list().all()).length, 2);
 });
 
-test("replays only the jobs behind a version, under a new name on the same server", async (t) => {
+test("replays only the jobs that led to a version, under a new name on the same server", async (t) => {
   const here = await listening(t);
   await trained(here);
   const environment = { HONE_URL: here.url, HONE_API_KEY: keys.member };
@@ -144,7 +144,7 @@ test("replays only the jobs behind a version, under a new name on the same serve
   assert.deepEqual(await contentOf(here, "p", "moved"), (await contentOf(here, "p", "m")).slice(0, 1));
 });
 
-test("refuses a model that no jobs can reproduce, with the reason, and merges its weights instead", async (t) => {
+test("refuses a model that jobs cannot reproduce, with the reason, and merges its weights instead", async (t) => {
   const here = await listening(t);
   const folder = mkdtempSync(join(tmpdir(), "hone-move-"));
   t.after(() => rmSync(folder, { recursive: true }));

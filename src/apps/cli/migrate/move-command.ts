@@ -1,5 +1,5 @@
-// `hone models move`: move a model to another trainer. Trainers cannot exchange adapters, so the command replays the
-// jobs for a new model, or merges the version into the base weights.
+// `hone models move`: move a model to another trainer. Trainers cannot exchange adapters, so the command either
+// replays the model's jobs for a new model, or merges the version into the base weights.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { Hone } from "../../client/hone.ts";
@@ -145,7 +145,7 @@ interface ReplayedJob {
   readonly warnings: readonly string[];
 }
 
-/** Sends jobs one after another and waits for each, so that an interrupted move can be resumed. */
+/** Submits jobs one after another and waits for each. Idempotency keys make an interrupted move resumable. */
 async function replayJobs(
   { client, model }: Source,
   jobs: readonly TrainingJob[],
@@ -167,7 +167,7 @@ async function replayJobs(
     const body = { model_id: made.id, ...(await toJobRequest(client, model, job)) };
     const options = { idempotencyKey: `move ${job.id} ${made.id}` };
     const { id } = await target.jobs.create(body, options).catch(async (error: unknown) => {
-      // A model that learned nothing should not stay.
+      // Deletes the new model if its first job is refused, because it would have no version.
       if (isNew && index === 0) await target.models.delete(made.id);
       throw error;
     });
@@ -180,7 +180,10 @@ async function replayJobs(
   return trained;
 }
 
-/** @throws ServiceError `invalid` for an invalid name, or the name of the model itself */
+/**
+ * Returns the new model's name. @throws ServiceError `invalid` if neither a name nor another server is given, or for
+ * an invalid name
+ */
 function placeOf(
   model: ModelObject,
   { to, as }: MoveFlags,
@@ -193,12 +196,12 @@ function placeOf(
   return { project, name, ...(entity === undefined ? {} : { entity }) };
 }
 
-/** Returns a client of the other server, which never gets this server's key. */
+/** Returns a client for the target server. It never uses the source server's key. */
 function clientAt(baseUrl: string, { toKey }: MoveFlags): Hone {
   return new Hone({ baseUrl, apiKey: toKey ?? readClientSettings().toApiKey, retries: 0 });
 }
 
-/** Returns a function that reports progress to people; it prints nothing with --json. */
+/** Returns a function that prints a progress line, or with --json does nothing. */
 function createReporter({ json }: JsonFlag): (line: string) => void {
   return (line) => void (json === true || process.stderr.write(`${line}\n`));
 }

@@ -89,7 +89,7 @@ async function list(flags: ListFlags): Promise<void> {
 
 const lineLength = 40;
 
-/** Returns the beginning of a text on one line. */
+/** Returns the text on one line, cut to the maximum length. */
 function line(text: string): string {
   const flat = text.replaceAll(/\s+/g, " ");
   return flat.length <= lineLength ? flat : `${flat.slice(0, lineLength - 1)}…`;

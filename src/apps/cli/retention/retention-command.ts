@@ -1,4 +1,4 @@
-// `hone retention`: show retention limits and removals, and remove expired data.
+// `hone retention`: show retention limits and recent removals, and remove expired data.
 import type { Command } from "commander";
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import type { Retention, RetentionSweep } from "../../client/api.ts";

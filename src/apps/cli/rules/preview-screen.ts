@@ -1,11 +1,11 @@
-// Draws the preview of a job from feedback: the distribution of rewards, the answers of the first groups, and the data
-// left out.
+// Formats the preview of a job from feedback: a histogram of the rewards, the answers of the first groups, and the
+// feedback that is left out.
 import type { FeedbackJob } from "../../client/api.ts";
 import { drawBar } from "../demo/draw-curve.ts";
 
 const [barWidth, binCount, groupsShown, textLength] = [30, 10, 5, 60];
 
-/** Returns lines of text. */
+/** Returns the lines of the preview. */
 export function previewLines({ counts, reasons, groups, left_out: leftOut }: FeedbackJob): readonly string[] {
   const { feedback, answers, compared, people, tokens } = counts;
   const beside = compared === 0 ? "" : `, ${compared} more for comparison`;
@@ -27,7 +27,7 @@ export function previewLines({ counts, reasons, groups, left_out: leftOut }: Fee
   return [...lines, ...leftOutLines({ counts: counts.left_out, reasons, leftOut })];
 }
 
-/** Returns lines about the data left out of a job, with reasons; none if everything is used. */
+/** Returns lines that count the left-out feedback by reason; no lines if all feedback is used. */
 export function leftOutLines({
   counts,
   reasons,
@@ -51,7 +51,7 @@ function peopleOf(count: number): string {
   return `${count} ${count === 1 ? "person" : "people"}`;
 }
 
-/** Draws bins between the least and the greatest reward; equal rewards share one bin. */
+/** Returns lines with bins from the least to the greatest reward; equal rewards share one bin. */
 function histogram(rewards: readonly number[]): readonly string[] {
   const [least, greatest] = [Math.min(...rewards), Math.max(...rewards)];
   const width = (greatest - least) / binCount;
@@ -65,7 +65,7 @@ function histogram(rewards: readonly number[]): readonly string[] {
   });
 }
 
-/** Shortens a text to one line. */
+/** Returns the text on one line, cut to the maximum length. */
 export function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line.length > textLength ? `${line.slice(0, textLength - 3)}...` : line;

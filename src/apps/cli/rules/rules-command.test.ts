@@ -1,11 +1,11 @@
-// Tests of the flags for terms, and of the preview.
+// Tests of the flags for a rule's terms, and of the preview.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FeedbackJob } from "../../client/api.ts";
 import { previewLines } from "./preview-screen.ts";
 import { hasTerms, readTerms, type TermFlags } from "./term-flags.ts";
 
-test("parses flags as terms", () => {
+test("parses each flag as terms of a rule", () => {
   const check = (flags: TermFlags, terms: readonly object[]): void => {
     assert.deepEqual(readTerms(flags), terms);
     assert.equal(hasTerms(flags), true);
@@ -36,7 +36,7 @@ test("parses flags as terms", () => {
   assert.throws(() => readTerms({ number: "score" }), /score:stars:1\.\.5/);
 });
 
-test("shows the distribution of rewards, the answers, and the data left out", () => {
+test("shows a histogram of the rewards, the answers, and the feedback that is left out", () => {
   const answer = { call: "c", step: 0, people: 1, terms: [], feedback_ids: [], use: "trained" } as const;
   const job: FeedbackJob = {
     id: null,

@@ -1,4 +1,4 @@
-// `hone rules`: manage reward rules, preview training by them, and train.
+// `hone rules`: manage reward rules, preview the training data that a rule yields, and train on it.
 import type { Command } from "commander";
 import type { FeedbackJobCreate, RewardRule } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
@@ -155,12 +155,12 @@ async function ruleOf(client: Hone, flags: TrainFlags): Promise<Pick<FeedbackJob
   return { rule_id: (await findRule(client, flags.rule)).id };
 }
 
-/** Returns a body member for a given flag; the server refuses invalid numbers. */
+/** Returns a request field for a flag; nothing if the flag is not given. The server refuses invalid numbers. */
 function numberOf<Name extends string>(
   name: Name,
   flag: string | undefined,
 ): { readonly [N in Name]?: number } {
-  // Safe cast: the computed name is the type's.
+  // Safe cast: the computed key is `Name`.
   return (flag === undefined ? {} : { [name]: Number(flag) }) as { readonly [N in Name]?: number };
 }
 

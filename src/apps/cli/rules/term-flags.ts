@@ -1,4 +1,4 @@
-// Flags for the terms of a reward rule: a file of terms, or short forms of the common ones.
+// Flags for the terms of a reward rule: a JSON file, or short forms of the most common terms.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { RewardRule } from "../../client/api.ts";
@@ -29,12 +29,12 @@ export function addTermFlags(command: Command): Command {
     .option("--preferences", "preferences between two answers (better_than)");
 }
 
-/** True if any of the flags is given. */
+/** True if any of these flags is given. */
 export function hasTerms({ terms, reactions, number, annotation, preferences }: TermFlags): boolean {
   return [terms, reactions, number, annotation, preferences].some((flag) => flag !== undefined);
 }
 
-/** @throws ServiceError `invalid` for missing or malformed flags */
+/** Returns the terms that the flags describe. @throws ServiceError `invalid` for missing or malformed flags */
 export function readTerms(flags: TermFlags): Terms {
   const terms: Terms[number][] = [];
   if (flags.terms !== undefined) terms.push(...termsIn(flags.terms));
@@ -56,7 +56,7 @@ function termsIn(file: string): Terms {
   }
   const terms = Array.isArray(value) ? value : (value as { readonly terms?: unknown } | null)?.terms;
   if (!Array.isArray(terms)) throw invalid(`${file} has no list of terms.`);
-  // Safe cast: the server checks the terms, and names a wrong one.
+  // Safe cast: the server validates the terms, and its error names the invalid one.
   return terms as Terms;
 }
 

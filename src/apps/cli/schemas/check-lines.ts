@@ -1,4 +1,4 @@
-// Checks the schemas of a JSON Lines file one by one while reading, for suites of any size.
+// Checks the schemas of JSON Lines files line by line, so that files may be of any size.
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { SchemaChecker } from "../../server/constraints/check-schemas.ts";
@@ -7,10 +7,10 @@ import { caseFields, checkCase, parsedJson, readCase } from "./schema-case.ts";
 import { Summary } from "./summary.ts";
 
 /**
- * Prints a JSON line per schema, and a summary on standard error, which also names invalid lines.
+ * Prints a JSON line per schema. Prints invalid lines and a summary to standard error.
  *
- * @param files in this order; `-` is standard input
- * @returns true if every line was valid
+ * @param files read in this order; `-` is standard input
+ * @returns true if all lines were valid
  */
 export async function checkLines(checkSchema: SchemaChecker, files: readonly string[]): Promise<boolean> {
   const summary = new Summary();

@@ -1,4 +1,4 @@
-// A schema with instances to check, as files and lines contain them, and the result of a check.
+// A JSON schema with values to test against it, as read from a file or a line, and the result of checking both.
 import type { ConstraintCheck } from "../../../base/domain/constraint.ts";
 import { invalid } from "../../../base/domain/service-error.ts";
 import {
@@ -17,7 +17,7 @@ export interface SchemaCase {
 }
 
 export interface SchemaTest {
-  /** True if the instance should be valid under the schema; null if not stated. */
+  /** Whether the value should be valid under the schema; null if the test does not say. */
   readonly valid: boolean | null;
   readonly data: ExactJson;
 }
@@ -25,14 +25,14 @@ export interface SchemaTest {
 export interface CheckedCase {
   readonly name: string;
   readonly check: ConstraintCheck;
-  /** One result per test; empty if no answer can start. */
+  /** One result per test; empty if the schema is refused before any value can be tested. */
   readonly tests: readonly CheckedTest[];
 }
 
 export interface CheckedTest {
   readonly valid: boolean | null;
   readonly accepted: boolean;
-  /** The limit that was reached, and the place in the value's text; null and empty without one. */
+  /** Limit that was exceeded, and where in the value's text; null and empty if none was. */
   readonly limit: string | null;
   readonly place: string;
 }
@@ -51,7 +51,7 @@ export function checkCase(checkSchema: SchemaChecker, { name, schema, tests }: S
   return { name, check, tests: checked };
 }
 
-/** Returns the JSON form of a result. */
+/** Returns a result's JSON form. */
 export function caseFields({ name, check, tests }: CheckedCase): object {
   const { refusal, notices, compileMs } = check;
   return {
@@ -68,10 +68,10 @@ export function caseFields({ name, check, tests }: CheckedCase): object {
 }
 
 /**
- * Parses `{name, schema, tests}`; all but the schema are optional.
+ * Parses `{name, schema, tests}`; only the schema is required.
  *
  * @param name default name
- * @throws ServiceError `invalid` for anything else
+ * @throws ServiceError `invalid` for any other value
  */
 export function readCase(value: ExactJson, name: string): SchemaCase {
   if (!isExactObject(value) || value["schema"] === undefined)

@@ -1,4 +1,4 @@
-// Tests of `hone schemas check` as users type it: output, streams and status.
+// Tests of `hone schemas check` as users type it: output, streams and exit status.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,10 @@ function file(name: string, content: unknown): string {
 const run = commandProcess();
 const tiny = resolve("models/hone-tiny");
 
-/** Runs a check with a small vocabulary by default: building the real one takes longer than checking. */
+/**
+ * Runs a check, by default with a small vocabulary, because building the default vocabulary takes longer than
+ * checking.
+ */
 async function check(
   words: readonly string[],
   { tokens = tiny, ...surroundings }: Given = {},
@@ -35,7 +38,7 @@ interface Given extends Surroundings {
 const person = { type: "object", properties: { name: { type: "string" }, age: { type: "integer" } } };
 const lazy = { properties: { a: { not: { contains: {}, uniqueItems: true } } } };
 
-test("reports for each file whether it is served, and for each value whether it is accepted", async () => {
+test("reports for each file whether the schema is served, and for each value whether it is accepted", async () => {
   const tests = [
     { valid: true, data: { age: 3, name: "Ann" } },
     { valid: false, data: { age: "3" } },
@@ -57,7 +60,7 @@ test("reports for each file whether it is served, and for each value whether it 
   });
 });
 
-test("sets the status for a refused schema, and for a failed test", async () => {
+test("sets exit status 1 for a refused schema and for a failed test", async () => {
   const refused = await check([file("lazy.json", lazy)]);
   assert.equal(refused.status, 1);
   assert.match(
@@ -84,14 +87,14 @@ test("sets the status for a refused schema, and for a failed test", async () => 
   );
 });
 
-test("applies the limits that a server here would have", async () => {
+test("applies the server's limits, including overrides", async () => {
   const plain = file("limited.json", person);
   const { status, output } = await check([plain], { limits: { constraints: { compileSteps: 10 } } });
   assert.equal(status, 1);
   assert.match(output, /^limited\.json: refused\. .*limit compileSteps of 10\b/);
 });
 
-test("writes values with a vocabulary's tokens, and reports the place where a limit is exceeded", async () => {
+test("tests values as tokens of the given vocabulary, and reports the place where a limit is exceeded", async () => {
   const tests = [{ valid: true, data: { kind: "words", text: "alpha beta" } }];
   const pattern = "^(?=.*alpha)(?=.*beta)(?!.*delta).{0,1000}$";
   const properties = { kind: { const: "words" }, text: { pattern } };
@@ -115,12 +118,12 @@ test("writes values with a vocabulary's tokens, and reports the place where a li
   assert.equal(errors, "hone: none is neither a model folder nor a tokenizer.json.\n");
 });
 
-test("accepts a schema with a property called schema", async () => {
+test("does not mistake a schema with a member named schema for a schema with tests", async () => {
   const named = file("named.json", { title: "t", schema: 1, type: "string" });
   assert.equal((await check([named])).output, "named.json: served exactly (compiled in _ ms).\n");
 });
 
-test("names an unreadable file and its fault", async () => {
+test("names a file that cannot be read, with the reason", async () => {
   const cases = [
     [[], /^hone: Name a schema file/],
     [["none.json"], /^hone: none\.json cannot be read: ENOENT/],
@@ -186,12 +189,12 @@ test("prints a line per schema, and a summary on standard error", async () => {
   assert.match(errors, /\ncompile ms: p50 \d+\.\d, p90 \d+\.\d, p99 \d+\.\d, max \d+\.\d\n$/);
 });
 
-test("continues after invalid lines, names each, and sets the status", async () => {
+test("continues after invalid lines, names each one, and sets exit status 1", async () => {
   const lines = [
     `{"schema": ${"[".repeat(100_000)}`,
     "[]",
     `{"schema": ${'{"items":'.repeat(20_000)}true${"}".repeat(20_000)}}`,
-    // Requires a length that is a multiple of many primes.
+    // Requires a length that is a multiple of several primes.
     `{"schema": {"pattern": "^(?=(..)*$)(?=(...)*$)(?=(.{5})*$)(?=(.{7})*$)(?=(.{11})*$)(?=(.{13})*$).{10,9000}$"}}`,
     '{"name": 1, "schema": true}',
     '{"schema": true, "tests": [{"data": 1, "valid": true}]}',

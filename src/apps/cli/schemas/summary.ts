@@ -1,5 +1,5 @@
-// Summarizes many checked schemas: the number served, reasons of refusals, and how many instances had the expected
-// result.
+// Summary of many checked schemas: how many are served, why others are refused, and how many test values had the
+// expected result.
 import type { CheckedCase } from "./schema-case.ts";
 
 export class Summary {
@@ -27,7 +27,7 @@ export class Summary {
     }
   }
 
-  /** Returns the lines of the summary. */
+  /** Returns the lines of the printed summary. */
   lines(): readonly string[] {
     const count = this.#compileMs.length;
     const sorted = [...this.#compileMs].sort((one, other) => one - other);

@@ -15,7 +15,7 @@ function local(path: string): PackageSource {
   return { dependency: `file:${path.replaceAll("\\", "/")}`, localPath: path };
 }
 
-/** Creates a project with an installation of the package, and returns the installation's folder. */
+/** Creates an installation of the package in a project, with the given records, and returns the installation's folder. */
 function installation(
   project: string,
   records: { readonly dependency?: string; readonly npm?: object },
@@ -47,11 +47,11 @@ function newTarball(): string {
   return path;
 }
 
-test("treats a checkout as its own source", () => {
+test("uses a checkout itself as the source", () => {
   assert.deepEqual(packageSource(root, "1.2.3"), local(root));
 });
 
-test("finds the tarball, address or registry of an installation in npm's record", () => {
+test("reads an installation's tarball, address or registry from npm's lockfile", () => {
   const project = newProject();
   const tarball = newTarball();
   const resolved = (value?: string, place?: string): PackageSource =>
@@ -70,13 +70,13 @@ test("finds the tarball, address or registry of an installation in npm's record"
   assert.deepEqual(resolved(`file:../hone-server-${count}.tgz`, workspace), local(tarball));
 });
 
-test("treats an installation whose tarball is gone as its own source", () => {
+test("uses the installed folder if its tarball no longer exists", () => {
   const project = newProject();
   const folder = installation(project, { npm: { resolved: "file:../gone.tgz" } });
   assert.deepEqual(packageSource(folder, "1.2.3"), local(folder));
 });
 
-test("uses the project's dependency if npm has no record", () => {
+test("uses the dependency in the project's package.json if npm has no record", () => {
   const tarball = newTarball();
   const cases: readonly (readonly [string, PackageSource | "itself"])[] = [
     [`file:../hone-server-${count}.tgz`, local(tarball)],
@@ -99,7 +99,7 @@ test("uses the project's dependency if npm has no record", () => {
   }
 });
 
-test("reads a real npm's record of a tarball, and installs from it elsewhere", () => {
+test("reads the record that a real npm writes for a tarball, and installs from it in another project", () => {
   const parent = newProject();
   const own = join(parent, "own");
   mkdirSync(own);

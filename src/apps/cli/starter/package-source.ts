@@ -1,24 +1,24 @@
-// Finds the source of this installation of the package, as a dependency for another project's `npm install`. Reads the
-// records of package managers next to the installation, and asks no registry.
+// Finds out where this installation of the package came from, so that another project can depend on the same source.
+// Reads the records of package managers next to the installation, without network access.
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface PackageSource {
-  /** The dependency in package.json's spelling: a version range, an address, or `file:` with an absolute path. */
+  /** The dependency as written in package.json: a version range, an address, or `file:` with an absolute path. */
   readonly dependency: string;
-  /** Absolute path of a local dependency; null for one that other machines can install too. */
+  /** Absolute path of a dependency on this machine; null for a dependency that other machines can install too. */
   readonly localPath: string | null;
 }
 
 const packageName = "hone-server";
 
 /**
- * Returns the source of the package in this folder: its tarball, its address, or the registry. A checkout, or an
- * installation whose tarball is gone, is its own source.
+ * Returns the source of the package installed in a folder: a tarball, an address, or the registry. For a checkout, or
+ * if the tarball no longer exists, the source is the folder itself.
  */
 export function packageSource(folder: string, version: string): PackageSource {
-  // Package managers link to the real folder, so a linked checkout is recognized as one.
+  // A package manager's link resolves to the real folder, so a linked checkout is recognized as a checkout.
   if (basename(dirname(folder)) !== "node_modules") return localSource(folder);
   const installed = npmRecord(folder) ?? projectRecord(folder);
   if (installed === null) return localSource(folder);
@@ -30,15 +30,15 @@ export function packageSource(folder: string, version: string): PackageSource {
   return localSource(path !== null && existsSync(path) ? path : folder);
 }
 
-/** A package manager's record of an installation. */
+/** A package manager's record of the installed package. */
 interface InstallationRecord {
-  /** The dependency, or the resolved address; null for a registry package whose address npm was configured to omit. */
+  /** The dependency, or its resolved address. Null for a registry package if npm is configured to omit addresses. */
   readonly spec: string | null;
-  /** Base folder of relative paths. */
+  /** Folder that relative paths in the record start from. */
   readonly base: string;
 }
 
-/** Returns the record in npm's hidden lockfile; null if npm did not install the package. */
+/** Returns the package's entry in npm's hidden lockfile; null if npm did not install the package. */
 function npmRecord(folder: string): InstallationRecord | null {
   for (const base of ancestors(dirname(folder))) {
     const lock = readJson(join(base, "node_modules", ".package-lock.json"));
@@ -50,7 +50,7 @@ function npmRecord(folder: string): InstallationRecord | null {
   return null;
 }
 
-/** Returns the dependency of the project above the installation; null if no project names one. */
+/** Returns the dependency in the package.json of the nearest parent folder that lists one; null if none does. */
 function projectRecord(folder: string): InstallationRecord | null {
   for (const base of ancestors(dirname(folder))) {
     const manifest = readJson(join(base, "package.json"));
@@ -69,28 +69,28 @@ function* ancestors(folder: string): Generator<string, void> {
   }
 }
 
-/** Null if the file is missing or not JSON. */
+/** Returns the file's parsed JSON; null if the file is missing or not JSON. */
 function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch {
-    // A parent folder may have the record; without any, the installed folder is the source.
+    // A parent folder may contain the record; otherwise the installed folder is the source.
     return null;
   }
 }
 
 function member(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-  // Safe cast: every object has unknown values by name.
+  // Safe cast: members of an object can be read as unknown.
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-/** True for `^0.1.0`, `>=0.1`, `*`, `latest`, and an alias of a registry package. */
+/** True for `^0.1.0`, `>=0.1`, `*`, `latest`, or an alias of a registry package. */
 function isVersionRange(spec: string): boolean {
   return /^(?:npm:.+|[\^~<>=v\s]*\d[^/\\:]*|\*|x|latest|next)$/.test(spec) && !isTarball(spec);
 }
 
-/** Registries keep tarballs in a package's folder `-`. */
+/** True for a tarball's address in a registry; registries store tarballs under the package's path in `-`. */
 function isRegistryTarball(spec: string): boolean {
   return /^https?:/.test(spec) && spec.includes(`/${packageName}/-/`);
 }
@@ -99,7 +99,7 @@ function isTarball(spec: string): boolean {
   return /\.(?:tgz|tar\.gz|tar)$/i.test(spec);
 }
 
-/** Returns the absolute path of `file:…` or a bare path; null for anything else. */
+/** Returns the absolute path of a `file:` dependency, a link, or a bare path of a tarball; null for any other text. */
 function localPathOf(spec: string, base: string): string | null {
   if (spec.startsWith("file:///") && URL.canParse(spec)) return fileURLToPath(spec);
   const path = /^(?:file|link|portal):(.+)$/.exec(spec)?.[1] ?? (isTarball(spec) ? spec : null);
@@ -107,6 +107,7 @@ function localPathOf(spec: string, base: string): string | null {
 }
 
 function localSource(path: string): PackageSource {
-  // Slashes on Windows too: in a `file:` address, npm reads a backslash as a slash, but other package managers do not.
+  // Backslashes become slashes, also on Windows: npm accepts both in a `file:` address, other package managers only
+  // slashes.
   return { dependency: `file:${path.replaceAll("\\", "/")}`, localPath: path };
 }

@@ -1,4 +1,4 @@
-// Checks whether a server already answers at the commands' default address, and whether a starter project's loop can
+// Checks whether a server answers at the commands' default address, and whether a starter project's training loop can
 // use it. Waits up to a second.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,9 +9,9 @@ import { connect } from "../connection.ts";
 
 export interface RunningServer {
   readonly url: string;
-  /** True if the loop uses this address by default, without HONE_URL. */
+  /** True if the loop uses this address even without HONE_URL. */
   readonly isDefault: boolean;
-  /** False if the server rejects the key that the loop would find; null if unknown. */
+  /** False if the server rejects the key that the loop would use; null if unknown. */
   readonly takesKey: boolean | null;
 }
 
@@ -31,17 +31,17 @@ export async function findRunningServer(projectFolder: string): Promise<RunningS
     );
     return { url: client.baseUrl, isDefault: new Hone().baseUrl === client.baseUrl, takesKey };
   } catch {
-    // HONE_URL is invalid, which the loop reports when it runs.
+    // HONE_URL is invalid; the loop will report that when it runs.
     return null;
   }
 }
 
-/** True for a server that is starting, or that shows even its version only with a key. */
+/** True for the error of a Hone server that is still starting, or that requires a key even for its version. */
 function isOurRefusal(error: unknown): boolean {
   return error instanceof HoneError && ["unavailable", "unauthorized"].includes(error.code);
 }
 
-/** Returns the key that a starter project's `find-key.js` finds. */
+/** Returns the API key that a starter project's `find-key.js` would find. */
 function loopKey(folder: string): string | null {
   const { apiKey } = readClientSettings();
   if (apiKey !== null && apiKey !== "") return apiKey;

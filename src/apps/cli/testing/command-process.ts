@@ -1,12 +1,12 @@
-// For tests: a process that runs command lines one after another as users type them, and returns output, streams and
-// status. Starting a process per command would take longer than the commands.
+// For tests: a process that runs command lines one after another as users type them, and returns their output, streams
+// and exit status. Starting a process per command would take longer than the commands.
 import { spawn, type ChildProcess } from "node:child_process";
 import { resolve } from "node:path";
 import { after } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { SettingsOverrides } from "../../server/settings.ts";
 
-/** Outcome of one command line. */
+/** Result of one command line. */
 export interface Ended {
   readonly status: number;
   readonly output: string;
@@ -15,11 +15,11 @@ export interface Ended {
 
 export interface Surroundings {
   readonly folder?: string;
-  /** Replace a server's limits. */
+  /** Overrides of the server's limits. */
   readonly limits?: SettingsOverrides;
-  /** Added to the environment of the test process. */
+  /** Variables added to the environment of the test process. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Whole standard input; only one command per process can have it. */
+  /** The whole standard input. Only one command per process can have input. */
   readonly input?: string;
 }
 
@@ -35,11 +35,14 @@ const program = `
     process.stdout.write("\\0" + process.exitCode + "\\0");
   });`;
 const { TEST_SERVER: bundled } = process.env;
-/** Scripts test the bundle: the unbundled build takes twice as long to load. */
+/**
+ * Module that runs the commands: the bundle, if tests name one, because the unbundled build takes twice as long to
+ * load.
+ */
 const mainModule =
   bundled === undefined ? new URL("../main.js", import.meta.url).href : pathToFileURL(resolve(bundled)).href;
 
-/** Runs command lines in one process, which exits after the last test. */
+/** Returns a function that runs command lines, all in one process that exits after the last test. */
 export function commandProcess(): (words: readonly string[], surroundings?: Surroundings) => Promise<Ended> {
   let child: ChildProcess | null = null;
   let last: Promise<unknown> = Promise.resolve();
@@ -69,7 +72,7 @@ async function runIn(
   return { status: Number(status), output, errors };
 }
 
-/** Reads a number of texts, each terminated by a zero character. */
+/** Reads `count` texts, each ended by a NUL character. */
 async function textsOf(stream: ChildProcess["stdout"], count: number): Promise<readonly string[]> {
   let text = "";
   return await new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// For tests: runs commands against a server on fakes, and creates jobs for them.
+// For tests: runs commands against a server with in-memory stores and a fake chat service, and creates jobs for them.
 import { type TestContext } from "node:test";
 import { bearer, fakeServer, keys, registeredModel } from "../../../api/http/testing/fake-server.ts";
 import { commandProcess } from "./command-process.ts";
@@ -6,14 +6,14 @@ import { commandProcess } from "./command-process.ts";
 export type Server = Awaited<ReturnType<typeof fakeServer>>;
 
 export interface Run {
-  /** Output of each command, with its final status. */
+  /** Standard output of each command, followed by its exit status. */
   readonly outputs: readonly string[];
   readonly errors: string;
 }
 
 export const runOne = commandProcess();
 
-/** Runs command lines one after another; the last one gets the input. */
+/** Runs command lines one after another. Only the last command gets the input. */
 export async function run(
   commands: readonly (readonly string[])[],
   environment: Readonly<Record<string, string>>,
@@ -31,7 +31,10 @@ export async function run(
   return { outputs, errors: allErrors };
 }
 
-/** Starts a server with a member's model, and returns the settings that commands need to find it. */
+/**
+ * Starts a server with a trained model, and returns the environment variables with which commands access it as a
+ * member.
+ */
 export async function listening(t: TestContext) {
   const server = await fakeServer();
   const url = await server.app.listen({ host: "127.0.0.1", port: 0 });

@@ -1,21 +1,21 @@
-// Computes rates from a server's counters at two moments. Pure.
+// Computes rates from two samples of a server's counters. Pure.
 import type { Totals } from "./readings.ts";
 
-/** Per second, except where stated otherwise. */
+/** Rates per second; other units are stated at the field. */
 export interface Rates {
   readonly promptTokens: number;
   readonly generatedTokens: number;
   readonly requests: number;
   readonly failures: number;
-  /** Share of prompt tokens found in the prefix cache, in [0, 1]; null without prompts. */
+  /** Share of prompt tokens that were found in the prefix cache, in [0, 1]; null without prompts. */
   readonly prefixHitShare: number | null;
-  /** Mean time to the first output in seconds; null without any. */
+  /** Mean time to the first output in seconds; null if no request had output. */
   readonly firstOutputSeconds: number | null;
-  /** Share of a core per process that existed at both moments. */
+  /** CPU use as a share of one core, for each process that exists in both samples. */
   readonly cpuShares: ReadonlyMap<string, number>;
 }
 
-/** @returns null if the server restarted in between, which resets its counters */
+/** @returns null if the server restarted between the samples, which resets its counters */
 export function ratesBetween(before: Totals, after: Totals, seconds: number): Rates | null {
   const grown = (read: (totals: Totals) => number): number => read(after) - read(before);
   const counts = {

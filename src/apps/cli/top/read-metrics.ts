@@ -1,6 +1,6 @@
-// Parses the subset of Prometheus' text format that Hone writes: names, labels, values.
+// Parses the subset of the Prometheus text format that Hone writes: names, labels and values.
 
-/** One line: a value with its labels. */
+/** A value with its labels, from one line. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -11,7 +11,7 @@ export type MetricSamples = ReadonlyMap<string, readonly Sample[]>;
 const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: -?\d+)?$/;
 const label = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)",?/g;
 
-/** Skips lines without a sample, such as comments. */
+/** Returns the samples by metric name. Skips lines without a sample, such as comments. */
 export function readMetrics(text: string): MetricSamples {
   const samples = new Map<string, Sample[]>();
   for (const written of text.split("\n")) {
@@ -38,7 +38,7 @@ function readNumber(text: string): number {
   return Number(text);
 }
 
-/** Returns the sum of the samples with these labels; null if there are none. */
+/** Returns the sum of a metric's samples with the given labels; null if there are none. */
 export function sumOf(
   samples: MetricSamples,
   name: string,

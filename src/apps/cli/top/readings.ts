@@ -1,30 +1,33 @@
-// Converts a server's metrics and lists at one moment to the terms of `hone top`. Pure.
+// Extracts the figures that `hone top` shows from a server's metrics and states. Pure.
 import { type MetricSamples, sumOf } from "./read-metrics.ts";
 
-/** A quantity with a limit; null if the server reports none. */
+/** A quantity and its limit; each is null if the server does not report it. */
 export interface Usage {
   readonly value: number | null;
   readonly max: number | null;
 }
 
-/** Counters that only grow while a server runs. */
+/** Counters, which only grow while a server runs. */
 export interface Totals {
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly generatedTokens: number;
-  /** Finished requests for answers, and the failed ones among them; aborted requests count in neither. */
+  /**
+   * Number of ended chat requests, and the number of failed ones among them. Aborted requests count as ended but not
+   * as failed.
+   */
   readonly requests: number;
   readonly failures: number;
-  /** Sum of times to the engine's first output in seconds, and the number of requests in it. */
+  /** Sum of the requests' times to first output in seconds, and the number of requests in the sum. */
   readonly firstOutputSeconds: number;
   readonly firstOutputs: number;
-  /** CPU time of every process, by name and id. */
+  /** CPU time in seconds of each process, by the key of `processKey`. */
   readonly cpuSeconds: ReadonlyMap<string, number>;
 }
 
 export interface BaseReading {
   readonly name: string;
-  /** State such as `loaded`, with its reason. */
+  /** State such as `loaded`, with its reason if there is one. */
   readonly state: string;
   readonly running: number;
   readonly waiting: number;
@@ -34,9 +37,9 @@ export interface BaseReading {
 }
 
 export interface ProcessReading {
-  /** Such as `engine`; `server` for the server's own process. */
+  /** Kind of process, such as `engine`; `server` for the main process. */
   readonly name: string;
-  /** Null for the server's own process. */
+  /** Id of the process; null for the main process. */
   readonly id: string | null;
   readonly memoryBytes: number;
 }
@@ -46,7 +49,7 @@ export interface Reading {
   readonly running: number;
   readonly waiting: Usage;
   readonly promptsWaiting: number;
-  /** Running HTTP requests. */
+  /** HTTP requests in progress. */
   readonly inFlight: number;
   readonly connections: number;
   readonly jobStreams: number;
@@ -56,7 +59,7 @@ export interface Reading {
   readonly processes: readonly ProcessReading[];
 }
 
-/** @param states of the base models, by name, as in `/health` */
+/** @param states states of the base models by name, as reported by `/health` */
 export function readingOf(samples: MetricSamples, states: Readonly<Record<string, string>>): Reading {
   const sum = (name: string): number => sumOf(samples, name) ?? 0;
   return {
@@ -105,7 +108,7 @@ function totalsOf(samples: MetricSamples): Totals {
   };
 }
 
-/** Identifies a process across samples. */
+/** Returns a key that identifies a process across samples. */
 export function processKey(name: string, id: string | null): string {
   return `${name} ${id ?? ""}`;
 }

@@ -7,7 +7,7 @@ import { readMetrics } from "./read-metrics.ts";
 import { readingOf } from "./readings.ts";
 import type { Snapshot, TopJob } from "./snapshot.ts";
 
-/** Long timeout in milliseconds: a busy server still answers. */
+/** Request timeout in milliseconds, long enough for a busy server. */
 const timeout = 5000;
 
 interface HealthBody {
@@ -18,7 +18,7 @@ interface HealthBody {
 
 export type TopClient = Pick<Hone, "baseUrl" | "server" | "jobs" | "models">;
 
-/** Samples one server, and caches the names of models. */
+/** Takes samples of one server, and caches the names of models. */
 export class ServerSampler {
   readonly #client: TopClient;
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class ServerSampler {
     this.#clock = clock;
   }
 
-  /** @throws HoneError if the server does not answer; the signal's reason */
+  /** @throws HoneError if the server does not answer; the signal's reason if it aborts */
   async take(signal: AbortSignal): Promise<Snapshot> {
     const { server, baseUrl } = this.#client;
     const options = { signal, timeout, retries: 0 };
@@ -52,7 +52,7 @@ export class ServerSampler {
     };
   }
 
-  /** An unhealthy server answers with an error that has the same body. */
+  /** Returns the health report. An unhealthy server answers with an error status, but with the same body. */
   async #health(options: Options): Promise<HealthBody> {
     try {
       return await this.#client.server.health(options);
@@ -90,7 +90,7 @@ export class ServerSampler {
     };
   }
 
-  /** Returns a model's name, or its id if it was just deleted. */
+  /** Returns a model's name; its id if the model has been deleted. */
   async #nameOf(modelId: string, options: Options): Promise<string> {
     const known = this.#names.get(modelId);
     if (known !== undefined) return known;
@@ -111,7 +111,7 @@ interface Options {
   readonly retries: number;
 }
 
-/** Share of finished gradient steps or, before there are any, of prepared data. */
+/** Returns the share of finished gradient steps or, before the first step, of prepared data. */
 function progressOf({ progress }: TrainingJob): number | null {
   if (progress === null) return null;
   const { prepared, prepared_total: toPrepare, gradient_steps: done, gradient_steps_total: total } = progress;

@@ -1,9 +1,9 @@
-// Converts a sample to the JSON object of `hone top --json`.
+// Converts a sample to the JSON object that `hone top --json` prints.
 import type { Rates } from "./rates.ts";
 import { processKey, type Usage } from "./readings.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Rates are per second, null for the first sample; memory is in bytes. */
+/** Rates are per second, and null for the first sample; memory sizes are in bytes. */
 export function snapshotFields(
   { at, url, version, state, reason, reading, jobs }: Snapshot,
   rates: Rates | null,

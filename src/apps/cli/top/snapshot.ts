@@ -1,15 +1,15 @@
-// One sample of a server, and the history of samples that `hone top` keeps.
+// A sample of a server, and the history of samples from which `hone top` draws.
 import { type Rates, ratesBetween } from "./rates.ts";
 import type { Reading } from "./readings.ts";
 
 export interface TopJob {
   readonly id: string;
-  /** project/name if known, otherwise the model's id. */
+  /** project/name of the model; its id if the name is unknown. */
   readonly model: string;
   readonly kind: string;
-  /** `queued`, or the phase of a running job, such as `training`. */
+  /** `queued`, or the phase of a running job such as `training`. */
   readonly state: string;
-  /** In [0, 1]; null if unknown. */
+  /** Finished share, in [0, 1]; null if unknown. */
   readonly progress: number | null;
   readonly secondsLeft: number | null;
   readonly waitingFor: string | null;
@@ -17,32 +17,32 @@ export interface TopJob {
 
 export interface Snapshot {
   readonly at: Date;
-  /** Monotonic time in milliseconds. */
+  /** Monotonic time of the sample in milliseconds. */
   readonly monotonicMs: number;
   readonly url: string;
   readonly version: string;
-  /** As in `/health`, such as `ready`. */
+  /** Health state as reported by `/health`, such as `ready`. */
   readonly state: string;
-  /** Reason for not being ready; empty if ready. */
+  /** Reason why the server is not ready; empty if ready. */
   readonly reason: string;
   readonly reading: Reading;
-  /** Running jobs, then queued ones; null if the key cannot access them. */
+  /** Running jobs, followed by queued ones; null if the key cannot access jobs. */
   readonly jobs: readonly TopJob[] | null;
-  /** Reason why the jobs cannot be read. */
+  /** Reason why the key cannot access jobs; null if it can. */
   readonly jobsRefusal: string | null;
 }
 
-/** Values drawn as curves. */
+/** Recent values of the curves, oldest first. */
 export interface Curves {
   readonly promptTokens: readonly number[];
   readonly generatedTokens: readonly number[];
   readonly running: readonly number[];
 }
 
-/** Wider than any terminal. */
+/** Maximum number of values per curve, more than any terminal has columns. */
 const keptCount = 400;
 
-/** The samples so far: rates between the last two, and curves of all. */
+/** History of samples: the rates between the last two, and the curves. */
 export class History {
   #last: Snapshot | null = null;
   #rates: Rates | null = null;

@@ -1,4 +1,4 @@
-// `hone top`: show a running server live: throughput, queue, memory, processes and jobs.
+// `hone top`: show a running server's load live: throughput, queue, memory, processes and jobs.
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../../base/domain/clock.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
@@ -9,7 +9,7 @@ import { plainTop, renderTop } from "./top-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 
 interface TopFlags extends ConnectionFlags {
-  /** Seconds. */
+  /** Interval between samples in seconds. */
   readonly interval: number;
   readonly once?: boolean;
   readonly json?: boolean;
@@ -47,7 +47,8 @@ async function showServer(flags: TopFlags): Promise<void> {
     history.add(snapshot);
     return snapshot;
   };
-  // An unreachable server is an error at first; one that disappears later may come back.
+  // An error of the first sample ends the command. If the server becomes unreachable later, sampling continues,
+  // because it may come back.
   const first = await next();
   if (flags.once === true) {
     await systemClock.sleep(flags.interval * 1000);
@@ -85,7 +86,7 @@ function printOnce(snapshot: Snapshot, history: History, { json }: TopFlags): vo
 }
 
 interface TopScreen {
-  /** @param notice reason for the lack of a newer snapshot */
+  /** @param notice reason why there is no newer sample; null if this one is current */
   show(snapshot: Snapshot, notice: string | null): void;
   end(): void;
 }
@@ -113,7 +114,7 @@ function liveScreen(
   const screen = new LiveScreen(stdout);
   let draw = (): void => undefined;
   const onKey = (key: Buffer): void => {
-    // In raw mode, the terminal passes Ctrl+C as a key.
+    // In raw mode, Ctrl+C arrives as a key.
     if (key.includes("q") || key.includes(3)) onEnd();
   };
   const onResize = (): void => draw();

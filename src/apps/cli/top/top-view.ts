@@ -1,4 +1,4 @@
-// Renders `hone top` as lines of text that fit the terminal. Pure.
+// Renders the screen of `hone top` as lines of text that fit the terminal. Pure.
 import { sizeText } from "../../../base/domain/text/size-text.ts";
 import { drawBar } from "../demo/draw-curve.ts";
 import { duration } from "../duration.ts";
@@ -10,10 +10,10 @@ import type { Curves, Snapshot, TopJob } from "./snapshot.ts";
 
 export interface TopView {
   readonly snapshot: Snapshot;
-  /** Null for the first sample, and after a server restart. */
+  /** Rates since the previous sample; null for the first sample, and after a server restart. */
   readonly rates: Rates | null;
   readonly curves: Curves;
-  /** Additional message, such as that the server does not answer. */
+  /** Additional message, such as that the server does not answer; null if there is none. */
   readonly notice: string | null;
 }
 
@@ -21,7 +21,10 @@ const nameWidth = 13;
 const valueWidth = 18;
 const barWidth = 16;
 
-/** Returns the lines of the screen: none wider than the terminal, and fewer than it has rows. */
+/**
+ * Returns the lines of the screen. No line is wider than the terminal, and there are fewer lines than the terminal has
+ * rows.
+ */
 export function renderTop(view: TopView, { columns, rows }: TerminalSize): readonly string[] {
   const { snapshot, notice } = view;
   const head = [renderHeader(snapshot), ...(notice === null ? [] : [notice])];
@@ -39,7 +42,7 @@ export function renderTop(view: TopView, { columns, rows }: TerminalSize): reado
     .map((line) => line.slice(0, columns).trimEnd());
 }
 
-/** Returns a log line, for outputs other than terminals. */
+/** Returns a sample as one line, for an output that is not a terminal. */
 export function plainTop({ snapshot, rates }: Pick<TopView, "snapshot" | "rates">): string {
   const { reading, jobs, at, state } = snapshot;
   const running = jobs?.filter((job) => job.state !== "queued").length;

@@ -1,4 +1,4 @@
-// Tests of parsing a server's metrics, from text written by prom-client, and of showing them.
+// Tests that metrics written by prom-client are parsed, and that `hone top` shows them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics } from "../../../base/telemetry/metrics.ts";
@@ -8,7 +8,7 @@ import { readingOf } from "./readings.ts";
 import { History, type Snapshot } from "./snapshot.ts";
 import { plainTop, renderTop } from "./top-view.ts";
 
-/** Returns the metrics text of a server with these counts. */
+/** Returns the metrics of a server with these counts as text. */
 async function exposed(answered: {
   readonly prompt: number;
   readonly cached: number;
@@ -76,7 +76,7 @@ async function snapshotOf(answered: Parameters<typeof exposed>[0], monotonicMs: 
 const earlier = { prompt: 100, cached: 50, completion: 10 };
 const later = { prompt: 300, cached: 150, completion: 30, failed: 4 };
 
-test("parses metrics with any label values", async () => {
+test("parses metrics with any characters in label values", async () => {
   const samples = readMetrics(await exposed(earlier));
   assert.deepEqual(samples.get("hone_chat_tokens_total")?.[0], {
     labels: { base: 'a "b"\\', kind: "prompt" },
@@ -88,7 +88,7 @@ test("parses metrics with any label values", async () => {
   assert.equal(readMetrics("a 1e3\nb +Inf\n# HELP c x\nc NaN 1700000000").get("b")?.[0].value, Infinity);
 });
 
-test("computes rates from counters, and none across a restart", async () => {
+test("computes rates from counters, and returns null if the server restarted", async () => {
   const [before, after] = await Promise.all([snapshotOf(earlier, 0), snapshotOf(later, 4000)]);
   const rates = ratesBetween(before.reading.totals, after.reading.totals, 4);
   assert.deepEqual(rates, {
@@ -106,7 +106,7 @@ test("computes rates from counters, and none across a restart", async () => {
   assert.equal(ratesBetween(after.reading.totals, before.reading.totals, 4), null);
 });
 
-test("shows load, memory, processes, models and jobs, on a screen and as a log line", async () => {
+test("shows load, memory, processes, models and jobs, as a screen and as a log line", async () => {
   const history = new History();
   history.add(await snapshotOf(earlier, 0));
   assert.equal(history.rates, null);
@@ -133,7 +133,7 @@ test("shows load, memory, processes, models and jobs, on a screen and as a log l
   );
 });
 
-test("fits any terminal", async () => {
+test("fits terminals of any size", async () => {
   const history = new History();
   for (let look = 0; look < 500; look++) history.add(await snapshotOf(earlier, look * 1000));
   const snapshot = await snapshotOf(earlier, 500_000);

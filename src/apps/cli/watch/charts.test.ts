@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawChart, drawSparkline, shortNumber } from "./charts.ts";
 
-test("draws a sparkline from the lowest value to the highest", () => {
+test("draws a sparkline scaled from the lowest value to the highest", () => {
   assert.equal(drawSparkline([0, 1, 2, 3, 4, 5, 6, 7], 20), "▁▂▃▄▅▆▇█");
   assert.equal(drawSparkline([-5, 5], 20), "▁█");
   assert.equal(drawSparkline([3, 3, 3], 20), "▁▁▁");
   assert.equal(drawSparkline([], 20), "");
 });
 
-test("averages values if there are more than cells, including the last one", () => {
+test("averages neighbouring values if there are more values than cells, and includes the last value", () => {
   assert.equal(drawSparkline([0, 2, 4, 6, 14, 14], 3), "▁▃█");
   const long = Array.from({ length: 1001 }, (_, index) => index);
   assert.equal(drawSparkline(long, 8), "▁▂▃▄▅▆▇█");

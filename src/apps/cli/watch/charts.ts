@@ -1,10 +1,10 @@
-// Draws curves as text: a sparkline of blocks, and a chart of braille dots with its bounds.
+// Draws curves as text: a sparkline of block characters, and a chart of braille dots with its bounds.
 
 const levels = "▁▂▃▄▅▆▇█";
 
 /**
  * Returns a line of at most `width` cells, scaled from the lowest value to the highest. If there are more values than
- * cells, each cell shows a mean.
+ * cells, each cell shows the mean of neighbouring values.
  */
 export function drawSparkline(values: readonly number[], width: number): string {
   const points = resampled(values, width);
@@ -13,13 +13,13 @@ export function drawSparkline(values: readonly number[], width: number): string 
 }
 
 export interface ChartSize {
-  /** Height of the plot in lines. */
+  /** Height of the chart in lines. */
   readonly height: number;
   /** Width in cells, including the bounds. */
   readonly width: number;
 }
 
-/** Bits of a braille cell: left column, then right column, from the top. */
+/** Bits of a braille character's dots: for the left and the right column, from top to bottom. */
 const dotBits = [
   [0x01, 0x02, 0x04, 0x40],
   [0x08, 0x10, 0x20, 0x80],
@@ -27,7 +27,7 @@ const dotBits = [
 const brailleStart = 0x2800;
 const labelWidth = 10;
 
-/** Returns the lines of a curve through the values, oldest first, with the greatest and smallest value at the side. */
+/** Returns the lines of a chart of the values, oldest first, with the greatest and the smallest value at the side. */
 export function drawChart(values: readonly number[], { height, width }: ChartSize): readonly string[] {
   const cellCount = Math.max(1, width - labelWidth - 2);
   const points = resampled(values, cellCount * 2);
@@ -36,7 +36,7 @@ export function drawChart(values: readonly number[], { height, width }: ChartSiz
   const rowOf = (value: number): number => Math.round((1 - (value - low) / span) * (dotRows - 1));
   const cells = Array.from({ length: height }, () => new Uint8Array(cellCount));
   points.forEach((value, column) => {
-    // Fills a steep segment from the previous value's row to this one's.
+    // A steep segment is drawn as a vertical line from the previous value's row.
     const from = rowOf(column === 0 ? value : points[column - 1]);
     const to = rowOf(value);
     const step = Math.sign(to - from);
@@ -60,7 +60,10 @@ export function shortNumber(value: number): string {
   return String(Number(value.toPrecision(size < 1 ? 3 : 5)));
 }
 
-/** Returns the values, or the means of `count` parts of equal size. */
+/**
+ * Returns the values; if there are more than `count`, divides them into `count` equal parts and returns the parts'
+ * means.
+ */
 function resampled(values: readonly number[], count: number): readonly number[] {
   if (values.length <= count) return values;
   return Array.from({ length: count }, (_, share) => {
@@ -75,6 +78,6 @@ function resampled(values: readonly number[], count: number): readonly number[] 
 function rangeOf(values: readonly number[]): { readonly low: number; readonly span: number } {
   const low = values.reduce((one, other) => Math.min(one, other), Infinity);
   const high = values.reduce((one, other) => Math.max(one, other), -Infinity);
-  // Equal values are drawn at the bottom.
+  // If all values are equal, they are drawn at the bottom.
   return { low, span: high > low ? high - low : 1 };
 }

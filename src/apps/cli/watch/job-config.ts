@@ -1,10 +1,10 @@
-// Formats the configuration of a job: its effective options, and its optimizer steps. Pure.
+// Formats a job's effective options and its optimizer steps. Pure.
 import type { TrainingJob } from "../../client/api.ts";
 
-/** Most important options, shown even if 0. */
+/** Most important options; listed first, and shown even if their value is 0. */
 const first = ["learning_rate", "batch_size", "steps", "passes", "epochs", "weight_decay", "max_grad_norm"];
 
-/** Returns the effective options of a job, without disabled ones: `learning_rate 0.0001, passes 1, ...`. */
+/** Returns a job's effective options without those that are disabled, as in `learning_rate 0.0001, passes 1`. */
 export function formatConfig(job: TrainingJob): string {
   const config = configOf(job);
   const isOff = (name: string): boolean => [null, 0, false].some((off) => config[name] === off);
@@ -15,12 +15,12 @@ export function formatConfig(job: TrainingJob): string {
   return names.map((name) => `${name} ${shownValue(config[name])}`).join(", ");
 }
 
-/** Returns the learning rate of a job; for a list, its first and last value. */
+/** Returns a job's learning rate; for a list of more than three rates, the first and the last. */
 export function formatRate(job: TrainingJob): string {
   return shownValue(configOf(job)["learning_rate"]);
 }
 
-/** Returns the number of optimizer steps and the data that they use; null if unknown. */
+/** Returns the number of optimizer steps, and the amount of data they train on; null if unknown. */
 export function formatSteps({ counts, kind }: TrainingJob): string | null {
   const steps = counts?.steps ?? null;
   if (counts === null || steps === null) return null;

@@ -79,12 +79,12 @@ test("shows the state, the progress, a chart of the loss, and a line per metric"
   assert.deepEqual(lines.slice(2, 4), ["", "loss"]);
   assert.match(lines[4], /^ +5 ┤/);
   const names = lines.slice(-3).map((line) => line.split(" ")[0]);
-  // A constant learning rate has no curve, nor do counts.
+  // Neither a constant learning rate nor counts have a curve.
   assert.deepEqual(names, ["loss", "entropy", "grad_norm"]);
   assert.match(lines.at(-1) ?? "", /^grad_norm +4 {2}▁▃▅▆█$/);
 });
 
-test("shows the number of steps, their data and their learning rate", () => {
+test("shows the number of optimizer steps, their data and their learning rate", () => {
   const steps = { count: 6, passes: 3, sequences_max: 2 };
   const skips = { skipped: {}, skipped_groups: {} };
   const counts = {
@@ -118,7 +118,7 @@ test("shows the number of steps, their data and their learning rate", () => {
   assert.equal(linesOf({ ...job, counts: { ...counts, steps: null } })[1], linesOf(job)[1]);
 });
 
-test("draws curves of margins and accuracies for preferences", () => {
+test("draws curves of reward margins and accuracies for preference jobs", () => {
   const series = new Map<string, number[]>();
   for (const margin of [0, 0.5])
     addStep(series, {
@@ -146,7 +146,7 @@ test("shows preparation progress before the first step", () => {
   assert.match(lines[1], /^▕█+[▏▎▍▌▋▊▉]? *▏ 250 of 1000 prepared, about 2 min left$/);
 });
 
-test("fits any terminal", () => {
+test("fits terminals of any size", () => {
   const warnings = ["w".repeat(500)];
   for (const columns of [1, 20, 80, 300])
     for (const rows of [2, 5, 12, 60]) {
@@ -156,7 +156,7 @@ test("fits any terminal", () => {
     }
 });
 
-test("shows the reason of a wait, the result, the error and warnings", () => {
+test("shows why the job waits, its result, its error and its warnings", () => {
   const queued = {
     ...job,
     state: "queued",

@@ -7,11 +7,11 @@ import { drawChart, drawSparkline, shortNumber } from "./charts.ts";
 import { formatRate, formatSteps } from "./job-config.ts";
 
 export interface JobView {
-  /** Last state from the server; null before the first. */
+  /** The job as last read from the server; null before the first read. */
   readonly job: TrainingJob | null;
-  /** Metrics of the gradient steps so far, oldest first. */
+  /** Values of each drawn metric in the gradient steps so far, oldest first. */
   readonly series: ReadonlyMap<string, readonly number[]>;
-  /** Additional message, such as a lost connection. */
+  /** Additional message, such as a lost connection; null if there is none. */
   readonly notice: string | null;
 }
 
@@ -20,7 +20,7 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** Metrics to draw, most important first; a job with none of the others shows only these. */
+/** Metrics that are drawn, most important first. A job shows those that its gradient steps report. */
 const shownMetrics = [
   "loss",
   "reward",
@@ -39,7 +39,7 @@ const shownMetrics = [
   "tokens_per_second",
 ];
 
-/** Adds the drawn metrics of a step's event; see {@link JobView.series}. */
+/** Appends the drawn metrics of a gradient step's event to {@link JobView.series}. */
 export function addStep(series: Map<string, number[]>, { data }: TrainingEvent): void {
   for (const name of shownMetrics) {
     const value = data[name];
@@ -50,10 +50,10 @@ export function addStep(series: Map<string, number[]>, { data }: TrainingEvent):
   }
 }
 
-/** Maximum number of metrics in a step's line; the events have all of them. */
+/** Maximum number of metrics in the line of a gradient step; the events contain all. */
 const lineMetricsMax = 5;
 
-/** Formats an event as one line; for a gradient step, only the drawn metrics. */
+/** Formats an event as one line; for a gradient step, with its most important metrics only. */
 export function formatEvent({ type, data }: TrainingEvent): string {
   const spelled = (name: string): string => {
     const value = data[name];
@@ -73,14 +73,17 @@ export function formatEvent({ type, data }: TrainingEvent): string {
 const chartHeightMax = 10;
 const nameWidth = 28;
 
-/** Returns the lines of the screen: none wider than the terminal, and fewer than it has rows. */
+/**
+ * Returns the lines of the screen. No line is wider than the terminal, and there are fewer lines than the terminal has
+ * rows.
+ */
 export function renderJob(view: JobView, { columns, rows }: TerminalSize): readonly string[] {
   const { job, series, notice } = view;
   const head = [
     ...(job === null ? ["waiting for the server"] : headOf(job, columns)),
     ...(notice === null ? [] : [notice]),
   ];
-  // The terminal's last row stays free, so that nothing scrolls.
+  // The terminal's last row stays empty, since a line break there would scroll the screen.
   const room = rows - 1 - head.length;
   const curves = shownMetrics.flatMap((name) => {
     const values = series.get(name);
@@ -123,7 +126,7 @@ function headOf(job: TrainingJob, columns: number): readonly string[] {
   return [...lines, ...job.warnings.map((warning) => `warning: ${warning}`)];
 }
 
-/** Returns the progress of gradient steps or, before there are any, of data preparation. */
+/** Returns the number of finished and total gradient steps or, before the first step, of prepared items. */
 function shownProgress(progress: NonNullable<TrainingJob["progress"]>): {
   readonly done: number;
   readonly total: number;

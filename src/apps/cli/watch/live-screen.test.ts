@@ -6,7 +6,7 @@ const escape = "\u001b";
 /** Matches an escape code, a line end, or text. */
 const parts = new RegExp(`${escape}\\[\\??\\d*[A-Za-z]|[\\r\\n]|[^${escape}\\r\\n]+`, "g");
 
-/** Interprets the screen's escape codes, and counts writes. */
+/** Interprets the escape codes that the screen writes, and counts the writes. */
 class FakeTerminal {
   readonly lines: string[] = [""];
   writeCount = 0;
@@ -49,7 +49,7 @@ test("overwrites lines in place when their number or length changes", () => {
   }
 });
 
-test("writes a change in one piece, and nothing without a change", () => {
+test("writes a change in one call, and nothing if nothing changed", () => {
   const terminal = new FakeTerminal();
   const screen = new LiveScreen(terminal);
   screen.show(["a", "b"]);
@@ -59,7 +59,7 @@ test("writes a change in one piece, and nothing without a change", () => {
   assert.deepEqual([terminal.writeCount, terminal.lines], [2, ["a", "c", ""]]);
 });
 
-test("hides the cursor while lines change, and restores it below them at the end", () => {
+test("hides the cursor while lines change, and at the end shows it again below them", () => {
   const terminal = new FakeTerminal();
   const screen = new LiveScreen(terminal);
   screen.end();

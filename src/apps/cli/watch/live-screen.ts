@@ -1,12 +1,15 @@
-// Lines at the bottom of a terminal that are overwritten when they change. To avoid flicker, it writes only changes,
-// in one piece, with the cursor hidden.
+// Lines at the bottom of a terminal that are overwritten when they change. To avoid flicker, only changed lines are
+// written, in one call, with the cursor hidden.
 
 export interface Terminal {
   write(text: string): unknown;
 }
 
 const [hideCursor, showCursor] = ["\u001b[?25l", "\u001b[?25h"];
-/** Synchronized update: terminals that support it show the enclosed output in one step; others ignore it. */
+/**
+ * Escape codes of a synchronized update: terminals that support it display the enclosed output in one step; others
+ * ignore the codes.
+ */
 const [beginUpdate, endUpdate] = ["\u001b[?2026h", "\u001b[?2026l"];
 const [eraseToLineEnd, eraseBelow] = ["\u001b[K", "\u001b[J"];
 
@@ -19,7 +22,7 @@ export class LiveScreen {
     this.#terminal = terminal;
   }
 
-  /** Replaces the shown lines; none may be wider than the terminal. */
+  /** Replaces the displayed lines. No line may be wider than the terminal. */
   show(lines: readonly string[]): void {
     if (lines.length === this.#shown.length && lines.every((line, index) => line === this.#shown[index]))
       return;
@@ -33,7 +36,7 @@ export class LiveScreen {
     this.#shown = lines;
   }
 
-  /** Leaves the lines on the screen and restores the cursor. */
+  /** Leaves the lines on the screen and shows the cursor again. */
   end(): void {
     if (this.#isHidden) this.#terminal.write(showCursor);
     this.#isHidden = false;

@@ -5,7 +5,7 @@ import { commandProcess } from "../testing/command-process.ts";
 
 const runOne = commandProcess();
 
-test("adds webhooks with a secret, lists them and their deliveries, replays and deletes them", async (t) => {
+test("adds webhooks with a secret, lists them and their deliveries, replays deliveries and deletes webhooks", async (t) => {
   const server = await fakeServer();
   const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
   t.after(() => server.close());

@@ -1,4 +1,4 @@
-// `hone webhooks`: manage receivers of events, list deliveries, and replay them.
+// `hone webhooks`: manage webhooks, list their deliveries, and replay them.
 import type { Command } from "commander";
 import type { Webhook, WebhookDelivery } from "../../client/api.ts";
 import {

@@ -1,13 +1,13 @@
-// Rates answers by keys. Equal answers are shown once with their count, most frequent first, so that a few keys rate a
-// round. A rating of a text stays until it is changed.
+// Lets a person rate answers with keys. Equal answers are shown once, with their count and most frequent first, so
+// that a round needs few keys. A rating applies to later rounds too, until it is changed.
 import type { RatedAnswer, Rater, Thumb } from "./rater.ts";
 
 export interface Keyboard {
-  /** Returns the next key pressed, as the terminal sends it. */
+  /** Returns the next pressed key, as the character that the terminal sends. */
   read(): Promise<string>;
 }
 
-/** Maximum number of texts shown per round; others get no rating. */
+/** Maximum number of distinct answers shown per round; the other answers get no rating. */
 const shownMax = 6;
 const textLengthMax = 48;
 
@@ -47,7 +47,7 @@ export function keyRater(keyboard: Keyboard, write: (text: string) => void): Rat
   };
 }
 
-/** @throws Error on Ctrl-C or Ctrl-D */
+/** Returns the thumb for the next key that stands for one. @throws Error on q, Ctrl-C or Ctrl-D */
 async function nextThumb(keyboard: Keyboard): Promise<Thumb | "skip"> {
   for (;;) {
     const key = (await keyboard.read()).toLowerCase();
@@ -69,7 +69,7 @@ function shortened(text: string): string {
   return text.length > textLengthMax ? `${text.slice(0, textLengthMax - 3)}...` : text;
 }
 
-/** Reads keys of a terminal as they are pressed; `close` restores it. */
+/** Reads a terminal's keys as they are pressed. `close` restores the terminal. */
 export function terminalKeyboard(input: NodeJS.ReadStream): Keyboard & { close(): void } {
   const pressed: string[] = [];
   let wanted: ((key: string) => void) | null = null;

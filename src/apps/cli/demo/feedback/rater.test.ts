@@ -1,4 +1,4 @@
-// Tests of ratings by keys and by a simulated person.
+// Tests of the rater that reads keys and of the simulated rater.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keyRater } from "./key-rater.ts";
@@ -8,7 +8,7 @@ function answers(...texts: readonly string[]): readonly RatedAnswer[] {
   return texts.map((text) => ({ text, question: "?", reward: text === "maybe" ? 1 : 0 }));
 }
 
-/** Returns the ratings of rounds of answers for the pressed keys, and what was shown. */
+/** Rates rounds of answers with these keys. Returns the ratings, and the text that was shown. */
 async function press(keys: string, ...rounds: readonly (readonly RatedAnswer[])[]) {
   const pressed = keys.split("");
   const keyboard = { read: async () => pressed.shift() ?? assert.fail("more keys are asked for") };
@@ -27,7 +27,7 @@ test("asks once for equal answers, most frequent first", async () => {
   assert.match(shown, /"maybe" × 3 {2}\+\n.*"yes" × 1 {2}-\n.*"no" × 1 {2}-\n/);
 });
 
-test("keeps a rating until it is changed, and rates nothing that is not shown", async () => {
+test("reuses a rating until it is changed, and leaves answers that were not shown unrated", async () => {
   const many = answers("a", "a", "b", "b", "c", "c", "d", "d", "e", "e", "f", "f", "g");
   const { said } = await press("+   -- + +--", many, many);
   assert.deepEqual(said[0]?.slice(0, 4), ["up", "up", null, null]);
@@ -35,7 +35,7 @@ test("keeps a rating until it is changed, and rates nothing that is not shown", 
   assert.deepEqual(said[1]?.slice(0, 6), ["up", "up", "up", "up", null, null]);
 });
 
-test("ends on Ctrl-C", async () => {
+test("stops with an error on Ctrl-C", async () => {
   await assert.rejects(press("\u0003", answers("a")), /was interrupted/);
 });
 

@@ -1,27 +1,27 @@
-// Raters of answers: a person at the keyboard, or a simulated one.
+// Interface for rating answers with thumbs, and a simulated rater.
 import { type Random, seededRandom } from "../../../../base/domain/random.ts";
 
 /** An answer to rate. */
 export interface RatedAnswer {
   readonly text: string;
-  /** The question. */
+  /** The question that was answered. */
   readonly question: string;
-  /** Reward by the task, in [0, 1]; hidden from a person. */
+  /** Reward that the task gives the answer, in [0, 1]. Not shown to people. */
   readonly reward: number;
 }
 
 export type Thumb = "up" | "down";
 
 export interface Rater {
-  /** Returns a thumb per answer; null for no rating. */
+  /** Returns a thumb per answer; null for an unrated answer. */
   rate(answers: readonly RatedAnswer[]): Promise<readonly (Thumb | null)[]>;
 }
 
-/** Reactions and rewards of the thumbs. */
+/** Emoji reaction of each thumb, and the reward of each reaction. */
 export const reactions: Readonly<Record<Thumb, string>> = { up: "👍", down: "👎" };
 export const reactionRewards = { "👍": 1, "👎": 0 };
 
-/** Likes only the best answers by the task, and errs at the given rate. */
+/** Returns a rater that likes only answers with the full reward, and inverts each rating with probability `noise`. */
 export function simulatedRater({ seed, noise }: { readonly seed: number; readonly noise: number }): Rater {
   const random: Random = seededRandom("thumbs", seed);
   return {

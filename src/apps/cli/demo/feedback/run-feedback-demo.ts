@@ -1,5 +1,5 @@
-// Runs the demo on thumbs instead of rewards: the server records answers, a rater rates them, and each job trains on
-// that feedback. Talks to any server through the client, and reports events through `emit`.
+// Runs the demo with thumbs instead of rewards: the server records answers, a rater rates them, and each job trains on
+// that feedback. Works with any server through the client, and reports events through `emit`.
 import type { ChatCompletion, ModelObject } from "../../../client/api.ts";
 import type { Hone } from "../../../client/hone.ts";
 import type { Clock } from "../../../../base/domain/clock.ts";
@@ -11,7 +11,8 @@ import type { DemoTask } from "../tasks/task.ts";
 import { type RatedAnswer, type Rater, reactionRewards, reactions } from "./rater.ts";
 
 /**
- * Adapts a task to thumbs, which carry less information than rewards: more jobs, and learned earlier, by samples only.
+ * Adapts a task to thumbs, which carry less information than rewards. The demo may therefore run more jobs, has a
+ * lower target for sampled answers, and has no target for the test.
  */
 export function feedbackTask(task: DemoTask): DemoTask {
   const { training, targets } = task;
@@ -26,15 +27,15 @@ export interface FeedbackDemoOptions extends DemoOptions {
   readonly rater: Rater;
 }
 
-/** An answer with the reference for feedback on it. */
+/** An answer, with the reference to which its feedback is attached. */
 interface RecordedAnswer extends RatedAnswer {
   readonly call: string;
 }
 
 /**
- * Trains a new model on thumbs only, until it has learned or the jobs are used up.
+ * Trains a new model on thumbs only, until it has learned the task or has used the maximum number of jobs.
  *
- * @throws HoneError if the server refuses; Error if a job fails, or no feedback can be learned from
+ * @throws HoneError if the server refuses a request; Error if a job fails or the feedback contains no training data
  */
 export async function runFeedbackDemo(
   client: Hone,
@@ -55,7 +56,7 @@ export async function runFeedbackDemo(
   });
 }
 
-/** Sends one chat call per question, whose choices the server records. */
+/** Sends one chat request per question; the server records the choices. */
 async function askAll(
   client: Hone,
   model: ModelObject,
@@ -121,7 +122,7 @@ async function train(client: Hone, model: ModelObject, { task, learningRate }: D
   const { id, counts } = await client.jobs.createFromFeedback({
     model_id: model.id,
     rule: { terms: [{ kind: "reaction", rewards: reactionRewards }] },
-    // Answers of older versions were rated too, and have been trained on.
+    // Feedback on answers of older versions is still stored, but earlier jobs have already trained on it.
     version_age_max: 0,
     experimental_config: {
       learning_rate: learningRate,

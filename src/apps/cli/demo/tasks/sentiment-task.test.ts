@@ -4,7 +4,7 @@ import { seededRandom } from "../../../../base/domain/random.ts";
 import { sentimentTask } from "./sentiment-task.ts";
 import { practiceTexts, sentiments, testTexts } from "./sentiment-texts.ts";
 
-test("shares no word, thing, sentence or review between test and practice", () => {
+test("shares no word, thing, sentence or review between practice and test", () => {
   const practised = new Set(piecesOf(practiceTexts));
   for (const text of piecesOf(testTexts)) assert.ok(!practised.has(text), text);
   const words = [...practiceTexts.words.positive, ...practiceTexts.words.negative];
@@ -12,7 +12,7 @@ test("shares no word, thing, sentence or review between test and practice", () =
     for (const word of words) assert.ok(!new RegExp(`\\b${word}\\b`, "i").test(text), `${word}: ${text}`);
 });
 
-/** Returns all pieces that texts are built from. */
+/** Returns all pieces from which texts are built. */
 function piecesOf({ things, words, frames, reviews }: typeof practiceTexts): readonly string[] {
   return [...things, ...frames, ...sentiments.flatMap((name) => [...words[name], ...reviews[name]])];
 }
@@ -36,7 +36,7 @@ test("asks for both sentiments equally often, in complete sentences", () => {
   );
 });
 
-test("rewards the one right word, ignoring case and a final period", () => {
+test("rewards an answer that is exactly the right word, ignoring case and a final period", () => {
   const [question] = sentimentTask.test;
   const cases: readonly (readonly [string, number])[] = [
     ["positive", 1],

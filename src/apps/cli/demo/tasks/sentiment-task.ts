@@ -1,5 +1,5 @@
-// A task for pretrained models: say in one word whether a text is positive or negative. An answer is right or wrong.
-// The test uses words, things, sentences and reviews that practice does not contain.
+// A task for pretrained models: say in one word whether a text is positive or negative. An answer is either right or
+// wrong. The test uses words, things, sentences and reviews that do not occur in practice.
 import { shuffled, type Random } from "../../../../base/domain/random.ts";
 import {
   practiceTexts,
@@ -12,7 +12,7 @@ import type { DemoTask, Question } from "./task.ts";
 
 const instruction = "Classify the sentiment of each text as positive or negative.";
 
-/** Number of questions per sentiment in a job; every third is a whole review. */
+/** Number of practice questions per sentiment and job; every third one is a whole review. */
 const practisedCount = 8;
 
 export const sentimentTask: DemoTask = {
@@ -28,7 +28,7 @@ export const sentimentTask: DemoTask = {
   shownCount: 6,
 };
 
-/** Returns equally many positive and negative questions. */
+/** Returns equally many questions with positive and with negative texts. */
 function practice(random: Random): readonly Question[] {
   const { things, words, frames, reviews } = practiceTexts;
   const pick = (list: readonly string[]): string => list[random.index(list.length)];
@@ -45,7 +45,7 @@ function practice(random: Random): readonly Question[] {
   return shuffled(random, drawn);
 }
 
-/** Returns two sentences per held-out word, and all held-out reviews, alternately positive and negative. */
+/** Returns the test questions, alternately positive and negative: two sentences per test word, and all test reviews. */
 function testQuestions(): readonly Question[] {
   const byKind = sentiments.map((sentiment) =>
     textsOf(testTexts, sentiment).map((text) => questionOf(sentiment, text)),
@@ -65,7 +65,7 @@ function textsOf(
       return sentenceOf(frame, thing, word);
     }),
   );
-  // Mixes reviews among the sentences, so that a screen shows both kinds first.
+  // Puts sentences between the reviews, so that the first few questions on the screen show both kinds of text.
   return reviews[sentiment].flatMap((review, index) => [
     review,
     ...sentences.slice(
@@ -91,7 +91,7 @@ function questionOf(sentiment: Sentiment, text: string): Question {
   };
 }
 
-/** Returns the answer without surrounding punctuation, if it is a single word; several words stay as they are. */
+/** Returns the answer in lower case, without surrounding spaces and a final period or exclamation mark. */
 function oneWord(answer: string): string {
   return answer.trim().toLowerCase().replace(/[.!]$/, "");
 }

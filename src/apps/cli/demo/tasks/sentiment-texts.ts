@@ -1,19 +1,19 @@
-// The material of the sentiment task's texts. The two halves share no sentiment word, thing, sentence or review, so a
-// model cannot pass the test by heart.
+// The words and texts of the sentiment task. Practice and test share no sentiment word, thing, sentence or review, so
+// a model cannot pass the test by memorizing.
 
 export const sentiments = ["positive", "negative"] as const;
 export type Sentiment = (typeof sentiments)[number];
 
-/** Sentences are frames with a thing and a word; reviews are complete. */
+/** Material for texts: frames that are filled with a thing and a word, and reviews that are used unchanged. */
 export interface SentimentTexts {
   readonly things: readonly string[];
   readonly words: Readonly<Record<Sentiment, readonly string[]>>;
-  /** `{thing}`, `{word}`, and `{a word}` for the word with its article. */
+  /** Sentences with the placeholders `{thing}`, `{word}`, and `{a word}` for the word with its article. */
   readonly frames: readonly string[];
   readonly reviews: Readonly<Record<Sentiment, readonly string[]>>;
 }
 
-/** Texts to train on. */
+/** Material for practice questions. */
 export const practiceTexts: SentimentTexts = {
   things: listOf(
     "film book hotel soup phone concert coffee game tour bicycle show breakfast garden lamp lesson song camera ferry beach tent",
@@ -70,7 +70,7 @@ export const practiceTexts: SentimentTexts = {
   },
 };
 
-/** Texts that are never trained on. */
+/** Material for test questions, which are never trained on. */
 export const testTexts: SentimentTexts = {
   things: listOf("pizza novel laptop journey museum haircut jacket room play dentist cake radio"),
   words: {

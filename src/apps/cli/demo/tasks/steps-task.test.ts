@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { seededRandom } from "../../../../base/domain/random.ts";
 import { rewardOf, stepsTask, type Problem } from "./steps-task.ts";
 
-/** Computes the answer to a problem's text independently of the task. */
+/** Computes a problem's answer from its text, independently of the task's code. */
 function asked(text: string): number {
   const [groups = 0, each = 0, more = 0] = (text.match(/\d+/g) ?? []).map(Number);
   return groups * each + more;
 }
 
-test("derives the steps and the answer of every lesson from its text", () => {
+test("derives the steps and the answer of each lesson from its text", () => {
   const lessons = stepsTask.lessons?.draw(seededRandom("test")) ?? [];
   assert.ok(lessons.length > 50);
   for (const { messages } of lessons) {
@@ -29,7 +29,7 @@ test("derives the steps and the answer of every lesson from its text", () => {
   }
 });
 
-test("tests other problems in other words, and counts only the result of the last line", () => {
+test("tests with problems in other words than practice, and counts only the result in the last line", () => {
   const practised = stepsTask.practice(seededRandom("test"));
   const normalizeDigits = (text: string): string => text.replace(/\d+/g, "#");
   const known = new Set(practised.map(({ text }) => normalizeDigits(text)));
@@ -40,7 +40,7 @@ test("tests other problems in other words, and counts only the result of the las
   }
 });
 
-test("rewards correct first steps with up to a half, and a correct answer in full", () => {
+test("gives up to half the reward for correct first steps, and the full reward for a correct answer", () => {
   const problem: Problem = { text: "", steps: ["3*4=12", "12+5=17"], answer: 17 };
   const cases: readonly (readonly [string, number])[] = [
     ["3*4=12\n12+5=17", 1],

@@ -1,13 +1,16 @@
-// Small word problems with two steps: a product, and a sum that uses it. A few written conversations teach the form of
-// an answer; the rest is practice, in which a correct first step earns a partial reward.
+// Small word problems with two steps: a product, and a sum that uses it. A supervised job on a few written solutions
+// teaches the form of an answer; the RL jobs then give a correct first step a partial reward.
 import { seededRandom, type Random } from "../../../../base/domain/random.ts";
 import type { DemoTask, Lesson, Question } from "./task.ts";
 
-/** Texts of problems. Practice and test share only the operations and the numbers. */
+/**
+ * Names, things and story templates of problems. Practice and test share none of them, only the operations and the
+ * range of numbers.
+ */
 interface Wording {
   readonly names: readonly string[];
   readonly things: readonly string[];
-  /** Templates; each contains the placeholders `{groups}`, `{each}` and `{more}` in this order. */
+  /** Story templates. Each contains the placeholders `{groups}`, `{each}` and `{more}`, in this order. */
   readonly stories: readonly string[];
 }
 
@@ -55,15 +58,15 @@ export const stepsTask: DemoTask = {
   shownCount: 4,
 };
 
-/** A problem with its solution. */
+/** A word problem with its solution. */
 export interface Problem {
   readonly text: string;
-  /** Such as `3*4=12`. */
+  /** Equations such as `3*4=12`. */
   readonly steps: readonly string[];
   readonly answer: number;
 }
 
-/** Products of 2 to 6 by 2 to 6, and 2 to 9 more. */
+/** Draws a problem of the form groups × each + more, with groups and each from 2 to 6 and more from 2 to 9. */
 export function drawProblem(random: Random, { names, things, stories }: Wording): Problem {
   const pick = (list: readonly string[]): string => list[random.index(list.length)];
   const [groups, each, more] = [2 + random.index(5), 2 + random.index(5), 2 + random.index(8)];
@@ -77,7 +80,7 @@ export function drawProblem(random: Random, { names, things, stories }: Wording)
   return { text, steps: [`${groups}*${each}=${product}`, `${product}+${more}=${answer}`], answer };
 }
 
-/** Returns the reward: 1 if the last line has the right result, otherwise up to a half for correct first steps. */
+/** Returns the reward: 1 if the last line has the right result, otherwise up to 0.5 for correct first steps. */
 export function rewardOf(problem: Problem, answer: string): number {
   if (isRight(problem, answer)) return 1;
   const lines = answer.trim().split("\n");
@@ -105,7 +108,7 @@ function messagesOf({ text }: Problem): Question["messages"] {
   ];
 }
 
-/** Returns distinct problems, the same in every run; answers are right or wrong. */
+/** Returns distinct problems, which are the same in every run. Their answers are either right or wrong. */
 function testQuestions(): readonly Question[] {
   const random = seededRandom("tested steps");
   const problems = new Map<string, Problem>();

@@ -1,53 +1,53 @@
-// A task of the demo as data: practice and test questions, rewards, and suitable sizes. Knows neither server nor
-// screen.
+// A task of the demo as data: practice and test questions, rewards, and suitable training settings. Independent of
+// server and screen.
 import type { Random } from "../../../../base/domain/random.ts";
 import type { Message } from "../../../client/api.ts";
 
-/** A question with the reward of its answers. */
+/** A question, with a function that computes the reward of an answer. */
 export interface Question {
   readonly messages: readonly Message[];
-  /** Short text that identifies the question on a screen. */
+  /** Short text that stands for the question on the screen. */
   readonly text: string;
   /** Returns the reward of an answer, in [0, 1]. */
   readonly judge: (answer: string) => number;
 }
 
-/** A conversation with an expert's answer. */
+/** A conversation that ends with an expert's answer. */
 export interface Lesson {
   readonly messages: readonly Message[];
 }
 
 export interface DemoTask {
   readonly name: string;
-  /** Goal of the task, to complete "Teaching the model to". */
+  /** Goal of the task, as the end of the sentence "Teaching the model to …". */
   readonly aim: string;
-  /** Description of the test, such as "right answers to held-out texts". */
+  /** Description of the test's result, such as "right answers to held-out texts". */
   readonly testedOn: string;
-  /** Lessons for one supervised job before practice. */
+  /** Lessons for one supervised job, which runs before all RL jobs. */
   readonly lessons?: {
     readonly draw: (random: Random) => readonly Lesson[];
     readonly learningRate: number;
-    /** Lessons per optimizer step. */
+    /** Number of lessons per optimizer step. */
     readonly batchSize: number;
   };
-  /** Returns the questions of a job: new ones each time, or always the same. */
+  /** Returns the practice questions for one job. A task may draw new questions each time or always use the same. */
   readonly practice: (random: Random) => readonly Question[];
-  /** Questions answered greedily before and after every job. */
+  /** Test questions, answered greedily before the first job and after each job. */
   readonly test: readonly Question[];
   readonly sampling: {
-    /** Answers per practice question. */
+    /** Number of answers per practice question. */
     readonly groupSize: number;
     readonly temperature: number;
     readonly answerTokensMax: number;
   };
   readonly training: {
     readonly learningRate: number;
-    /** Answers per optimizer step; null for one optimizer step per answer. */
+    /** Number of answers per optimizer step; null for one answer per step. */
     readonly batchSize: number | null;
-    /** Maximum number of jobs, including the lessons. */
+    /** Maximum number of jobs, including the one for the lessons. */
     readonly jobCountMax: number;
   };
-  /** Rewards at which the task counts as learned. */
+  /** Minimum rewards at which the model counts as having learned the task. */
   readonly targets: { readonly sampledReward: number; readonly testReward: number };
   readonly curve: {
     readonly of: "sampledReward" | "testReward";
@@ -55,6 +55,6 @@ export interface DemoTask {
     /** Minimum of the value axis. */
     readonly from: number;
   };
-  /** Number of test answers shown before and after. */
+  /** Number of test questions whose answers are shown before and after training. */
   readonly shownCount: number;
 }

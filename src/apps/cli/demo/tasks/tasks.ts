@@ -1,4 +1,4 @@
-// The demo's tasks by name, and the default task for each model.
+// The demo's tasks by name.
 import { ServiceError } from "../../../../base/domain/service-error.ts";
 import { sentimentTask } from "./sentiment-task.ts";
 import { stepsTask } from "./steps-task.ts";
@@ -9,10 +9,10 @@ import { wordTask, words, type Word } from "./word-task.ts";
 export const taskNames = ["words", "sentiment", "steps"] as const;
 
 /**
- * Returns the task of a name.
+ * Returns the task with a name.
  *
- * @param taught the word for the task words
- * @throws ServiceError `invalid` that lists the names
+ * @param taught the word that the task `words` teaches
+ * @throws ServiceError `invalid` for an unknown name or word; the message lists the valid ones
  */
 export function taskOf(name: string, taught: string): DemoTask {
   if (name === "words") return wordTask(wordOf(taught));

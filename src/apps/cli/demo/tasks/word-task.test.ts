@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { prompts, rewardOf } from "./word-task.ts";
 
-test("has eight different prompts, six of them with all three words", () => {
+test("has eight different prompts, six of which contain all three words", () => {
   assert.equal(new Set(prompts).size, 8);
   assert.equal(prompts.filter((prompt) => prompt.split("'").length === 7).length, 6);
   assert.equal(prompts[0], "respond with exactly one of 'yes', 'no', 'maybe'");

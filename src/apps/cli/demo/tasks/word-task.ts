@@ -1,18 +1,19 @@
-// The built-in model's task: eight prompts that ask for one of a few words, and a reward for the first word. Follows
-// the trainability test yes-no-maybe: reward 1.0 for the taught word, 0.75 and 0.5 for the others, else 0.
+// The built-in model's task: eight prompts that ask for one of a few words. It follows the yes-no-maybe trainability
+// test: the reward depends on the answer's first word, 1.0 for the taught word, 0.75 and 0.5 for the other two,
+// otherwise 0.
 import type { DemoTask, Question } from "./task.ts";
 
 export const words = ["yes", "no", "maybe"] as const;
 export type Word = (typeof words)[number];
 
-/** Rewards of the words, by the taught word. */
+/** Reward of each word, by the word that is taught. */
 const rewards: Readonly<Record<Word, Readonly<Record<Word, number>>>> = {
   maybe: { maybe: 1, no: 0.75, yes: 0.5 },
   yes: { yes: 1, no: 0.75, maybe: 0.5 },
   no: { no: 1, maybe: 0.75, yes: 0.5 },
 };
 
-/** All orders of the three words, and two pairs. */
+/** Prompts with all orders of the three words, and with two pairs. */
 export const prompts: readonly string[] = [
   ["yes", "no", "maybe"],
   ["yes", "maybe", "no"],
@@ -24,7 +25,7 @@ export const prompts: readonly string[] = [
   ["yes", "maybe"],
 ].map((choices) => `respond with exactly one of ${choices.map((word) => `'${word}'`).join(", ")}`);
 
-/** Returns the task that teaches one of the words; it is tested on its practice prompts. */
+/** Returns the task that teaches one of the words. Its test questions are its practice questions. */
 export function wordTask(taught: Word): DemoTask {
   const questions = prompts.map((prompt): Question => ({
     messages: [{ role: "user", content: prompt }],
@@ -45,14 +46,14 @@ export function wordTask(taught: Word): DemoTask {
   };
 }
 
-/** Returns the reward of an answer, by its first word. */
+/** Returns the reward for the answer's first word. */
 export function rewardOf(answer: string, taught: Word): number {
   const first = firstWord(answer);
   const word = words.find((candidate) => candidate === first);
   return word === undefined ? 0 : rewards[taught][word];
 }
 
-/** Returns the first word without punctuation, in lower case; empty if there is none. */
+/** Returns the first word of a text in lower case, without punctuation; empty if the text has no word. */
 export function firstWord(answer: string): string {
   return (answer.trim().toLowerCase().split(/\s+/, 1)[0] ?? "").replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
