@@ -17,7 +17,7 @@ export interface SchemaCase {
 }
 
 export interface SchemaTest {
-  /** Whether the value should be valid under the schema; null if the test does not say. */
+  /** True if the value should be valid under the schema, false if not; null if the test does not say. */
   readonly valid: boolean | null;
   readonly data: ExactJson;
 }
