@@ -1,20 +1,21 @@
-// Exports all rows of a selection as a file, produced as it is read: JSON lines, or Apache Parquet.
+// Exports all rows of a selection as JSON lines or as an Apache Parquet file. Each part of the file is produced only
+// when the client reads it.
 import type { WrittenGroup } from "../../wire/trajectories/parquet.ts";
 import type { RowReader } from "./row-reader.ts";
 import type { RowChunk } from "./source-rows.ts";
 
-/** Yields one JSON object per line. */
+/** Yields the rows as JSON lines. */
 export async function* jsonLines(chunks: AsyncIterable<RowChunk>): AsyncGenerator<Uint8Array, void> {
   for await (const { bytes } of chunks) if (bytes.length > 0) yield bytes;
 }
 
-/** Approximate JSON bytes of a row group, which bound the memory for a file. */
+/** Approximate size of a row group as JSON, which limits the memory that an export takes. */
 const rowGroupBytes = 8 * 1024 * 1024;
 
 /** First bytes of every Parquet file. */
 const parquetMagic = new TextEncoder().encode("PAR1");
 
-/** Yields a Parquet file. */
+/** Yields the rows as a Parquet file. */
 export async function* parquetFile(
   chunks: AsyncIterable<RowChunk>,
   reader: RowReader,

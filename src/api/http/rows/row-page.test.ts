@@ -1,10 +1,10 @@
-// The end of a page of rows: by its rows, its bytes, or the bytes read for it.
+// A page of rows ends at a number of rows, at a size, or after a number of bytes has been searched for it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowPage } from "./row-page.ts";
 import type { RowChunk } from "./source-rows.ts";
 
-/** Groups of two rows each, filtered. */
+/** Yields groups with two rows each; with `isWanted` false, a filter has removed the rows. */
 async function* groups(
   count: number,
   { isWanted = true, byteCount = 1 }: { readonly isWanted?: boolean; readonly byteCount?: number } = {},
@@ -30,13 +30,13 @@ async function pageOf(found: AsyncIterable<RowChunk>, limit: number) {
   return [page.data.map(({ row }) => row).join(" "), page.first_id, page.last_id, page.has_more];
 }
 
-test("ends a page at its limit, and says whether there is more", async () => {
+test("ends a page at its limit, and reports whether there are more rows", async () => {
   assert.deepEqual(await pageOf(groups(2), 3), ["0a 0b 1a", "log.0.0.0", "log.1.1.0", true]);
   assert.deepEqual(await pageOf(groups(2), 4), ["0a 0b 1a 1b", "log.0.0.0", "log.1.1.1", false]);
   assert.deepEqual(await pageOf(groups(0), 4), ["", "", "", false]);
 });
 
-test("says where to continue after a long search with few matches", async () => {
+test("reports where to continue after a long search with few matches", async () => {
   const large = { byteCount: 33 * 1024 * 1024 };
   assert.deepEqual(await pageOf(groups(9, { ...large, isWanted: false }), 4), ["", "", "log.1.1.1", true]);
   assert.deepEqual(await pageOf(groups(9, large), 100), ["0a 0b 1a 1b", "log.0.0.0", "log.1.1.1", true]);

@@ -1,13 +1,17 @@
-// Writes a page of rows as the text of an answer, limited in rows, in bytes, and in the bytes read to find them.
+// Writes a page of rows as the text of an answer. The number of rows, their size, and the number of bytes searched for
+// them are limited.
 import type { PageRequest } from "../../../base/domain/page.ts";
 import { pageBytesMax } from "../../../base/domain/page.ts";
 import { rowId } from "../../wire/trajectories/rows.ts";
 import type { RowChunk } from "./source-rows.ts";
 
-/** Bytes of stored trajectories that are searched for one page. */
+/** Maximum number of bytes of stored trajectories that are searched for one page. */
 const readBytesMax = 64 * 1024 * 1024;
 
-/** Returns the page in pieces. A page without matches is empty, and says where to continue. */
+/**
+ * Returns the page in pieces. If the search found no match within its limit, the page is empty, and its `last_id` is
+ * the cursor from which to continue.
+ */
 export async function rowPage(
   chunks: AsyncIterable<RowChunk>,
   { limit }: Pick<PageRequest, "limit">,
@@ -20,7 +24,7 @@ export async function rowPage(
   let hasMore = false;
   search: for await (const portion of chunks) {
     for (const [index, end] of portion.ends.entries()) {
-      // Without the line feed.
+      // Excludes the line feed.
       const row = portion.bytes.subarray(index === 0 ? 0 : portion.ends[index - 1], end - 1);
       hasMore = rows.length === limit || (rows.length > 0 && bytes + row.length > pageBytesMax);
       if (hasMore) break search;

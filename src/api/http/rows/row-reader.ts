@@ -12,9 +12,9 @@ export class RowReader {
   });
 
   /**
-   * Runs a task; its bytes are transferred.
+   * Runs a task in the worker. The task's buffers are transferred, so the caller can no longer use them.
    *
-   * @param client whose tasks take turns with others'
+   * @param client tenant whose tasks take turns with those of other tenants
    * @throws ServiceError `too_large` if a trajectory takes more memory than available
    */
   run<Kind extends RowTaskKind>(

@@ -1,4 +1,4 @@
-// Rows of groups of any size, compared with the stored group; and the memory of a reader.
+// Rows of small and large groups, compared with the stored groups; and the memory that a reader holds.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { foldedLine } from "../../../base/domain/text/folded-lines.ts";
@@ -32,7 +32,7 @@ const trajectory = (reward: number, content: string) => ({
   extra: {},
 });
 
-/** Reads all rows of the groups from a position on, and the bytes held of the budget. */
+/** Reads all rows of the groups after a position. Also returns the bytes that the reader held of the memory budget. */
 async function readAll(
   groups: readonly object[],
   options: { readonly place?: RowPosition; readonly bounds?: RowBounds; readonly key?: string } = {},
@@ -68,7 +68,7 @@ async function readAll(
   return { rows, held, chunks, ids };
 }
 
-/** 12 MiB in forty trajectories, with the head of their rows at its end. */
+/** A large group: 12 MiB in forty trajectories. Its other members, which each row repeats, come last. */
 const many = {
   trajectories: Array.from({ length: 40 }, (_, index) =>
     trajectory(index, `é${"x".repeat(0.3 * mebibyte)}${index}`),
@@ -81,7 +81,7 @@ const many = {
 };
 const small = { ...many, trajectories: [trajectory(-1, "small")], metadata: {} };
 
-test("reads the same rows of a group in many parts as in one, and the group after it", async () => {
+test("reads a group stored in many parts like a small one, and also the group after it", async () => {
   const { rows, chunks } = await readAll([small, many, small]);
   const contents = rows.map((row) => (row["messages_and_choices"] as { content: string }[])[0]?.content);
   const expected = [small, many, small].flatMap((group) => group.trajectories);
@@ -98,13 +98,13 @@ test("reads the same rows of a group in many parts as in one, and the group afte
   assert.deepEqual(last, { sourceId: "log", part: 1 + partCount, group: 2, index: 0 });
 });
 
-test("continues after a row of a group in many parts, and filters by the members at its end", async () => {
+test("continues within a group stored in many parts, and filters by members that come last", async () => {
   const place = { sourceId: "log", part: 1, group: 1, index: 36 };
   const { ids } = await readAll([small, many, small], { place, key: "scene" });
   assert.deepEqual(ids, ["log.1.1.37", "log.1.1.38", "log.1.1.39"]);
 });
 
-test("holds at most one trajectory of a large group in memory, and nothing while it waits", async () => {
+test("holds at most one trajectory of a large group in memory, and nothing extra for a small group", async () => {
   const { held, chunks } = await readAll([many]);
   const largest = Math.max(...many.trajectories.map((one) => Buffer.byteLength(JSON.stringify(one))));
   assert.deepEqual(held, [readerBytes + 3 * largest, readerBytes]);
@@ -112,7 +112,7 @@ test("holds at most one trajectory of a large group in memory, and nothing while
   assert.deepEqual((await readAll([small])).held, []);
 });
 
-test("keeps a group's head from enlarging chunks, and omits it if it is long", async () => {
+test("repeats a group's other members in each row without enlarging chunks, and omits them if they are long", async () => {
   const trajectories = Array.from({ length: 30 }, (_, index) => trajectory(index, ""));
   const repeated = { text: "x".repeat(0.9 * mebibyte) };
   const { rows, chunks } = await readAll([{ ...small, trajectories, metadata: repeated }]);
@@ -125,7 +125,7 @@ test("keeps a group's head from enlarging chunks, and omits it if it is long", a
   assert.deepEqual((await readAll([long])).rows[0]?.["group_metadata"], {});
 });
 
-test("writes a row that does not fit without its content, and at most the requested number at a time", async () => {
+test("writes a row that does not fit without its content, and writes at most the requested number of rows at a time", async () => {
   const { rows, chunks } = await readAll([many], { bounds: { count: 2, bytes: 1000 } });
   assert.equal(rows.length, 40);
   assert.ok(chunks.every(({ ids }) => ids.length <= 2));

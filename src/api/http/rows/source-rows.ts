@@ -1,6 +1,6 @@
-// Reads the rows of one log or job, starting at a position. A small group is read whole. A large group is first
-// surveyed for the head that its rows need, and then read again piece by piece, so that only one trajectory at a time
-// is in memory.
+// Reads the rows of one log or job after a position. A small group is read whole. A large group is read twice: first
+// to find its head (the members that each of its rows repeats), then piece by piece, so that only one trajectory at a
+// time is in memory.
 import { unfolded } from "../../../base/domain/text/folded-lines.ts";
 import { groupStart, isComplete, type Bytes } from "../../wire/trajectories/group-cut.ts";
 import {
@@ -14,16 +14,16 @@ import type { GroupHead, RowPosition } from "../../wire/trajectories/rows.ts";
 import { readerBytes, type ReadShare } from "../memory-budget/read-budget.ts";
 import type { RowReader } from "./row-reader.ts";
 
-/** Some rows, possibly none, and the position reached. */
+/** A few rows, possibly none, and the position up to which trajectories were read. */
 export interface RowChunk extends Pick<WrittenRows, "bytes" | "ends" | "ids"> {
-  /** Position of the last trajectory examined, whether it matched or not. */
+  /** Position of the last trajectory read, whether it matched or not. */
   readonly last: RowPosition;
-  /** Bytes examined. */
+  /** Number of bytes read. */
   readonly byteCount: number;
 }
 
 export interface StoredSource {
-  /** Returns the folded lines of its groups, without the first `part` parts. */
+  /** Returns the folded lines in which the groups are stored, from part number `part` on. */
   readonly linesFrom: (part: number) => Promise<AsyncIterable<string>>;
   readonly reader: RowReader;
   readonly share: Pick<ReadShare, "hold">;
@@ -32,14 +32,14 @@ export interface StoredSource {
 
 type Asked = Pick<RowTask, "source" | "filter" | "bounds">;
 
-/** Position of a group, and the first trajectory to read in it. */
+/** Position of a group, and the index of the first trajectory to read in it. */
 type GroupPlace = Pick<RowTask, "part" | "groupIndex" | "from">;
 
 /** Maximum size of a group that is read whole. */
 const wholeBytesMax = 1 << 22;
 
 /**
- * Yields the rows chunk by chunk.
+ * Yields the rows after a position, in chunks.
  *
  * @throws ServiceError `not_found` if the source is deleted meanwhile
  */
@@ -58,18 +58,18 @@ export async function* sourceRows(
   }
 }
 
-/** Pieces of a source's parts, group by group. */
+/** Converts the stored parts of a source to pieces of groups. */
 export class GroupPieces {
   readonly #parts: AsyncIterator<string>;
   readonly #encoder = new TextEncoder();
-  /** Number of parts received of the current group. */
+  /** Number of parts of the current group that have been read. */
   partCount = 0;
 
   constructor(lines: AsyncIterable<string>) {
     this.#parts = lines[Symbol.asyncIterator]();
   }
 
-  /** Returns the next group, or only its beginning if it is large; null after the last. */
+  /** Returns the pieces of the next group, or only its first pieces if it is large; null after the last group. */
   async takeGroup(): Promise<{ readonly pieces: readonly Bytes[]; readonly isComplete: boolean } | null> {
     this.partCount = 0;
     const pieces: Bytes[] = [];
@@ -83,7 +83,7 @@ export class GroupPieces {
     return { pieces, isComplete: false };
   }
 
-  /** Returns the next piece of the group; null after the last of all. */
+  /** Returns the next piece of the current group; null after the last piece of the last group. */
   async takePiece(): Promise<{ readonly piece: Bytes; readonly isLast: boolean } | null> {
     const { done, value } = await this.#parts.next();
     if (done === true) return null;
@@ -116,7 +116,7 @@ async function* largeGroup(
   beginning: readonly Bytes[],
 ): AsyncGenerator<RowChunk, void> {
   const survey = await surveyGroup(source, following, beginning);
-  // Room for a trajectory as stored, parsed and written.
+  // Holds enough for the largest trajectory in stored, parsed and written form.
   await source.share.hold(readerBytes + 3 * survey.largestByteCount);
   try {
     yield* rowsInPieces(source, asked, place, survey.head);
@@ -125,7 +125,7 @@ async function* largeGroup(
   }
 }
 
-/** Reads the rows of a large group, again from its beginning. */
+/** Reads the rows of a large group, starting again at its first piece. */
 async function* rowsInPieces(
   source: StoredSource,
   asked: Asked,
@@ -145,7 +145,7 @@ async function* rowsInPieces(
   }
 }
 
-/** Surveys the rest of a large group whose beginning was received. */
+/** Reads the rest of a large group to find its head and the size of its largest trajectory. */
 async function surveyGroup(
   { reader, client }: StoredSource,
   following: GroupPieces,
@@ -161,7 +161,7 @@ async function surveyGroup(
   return survey;
 }
 
-/** Yields all rows of the pieces received, in as many chunks as needed. */
+/** Yields all rows of the task's pieces, in as many chunks as needed. */
 async function* chunks(
   { reader, client }: StoredSource,
   task: RowTask,

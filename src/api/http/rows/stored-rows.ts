@@ -1,4 +1,4 @@
-// Iterates the stored trajectories of a model from a position on, by log or job in the order of storing.
+// Reads the stored trajectories of a model as rows, log by log or job by job in the order in which they were stored.
 import type { JobStore, TrainingJob } from "../../../base/domain/job.ts";
 import type { TrainedModel } from "../../../base/domain/model.ts";
 import { type PageRequest, allItems } from "../../../base/domain/page.ts";
@@ -23,7 +23,7 @@ export interface RowRequest {
   readonly selection: RowSelection;
   /** Position of the last row read; null for the first page. */
   readonly after: RowPosition | null;
-  /** Client whose turn each read waits for; see `RowReader.run`. */
+  /** Client whose turn each read waits for (see `RowReader.run`). */
   readonly client: string;
   readonly bounds: RowBounds;
   /** Share of the read budget that the request holds. */
@@ -31,7 +31,7 @@ export interface RowRequest {
 }
 
 /**
- * Yields all rows in chunks of about a megabyte.
+ * Yields all rows of the selection in chunks of about a megabyte.
  *
  * @throws ServiceError `invalid` at `after` for a position that the model does not have; `not_found` if a source is
  * deleted meanwhile
@@ -51,7 +51,7 @@ export async function* storedRows(
     yield* rowsOf(dependencies, request, source, null);
 }
 
-/** Selects all rows. */
+/** Selection of all rows. */
 const everything: Omit<RowSelection, "source"> = {
   sourceId: null,
   split: null,
@@ -62,7 +62,7 @@ const everything: Omit<RowSelection, "source"> = {
 };
 
 /**
- * Returns the row of one trajectory as JSON; null if its log or job is gone.
+ * Returns the row of one trajectory as JSON; null if its log or job no longer exists.
  *
  * @throws ServiceError `not_found` if its source is deleted meanwhile
  */
@@ -79,7 +79,7 @@ export async function storedRow(
   const selection = { ...everything, source: outline.source === "log" ? "logs" : "jobs" } as const;
   const source = await sourceOf(dependencies, { ...request, selection }, sourceId);
   if (source === null) return null;
-  // Reading starts after a position.
+  // Reading begins after a position, so this is the position before the row.
   const before = { sourceId, part, group, index: index - 1 };
   for await (const { bytes, ends } of rowsOf(
     dependencies,
@@ -87,13 +87,13 @@ export async function storedRow(
     source,
     before,
   ))
-    // Without the line feed.
+    // Excludes the line feed.
     if (ends.length > 0) return bytes.subarray(0, ends[0] - 1);
   return null;
 }
 
 /**
- * Yields all groups of a selection as lines of JSON, in pieces; see `sourceGroups`.
+ * Yields all groups of the selection as JSON lines, in pieces (see `sourceGroups`).
  *
  * @throws ServiceError `not_found` if a source is deleted meanwhile
  */
@@ -118,7 +118,7 @@ function rowsOf(
   return sourceRows({ linesFrom, reader, share, client }, { source, filter, bounds }, after);
 }
 
-/** Returns the folded lines of a log or job, without the first parts. */
+/** Returns a function that reads the folded lines of a log or job from a part on. */
 function linesOf(
   { trajectories, jobs }: RowDependencies,
   source: RowSource,
@@ -133,7 +133,7 @@ function linesOf(
   };
 }
 
-/** Yields the selected logs or jobs after the position. */
+/** Yields the selected logs or jobs that come after the one with the position. */
 async function* sourcesAfter(
   dependencies: RowDependencies,
   request: Pick<RowRequest, "model" | "selection" | "after">,
@@ -145,7 +145,7 @@ async function* sourcesAfter(
     if (source !== null) yield source;
     return;
   }
-  // The list continues after the source that contains the position.
+  // The log or job with the position was read before, so the list begins after it.
   const behind = (page: PageRequest): PageRequest => ({
     ...page,
     after: page.after ?? after?.sourceId ?? null,
@@ -175,7 +175,7 @@ async function sourceOf(
   return isWanted(source, selection) ? source : null;
 }
 
-/** True if the job's training data is still stored; a retry has the data of the job that it retries. */
+/** True if the job's training data is still stored. A retry uses the data of the job that it retries. */
 async function hasData(jobs: RowDependencies["jobs"], job: TrainingJob): Promise<boolean> {
   const source = job.retryOf === null ? job : await jobs.find(job.retryOf);
   return source?.dataRemovedAt === null;
@@ -212,8 +212,8 @@ function unknownPlace(): ServiceError {
 }
 
 /**
- * Yields the groups of one log or job, each as a line of JSON with its position and its content besides its
- * trajectories. A group is read once, piece by piece, and its members are passed on as stored, at any length.
+ * Yields the groups of one log or job as JSON lines. Each line has the group's position and all members except its
+ * trajectories. A group is read once, piece by piece, and its members are copied as stored, at any length.
  *
  * @throws ServiceError `not_found` if the source is deleted meanwhile
  */

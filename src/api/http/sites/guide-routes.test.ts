@@ -30,7 +30,7 @@ test("serves the first page at /guide/, other pages by their paths, and redirect
   assert.deepEqual([redirect.statusCode, redirect.headers.location], [308, "/guide/"]);
 });
 
-test("sends a page compressed if the browser accepts that, and not at all if it did not change", async () => {
+test("compresses a page if the browser accepts that, and does not send a page that has not changed", async () => {
   const app = serverWith(guide);
   const first = await app.inject({ url: "/guide/", headers: { "accept-encoding": "gzip, br" } });
   assert.deepEqual([first.body, first.headers["content-encoding"]], ["br first", "br"]);
@@ -43,7 +43,7 @@ test("sends a page compressed if the browser accepts that, and not at all if it 
   assert.deepEqual([again.statusCode, again.body], [304, ""]);
 });
 
-test("answers 404 for a page that the guide lacks, and names the cure if it was not built", async () => {
+test("answers 404 for an unknown page, and says how to build the guide if it was not built", async () => {
   const messageAt = async (app: FastifyInstance, url: string): Promise<string> => {
     const response = await app.inject(url);
     assert.equal(response.json<{ code: string }>().code, "not_found");

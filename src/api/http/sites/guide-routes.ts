@@ -1,10 +1,11 @@
-// The guide for people at `/guide`: the pages of docs/ as a static site with search. It needs no key and no network.
+// Serves the guide for people at `/guide`: the pages of docs/ as a static site with search. The guide needs no key and
+// no network.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { sendIfChanged, sitePolicy } from "./send-site-file.ts";
 
-/** The search runs a WebAssembly module. */
+/** Allows WebAssembly, which the search uses. */
 const policy = sitePolicy("'wasm-unsafe-eval'");
 
 export function guideRoutes(app: FastifyInstance, { guide }: Pick<HttpDependencies, "guide">): void {

@@ -29,7 +29,7 @@ test("sends the page in the smallest encoding that the browser accepts", async (
   assert.equal(await bodyFor(""), "1");
 });
 
-test("revalidates the page, and lets browsers cache its files forever", async () => {
+test("lets browsers revalidate the page, and cache its files forever", async () => {
   const app = serverWith(page);
   const first = await app.inject("/");
   assert.equal(first.statusCode, 200);
@@ -40,7 +40,7 @@ test("revalidates the page, and lets browsers cache its files forever", async ()
   assert.match(String(asset.headers["cache-control"]), /immutable/);
 });
 
-test("says what is missing: a file, or a page that was not built", async () => {
+test("says whether a file does not exist or the page was not built", async () => {
   const missing = await serverWith(page).inject("/assets/hone-2.js");
   assert.match(missing.json<{ message: string }>().message, /no such file/);
   const unbuilt = await serverWith(new Map()).inject("/");

@@ -1,5 +1,5 @@
-// Serves the dashboard at `/`. The page has no special rights: it calls the API with the key of the person who signs
-// in.
+// Serves the dashboard at `/`. The dashboard has no special rights: it calls the API with the key of the person who
+// signed in.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";

@@ -1,12 +1,13 @@
-// Sends files of the built sites, compressed if the browser accepts that, under a policy that allows only own files.
+// Sends files of the built sites, compressed if the browser accepts that, with a policy that allows only a site's own
+// files.
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { siteEncodings, type SiteEncoding, type SiteFile } from "../../../base/domain/site-files.ts";
 
 /**
- * Returns a content security policy that allows only files of the site.
+ * Returns a content security policy that allows only the site's own files.
  *
- * @param scripts sources of scripts and workers besides the site's own files
+ * @param scripts further sources of scripts and workers to allow
  */
 export function sitePolicy(...scripts: readonly string[]): string {
   return [
@@ -21,7 +22,7 @@ export function sitePolicy(...scripts: readonly string[]): string {
   ].join("; ");
 }
 
-/** Sends a file that browsers ask for again each time, and its bytes only if they changed. */
+/** Sends a file that browsers must revalidate before each use. If the file has not changed, only answers 304. */
 export function sendIfChanged(
   file: SiteFile,
   contentSecurityPolicy: string,
@@ -48,7 +49,7 @@ export function sendSiteFile(
   return reply.headers({ "content-type": contentType, vary: "accept-encoding" }).send(bytes[encoding]);
 }
 
-/** Returns the smallest encoding that the file has and the browser accepts. */
+/** Returns the smallest encoding that is available for the file and that the browser accepts. */
 function encodingFor(bytes: SiteFile["bytes"], accepted: string | readonly string[] = ""): SiteEncoding {
   const offers = String(accepted)
     .split(",")

@@ -1,4 +1,4 @@
-// For tests: checks an answer against its route's documented schema. An undocumented member is a fault here, although
+// For tests: checks an answer against the documented schema of its route. An undocumented member is a fault, although
 // clients must tolerate it; otherwise the documentation would become incomplete.
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { assert } from "../../../base/domain/assert.ts";
@@ -16,14 +16,19 @@ export interface Answer {
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 const compiled = new Map<object, ValidateFunction>();
 
-/** @throws Error naming the route and the undocumented parts of its answer */
+/**
+ * Checks an answer.
+ *
+ * @throws Error that names the route and the undocumented parts of its answer
+ */
 export function checkAnswer(document: ApiDocument, answer: Answer): void {
   const { method, url, status, contentType, body } = answer;
   // HEAD answers have no body.
   if (method === "HEAD") return;
   const operation = operationOf(document, method, url);
   const mediaType = contentType.split(";", 1)[0] ?? "";
-  // The document and its page are undocumented; an unknown path is answered like any error.
+  // The OpenAPI document and its page are undocumented. An error for an unknown path is checked against the error
+  // schema.
   if (operation === null && status < 400) return;
   const content: Readonly<Record<string, Media>> | undefined =
     operation === null
@@ -33,7 +38,7 @@ export function checkAnswer(document: ApiDocument, answer: Answer): void {
   const route = `${method} ${url.split("?", 1)[0]} ${status}`;
   assert(schema !== undefined, `the document says nothing of ${mediaType} as an answer of ${route}`);
   for (const value of mediaType === "text/event-stream" ? eventsIn(body) : [valueOf(mediaType, body)]) {
-    // An error during a stream is an event with the error body.
+    // An error in a stream is an event with the error body, which the schema of events does not include.
     const isError = typeof value === "object" && value !== null && "detail" in value && !("type" in value);
     const validate = validator(isError && mediaType === "text/event-stream" ? errorSchema : schema);
     if (validate(value)) continue;
@@ -51,7 +56,7 @@ function operationOf({ paths }: ApiDocument, method: string, url: string): Opera
   const fits = (pattern: string): boolean =>
     new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`).test(path);
   const parameterCount = (pattern: string): number => pattern.split("{").length;
-  // Like the router: fixed path segments take precedence over parameters.
+  // As in the router, a fixed path segment takes precedence over a parameter.
   const [found] = Object.entries(paths)
     .filter(([pattern]) => fits(pattern))
     .sort(([one], [other]) => parameterCount(one) - parameterCount(other));
@@ -77,7 +82,10 @@ function validator(schema: object): ValidateFunction {
   return validate;
 }
 
-/** Closes every object with named properties to others, unless its schema is open. */
+/**
+ * Returns the schema with `additionalProperties: false` added to each object that names properties and does not set
+ * it.
+ */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== "object" || schema === null) return schema;

@@ -1,4 +1,4 @@
-// For tests: a chat service that answers from a script and passes the contract of chat services.
+// For tests: a chat service that answers from a script, and passes the contract of chat services.
 import type { Caller } from "../../../base/domain/access.ts";
 import type { BeginOptions } from "../../../inference/chat/complete-chat.ts";
 import type {
@@ -15,23 +15,23 @@ import type { Allowance, TokenReservation } from "../../../base/domain/keys/limi
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import type { ChatPort } from "../dependencies.ts";
 
-/** Script of the fake's answers. */
+/** Script of a fake chat's answers. */
 export interface ChatScript {
-  /** Content of each delta, the same for every choice. */
+  /** Content of the deltas, in order; each choice gets the same. */
   pieces: readonly Partial<Pick<ChatDelta, "text" | "reasoning" | "toolCalls">>[];
   finish: ChatFinish["reason"];
-  /** The stop string that ended every choice. */
+  /** Stop string that ended each choice; null if none did. */
   matchedStop: string | null;
   isTrained: boolean;
   notice: string | null;
   echo: string;
-  /** Thrown before the header. */
+  /** Error thrown before the header; null for none. */
   refusal: Error | null;
-  /** Thrown after the first delta. */
+  /** Error thrown after the first delta; null for none. */
   failure: Error | null;
-  /** Resolves when the first event may be sent. */
+  /** A request waits for this promise before its header. */
   opens: Promise<void>;
-  /** If true, waits for the signal after the first delta. */
+  /** If true, the answer stops after its first delta until the signal aborts. */
   hangs: boolean;
 }
 
@@ -58,9 +58,9 @@ export class FakeChat implements ChatPort {
     return new Promise((resolve) => (this.#onSeen = resolve));
   }
 
-  /** Completions whose signal was aborted. */
+  /** Number of completions whose signal has aborted. */
   abortedCount = 0;
-  /** Called whenever a completion has been aborted. */
+  /** Called when a completion's signal has aborted. */
   onAbort: () => void = () => undefined;
 
   async begin(
@@ -179,7 +179,7 @@ export class FakeChat implements ChatPort {
   }
 }
 
-/** Reserves tokens as the chat service does, once the prompt is known. */
+/** Reserves tokens once the prompt is known, as the real chat service does. */
 function reserved(
   allowance: Allowance | null,
   tokens: number,

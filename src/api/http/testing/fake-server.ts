@@ -1,5 +1,6 @@
-// For tests: the HTTP server over real in-memory stores and a fake chat service, with a key of each kind. One call
-// sends any request, and checks that the answer is as documented. Jobs run only if a test plays the runner.
+// For tests: the HTTP server with real in-memory stores, a fake chat service, and a key for an administrator and for a
+// member of each of two entities. `ask` sends any request, and checks that the answer is as documented. Jobs run only
+// if a test calls `playJob`.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -93,23 +94,23 @@ export interface FakeServerOptions {
   readonly logger?: Logger;
   readonly recentLog?: RecentLog;
   readonly jobSettings?: Partial<JobSettings>;
-  /** Limits of entities without their own. */
+  /** Limits of entities without limits of their own. */
   readonly entityLimits?: KeyLimits;
   readonly retentionSettings?: Partial<RetentionSettings>;
   readonly fileSettings?: Partial<FileSettings>;
-  /** Profile of the trainer; by default the embedded one's. */
+  /** Profile of the trainer; default: that of the embedded trainer. */
   readonly trainer?: TrainerProfile;
-  /** Chat service to use instead of the fake. */
+  /** Chat service that replaces the fake one. */
   readonly chat?: ChatPort;
-  /** Returns the dependencies to use, based on the fakes. */
+  /** Returns the dependencies to use; gets the default ones. */
   readonly wrap?: (dependencies: HttpDependencies) => HttpDependencies;
-  /** Real services over the server's stores, instead of fakes. */
+  /** Returns real services over the server's stores, which replace the fake ones. */
   readonly services?: (
     stores: Stores,
   ) => Partial<Pick<HttpDependencies, "chat" | "tokenization" | "embeddings" | "feedback" | "annotation">>;
 }
 
-/** Stores feedback and returns it. */
+/** Fake that stores feedback in memory and returns it. */
 class FakeFeedback implements FeedbackService {
   readonly seen: { readonly input: FeedbackInput; readonly caller: Caller }[] = [];
   readonly deleted: { readonly projectId: string; readonly ids: readonly string[] }[] = [];
@@ -164,7 +165,7 @@ class FakeFeedback implements FeedbackService {
   }
 }
 
-/** Creates a server over fakes; tests script the fakes and inspect what they received. */
+/** Creates a server with fakes. Tests script the fakes, and inspect what they received. */
 export async function fakeServer(options: FakeServerOptions = {}) {
   const chat = new FakeChat();
   const database = await storesUntilClosed();
@@ -460,11 +461,11 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   };
 }
 
-/** The same for every server, and slow to create. */
+/** Created only once, because it is slow to create and the same for every server. */
 let apiDocument: ApiDocument | undefined;
 
 function documentOf(app: FastifyInstance): ApiDocument {
-  // Safe cast: a test of the document checks the parts used here.
+  // Safe cast: a test of the document checks the parts that are read here.
   return (apiDocument ??= app.swagger() as unknown as ApiDocument);
 }
 
@@ -476,7 +477,7 @@ function fileOf(name: string, text: string): ExportedFile {
   return { name, byteCount: bytes.length, pieces };
 }
 
-/** The queue is never started. */
+/** The queue is not started, so it never calls the runner. */
 const noRunner: Omit<JobRunner, "trainer"> = {
   pinsFor: () => Promise.reject(new Error("no test runs jobs")),
   run: () => Promise.reject(new Error("no test runs jobs")),
@@ -505,7 +506,7 @@ async function addKeys(store: KeyStore): Promise<void> {
 /** A minimal chat request. */
 export const helloBody = { messages: [{ role: "user", content: "Hi" }] } as const;
 
-/** Creates a model of the member's, and returns its id. */
+/** Creates a model that belongs to the member's entity, and returns its id. */
 export async function registeredModel(server: Awaited<ReturnType<typeof fakeServer>>): Promise<string> {
   const answer = await server.ask({
     method: "POST",
@@ -517,8 +518,8 @@ export async function registeredModel(server: Awaited<ReturnType<typeof fakeServ
 }
 
 /**
- * Plays the runner for the oldest waiting job: writes the events and then, unless it shall continue, ends it with
- * version `step` of its model.
+ * Acts as the runner for the oldest waiting job: writes the events, then ends the job with version `step` of its
+ * model. If `step` is null, the job continues to run.
  */
 export async function playJob(
   { jobs }: Pick<Awaited<ReturnType<typeof fakeServer>>, "jobs">,

@@ -1,24 +1,24 @@
-// For tests: holds any one of a server's pending dependency calls, the first or the seventh, while something happens
-// to its client.
+// For tests: holds back the result of one of the calls that a server makes to its dependencies, chosen by its number,
+// while something happens to the client.
 import type { HttpDependencies } from "../dependencies.ts";
 
-/** Calls that the server makes periodically, for no request. */
+/** Calls that the server makes periodically rather than for a request. */
 const ownCalls: readonly PropertyKey[] = ["findEnded"];
 
-/** Wraps a server's dependencies, so that the results of all asynchronous calls pass through here. */
+/** Wraps the dependencies of a server, so that the results of all asynchronous calls to them pass through this object. */
 export class HeldCalls {
   #skipped = Infinity;
   #pending = 0;
   #onHeld: () => void = () => undefined;
   #released: Promise<void> = Promise.resolve();
 
-  /** Returns the dependencies to pass to the server. */
+  /** Returns the wrapped dependencies for the server. */
   wrap(dependencies: HttpDependencies): HttpDependencies {
     const entries = Object.entries(dependencies).map(([name, part]) => [name, this.#wrapped(name, part)]);
     return Object.fromEntries(entries) as HttpDependencies;
   }
 
-  /** Holds the next result after the first `skipped`. */
+  /** Holds back the next result after the first `skipped` results. */
   hold(skipped: number): { readonly held: Promise<void>; readonly release: () => void } {
     let release = (): void => undefined;
     this.#skipped = skipped;
@@ -33,7 +33,7 @@ export class HeldCalls {
     };
   }
 
-  /** Resolves once no call has been pending for many turns of the event loop. */
+  /** Resolves once no call has been pending for 30 turns of the event loop. */
   async quiet(): Promise<void> {
     for (let turns = 0; turns < 30; turns = this.#pending === 0 ? turns + 1 : 0)
       await new Promise((resolve) => setImmediate(resolve));
@@ -85,7 +85,7 @@ export class HeldCalls {
   }
 }
 
-/** Dependencies that are called while requests are answered. */
+/** Dependencies that the server calls while it answers requests. */
 const holdsCalls: readonly string[] = [
   ..."chat tokenization checks directory keys models checkpointFiles versions jobs".split(" "),
   ..."jobQueue trajectories feedback files".split(" "),

@@ -1,4 +1,4 @@
-// For tests of annotation queues: a server with real feedback and queue services, and a manual clock.
+// For tests of annotation queues: a server with the real feedback and queue services, and a fake clock.
 import { createAnnotationService } from "../../../judge/annotation/annotation-service.ts";
 import { annotationSettings, type AnnotationSettings } from "../../../judge/annotation/settings.ts";
 import type { Clock } from "../../../base/domain/clock.ts";
@@ -9,7 +9,7 @@ import { basic, fakeServer, keys } from "./fake-server.ts";
 
 export const project = "acme/games";
 
-/** Members of answers of these routes and of feedback. */
+/** Members of the answers of queue and feedback routes. */
 export interface QueueAnswer {
   readonly id: string;
   readonly item: ShownItem | null;
@@ -46,7 +46,7 @@ export interface ShownRecord {
 
 export async function queueServer<Time extends Clock = FakeClock>(
   settings: Partial<AnnotationSettings> = {},
-  // A fake clock by default.
+  // Default: a fake clock.
   clock: Time = new FakeClock() as Clock as Time,
 ) {
   const server = await fakeServer({
@@ -79,19 +79,19 @@ export async function queueServer<Time extends Clock = FakeClock>(
     const headers = { authorization: basic(key) };
     return server.ask({ method, url, headers, ...(body === undefined ? {} : { payload: body }) });
   };
-  /** Sends a body with the project, and returns the answer, which must be a success. */
+  /** Sends a body with the project, and returns the answer; throws if the request failed. */
   const post = async (path: string, body: object = {}): Promise<QueueAnswer> => {
     const answer = await ask("POST", path, { project_id: project, ...body });
     if (answer.statusCode !== 200) throw new Error(`${path} answers ${answer.statusCode}: ${answer.body}`);
     return answer.json<QueueAnswer>();
   };
-  /** Claims an available item. */
+  /** Claims an available item of a queue. */
   const take = async (path: string, body: object = {}): Promise<ShownItem> =>
     present((await post(`${path}/claim`, body)).item, "an item");
   /**
-   * Creates a queue with calls `1`, `2` and so on.
+   * Creates a queue with the calls `1`, `2` and so on.
    *
-   * @returns its path
+   * @returns the queue's path
    */
   const newQueue = async (queue: object = {}, callCount = 2): Promise<string> => {
     const { id } = await post("/annotation_queues", { name: "tone", questions: [toneQuestion], ...queue });

@@ -1,4 +1,4 @@
-// For tests: a fake server with recorded answers of a model and people's feedback on them.
+// For tests: a fake server with recorded answers of a model, and people's feedback on these answers.
 import assert from "node:assert/strict";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
 import { callReference } from "../../../base/domain/recordings/call-reference.ts";
@@ -8,7 +8,7 @@ import { bearer, fakeServer, keys, registeredModel } from "./fake-server.ts";
 
 const projectId = "acme/p";
 
-/** Returns the reference of a call of the model, or of one of its choices. */
+/** Returns the reference to a recorded call, or to one of its choices. */
 export function refTo(requestId: string, choice: number | null = null): string {
   return callReference({ projectId, requestId }, choice);
 }
@@ -16,7 +16,7 @@ export function refTo(requestId: string, choice: number | null = null): string {
 export type Json = Readonly<Record<string, unknown>>;
 type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
 
-/** Creates a server with a model; `record` adds an answer of the model, `say` feedback on it. */
+/** Creates a server with a model. `record` adds an answer of the model, and `say` adds feedback. */
 export async function recordingServer() {
   let stores: Stores | undefined;
   const server = await fakeServer({
@@ -49,7 +49,7 @@ export async function recordingServer() {
     server,
     modelId,
     ask,
-    /** Records a completion with several choices. */
+    /** Records an answer of the model with this many choices. */
     record: (requestId: string, choiceCount = 1, changes: Parameters<typeof sampleCompletion>[1] = {}) =>
       completions.add([
         sampleCompletion(requestId, {

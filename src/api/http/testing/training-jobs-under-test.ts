@@ -1,4 +1,4 @@
-// A fake server with a model, and helpers that send training jobs to it.
+// For tests: a fake server with a model, and functions that send training jobs to it and check refusals.
 import assert from "node:assert/strict";
 import { bearer, fakeServer, type FakeServerOptions, keys, registeredModel } from "./fake-server.ts";
 

@@ -1,4 +1,4 @@
-// Recording calls as Weave clients do, and refusals with their messages.
+// Calls recorded as Weave clients send them, and refusals with their messages.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { basic, fakeServer, keys } from "../testing/fake-server.ts";
@@ -30,7 +30,7 @@ const start = {
 };
 const whole = { ...start, ended_at: "2026-11-21T12:00:01.500000Z", output: 2, summary: { usage: {} } };
 
-test("stores a call in any parts, and returns it with its status", async (t) => {
+test("stores a call's start and end, sent separately or together, and returns the call with its status", async (t) => {
   const ask = await server(t);
   const started = await ask("/call/start", { start: { ...start, id: null, trace_id: null } });
   const { id } = started.json<{ readonly id: string }>();
@@ -52,7 +52,7 @@ test("stores a call in any parts, and returns it with its status", async (t) => 
   );
 });
 
-test("returns hundreds of calls in order, each once, with the client's own summary", async (t) => {
+test("returns hundreds of calls in order, each once, with the summary that the client sent", async (t) => {
   const ask = await server(t);
   const ids = Array.from({ length: 450 }, (_, index) => String(index).padStart(3, "0"));
   const summary = { weave: { status: "none" }, usage: { m: 1.0 } };
@@ -81,7 +81,7 @@ test("returns hundreds of calls in order, each once, with the client's own summa
   );
 });
 
-test("names the paths of faults in a batch, and stores nothing of it", async (t) => {
+test("names the path of each fault in a batch, and stores nothing of the batch", async (t) => {
   const ask = await server(t);
   const odd = { op_name: "a\0", parent_id: "\ud83d" };
   const batch = [
@@ -108,7 +108,7 @@ test("names the paths of faults in a batch, and stores nothing of it", async (t)
   assert.equal(tooMany.statusCode, 413);
 });
 
-test("refuses unsupported call filters by name", async (t) => {
+test("refuses unsupported call filters, naming each", async (t) => {
   const ask = await server(t);
   const query = { $expr: { $eq: [{ $getField: "id" }, { $literal: "c" }] } };
   const answer = await ask("/calls/stream_query", {
@@ -125,7 +125,7 @@ test("refuses unsupported call filters by name", async (t) => {
   ]);
 });
 
-test("names the supported GraphQL queries when it refuses another", async (t) => {
+test("names the supported GraphQL queries when it refuses another one", async (t) => {
   const ask = await server(t);
   const answer = await ask("/graphql", { query: "query { runs { id } }" });
   assert.equal(answer.statusCode, 422);
@@ -146,7 +146,7 @@ test("names the supported GraphQL queries when it refuses another", async (t) =>
   assert.deepEqual(created.json(), { data: { upsertModel: { model: { name: "new" } } } });
 });
 
-test("stores no file without a project, with another digest, or in another entity's project", async (t) => {
+test("refuses a file without a project, with a wrong digest, or for another entity's project", async (t) => {
   const ask = await server(t);
   const form = (fields: Readonly<Record<string, string>>) =>
     [

@@ -1,4 +1,4 @@
-// Records calls, and returns them as lines of JSON.
+// Routes that record calls of Weave clients, and return them as JSON lines.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../../base/domain/access.ts";
 import type { FeedbackRecord } from "../../../base/domain/feedback.ts";
@@ -33,9 +33,9 @@ import { readsPage } from "../memory-budget/stored-reads.ts";
 import { jsonText } from "./object-routes.ts";
 import { projectInPath, weaveEndpoints } from "./weave-endpoints.ts";
 
-/** Calls read at a time. */
+/** Number of calls read from the store at a time. */
 const callsPerRead = 200;
-/** Feedback records per call in its line. */
+/** Maximum number of feedback records in a call's line. */
 const feedbackPerCall = 100;
 
 export function callRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies: BodyReader): void {
@@ -181,7 +181,7 @@ function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): vo
   );
 }
 
-/** Progress of a query. */
+/** Progress of a query: the number of calls read, and the last one. */
 interface CallsRead {
   readonly count: number;
   readonly last: TracedCall;
@@ -190,7 +190,7 @@ interface CallsRead {
 /**
  * Reads the next calls of a query.
  *
- * @param read null at the beginning
+ * @param read progress so far; null at the beginning
  */
 function readCalls(
   { traces }: HttpDependencies,
@@ -207,7 +207,7 @@ function readCalls(
   return traces.calls.list(body.project_id, callFilterOf(body.filter), slice, caller);
 }
 
-/** Yields a line per call, as the client reads. */
+/** Yields a line for each call, reading calls only as fast as the client reads lines. */
 async function* callLines(
   dependencies: HttpDependencies,
   caller: Caller,

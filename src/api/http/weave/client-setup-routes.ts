@@ -1,4 +1,4 @@
-// Requests that Weave clients send first, and the deletion of all traces of a project.
+// Routes that Weave clients call first, and the route that deletes all traces of a project.
 import type { FastifyInstance } from "fastify";
 import { reachProject } from "../../../base/domain/project.ts";
 import { ServiceError } from "../../../base/domain/service-error.ts";
@@ -67,7 +67,10 @@ function unknownQuery(): ServiceError {
   });
 }
 
-/** Requires the credentials of models, because deletion cannot be undone. */
+/**
+ * Adds the route that deletes a project's traces. Unlike Weave's routes, it requires a Bearer key, because deletion
+ * cannot be undone.
+ */
 export function traceDeletionRoute(app: FastifyInstance, { traces }: HttpDependencies): void {
   endpoints(app, { tag: "weave", scheme: "bearer" })(
     "DELETE /v1/preview/projects/:entity/:project/traces",

@@ -1,4 +1,4 @@
-// Files of traces: publish them as forms, and read their bytes.
+// Routes that publish files of traces, sent as forms, and return their bytes.
 import { fastifyMultipart } from "@fastify/multipart";
 import type { FastifyInstance } from "fastify";
 import { reachOf } from "../../../base/domain/access.ts";
@@ -10,7 +10,7 @@ import { missingFile, receiveForm, type ReceivedForm } from "../bodies/receive-f
 import type { HttpDependencies } from "../dependencies.ts";
 import { weaveEndpoints } from "./weave-endpoints.ts";
 
-/** Only these routes accept forms; elsewhere a form is refused. */
+/** Adds the routes, and the parser for forms. Other routes refuse forms, because `app` is a separate scope. */
 export async function tracedFileRoutes(
   app: FastifyInstance,
   { traces, room }: HttpDependencies,

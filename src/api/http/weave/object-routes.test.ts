@@ -1,4 +1,4 @@
-// Publishing and reading objects, and annotations checked against published specs.
+// Objects that are published and read, and annotations that are checked against published specs.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { systemClock } from "../../../base/domain/clock.ts";
@@ -7,7 +7,7 @@ import { basic, fakeServer, keys } from "../testing/fake-server.ts";
 
 type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
 
-/** A server with a real feedback service, called as a member of `acme`. */
+/** Creates a server with the real feedback service; returns a function that sends requests as a member of `acme`. */
 async function server(t: TestContext) {
   const server = await fakeServer({
     services: (stores) => ({
@@ -49,7 +49,7 @@ const spec = (fieldSchema: unknown, name = "quality") => ({
   },
 });
 
-test("publishes an object once however often it is sent, and keeps its digits", async (t) => {
+test("publishes an object once, even if it is sent repeatedly, and keeps all digits of its numbers", async (t) => {
   const ask = await server(t);
   const text = '{"obj":{"project_id":"acme/p","object_id":"m","val":{"b":1.0,"a":12345678901234567890}}}';
   const first = await ask("/obj/create", text);
@@ -80,7 +80,7 @@ test("publishes an object once however often it is sent, and keeps its digits", 
   }
 });
 
-test("refuses a digest that differs from the client's, and stores nothing", async (t) => {
+test("refuses an object whose digest differs from the client's, and stores nothing", async (t) => {
   const ask = await server(t);
   const { obj } = spec({});
   const answer = await ask("/obj/create", { obj: { ...obj, expected_digest: "other" } });
@@ -92,7 +92,7 @@ test("refuses a digest that differs from the client's, and stores nothing", asyn
   assert.deepEqual(listed.json(), { objs: [] });
 });
 
-test("lists by class, kind and name, and deletes versions", async (t) => {
+test("lists objects by class, kind and name, and deletes versions", async (t) => {
   const ask = await server(t);
   await ask("/obj/create", spec({ type: "integer" }));
   await ask("/obj/create", spec({ type: "string" }));
@@ -113,7 +113,7 @@ test("lists by class, kind and name, and deletes versions", async (t) => {
   assert.deepEqual(none.json<Refusal>().detail[0].loc, ["body", "object_id"]);
 });
 
-test("refuses a spec with an invalid schema with every path, and a name invalid in references", async (t) => {
+test("refuses a spec with an invalid schema, naming each path, and a name that references cannot contain", async (t) => {
   const ask = await server(t);
   const locations = (answer: Awaited<ReturnType<typeof ask>>) =>
     answer.json<Refusal>().detail.map(({ loc }) => loc.join("."));
@@ -130,7 +130,7 @@ test("refuses a spec with an invalid schema with every path, and a name invalid 
   ]);
 });
 
-test("limits the size of a spec, and of the specs read for one answer", async (t) => {
+test("limits the size of a spec, and the size of all objects read for one answer", async (t) => {
   const ask = await server(t);
   const long = { ...spec({}).obj.val, description: "a".repeat(131_072) };
   const refused = await ask("/obj/create", { obj: { ...spec({}).obj, val: long } });
@@ -161,7 +161,7 @@ const annotation = (annotationRef: string, value: unknown, id?: string) => ({
   ...(id === undefined ? {} : { id }),
 });
 
-test("checks an annotation against the spec that it names, with every path in a batch", async (t) => {
+test("checks an annotation against the spec that it references, and names each faulty path in a batch", async (t) => {
   const ask = await server(t);
   const published = await ask("/obj/create", spec({ type: "integer", minimum: 1, maximum: 5 }));
   const { digest } = published.json<{ readonly digest: string }>();
@@ -189,7 +189,7 @@ test("checks an annotation against the spec that it names, with every path in a 
   assert.equal(newest.statusCode, 422);
 });
 
-test("accepts an annotation whose spec is not stored here, and refuses one of an object that is not a spec", async (t) => {
+test("accepts an annotation whose spec is not stored here, but refuses one that references another kind of object", async (t) => {
   const ask = await server(t);
   const unknown = await ask("/feedback/create", annotation("weave:///acme/p/object/quality:none", [1]));
   assert.equal(unknown.statusCode, 200, unknown.body);
@@ -200,7 +200,7 @@ test("accepts an annotation whose spec is not stored here, and refuses one of an
   assert.match(answer.body, /annotation_ref names an object of class none; it must be an AnnotationSpec/);
 });
 
-test("asks to halve a batch that names too many specs", async (t) => {
+test("refuses a batch that references too many specs with 413, on which clients halve it", async (t) => {
   const ask = await server(t);
   const batch = Array.from({ length: 101 }, (_, index) =>
     annotation(`w:///acme/p/object/quality:${index}`, 1),

@@ -1,4 +1,4 @@
-// Publishes objects and reads them, for Weave clients.
+// Routes that publish and read objects of Weave clients.
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { PublishedObject } from "../../../base/domain/traces/published-object.ts";
 import {
@@ -96,7 +96,7 @@ export function objectRoutes(
   );
 }
 
-/** Sends an answer whose JSON is already text. */
+/** Returns an answer that is already JSON text, and sets its content type. */
 export function jsonText(reply: FastifyReply, text: string): string {
   reply.type("application/json; charset=utf-8");
   return text;

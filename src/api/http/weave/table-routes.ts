@@ -1,4 +1,4 @@
-// Publishes and reads tables, and resolves references.
+// Routes that publish and read tables, and resolve references.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../../base/domain/service-error.ts";
 import { digestLength, digestsIn } from "../../../judge/weave/packed-rows.ts";
@@ -124,7 +124,7 @@ export function tableRoutes(
   );
 }
 
-/** Yields the answer for a published table, a few rows at a time. */
+/** Yields the answer to a published table, a thousand rows at a time. */
 function* publishedText({ digest, rowDigests }: TableInput): Generator<string, void> {
   yield `{"digest":${JSON.stringify(digest)},"row_digests":[`;
   const rowsPerPiece = 1000;

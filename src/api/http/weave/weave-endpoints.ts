@@ -1,4 +1,4 @@
-// Endpoints with the section, credentials and field paths of Weave's API.
+// Adds endpoints with the documentation section, credentials and field paths of Weave's API.
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
 import { endpoints } from "../endpoints/endpoint.ts";
 
@@ -6,13 +6,13 @@ export function weaveEndpoints(app: FastifyInstance, options: RouteShorthandOpti
   return endpoints(app, {
     tag: "weave",
     scheme: "basic",
-    // An object that was not found was named by its digest, unless a route says otherwise.
+    // An object that was not found was requested by its digest, unless a route specifies another field.
     fieldPaths: { project_id: ["body", "project_id"], not_found: ["body", "digest"] },
     options,
   });
 }
 
-/** Documentation of a path that names a project. */
+/** Documentation of the path parameters that identify a project. */
 export const projectInPath = {
   params: {
     type: "object",
