@@ -51,7 +51,7 @@ if (values.help) {
   process.exit();
 }
 /** Omitted, because all but one of its tests take long and do not depend on the seed. */
-const hardlySearches = join("src", "store", "storage", "stores.test.ts");
+const hardlySearches = join("src", "store", "database", "stores.test.ts");
 const files = testFiles(positionals).filter(
   (file) => file !== hardlySearches && /testing\/search\.ts"/.test(readFileSync(join(root, file), "utf8")),
 );

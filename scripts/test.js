@@ -30,7 +30,7 @@ const wantsRealModel = files.includes(join("test", "real-model.test.ts"));
 if (wantsRealModel) takeRealModel(say);
 say(`running ${files.length} test files`);
 /** Folders within an area whose test files take as long as all others of that area. They get a separate process. */
-const apart = new Set([join("training", "tinker")]);
+const apart = new Set([join("train", "trainer")]);
 const [together, alone] = [new Map(), []];
 for (const file of files) {
   const group = groupOf(file);
