@@ -54,12 +54,12 @@ test("reports the refused part of a schema, its place and the reason", () => {
 
 const words = "(?=.*alpha)(?=.*beta)(?=.*gamma)(?!.*delta).{0,1000}";
 
-test("refuses a constraint that can be read but whose first mask exceeds the limit", () => {
+test("refuses a constraint that compiles but whose first mask exceeds the limit", () => {
   const shape = (pattern: string): Json => ({ pattern });
   const either = (...patterns: readonly string[]): Json => ({ anyOf: patterns.map(shape) });
   const constraints = [
     regex(words),
-    // Like Handwritten---allany13 of MaskBench.
+    // Similar to the MaskBench schema Handwritten---allany13.
     jsonSchema({
       type: "string",
       allOf: [
@@ -107,7 +107,7 @@ test("reports the place in a value where the next mask exceeds the limit", () =>
   );
 });
 
-test("rejects a value whose bytes the vocabulary cannot write", () => {
+test("rejects a value that no sequence of tokens can spell", () => {
   const letters = buildTokenTrie({ bytes: Array.from("abc", (letter) => new TextEncoder().encode(letter)) });
   const means = { limits: defaultGrammarLimits, trie: letters, clock: new FakeClock() };
   const { instances } = checkConstraint(regex("[a-z]+"), ['"abba"', '"abd"'], means);
@@ -117,7 +117,7 @@ test("rejects a value whose bytes the vocabulary cannot write", () => {
   );
 });
 
-test("accepts properties in any order, and numbers in any notation", () => {
+test("accepts instances with properties in any order and numbers in any notation", () => {
   const schema = jsonSchema({
     type: "object",
     properties: { first: { type: "number", maximum: 0.5 }, second: { items: { type: "string" } } },
@@ -131,7 +131,7 @@ test("accepts properties in any order, and numbers in any notation", () => {
   );
 });
 
-test("accepts texts for constraints other than JSON", () => {
+test("accepts texts as instances of constraints other than JSON", () => {
   assert.deepEqual(accepted(regex("[ab]+"), "abba", "abc", "", ["a"]), [true, false, false, false]);
   assert.deepEqual(accepted(choice("yes", ""), "yes", "no", ""), [true, false, true]);
   assert.deepEqual(accepted(grammar('root ::= "(" root ")" | ""'), "(())", "(()"), [true, false]);
@@ -152,7 +152,7 @@ test("names the limit that an instance exceeded", () => {
   );
 });
 
-test("checks a value shared by many alternatives once per alternative", () => {
+test("checks each nested value once per alternative, not once per path through the alternatives", () => {
   const value = Array.from({ length: 100 }).reduce<Json>((inner) => ({ a: inner }), { z: 1 });
   const schema = jsonSchema({
     anyOf: ["b", "c"].map((name): Json => ({
@@ -164,7 +164,7 @@ test("checks a value shared by many alternatives once per alternative", () => {
   assert.deepEqual(check(schema, [value]).instances, [{ isAccepted: false, limit: null, place: "" }]);
 });
 
-test("follows an object with many optional properties", () => {
+test("checks instances of a schema with many optional properties", () => {
   const names = Array.from({ length: 500 }, (_, index) => `property${index}`);
   const properties = Object.fromEntries(names.map((name): [string, Json] => [name, { type: "integer" }]));
   const [, second = "", third = ""] = names;

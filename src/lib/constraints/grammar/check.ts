@@ -1,5 +1,5 @@
-// Checks if a constraint is served, with the reason if not, and if a constrained answer could produce given instances.
-// Does what the engine does: computes the mask of the first token, and of the next one after each token of an
+// Checks if Hone serves a constraint (with the reason if not), and if a constrained answer could be each of the given
+// instances. Works like the engine: computes the mask of the first token, and the next mask after each token of an
 // instance, within the same limits.
 import type { Clock } from "../../../base/domain/clock.ts";
 import type { Constraint, ConstraintCheck, InstanceCheck, Refusal } from "../../../base/domain/constraint.ts";
@@ -18,10 +18,11 @@ export interface CheckContext {
 }
 
 /**
- * Checks a constraint.
+ * Checks a constraint, and each instance against it.
  *
- * @param instances JSON values for a JSON constraint; each is written with its properties in the schema's order and
- * without whitespace, which the constraint's options must allow. For any other constraint, JSON strings with the texts
+ * @param instances for a JSON constraint, JSON values. Each is written with its properties in the schema's order and
+ * without whitespace, so the constraint's options must allow JSON without whitespace. For any other constraint, texts
+ * as JSON strings
  */
 export function checkConstraint(
   constraint: Constraint,
@@ -42,7 +43,8 @@ export function checkConstraint(
   const checkedAlone = (instance: string): InstanceCheck => {
     const found = checked(begun, instance);
     if (found.limit === null) return found;
-    // Compiled anew, since other instances may have filled it with states that a request would not have.
+    // Checks again with a newly compiled constraint, because earlier instances may have added states that a request
+    // would not have.
     begun = compileAndMaskFirst(constraint, means);
     return checked(begun, instance);
   };
@@ -51,7 +53,11 @@ export function checkConstraint(
   return { refusal: refusalAlong(checks, means.limits), instances: checks, notices, compileMs };
 }
 
-/** Compiles the constraint and computes its first mask. @throws ConstraintRefusal, also if no token is allowed */
+/**
+ * Compiles the constraint and computes its first mask.
+ *
+ * @throws ConstraintRefusal if the constraint is refused or its first mask exceeds a limit
+ */
 function compileAndMaskFirst(constraint: Constraint, { limits, trie }: CheckContext): CompiledConstraint {
   const compiled = new CompiledConstraint(readLanguage(constraint, limits), trie);
   try {
@@ -79,7 +85,7 @@ function checked(compiled: CompiledConstraint, instance: string): InstanceCheck 
   }
 }
 
-/** Accepts a text token by token, as an answer is generated. */
+/** Checks a text token by token, with the masks that its generation would use. */
 function checkedText(compiled: CompiledConstraint, text: Uint8Array): InstanceCheck {
   const tokens = longestTokens(compiled.trie, text);
   const matcher = compiled.matcher();
@@ -108,7 +114,7 @@ function describePosition(text: Uint8Array): string {
   return `byte ${text.length}${text.length === 0 ? "" : `, after ${isCut ? "…" : ""}${shown}`}`;
 }
 
-/** Returns the refusal of a constraint under which an instance cannot be generated within the limits; null if all can. */
+/** Returns a refusal if generating one of the instances exceeds a limit; null if none does. */
 function refusalAlong(checks: readonly InstanceCheck[], limits: GrammarLimits): Refusal | null {
   for (const [index, { limit, place }] of checks.entries()) {
     if (limit === null || place === "" || !isLimit(limit)) continue;

@@ -1,4 +1,4 @@
-// The state shared by all parts that compile one constraint. No logic.
+// State shared by all modules that compile one constraint. Contains no logic.
 import type { GrammarLimits, StepBudget } from "../regex/limits.ts";
 import type { Notices } from "./notices.ts";
 import type { Recalls } from "./parser/recalls.ts";
@@ -6,15 +6,15 @@ import type { Rules } from "./parser/rules.ts";
 import type { Automaton } from "../regex/automaton.ts";
 import type { Expressions } from "../regex/expressions.ts";
 
-/** One constraint being compiled: its expressions, automaton states and rules, under one budget. */
+/** State of one constraint's compilation: expressions, automaton states and rules, with one step budget. */
 export interface Compilation {
   readonly limits: GrammarLimits;
   readonly budget: StepBudget;
   readonly expressions: Expressions;
   readonly automaton: Automaton;
   readonly rules: Rules;
-  /** Symbols that depend on a recorded text. */
+  /** Symbols that depend on the recorded text of a terminal. */
   readonly recalls: Recalls;
-  /** Findings that are no refusals. */
+  /** Findings that are no reason to refuse the constraint. */
   readonly notices: Notices;
 }

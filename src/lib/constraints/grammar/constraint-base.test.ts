@@ -11,7 +11,7 @@ import { buildTokenTrie } from "./trie/token-trie.ts";
 
 const trie = buildTokenTrie({ bytes: byteLevelTokens(4_096) });
 
-/** Follows a text and computes the mask before each of its tokens. */
+/** Accepts a text token by token. Returns the mask before each token. */
 function follow(compiled: CompiledConstraint, text: string): readonly Uint32Array[] {
   const matcher = compiled.matcher();
   return (longestTokens(trie, new TextEncoder().encode(text)) ?? []).map((token) => {
@@ -29,7 +29,7 @@ const schema = {
 };
 const text = '{"name":"a \\"b\\" é","count":12,"other \\u0041":[1.5,-2e3]}';
 
-test("no constraint extends the shared states or finds them changed", () => {
+test("compiling and using constraints leaves the shared base unchanged", () => {
   const { automaton, expressions } = constraintBase();
   const size = () => [automaton.byteLength, expressions.byteLength];
   const before = size();
@@ -46,7 +46,7 @@ test("no constraint extends the shared states or finds them changed", () => {
   assert.deepEqual(size(), before);
 });
 
-test("limits count only the states that a constraint adds", () => {
+test("limits count only the states that a constraint adds to the base", () => {
   const states = 30;
   const language = readLanguage(regex("[ab]{5}"), { ...defaultGrammarLimits, states });
   follow(new CompiledConstraint(language, trie), "abbab");

@@ -1,5 +1,5 @@
-// The base that all constraints build on: the expressions of JSON texts and their lexer states. Computed once per
-// thread, so that a constraint starts with it, and its strings cost only what is specific to them.
+// Base that all constraints build on: the expressions of JSON texts, with their lexer states. It is computed once per
+// thread, so a constraint pays only for the expressions and states that the base lacks.
 import type { ExactJson } from "../../../base/domain/text/exact-json.ts";
 import { unlimitedGrammar, StepBudget } from "../regex/limits.ts";
 import { Automaton } from "../regex/automaton.ts";
@@ -13,22 +13,22 @@ import { Rules } from "./parser/rules.ts";
 import { Notices } from "./notices.ts";
 import { HarmlessSteps } from "./trie/harmless-text.ts";
 
-/** Shared states that no limit counts. */
+/** Shared expressions and states. They count towards no constraint's limits. */
 export interface ConstraintBase {
   readonly expressions: Expressions;
-  /** Complete: closed under transitions. */
+  /** Contains all states reachable from its states, so no constraint modifies it. */
   readonly automaton: Automaton;
   readonly steps: HarmlessSteps;
 }
 
 let known: ConstraintBase | null = null;
 
-/** Returns the same object at each call. */
+/** Returns the base, built on the first call. */
 export function constraintBase(): ConstraintBase {
   return (known ??= buildBase());
 }
 
-/** Contains each kind of JSON value in each position, and an escape. */
+/** Sample document with each kind of JSON value in each position, and an escape. */
 const sample = '{ "a" : [ 0 , -1.5e+3 , "\\u00e9" , true , false , null , [ ] , { } ] , "b" : "" }';
 const compact = sample.replaceAll(" ", "");
 
@@ -63,7 +63,7 @@ function buildBase(): ConstraintBase {
         .encode(text)
         .reduce((state, byte) => machine.next(state, byte), machine.start([symbol]));
     }
-  // Only their expressions, since they have many states.
+  // Formats have many states, so only their expressions are part of the base.
   for (const format of ["date-time", "date", "time", "email", "uri", "uuid", "ipv4", "hostname"])
     read({ type: "string", format }, true);
   automaton.complete();

@@ -1,5 +1,5 @@
-// Compiles a grammar to rules of the parser. Rules that lead neither to themselves nor to a schema are regular and
-// become expressions, so that most grammars consist of few, large lexemes.
+// Compiles a grammar to rules of the parser. A rule is regular if it refers, directly or indirectly, neither to a
+// recursive rule nor to a schema. Regular rules become expressions, so most grammars consist of few, large lexemes.
 import { assert, unreachable } from "../../../../base/domain/assert.ts";
 import type { ConstraintOptions } from "../../../../base/domain/constraint.ts";
 import { quoted } from "../../../../base/domain/service-error.ts";
@@ -18,7 +18,11 @@ import type { GrammarNode, GrammarText } from "./grammar-text.ts";
 import { keepProductive } from "./productions.ts";
 import type { Piece, Pieces } from "./productions.ts";
 
-/** @throws ConstraintRefusal for missing rules, refused schemas and exceeded limits */
+/**
+ * Compiles a grammar to the symbol of its start rule.
+ *
+ * @throws ConstraintRefusal for missing rules, refused schemas and exceeded limits
+ */
 export function compileGrammar(
   text: GrammarText,
   options: ConstraintOptions & { readonly isInJson?: boolean },
@@ -145,7 +149,7 @@ class GrammarCompiler {
     return this.#compilation.expressions.repeat(this.#spelling.character, 0);
   }
 
-  /** Compiles any node to productions. */
+  /** Compiles any node to productions, one for each alternative. */
   #alternatives(node: GrammarNode): readonly Pieces[] {
     if (node.kind === "choice") return node.parts.flatMap((part) => this.#alternatives(part));
     return [this.#pieces(node)];
@@ -187,7 +191,7 @@ class GrammarCompiler {
     return [...required, ...optional];
   }
 
-  /** Adds a rule of the compiler's own. */
+  /** Adds a rule that the compiler generates. */
   #added(productions: readonly Pieces[]): Piece {
     const piece = this.#reserve();
     this.#productions.set(piece.rule, productions);
@@ -204,10 +208,16 @@ class GrammarCompiler {
   }
 }
 
-/** Returns the rules that lead to a recursive rule or to a schema. All others are regular. */
+/**
+ * Returns the names of the rules that refer, directly or indirectly, to a recursive rule or to a schema. All others
+ * are regular.
+ */
 function irregularRules({ rules }: GrammarText): ReadonlySet<string> {
   const users = new Map<string, string[]>();
-  /** For each rule, the number of its references not yet known to be regular. */
+  /**
+   * By rule name: number of references to rules not yet known to be regular, plus the number of schemas, which are
+   * never regular.
+   */
   const open = new Map<string, number>();
   for (const [name, node] of rules) {
     let count = 0;

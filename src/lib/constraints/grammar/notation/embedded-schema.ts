@@ -1,4 +1,4 @@
-// A JSON Schema within a grammar. Its rules have a separate namespace, so that a grammar may contain several.
+// A JSON Schema within a grammar. Its rules have a separate namespace, because a grammar may contain several schemas.
 import type { ConstraintOptions } from "../../../../base/domain/constraint.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
@@ -6,10 +6,14 @@ import type { GrammarSymbol } from "../parser/rules.ts";
 import { readJsonSchema } from "../schema/json-schema.ts";
 import type { Compilation } from "../compilation.ts";
 
-/** Minimum steps of a schema. */
+/** Minimum cost of a schema in steps. */
 const schemaSteps = 200;
 
-/** Returns the symbol of the schema's values; null if it has none. @throws ConstraintRefusal that names both places */
+/**
+ * Returns the symbol that matches the schema's values; null if no value is valid.
+ *
+ * @throws ConstraintRefusal that names the position in the grammar and the location in the schema
+ */
 export function embeddedSchema(
   { schema, position }: { readonly schema: ExactJson; readonly position: number },
   options: ConstraintOptions,

@@ -1,5 +1,5 @@
-// The syntax tree of a grammar: rules by name, each a tree of characters, repetitions and references. The readers of
-// the notations produce it, and compile-grammar.ts consumes it.
+// Syntax tree of a grammar: rules by name, each a tree of characters, repetitions and references. The readers of both
+// notations produce it, and compile-grammar.ts consumes it.
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
 import type { CodePoints } from "../../regex/characters/code-points.ts";
 import type { Pattern } from "../../regex/pattern.ts";
@@ -14,11 +14,11 @@ export type GrammarNode =
       readonly max: number;
     }
   | { readonly kind: "pattern"; readonly pattern: Pattern }
-  /** Texts that match all parts; regular, like the next two. */
+  /** Texts that match all parts. This node and the next two kinds are regular. */
   | { readonly kind: "all"; readonly parts: readonly GrammarNode[] }
   /** Texts that do not match the part. */
   | { readonly kind: "other"; readonly part: GrammarNode }
-  /** Any run of consecutive chunks, concatenated; regular. */
+  /** Texts that concatenate any run of consecutive chunks; the run may be empty. */
   | { readonly kind: "substring"; readonly chunks: readonly string[] }
   /** JSON texts of a schema's values. */
   | { readonly kind: "schema"; readonly schema: ExactJson; readonly position: number }
@@ -30,7 +30,7 @@ export interface GrammarText {
   readonly root: string;
 }
 
-/** Returns a node for exactly this text. */
+/** Returns a node that matches exactly this text. */
 export function literalNode(text: string): GrammarNode {
   const parts = Array.from(text, (character): GrammarNode => {
     const point = character.codePointAt(0) ?? 0;
@@ -39,7 +39,7 @@ export function literalNode(text: string): GrammarNode {
   return { kind: "sequence", parts };
 }
 
-/** Returns the only text of a node; null if it has several. */
+/** Returns the text of a single character or of a sequence of single characters; null for any other node. */
 export function literalText(node: GrammarNode): string | null {
   if (node.kind === "character") {
     const [first, last, ...more] = node.set;

@@ -1,10 +1,10 @@
-// Plain productions of a grammar's irregular rules, without rules that never terminate.
+// Productions of a grammar's irregular rules, and the removal of those that match no text.
 import type { StepBudget } from "../../regex/limits.ts";
 import type { Automaton } from "../../regex/automaton.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { GrammarSymbol } from "../parser/rules.ts";
 
-/** A regular text, an irregular rule, or the values of a schema. */
+/** Element of a production: a regular text, an irregular rule, or the values of a schema. */
 export type Piece =
   | { readonly text: Expression }
   | { readonly rule: string }
@@ -12,7 +12,7 @@ export type Piece =
 export type Pieces = readonly Piece[];
 export type ProductionsByRule = ReadonlyMap<string, readonly Pieces[]>;
 
-/** Keeps only productions that match some text. */
+/** Returns the rules with only those productions that match some text. */
 export function keepProductive(
   rules: ProductionsByRule,
   automaton: Automaton,
@@ -24,7 +24,7 @@ export function keepProductive(
       if ("rule" in piece) return ending.has(piece.rule);
       return "schema" in piece || !automaton.isEmpty(piece.text);
     });
-  // Reversed, since rules mostly refer to later ones.
+  // In reverse order, because rules mostly refer to later rules.
   const order = [...rules].reverse();
   for (let before = -1; before < ending.size;) {
     before = ending.size;

@@ -1,13 +1,13 @@
-// Repetition of a part of a grammar, in the forms that both notations share.
+// Repetition of a grammar node, in the forms that both notations share.
 import type { Reader } from "../../regex/reader.ts";
 import type { GrammarNode } from "./grammar-text.ts";
 
-/** Limit on repetition counts, as in regular expressions. */
+/** Maximum repetition count, as in regular expressions. */
 const repetitionsMax = 10_000;
 
 export type Bounds = readonly [min: number, max: number];
 
-/** Reads `*`, `+`, `?`, `{n}`, `{n,}`, `{,m}` or `{n,m}`; null if there is none. */
+/** Reads `*`, `+`, `?`, `{n}`, `{n,}`, `{,m}` or `{n,m}`; returns null if there is no repetition. */
 export function readBounds(reader: Reader): Bounds | null {
   if (reader.skip("*")) return [0, Number.POSITIVE_INFINITY];
   if (reader.skip("+")) return [1, Number.POSITIVE_INFINITY];
@@ -20,7 +20,7 @@ export function readBounds(reader: Reader): Bounds | null {
   return [min, most === "" ? Number.POSITIVE_INFINITY : Number(most)];
 }
 
-/** @param start position of the bounds */
+/** Returns a node that repeats the part. @param start position of the bounds, for refusals */
 export function repeated(reader: Reader, part: GrammarNode, [min, max]: Bounds, start: number): GrammarNode {
   if (min > max) throw reader.malformed("a repetition whose bounds are out of order", start);
   if (Math.max(min, Number.isFinite(max) ? max : 0) > repetitionsMax)

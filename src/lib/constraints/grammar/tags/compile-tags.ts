@@ -1,5 +1,5 @@
-// Compiles a structural tag to productions. Parts without texts are left out on the way, so there are no dead ends: a
-// tag with unsatisfiable content is never begun, and its trigger never written.
+// Compiles a structural tag to productions. The compiler leaves out formats that no text satisfies, so generation
+// reaches no dead end: it never begins a tag with unsatisfiable content, nor writes the tag's trigger.
 import { unreachable } from "../../../../base/domain/assert.ts";
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
@@ -10,10 +10,17 @@ import type { Compilation } from "../compilation.ts";
 import type { Dispatch, Format, SeparatedTags, Tag, TriggeredTags } from "./formats.ts";
 import { FreeText } from "./free-text.ts";
 
-/** Compiles a constraint within the tag; without texts, its symbol has no productions. */
+/**
+ * Compiles a constraint within the tag. If no text satisfies it, the symbol is an empty terminal or has no
+ * productions.
+ */
 export type ReadContent = (rule: ConstraintRule) => GrammarSymbol;
 
-/** @throws ConstraintRefusal for refused content, with the content's place prepended */
+/**
+ * Compiles a structural tag to the symbol of its texts.
+ *
+ * @throws ConstraintRefusal for refused content, at a location that begins with the content's location
+ */
 export function compileTags(
   format: Format,
   readContent: ReadContent,
@@ -22,20 +29,20 @@ export function compileTags(
   return new TagCompiler(readContent, compilation).symbol(format);
 }
 
-/** Context of a format: the enclosing tag. */
+/** Position of a format within the enclosing tag. */
 interface Surroundings {
-  /** Ends that free text must not contain, except for an empty one. */
+  /** Ends of the enclosing tag. Free text must not contain the non-empty ones. */
   readonly ends: readonly string[];
-  /** True if the format is last in the tag, so one of the ends follows it. */
+  /** True if the format is the last one in the tag, so that one of the ends follows. */
   readonly closes: boolean;
 }
 
-/** Outside any tag. */
+/** Position outside any tag. */
 const nowhere: Surroundings = { ends: [], closes: false };
 
 interface Branch {
   readonly trigger: string;
-  /** Productions after the trigger. */
+  /** Productions for the text after the trigger. */
   readonly bodies: Productions;
 }
 
@@ -53,7 +60,7 @@ class TagCompiler {
     return this.#rule(this.#written(format, nowhere));
   }
 
-  /** Returns the satisfiable productions of a format. */
+  /** Returns the satisfiable productions of a format, including the tag's end if the format closes the tag. */
   #written(format: Format, around: Surroundings): Productions {
     switch (format.kind) {
       case "text":
@@ -90,7 +97,7 @@ class TagCompiler {
     return isEmpty ? [] : [[symbol]];
   }
 
-  /** Returns free text up to the continuation of its surroundings. */
+  /** Returns free text, up to and including the tag's end if the text closes the tag. */
   #free(text: FreeText, { ends, closes }: Surroundings): Productions {
     const open = this.#lexeme(text.open);
     if (!closes) return open;
@@ -111,7 +118,7 @@ class TagCompiler {
     return [each.flatMap((ways) => this.#one(ways))];
   }
 
-  /** All fixed texts form one lexeme. */
+  /** Returns the alternatives of a choice; all fixed texts form one lexeme. */
   #choice(parts: readonly Format[], around: Surroundings): Productions {
     const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
     const others = parts.filter(({ kind }) => kind !== "text");
@@ -130,7 +137,7 @@ class TagCompiler {
     if (once.length === 0) return min === 0 ? [closing] : [];
     const one = this.#one(once);
     const name = this.#freshName();
-    // Without a maximum, counting stops at the minimum.
+    // Without a maximum, occurrences beyond the minimum need no count.
     const countMax = max === Number.POSITIVE_INFINITY ? min : max;
     const behind = (count: number): GrammarSymbol =>
       this.#compilation.rules.rule(`${name} ${count}`, () => [
@@ -140,7 +147,11 @@ class TagCompiler {
     return [[behind(0)]];
   }
 
-  /** @param from number of characters of its beginning already written */
+  /**
+   * Returns the productions of a tag.
+   *
+   * @param from number of characters of `begin` that have already been written
+   */
   #tag({ begin, content, ends }: Tag, from = 0): Productions {
     const bodies = this.#written(content, { ends, closes: true });
     return bodies.map((body) => [this.#anyOf([begin.slice(from)]), ...body]);
@@ -160,7 +171,10 @@ class TagCompiler {
       .map(({ trigger, bodies }) => [this.#anyOf([trigger]), ...this.#one(bodies), ...behind]);
   }
 
-  /** Its free text may contain the ends of the enclosing tag, unless it excludes them. */
+  /**
+   * Returns free text with dispatched formats. Unless `excludes` lists them, the free text may contain the ends of the
+   * enclosing tag.
+   */
   #dispatched({ branches, excludes, stopsAfterFirst }: Dispatch, around: Surroundings): Productions {
     const inside = { ends: around.ends, closes: false };
     const written = branches.map(({ trigger, format }) => ({
@@ -174,7 +188,7 @@ class TagCompiler {
   /**
    * Returns free text interrupted by triggers with their bodies.
    *
-   * @returns also the continuation after each body
+   * @returns `mixed`, the productions of the whole text, and `behind`, the continuation after each body
    */
   #mixed(
     {
@@ -187,7 +201,7 @@ class TagCompiler {
     const stops = [...branches.map(({ trigger }) => trigger), ...filled(around.ends)];
     const text = new FreeText(this.#compilation, stops, excludes);
     const free = this.#free(text, around);
-    // If free text never ends, only a last tag can.
+    // If free text is unsatisfiable, the text can end only after a last tag.
     if (free.length === 0 && !stopsAfterFirst) return { mixed: [], behind: [] };
     const again: Production = [this.#compilation.rules.rule(this.#freshName(), () => mixed)];
     const behind = stopsAfterFirst ? this.#closing(around) : again;
@@ -214,7 +228,7 @@ class TagCompiler {
     return [...none, [...one, more]];
   }
 
-  /** Returns the text after the last format of a tag. */
+  /** Returns the tag's end if the format closes the tag; otherwise an empty production. */
   #closing({ ends, closes }: Surroundings): Production {
     return closes ? [this.#anyOf(ends)] : [];
   }
@@ -243,7 +257,7 @@ class TagCompiler {
 
 const filled = (texts: readonly string[]): readonly string[] => texts.filter((text) => text !== "");
 
-/** Runs a reader of content, adding its place to refusals. */
+/** Calls a reader of content. Prepends the content's location to the location of a refusal. */
 function within<T>(place: string, read: () => T): T {
   try {
     return read();

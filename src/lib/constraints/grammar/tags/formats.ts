@@ -1,15 +1,18 @@
-// The syntax tree of a structural tag: free text, fixed text, constrained content, and their sequences. read-tags.ts
-// makes it from JSON, and compile-tags.ts compiles it.
+// Syntax tree of a structural tag: free text, fixed text, constrained content, and sequences of these. read-tags.ts
+// builds it from JSON, and compile-tags.ts compiles it.
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 
 export type Format =
   | { readonly kind: "text"; readonly text: string }
-  /** Content under another constraint, at `place`. */
+  /** Content that must satisfy another constraint, which is at the location `place`. */
   | { readonly kind: "constrained"; readonly rule: ConstraintRule; readonly place: string }
-  /** Free text without any of `excludes` and without an end of the enclosing tag; adjacent texts may complete one. */
+  /**
+   * Free text that contains neither a text of `excludes` nor an end of the enclosing tag. Combined with adjacent text,
+   * it may.
+   */
   | { readonly kind: "free"; readonly excludes: readonly string[] }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly Format[] }
-  /** `max` may be infinite. */
+  /** `max` is infinite if there is no maximum. */
   | { readonly kind: "repeat"; readonly part: Format; readonly min: number; readonly max: number }
   | Tag
   | TriggeredTags
@@ -20,11 +23,11 @@ export interface Tag {
   readonly kind: "tag";
   readonly begin: string;
   readonly content: Format;
-  /** At least one; any of these ends the tag, and one may be empty. */
+  /** Texts that each end the tag. There is at least one, and one may be empty. */
   readonly ends: readonly string[];
 }
 
-/** Free text in which each trigger begins one of its tags. */
+/** Free text with tags. A trigger in the text must begin one of the trigger's tags. */
 export interface TriggeredTags {
   readonly kind: "triggered";
   readonly branches: readonly { readonly trigger: string; readonly tags: readonly Tag[] }[];
@@ -35,7 +38,7 @@ export interface TriggeredTags {
   readonly stopsAfterFirst: boolean;
 }
 
-/** Free text in which each trigger is followed by its format. */
+/** Free text with formats. A trigger in the text must be followed by the trigger's format. */
 export interface Dispatch {
   readonly kind: "dispatch";
   readonly branches: readonly { readonly trigger: string; readonly format: Format }[];
@@ -43,7 +46,7 @@ export interface Dispatch {
   readonly stopsAfterFirst: boolean;
 }
 
-/** Only tags and their separators. */
+/** Tags with separators between them, and no free text. */
 export interface SeparatedTags {
   readonly kind: "separated";
   readonly tags: readonly Tag[];

@@ -1,17 +1,17 @@
-// Expressions of free text: text that avoids certain texts, and such text before one of them.
+// Expressions for free text: text that contains none of certain texts, and such text before one of them.
 import { plainSpelling } from "../../regex/characters/spelling.ts";
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Compilation } from "../compilation.ts";
 
 export class FreeText {
-  /** Text without stops and excluded texts. */
+  /** Text that contains neither stops nor excluded texts. */
   readonly open: Expression;
   readonly #compilation: Compilation;
   readonly #stops: readonly string[];
   readonly #anyText: Expression;
 
-  /** @param stops end the text; the first to be complete counts */
+  /** @param stops texts that end the free text; the stop that is complete first ends it */
   constructor(compilation: Compilation, stops: readonly string[], excludes: readonly string[]) {
     const { expressions } = compilation;
     this.#compilation = compilation;
@@ -22,7 +22,7 @@ export class FreeText {
     this.open = expressions.and(this.#anyText, expressions.not(holding));
   }
 
-  /** Returns the text before an end, such that the end is the first stop to be complete, or one of the first. */
+  /** Returns the free text that may precede `end`, such that no stop is complete before `end` is. */
   before(end: string): Expression {
     const { expressions, budget } = this.#compilation;
     budget.spend(1 + this.#stops.reduce((length, stop) => length + stop.length, 0) / 64);
@@ -35,7 +35,10 @@ export class FreeText {
   }
 }
 
-/** Returns the texts that a text's first characters complete to a stop: `<a` of `<ab` for a text that begins with b. */
+/**
+ * Returns the prefixes of the stop that the text's first characters complete: `<a` for the stop `<ab` and a text that
+ * begins with b.
+ */
 function completedBy(text: string, stop: string): readonly string[] {
   const found: string[] = [];
   if (text === "") return found;

@@ -1,12 +1,12 @@
-// Accesses members of an object in a structural tag by name, and refuses missing, malformed or unknown ones with their
-// place. A null member counts as absent.
+// Reads the members of an object in a structural tag by name. Refuses missing, malformed and unknown members, naming
+// their location. A null member counts as absent.
 import { exactJsonText } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson, ExactJsonObject } from "../../../../base/domain/text/exact-json.ts";
 import { cut } from "../../../../base/domain/service-error.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
 import { escaped, isObject } from "../schema/document.ts";
 
-/** A value and its place, a JSON pointer. */
+/** A value and its location as a JSON pointer. */
 export interface Placed {
   readonly value: ExactJson;
   readonly pointer: string;
@@ -28,7 +28,11 @@ export class Members {
     return Object.hasOwn(this.#object, name) && this.#object[name] !== null;
   }
 
-  /** @param wanted description of the member for the refusal */
+  /**
+   * Returns a member that must be present.
+   *
+   * @param wanted description of the member for the refusal
+   */
   required(name: string, wanted: string): Placed {
     const pointer = `${this.pointer}/${escaped(name)}`;
     if (!this.has(name)) throw malformed(pointer, wanted, undefined);
@@ -46,7 +50,7 @@ export class Members {
     return items;
   }
 
-  /** Returns non-empty texts; an empty list if the member is absent. */
+  /** Returns a list of texts, each of which must be non-empty. Returns an empty list if the member is absent. */
   texts(name: string): readonly string[] {
     return this.has(name) ? itemsOf(this.required(name, "a list")).map(filledTextOf) : [];
   }
@@ -58,7 +62,7 @@ export class Members {
     return value;
   }
 
-  /** Returns an integer of at least `least`. */
+  /** Returns an integer, which must be at least `least`. */
   count(name: string, least = 0): number {
     const wanted = `a whole number of at least ${least}`;
     const { value, pointer } = this.required(name, wanted);
@@ -67,7 +71,7 @@ export class Members {
     return value;
   }
 
-  /** Refuses a known but unsupported member; `idle` lists values without effect. */
+  /** Refuses a known but unsupported member, unless its value is listed in `idle` because it has no effect. */
   notServed(name: string, ...idle: readonly ExactJson[]): void {
     if (!this.has(name)) return;
     const { value, pointer } = this.required(name, "absent");
@@ -75,7 +79,11 @@ export class Members {
       throw notExact(name, pointer, `is ${cut(exactJsonText(value))}, which is not supported`);
   }
 
-  /** @throws ConstraintRefusal for a member that was never read */
+  /**
+   * Checks that every member was read.
+   *
+   * @throws ConstraintRefusal for a member that no reader knows
+   */
   end(): void {
     const [name] = this.#unread;
     if (name === undefined) return;
@@ -84,7 +92,7 @@ export class Members {
   }
 }
 
-/** Returns a text without lone surrogates. */
+/** Returns the text of a value. Refuses texts with lone surrogates. */
 export function textOf({ value, pointer }: Placed): string {
   if (typeof value !== "string") throw malformed(pointer, "a text", value);
   if (/\p{Surrogate}/u.test(value)) throw malformed(pointer, "a text without lone surrogates", value);
@@ -102,7 +110,11 @@ export function itemsOf({ value, pointer }: Placed): readonly Placed[] {
   return value.map((item: ExactJson, index) => ({ value: item, pointer: `${pointer}/${index}` }));
 }
 
-/** @param value undefined if missing */
+/**
+ * Returns the refusal of a malformed or missing value.
+ *
+ * @param value the value found; undefined if it is missing
+ */
 export function malformed(pointer: string, wanted: string, value: ExactJson | undefined): ConstraintRefusal {
   const found = value === undefined ? "nothing" : cut(exactJsonText(value));
   return new ConstraintRefusal({

@@ -1,4 +1,4 @@
-// Parameters between tags: texts are verbatim, all other values are JSON, in the schema's order.
+// Tests parameters between tags: texts are written verbatim, all other values as JSON, in the schema's order.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Json } from "../../../../base/domain/text/json.ts";
@@ -43,7 +43,7 @@ test("accepts what XGrammar accepts for qwen_xml_parameter", () => {
   }
 });
 
-test("writes by kind of value: listed texts, null, JSON with its digits, and optional parameters", () => {
+test("accepts enumerated texts, null, JSON with the schema's digits, and missing optional parameters", () => {
   const language = read({
     type: "qwen_xml_parameter",
     json_schema: {
@@ -74,7 +74,7 @@ test("writes by kind of value: listed texts, null, JSON with its digits, and opt
     assert.ok(!accepts(language, text), text);
 });
 
-test("refuses keywords about all parameters together, and refusals of their schemas, with the place", () => {
+test("refuses keywords about all parameters together, and parameters with refused schemas, naming the location", () => {
   const refused = (schema: Json, expected: Parameters<typeof checkRefusal>[1]): void =>
     checkRefusal(
       () => read({ type: "qwen_xml_parameter", json_schema: schema }),

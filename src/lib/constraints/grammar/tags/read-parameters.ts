@@ -1,5 +1,5 @@
-// Parameters between tags in a structural tag, as Qwen3-Coder writes the arguments of a call. Turns the schema of an
-// object into a tag per property.
+// Reads parameters between tags in a structural tag, the form in which Qwen3-Coder writes a tool call's arguments.
+// Turns an object's schema into one tag per property.
 import {
   parametersRefusal,
   parametersTag,
@@ -15,17 +15,21 @@ const qwenMarks: ParameterMarks = {
   middle: ">",
   behindKind: null,
   close: "</parameter>",
-  // As much whitespace as between JSON tokens.
+  // The same amount of whitespace as between JSON tokens.
   blanks: "[ \\t\\n]{0,31}",
 };
 
-/** @param readFormat reads the formats that the schema is turned into */
+/**
+ * Reads an object's schema and returns the format of its parameters.
+ *
+ * @param readFormat reads the structural tag that the schema is turned into
+ */
 export function readParameters(members: Members, readFormat: (placed: Placed) => Format): Format {
   const wanted = "a JSON Schema of an object";
   const { value, pointer } = members.required("json_schema", wanted);
   if (!isObject(value) || (value["type"] !== undefined && value["type"] !== "object"))
     throw malformed(pointer, wanted, value);
-  // Safe cast: exact numbers occur only in schemas that are passed on.
+  // Safe cast: exact numbers occur only in schemas that are passed on unchanged.
   const schema = value as unknown as JsonObject;
   const refusal = parametersRefusal(schema);
   if (refusal !== null) {
@@ -35,7 +39,7 @@ export function readParameters(members: Members, readFormat: (placed: Placed) =>
   return placed(readFormat({ value: parametersTag(qwenMarks, schema), pointer }), pointer);
 }
 
-/** Translates the places of a format's schemas to the original schema. */
+/** Replaces the locations in a format by locations in the original schema. */
 function placed(format: Format, place: string): Format {
   switch (format.kind) {
     case "constrained":

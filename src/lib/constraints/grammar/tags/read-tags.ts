@@ -1,6 +1,6 @@
-// Reads a structural tag in both forms: `{format}`, a tree of formats, and the older `{structures, triggers}`, which
-// means free text with tags. Refuses by name constraints on tokens rather than text, and unknown notations for a
-// schema's values.
+// Parses a structural tag in both forms: `{format}`, a tree of formats, and the older `{structures, triggers}`, free
+// text with tags. Formats that constrain tokens instead of text, and unknown notations for a schema's values, are
+// refused by name.
 import type { ConstraintRule } from "../../../../base/domain/constraint.ts";
 import { exactJsonText } from "../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../base/domain/text/exact-json.ts";
@@ -13,7 +13,11 @@ import { filledTextOf, itemsOf, malformed, Members, notExact, textOf } from "./m
 import type { Placed } from "./members.ts";
 import { readParameters } from "./read-parameters.ts";
 
-/** @throws ConstraintRefusal for a malformed or unsupported tag, with its place as a JSON pointer */
+/**
+ * Parses a structural tag.
+ *
+ * @throws ConstraintRefusal for a malformed or unsupported tag, with the location as a JSON pointer
+ */
 export function readTags(tag: ExactJson, limits: GrammarLimits): Format {
   const reader = new TagReader(limits);
   const members = new Members({ value: tag, pointer: "#" });
@@ -97,7 +101,7 @@ const readers: Readonly<Record<string, ReadFormat>> = {
   }),
 };
 
-/** Unsupported formats of other implementations, with their purpose. */
+/** Formats of other implementations that Hone does not support, each with the explanation for the refusal. */
 const notServed: Readonly<Record<string, string>> = {
   token: "names tokens, but constraints apply to text",
   exclude_token: "names tokens, but constraints apply to text",
@@ -122,7 +126,7 @@ class TagReader {
     const { nesting } = this.#limits;
     if (depth > nesting) throw limitExceeded("nesting", nesting, placed.pointer);
     const members = new Members(placed);
-    // Lists of tags often omit the type, as do other places.
+    // Tags often have no type, in lists of tags and elsewhere.
     const type = !members.has("type") && members.has("begin") ? "tag" : members.text("type");
     const place = `${members.pointer}/type`;
     if (Object.hasOwn(notServed, type)) throw notExact(`format ${type}`, place, notServed[type]);
@@ -177,7 +181,7 @@ class TagReader {
     return { trigger: filledTextOf(trigger), format: this.format(format, depth) };
   }
 
-  /** Reads the older form. */
+  /** Reads the older form, `{structures, triggers}`. */
   structures(members: Members): TriggeredTags {
     const tags = members.list("structures").map((placed): PlacedTag => {
       const inner = new Members(placed);
@@ -207,7 +211,7 @@ function schemaContent(members: Members, name: string): Format {
   return { kind: "constrained", rule, place: pointer };
 }
 
-/** Groups the tags by trigger; each begins with exactly one. */
+/** Groups the tags by trigger. Each tag must begin with exactly one of the triggers. */
 function triggered(
   { pointer }: Members,
   triggers: readonly string[],

@@ -17,7 +17,7 @@ import { searchCount, searching } from "../../../../base/domain/testing/search.t
 
 const limits = defaultGrammarLimits;
 
-/** Returns null if no text satisfies the tag. */
+/** Compiles a tag. Returns null if no text satisfies it. */
 function languageOf(tag: Json): Language | null {
   try {
     return readLanguage(structuralTag(tag), limits);
@@ -27,7 +27,7 @@ function languageOf(tag: Json): Language | null {
   }
 }
 
-test("random tags allow what the naive implementation allows", () => {
+test("random tags allow exactly the texts that the naive implementation allows", () => {
   let allowed = 0;
   fc.assert(
     fc.property(structuralTags, fc.array(tagTexts, { minLength: 12, maxLength: 12 }), (tag, texts) => {
@@ -47,7 +47,7 @@ const trie = vocabularyOf(["<a", "<ab", "b>", "aab", "a<", ">>", "éa", "tru", '
 
 const draws = fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }));
 
-test("texts under random tags reach no dead end and are allowed once finished", () => {
+test("texts generated under random tags reach no dead end and satisfy their tag once finished", () => {
   let finished = 0;
   fc.assert(
     fc.property(structuralTags, draws, (tag, draw) => {
@@ -64,7 +64,7 @@ test("texts under random tags reach no dead end and are allowed once finished", 
   assert.ok(finished > searchCount(30), `${finished} walks are finished`);
 });
 
-test("masks under random tags equal those from trying each token", () => {
+test("masks under random tags equal those computed by trying each token", () => {
   fc.assert(
     fc.property(structuralTags, draws, (tag, draw) => {
       const language = languageOf(tag);
@@ -98,7 +98,7 @@ const thought = (content: Json): Json => ({
 const anyText = { type: "any_text" };
 const one = '<call=f>{"x": 1}</call>';
 
-/** A tag, with texts that it allows and texts that it does not. */
+/** Tags, each with texts that it allows and texts that it does not allow. */
 const table: readonly (readonly [
   name: string,
   tag: Json,
@@ -106,7 +106,7 @@ const table: readonly (readonly [
   not: readonly string[],
 ])[] = [
   [
-    "the older form",
+    "the older form of a tag",
     { triggers: ["<call="], structures: [{ begin: "<call=f>", schema: point, end: "</call>" }] },
     ["", "free", `a ${one} b ${one}`, "<call"],
     ["<call=", "<call=g>", "<call=f>1</call>", "a <call=f>{}</call>", '<call=f>{"x": 1}'],
@@ -125,9 +125,9 @@ const table: readonly (readonly [
     [one],
     ["", `a${one}`, `${one}a`, `${one}${one}`],
   ],
-  ["what free text excludes", triggered({ excludes: ["no"] }), ["n o", `n${one}o`], ["no", `no${one}`]],
+  ["texts excluded from free text", triggered({ excludes: ["no"] }), ["n o", `n${one}o`], ["no", `no${one}`]],
   [
-    "a tag's end in its own content",
+    "a tag's end inside its content",
     { format: call("f", { type: "string" }) },
     ['<call=f>"</call>"</call>'],
     ['<call=f>"</call>'],
@@ -141,7 +141,7 @@ const table: readonly (readonly [
     ["aaa", "baaa"],
   ],
   [
-    "free text before something else",
+    "free text before another format",
     thought({ type: "sequence", elements: [anyText, { type: "regex", pattern: "[0-9]+" }] }),
     ["<think>1</think>", "<think>so 12</think>"],
     ["<think>so</think>", "<think></think>1</think>"],
@@ -185,7 +185,7 @@ const table: readonly (readonly [
     ["", "ab", "abababab"],
   ],
   [
-    "a grammar, with rules named as another's",
+    "grammars with equal rule names",
     {
       format: {
         type: "or",
@@ -199,7 +199,7 @@ const table: readonly (readonly [
     ["(y)", "([x])"],
   ],
   [
-    "schemas that refer to themselves",
+    "recursive schemas",
     {
       format: {
         type: "sequence",
@@ -221,14 +221,14 @@ const table: readonly (readonly [
 ];
 
 for (const [name, tag, allowed, not] of table) {
-  test(`${name}: allows only these texts`, () => {
+  test(`allows exactly the right texts: ${name}`, () => {
     const language = readLanguage(structuralTag(tag), limits);
     for (const text of allowed) assert.ok(accepts(language, text), text);
     for (const text of not) assert.ok(!accepts(language, text), text);
   });
 }
 
-test("writes content according to the request's options", () => {
+test("applies the request's options to the content of tags", () => {
   const schema = { type: "object", properties: { x: { type: "integer" } } };
   const tag = { format: call("f", schema) };
   const open = readLanguage(structuralTag(tag), limits);
@@ -247,13 +247,13 @@ test("writes content according to the request's options", () => {
   }
 });
 
-test("never begins a tag that no text can fill", () => {
+test("never begins a tag whose content no text satisfies", () => {
   const tag = triggered({ tags: [call("f", false), call("g")] });
   const language = readLanguage(structuralTag(tag), limits);
   assert.ok(accepts(language, '<call=g>{"x": 1}</call>') && !accepts(language, "<call=f>"));
 });
 
-test("a text excluded from free text does not begin an unsatisfiable tag", () => {
+test("free text must not contain an excluded text even as the beginning of an unsatisfiable tag", () => {
   const tag = triggered({ excludes: ["<c"], tags: [call("f", false)] });
   const matcher = new CompiledConstraint(readLanguage(structuralTag(tag), limits), trie).matcher();
   const accepts = (text: string): boolean => matcher.accept(text.charCodeAt(0) + 1);
@@ -318,7 +318,7 @@ const refusals: readonly (readonly [tag: Json, kind: string, place: string, mess
   [triggered({ at_least_one: 1 }), "malformed", "#/format/at_least_one"],
   [triggered({ tags: [] }), "malformed", "#/format/tags"],
   [{ format: { type: "dispatch", rules: [["a"]] } }, "malformed", "#/format/rules/0"],
-  // The place in the content follows the content's place.
+  // The location within the content is appended to the content's location.
   [
     { format: call("f", { type: "array", contains: {}, uniqueItems: true }) },
     "not-exact",
@@ -342,7 +342,7 @@ const refusals: readonly (readonly [tag: Json, kind: string, place: string, mess
     "unsatisfiable",
     "",
   ],
-  // The trigger is complete before any end.
+  // The end `</think>` begins with the trigger, so the trigger is complete before any end.
   [
     thought({ type: "triggered_tags", triggers: ["<"], tags: [{ ...call("f"), begin: "<f>" }] }),
     "unsatisfiable",
@@ -351,7 +351,7 @@ const refusals: readonly (readonly [tag: Json, kind: string, place: string, mess
   [nested(300), "limit", `#/format${"/content".repeat(201)}`],
 ];
 
-test("refuses malformed or unsupported tags, with the place", () => {
+test("refuses malformed or unsupported tags and names the location", () => {
   for (const [tag, kind, place, message] of refusals) {
     assert.throws(
       () => readLanguage(structuralTag(tag), limits),

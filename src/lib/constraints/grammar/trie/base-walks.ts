@@ -1,4 +1,5 @@
-// Walks of the base's lexer states, computed once per vocabulary at no constraint's cost.
+// Token-trie walks from the lexer states of the constraint base. Each walk is computed once per vocabulary, and its
+// cost counts towards no constraint's budget.
 import { constraintBase } from "../constraint-base.ts";
 import { StepBudget, unlimitedGrammar } from "../../regex/limits.ts";
 import type { LexerState } from "../../regex/automaton.ts";

@@ -1,4 +1,4 @@
-// A map that evicts its oldest entries beyond a size in bytes.
+// A map with a size limit in bytes. If an added entry exceeds the limit, the map evicts its oldest entries.
 
 export class ByteCache<Key, Value> {
   readonly #limit: number;

@@ -1,20 +1,24 @@
-// Doubtful tokens, which end a lexeme whose text is recorded and continue after it. Masks are computed for an unknown
-// text; only if a token repeats that very text does the actual one matter.
+// Doubtful tokens: each ends a lexeme whose text is recorded, and continues after it. A cached mask is right for any
+// recorded text unless such a token's continuation repeats that text. These tokens are therefore checked separately.
 
 export interface Doubt {
   readonly token: number;
-  /** Index of the lexeme among the active ones. */
+  /** Index of the lexeme among the active lexemes of the parser state. */
   readonly thread: number;
   /** Number of the token's bytes that belong to the lexeme. */
   readonly leftAt: number;
-  /** True if the token begins another recorded lexeme with only one possible text, which may equal this one. */
+  /**
+   * True if, after the token, another recorded lexeme has begun that at most one text can complete. That text may be
+   * this lexeme's text.
+   */
   readonly isScarce: boolean;
 }
 
 /**
- * True if the token must be tried.
+ * Returns true if the recorded texts may make the token invalid, so that it must be checked byte by byte.
  *
- * @param texts of the lexeme before the token, one per symbol that records it; may omit texts longer than the token
+ * @param texts of the lexeme before the token, one per symbol that records the text; texts longer than the token may
+ * be omitted
  */
 export function needsTrial(
   { leftAt, isScarce }: Doubt,

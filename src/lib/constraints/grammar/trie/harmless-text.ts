@@ -1,10 +1,13 @@
-// Harmless text: whole characters without special meaning in strings. Most tokens are such text, and most lexemes that
-// accept one harmless character accept any other and stay in the same state. Checking this once per state avoids
-// walking all those tokens.
+// Harmless text: complete characters that have no special meaning in JSON strings. Most tokens are harmless text, and
+// most lexemes that accept one harmless character accept any other and stay in the same state. Checking this once per
+// state avoids walking all those tokens.
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
 
-/** Longer texts are not called harmless: few tokens are longer, and their transitions would have to be computed. */
+/**
+ * Maximum length of harmless text in characters. Few tokens are longer, and checking those would require computing
+ * more transitions.
+ */
 export const harmlessLengthMax = 20;
 
 type ByteRange = readonly [low: number, high: number];
@@ -16,7 +19,7 @@ const oneByte: readonly ByteRange[] = [
   [0x5d, 0x7e],
 ];
 const later: ByteRange = [0x80, 0xbf];
-/** All other characters: the well-formed sequences of RFC 3629, section 4. */
+/** The multi-byte characters: the well-formed sequences of RFC 3629, section 4. */
 const severalBytes: readonly (readonly ByteRange[])[] = [
   [[0xc2, 0xdf], later],
   [[0xe0, 0xe0], [0xa0, 0xbf], later],
@@ -30,7 +33,7 @@ const severalBytes: readonly (readonly ByteRange[])[] = [
 
 /** True for the first byte of a multi-byte character. */
 export const isLead = (byte: number): boolean => byte >= 0xc0;
-/** True for the continuation bytes of a character. */
+/** True for a byte that continues a multi-byte character. */
 export const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 const isIn = (byte: number, [low, high]: ByteRange): boolean => byte >= low && byte <= high;
@@ -60,10 +63,10 @@ function harmlessAt(text: Uint8Array, at: number): number {
   );
 }
 
-/** Transitions of an automaton's states under harmless text. */
+/** Computes and caches how harmless text changes the states of an automaton. */
 export class HarmlessSteps {
   readonly #automaton: Automaton;
-  /** Steps of the states shared with the base automaton. */
+  /** Steps of the base automaton, used for the states shared with it; null for the base automaton itself. */
   readonly #base: HarmlessSteps | null;
   readonly #afterSeveralBytes: LexerState[] = [];
   readonly #afterAny: LexerState[] = [];
@@ -76,21 +79,21 @@ export class HarmlessSteps {
   }
 
   /**
-   * Returns the number of harmless characters, at most `harmlessLengthMax`, that the state accepts in any combination;
-   * -1 for a dead state.
+   * Returns the number of steps, at most `harmlessLengthMax`, in which all harmless characters lead to the same live
+   * state; -1 for a dead state.
    */
   reach(state: LexerState): number {
     return (this.#reach[state] ??= this.#baseOf(state)?.reach(state) ?? this.#countSteps(state));
   }
 
-  /** True if the state accepts all harmless text, stays unchanged and cannot end. */
+  /** True if all harmless text leads back to this state, and the lexeme cannot end in it. */
   isFree(state: LexerState): boolean {
     return (this.#isFree[state] ??=
       this.#baseOf(state)?.isFree(state) ??
       (!this.#automaton.isAccepting[state] && state !== deadState && this.after(state) === state));
   }
 
-  /** Returns the common successor under all multi-byte harmless characters; dead if they differ. */
+  /** Returns the state that all multi-byte harmless characters lead to; the dead state if they lead to different ones. */
   afterSeveralBytes(state: LexerState): LexerState {
     return (this.#afterSeveralBytes[state] ??=
       this.#baseOf(state)?.afterSeveralBytes(state) ??
@@ -106,14 +109,14 @@ export class HarmlessSteps {
   #countSteps(state: LexerState): number {
     let count = -1;
     for (let at = state; at !== deadState && count < harmlessLengthMax; at = this.after(at)) {
-      // A self-loop continues forever.
+      // The state leads back to itself, so any number of steps is possible.
       if (this.after(at) === at) return harmlessLengthMax;
       count += 1;
     }
     return count;
   }
 
-  /** Returns the common successor under all harmless characters; dead if they differ. */
+  /** Returns the state that all harmless characters lead to; the dead state if they lead to different ones. */
   after(state: LexerState): LexerState {
     return (this.#afterAny[state] ??= this.#baseOf(state)?.after(state) ?? this.#findAfter(state));
   }

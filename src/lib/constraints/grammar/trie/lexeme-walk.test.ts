@@ -7,9 +7,9 @@ import { grammar } from "../testing/make-constraints.ts";
 import { allowedByTrying, idsOf } from "../testing/try-every-token.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";
 
-test("a borrowed walk allows no exit where the lexeme cannot end", () => {
+test("a walk borrowed from another state allows no exit where the lexeme cannot end", () => {
   const trie = vocabularyOf(["bx", "bx!", "cx!", "bcx!", "x!"]);
-  // The tail is not regular, so the lexeme ends before it.
+  // The rule `tail` is recursive and therefore not regular, so its text is not part of R's lexeme.
   const text = 'start: R tail\ntail: "x!" | "x(" tail ")"\nR: /a([^b!]|b[^!])[^!]*/';
   const read = () => readLanguage(grammar(text), defaultGrammarLimits);
   const constraint = new CompiledConstraint(read(), trie);

@@ -1,6 +1,7 @@
-// Walks the token trie from a lexer state: the tokens that stay within the lexeme, and the nodes at which it may end.
-// Independent of the grammar around it, and most of a mask inside a string, so it is cached. If most text leads to a
-// common state, as for names that differ from some list, the walk borrows from that state's walk.
+// Walks the token trie from a lexer state to find the tokens that stay within the lexeme, and the nodes at which the
+// lexeme may end. The result does not depend on the surrounding grammar and makes up most of a mask inside a string,
+// so it is cached. If most harmless bytes lead to one state (as in names that differ from some list), the walk
+// borrows: it copies that state's walk and corrects the differences.
 import type { StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
@@ -12,21 +13,21 @@ import { TokenRuns } from "./token-runs.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
 export interface LexemeWalk {
-  /** The tokens that the lexeme may continue or end with: a bit mask, or ids if they are few. */
+  /** Tokens whose bytes all belong to the lexeme: a bit mask, or ids if there are few. */
   readonly tokens: { readonly bits: Uint32Array } | { readonly ids: Int32Array };
   readonly exits: readonly Exits[];
-  /** Continuations after further exits, as one tree. */
+  /** Tails of the tokens that leave the lexeme at exits that `exits` does not list; null if `exits` lists all. */
   readonly tails: BorrowedTails | null;
   readonly byteLength: number;
 }
 
 export interface BorrowedTails {
   readonly tails: Tails;
-  /** Tokens of the borrowed tails that are not valid here. */
+  /** Tokens of `tails` to ignore, because they are not allowed from this state through the borrowed walk. */
   readonly excluded: ReadonlySet<number>;
 }
 
-/** The walk of a state that most harmless text leads to and stays in. */
+/** Walk of the state that most harmless bytes lead to, both from the walked state and from that state itself. */
 interface BorrowedWalk {
   readonly state: LexerState;
   readonly bits: Uint32Array;
@@ -36,7 +37,7 @@ interface BorrowedWalk {
 interface PartWalk {
   readonly allowed: TokenRuns;
   readonly tops: Int32Array;
-  /** Ranges of the token list that are not borrowed, as start and end. */
+  /** Ranges of positions in the token list whose tokens are not borrowed, as alternating starts and ends. */
   readonly gaps: readonly number[];
 }
 
@@ -45,9 +46,12 @@ export class LexemeWalker {
   readonly #steps: HarmlessSteps;
   readonly #trie: TokenTrie;
   readonly #budget: StepBudget;
-  /** Lexer state at each depth of the current path. */
+  /** Lexer state at each depth of the current path through the trie. */
   readonly #path: Int32Array;
-  /** Lexer state there, starting from the borrowed state. */
+  /**
+   * Lexer state at each depth if the path starts from the state of the borrowed walk; dead where nothing can be
+   * borrowed.
+   */
   readonly #borrowedPath: Int32Array;
 
   constructor(
@@ -89,8 +93,8 @@ export class LexemeWalker {
   }
 
   /**
-   * Returns the walk of a state that most text leads to; null if text does not stay there, or its tails are not
-   * listed.
+   * Returns the walk of the lender; null if most harmless bytes do not lead from the lender back to it, or if its walk
+   * has no bit mask or no tails.
    */
   #borrowFrom(lender: LexerState, walkOf: (state: LexerState) => LexemeWalk): BorrowedWalk | null {
     if (lender === deadState || this.#majorityState(lender) !== lender) return null;
@@ -100,7 +104,7 @@ export class LexemeWalker {
       : null;
   }
 
-  /** Returns the state that most harmless bytes lead to; dead if there is none. */
+  /** Returns the state that more than half of the harmless bytes lead to; the dead state if there is no such state. */
   #majorityState(state: LexerState): LexerState {
     const counts = new Map<LexerState, number>();
     for (const byte of harmlessBytes) {
@@ -132,12 +136,12 @@ export class LexemeWalker {
       const depth = depthOf[node];
       const before = path[depth - 1];
       if (oddFrom[node] > node && this.#steps.isFree(before)) {
-        // All harmless text leads back to this state, so skips to the next byte that is not harmless.
+        // All harmless text leads back to this state, so the walk continues at the next byte that is not harmless.
         const next = Math.min(oddFrom[node], end);
         allowed.add(tokensBefore[node], tokensBefore[next]);
         if (next < end) {
           path.fill(before, depth, depthOf[next]);
-          // Nothing below is borrowed.
+          // The skipped part computes no borrowed path, so nothing below it is borrowed.
           borrowedPath.fill(deadState, depth, depthOf[next]);
         }
         node = next;
@@ -150,8 +154,8 @@ export class LexemeWalker {
       }
       path[depth] = after;
       borrowedPath[depth] = borrowed === null ? deadState : automaton.next(borrowedPath[depth - 1], byte);
-      // While both states agree from here on, the borrowed walk applies. This state is not dead, so the other is not
-      // either.
+      // From equal states, the borrowed walk is right for the whole subtree. `after` is not dead here, so neither is
+      // the equal state.
       const isSame = after === borrowedPath[depth];
       const isAll = !isSame && this.#takesAllBelow(nodes, node, path);
       if (isSame || (isAll && borrowed !== null && this.#takesAllBelow(nodes, node, borrowedPath))) {
@@ -165,7 +169,8 @@ export class LexemeWalker {
         node = end;
         continue;
       }
-      // If only the other state may end here, its tails below would be taken for this state's.
+      // Only the borrowed path may end here. Borrowing below would allow tails after an exit that this lexeme does not
+      // have.
       if (automaton.isAccepting[borrowedPath[depth]] && !automaton.isAccepting[after])
         borrowedPath[depth] = deadState;
       allowed.add(tokensBefore[node], tokensBefore[node + 1]);
@@ -177,14 +182,18 @@ export class LexemeWalker {
     return { allowed, tops: Int32Array.from(exits), gaps };
   }
 
-  /** True if the lexeme surely accepts all tokens below a node, which are harmless text. */
+  /**
+   * True if all tokens below the node are harmless and the lexeme certainly accepts them; may be false even if it
+   * accepts them.
+   */
   #takesAllBelow({ byteOf, depthOf, heightOf }: TrieNodes, node: number, path: Int32Array): boolean {
     const height = heightOf[node];
     if (height > harmlessLengthMax) return false;
     const steps = this.#steps;
     const depth = depthOf[node];
     if (isLead(byteOf[node])) return steps.reach(steps.afterSeveralBytes(path[depth - 1])) >= height;
-    // A node within a character has only children within it.
+    // Below a node within a character, all children are within that character too, so checking the first one suffices.
+    // `reach` counts complete characters, so it does not apply to such a node.
     return !isWithinCharacter(byteOf[node + 1]) && steps.reach(path[depth]) >= height;
   }
 
@@ -221,7 +230,7 @@ export class LexemeWalker {
       others.copyTo(ids, harmless.count);
       return { ids };
     }
-    // Sets or clears bits, whichever are fewer.
+    // Starts from a full or an empty mask, whichever needs fewer changes.
     const startsFull = harmless.count * 2 > this.#trie.harmless.tokens.length;
     const bits = startsFull ? harmlessBits.slice() : new Uint32Array(harmlessBits.length);
     if (startsFull) harmless.clearOthers(bits);
@@ -233,7 +242,7 @@ export class LexemeWalker {
 
 const noTokens: ReadonlySet<number> = new Set();
 
-/** Measured: an entry of a set. */
+/** Measured memory of an entry in a set. */
 const bytesPerExcluded = 40;
 
 const bytesOf = (tokens: LexemeWalk["tokens"]): number =>

@@ -1,8 +1,8 @@
-// Splits a text into tokens by repeatedly taking the longest match. No tokenizer produces exactly this, but all of the
-// tokens can be sampled.
+// Splits a text into tokens greedily, each time taking the longest matching token. No tokenizer produces exactly this
+// sequence, but a model can generate it.
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
-/** Returns the tokens of a text; null if no token begins with one of its bytes. */
+/** Returns the tokens of a text; null if no token matches at some position. */
 export function longestTokens(trie: TokenTrie, text: Uint8Array): readonly number[] | null {
   const tokens: number[] = [];
   for (let at = 0; at < text.length;) {

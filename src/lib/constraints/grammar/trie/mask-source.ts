@@ -1,5 +1,5 @@
 // Computes the mask of a parser state: the tokens that stay within an active lexeme, and those that leave it and
-// continue as the grammar allows. Caches masks within a limit of bytes.
+// continue as the grammar allows. Caches masks up to a size limit in bytes.
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import type { LexerState } from "../../regex/automaton.ts";
 import { deadParser } from "../parser/machine.ts";
@@ -17,13 +17,13 @@ import type { LexemeWalk } from "./lexeme-walk.ts";
 import { Saturation } from "./saturation.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
-/** A mask, and the tokens that also depend on recorded texts. */
+/** A mask for unknown recorded texts, and the tokens whose validity also depends on the actual texts. */
 interface KnownMask {
   readonly bits: Uint32Array;
   readonly doubts: readonly Doubt[];
 }
 
-/** Measured: a doubtful token. */
+/** Measured memory of a doubtful token. */
 const bytesPerDoubt = 80;
 
 export class MaskSource {
@@ -34,7 +34,7 @@ export class MaskSource {
   readonly #saturation: Saturation;
   readonly #baseWalks: BaseWalks;
   readonly #walks: ByteCache<LexerState, LexemeWalk>;
-  /** By the inputs of a mask: the lexemes, as far as tokens can distinguish them, and their continuations. */
+  /** Masks by the inputs that determine them: the saturated lexer states, and the stacks that follow each lexeme. */
   readonly #masks: ByteCache<string, KnownMask>;
   readonly #path: Int32Array;
 
@@ -56,7 +56,7 @@ export class MaskSource {
     this.#path = new Int32Array(trie.depthMax + 1);
   }
 
-  /** Memory of the cached masks in bytes. */
+  /** Memory of the cached walks and masks in bytes. */
   get byteLength(): number {
     return this.#walks.byteLength + this.#masks.byteLength;
   }
@@ -113,7 +113,7 @@ export class MaskSource {
     return mask;
   }
 
-  /** True if the bytes may come next. */
+  /** True if the parser accepts the bytes in this state. */
   #goesOn(state: ParserState, bytes: Uint8Array): boolean {
     const after = bytes.reduce((before, byte) => this.#machine.next(before, byte), state);
     return after !== deadParser;
@@ -129,10 +129,11 @@ export class MaskSource {
   };
 
   /**
-   * Adds the tokens below a node that can follow a parser state.
+   * Sets the bits of the tokens below a node whose remaining bytes the parser accepts.
    *
    * @param below.excluded tokens to leave out
-   * @param from.recalling index of the lexeme that ends at the node, if its text is recorded
+   * @param from.after parser state at the node
+   * @param from.recalling index of the lexeme that ends at the node, if its text is recorded; otherwise null
    * @param from.doubts receives the tokens that may be invalid after some texts of that lexeme
    */
   #walkBelow(
@@ -160,7 +161,7 @@ export class MaskSource {
         const token = tokens[at];
         if (excluded?.has(token) === true) continue;
         setBit(into, token, true);
-        // A single byte after the lexeme only separates it from the next one.
+        // One byte after the lexeme can only be a separator, never a repetition of the recorded text.
         if (from.recalling !== null && length > 1)
           from.doubts.push({
             token,

@@ -19,7 +19,10 @@ function compilation() {
   return { expressions, automaton: new Automaton(expressions, defaultGrammarLimits, budget) };
 }
 
-/** A random expression over few letters, with some long texts and some distant ends. */
+/**
+ * Returns a random expression over few letters. Some expressions match long texts, and some have states far from an
+ * accepting state.
+ */
 function randomPart(expressions: Expressions, random: Random, depth = 3): Expression {
   const inner = () => randomPart(expressions, random, depth - 1);
   const letter = () => expressions.bytes(bytesOf([letters.charCodeAt(random.index(letters.length))]));
@@ -40,14 +43,14 @@ function randomPart(expressions: Expressions, random: Random, depth = 3): Expres
   }
 }
 
-/** Yields all texts over the letters up to a length. */
+/** Yields all texts of these letters up to a length. */
 function* texts(length: number): Generator<readonly number[]> {
   yield [];
   if (length === 0) return;
   for (const text of texts(length - 1)) for (const letter of letters) yield [...text, letter.charCodeAt(0)];
 }
 
-/** Asserts that both states are live after the same texts up to a length. */
+/** Asserts that each text up to a length leads from both states to a live state, or from neither. */
 function checkAlike(automaton: Automaton, one: number, other: number, length: number): void {
   for (const text of texts(length)) {
     const [first, second] = [one, other].map((state) =>
@@ -57,7 +60,7 @@ function checkAlike(automaton: Automaton, one: number, other: number, length: nu
   }
 }
 
-test("drops a length limit on a pattern only if no token comes near it", () => {
+test("removes a pattern's length limit only where no token can reach it", () => {
   const random = seededRandom(searchSeed, "bounded");
   let changedCount = 0;
   for (let turn = 0; turn < searchCount(200); turn++) {
@@ -81,14 +84,14 @@ test("drops a length limit on a pattern only if no token comes near it", () => {
   assert.ok(changedCount > searchCount(80), `${changedCount} states were saturated`);
 });
 
-test("drops a length limit combined with a complement if an end is always near", () => {
+test("removes a length limit next to a complement where an accepting state is always near", () => {
   const random = seededRandom(searchSeed, "unbounded");
   let [changedCount, refusedCount] = [0, 0];
   for (let turn = 0; turn < searchCount(200); turn++) {
     try {
       changedCount += isLeftOut(random) ? 1 : 0;
     } catch (error) {
-      // Some have more states than a constraint may.
+      // Some random expressions exceed the limit on states.
       if (!(error instanceof ConstraintRefusal) || error.kind !== "limit") throw error;
       refusedCount += 1;
     }
@@ -97,7 +100,10 @@ test("drops a length limit combined with a complement if an end is always near",
   assert.ok(refusedCount < searchCount(10), `${refusedCount} were refused`);
 });
 
-/** True if the length limit on a random part with a complement is dropped; asserts that the result is live as before. */
+/**
+ * Returns true if the length limit of a random expression with a complement is removed. Asserts that both expressions
+ * are live after the same texts.
+ */
 function isLeftOut(random: Random): boolean {
   const { expressions, automaton } = compilation();
   const any = expressions.bytes(bytesOf(Array.from(letters, (letter) => letter.charCodeAt(0))));

@@ -1,11 +1,12 @@
-// Removes from lexer states the counts that a single token cannot reach. Most states of a long bounded text then allow
-// the same tokens, and share a mask. Valid only for texts up to a token's length.
+// Replaces lexer states by states without the repetition counts that a single token cannot reach. Most states of a
+// long text with a length limit then become equal, and share a mask. The replacement is valid only for texts of at
+// most a token's length.
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
 import { deadState } from "../../regex/automaton.ts";
 
-/** Distance in bytes up to which an end counts as near. */
+/** Distance in bytes up to which an accepting state counts as near. */
 const nearBytes = 64;
-/** Limit on the states examined for expressions with intersections and complements. */
+/** Maximum number of states examined for an expression with intersections or complements. */
 const statesMax = 100;
 
 export class Saturation {
@@ -13,8 +14,8 @@ export class Saturation {
   readonly #length: number;
   readonly #saturated: (LexerState | undefined)[] = [];
   /**
-   * By state: true if an end is within {@link nearBytes} of the state and of all states reachable from it; false if
-   * there are too many of these to check.
+   * By state: true if an accepting state is within {@link nearBytes} of this state and of each state reachable from
+   * it. Also false if there are too many reachable states to check.
    */
   readonly #isNear: (boolean | undefined)[] = [];
 
@@ -25,8 +26,8 @@ export class Saturation {
   }
 
   /**
-   * Returns a state that is equivalent for texts of at most this length: each leads from both to a live state or from
-   * neither.
+   * Returns a state that texts of at most this length cannot distinguish from the given one: each text leads from both
+   * to a live state, or from neither.
    */
   of(state: LexerState): LexerState {
     return (this.#saturated[state] ??= this.#find(state));
@@ -37,8 +38,8 @@ export class Saturation {
     const expression = this.#automaton.expressionOf(state);
     const saturated = expressions.saturated(expression, this.#length);
     if (saturated !== expression || expressions.isPlain(expression)) return this.#automaton.start(saturated);
-    // Both agree on all texts up to that length. After a token, an end of the unbounded state is near, so the original
-    // can end there too.
+    // The bounded and the unbounded expression agree on all texts up to that length. After a token, an accepting state
+    // of the unbounded one is within `nearBytes`, so the bounded expression can end there too.
     const unbounded = expressions.unbounded(expression, this.#length + nearBytes);
     if (unbounded === expression) return state;
     const start = this.#automaton.start(unbounded);
@@ -46,13 +47,13 @@ export class Saturation {
     return this.#isNear[start] ? start : state;
   }
 
-  /** Checks all reachable states for their distance to the nearest end. */
+  /** True if an accepting state is near each state reachable from the start. */
   #isEndNear(start: LexerState): boolean {
     const before = this.#statesFrom(start);
     const { isAccepting } = this.#automaton;
     const waiting = [...before.keys()].filter((state) => isAccepting[state]);
     const distances = new Map(waiting.map((state) => [state, 0]));
-    // Breadth first, so distances never decrease.
+    // Breadth-first order, so the first distance found for a state is the smallest.
     for (const state of waiting)
       for (const other of before.get(state) ?? []) {
         if (distances.has(other)) continue;
@@ -65,7 +66,7 @@ export class Saturation {
     return isNear;
   }
 
-  /** Returns the predecessors of each reachable state, stopping above the limit. */
+  /** Returns the predecessors of each reachable state, stopping when there are more states than `statesMax`. */
   #statesFrom(start: LexerState): ReadonlyMap<LexerState, readonly LexerState[]> {
     const { expressions } = this.#automaton;
     const before = new Map<LexerState, LexerState[]>([[start, []]]);

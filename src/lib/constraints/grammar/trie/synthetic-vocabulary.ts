@@ -1,19 +1,22 @@
-// Synthetic vocabularies of any size, with the mixture of current models, grown from a small real one.
-// - Latin words extend shorter ones, as merges do, with and without a leading blank and a capital; a quarter are words
-//   of other scripts, some cut within a character.
+// Synthetic vocabularies of any size, grown from a small real one, with the same kinds of tokens as current models.
+// - Latin words extend shorter ones, as byte-pair merges do, with and without a leading blank and a capital letter. A
+//   quarter of the tokens are words of other scripts, some cut within a character.
 // - The rest are numbers of up to three digits, runs of blanks, indented line breaks, punctuation, JSON delimiters and
 //   pieces of code.
-// - The shares estimate vocabularies of 128,000 tokens. They have more trie nodes per token than those, since the
-//   words are random.
+// - The share of each kind is estimated from vocabularies of 128,000 tokens. A synthetic vocabulary has more trie
+//   nodes per token than these, because its words are random.
 import { seededRandom } from "../../../../base/domain/random.ts";
 
-/** Returns `tokenCount` unique tokens: the seed's, all single bytes, and grown ones; deterministic for a seed. */
+/**
+ * Returns `tokenCount` unique tokens: those of the seed, all single bytes, and generated ones. The same seed always
+ * gives the same tokens.
+ */
 export function syntheticVocabulary(
   seed: readonly (Uint8Array | null)[],
   tokenCount: number,
 ): readonly (Uint8Array | null)[] {
   const grown = [...seed];
-  // Latin-1 distinguishes bytes that are no valid text.
+  // Decoding as Latin-1 distinguishes all byte sequences, even those that are not valid UTF-8.
   const known = new Set(seed.map((token) => (token === null ? "" : latin(token))));
   const add = (token: Uint8Array): void => {
     const key = latin(token);
@@ -48,7 +51,7 @@ const moreJsonSeams = [
 ];
 const seams = [...jsonSeams, ...moreJsonSeams, "\\u00", "\\u", "null", "true", "false", '":null', '":true,"'];
 
-/** Ranges of characters with their frequency, and true if words are separated by blanks. */
+/** Character ranges of scripts, each with its frequency; `hasBlanks` is true if the script separates words by blanks. */
 const scripts = [
   { first: 0x430, last: 0x44f, weight: 8, hasBlanks: true },
   { first: 0x4e00, last: 0x9fff, weight: 8, hasBlanks: false },
@@ -88,7 +91,7 @@ class Growth {
     return this.#one([` ${word}`, ` ${word}`, ` ${capital}`, word, capital]);
   }
 
-  /** Returns a known word, preferably an early one, or an extension of it. */
+  /** Returns a known word (more often an early one), or a new word that extends one. */
   #word(): string {
     const known = this.#words[Math.floor(this.#words.length * this.#random.uniform() ** 2)];
     if (known.length > 9 || this.#random.index(4) === 0) return known;
@@ -100,11 +103,11 @@ class Growth {
   #foreignWord(): Uint8Array {
     const { first, last, hasBlanks } = this.#one(scripts);
     const letters = Array.from({ length: 1 + this.#random.index(hasBlanks ? 5 : 2) }, () =>
-      // Treats the first letters of a script as more common, which suffices for random words.
+      // Draws the first letters of a script more often. This frequency distribution suffices for random words.
       String.fromCodePoint(first + Math.floor((last - first + 1) * this.#random.uniform() ** 2)),
     );
     const word = encoder.encode((hasBlanks && this.#random.index(2) === 0 ? " " : "") + letters.join(""));
-    // Byte merges leave tokens that end within a character.
+    // Byte-level merges also produce tokens that end within a character.
     return this.#random.index(12) === 0 ? word.subarray(0, word.length - 1) : word;
   }
 

@@ -1,26 +1,30 @@
-// The parts of tokens after the end of a lexeme, as one tree. Some thousand tokens leave a string behind its quotation
-// mark, with only a few hundred different tails. A parser follows each tail once, whichever text precedes it.
+// Tails: the parts of tokens after the end of a lexeme, merged into one tree. Some thousand tokens contain a string's
+// closing quotation mark and continue after it, but with only a few hundred different tails. The parser follows each
+// tail once, independent of the text before it.
 import { trieNodesOf } from "./token-trie.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
-/** Nodes at which the lexeme may end, with tokens below that leave it. */
+/** Nodes at which the lexeme may end, each with tokens below it that continue after the lexeme. */
 export interface Exits {
   readonly nodes: TrieNodes;
   readonly tops: Int32Array;
 }
 
 export interface Tails {
-  /** Tails after the lexeme, each with the tokens that end with it. */
+  /** Trie of the tails, in which each tail has the tokens that end with it. */
   readonly nodes: TrieNodes;
-  /** True if the token has a tail here. */
+  /** True if the trie contains a tail of the token. */
   has(token: number): boolean;
   readonly byteLength: number;
 }
 
-/** A lexeme that may end at many positions of a token has nested exits; more tails than this are not listed. */
+/**
+ * Maximum number of tails. A lexeme that may end at many positions of a token can exceed it, because each position
+ * adds a tail.
+ */
 const tailsMax = 32_768;
 
-/** Returns null if there are too many. */
+/** Returns the tails of all tokens below the exits; null if there are more than `tailsMax`. */
 export function tailsBelow(exits: readonly Exits[], { bytesOf, tokenCount }: TokenTrie): Tails | null {
   const tails: { readonly token: Uint8Array; readonly id: number }[] = [];
   const isMember = new Uint8Array(tokenCount);
@@ -46,5 +50,5 @@ export function tailsBelow(exits: readonly Exits[], { bytesOf, tokenCount }: Tok
 
 const noBytes = new Uint8Array();
 
-/** Size of the arrays per node. */
+/** Memory of a node in the arrays of a trie. */
 const bytesPerNode = 16;

@@ -1,9 +1,9 @@
-// A selection of tokens as runs of positions in the sorted token list. A subtree is one run, and gaps between runs are
-// unselected.
+// A selection from the sorted token list, stored as runs of consecutive positions. A subtree of the trie is one run;
+// tokens between runs are not selected.
 
 export class TokenRuns {
   readonly #tokens: Int32Array;
-  /** Start and end of each run, ascending. */
+  /** Start and exclusive end of each run, in ascending order. */
   readonly #bounds: number[] = [];
   #count = 0;
 
@@ -16,7 +16,7 @@ export class TokenRuns {
     return this.#count;
   }
 
-  /** Adds a range of positions (end exclusive), not before any range added earlier. */
+  /** Adds a range of positions (end exclusive). Callers add ranges in ascending order. */
   add(from: number, to: number): void {
     if (from === to) return;
     this.#count += to - from;
@@ -25,7 +25,7 @@ export class TokenRuns {
     else bounds.push(from, to);
   }
 
-  /** Writes the selected tokens from an index on. */
+  /** Writes the ids of the selected tokens, starting at an index. */
   copyTo(into: Int32Array, index: number): void {
     let next = index;
     for (let run = 0; run < this.#bounds.length; run += 2) {
@@ -43,7 +43,7 @@ export class TokenRuns {
         bits[tokens[at] >>> 5] |= 1 << (tokens[at] & 31);
   }
 
-  /** Clears the bits of all other tokens in the list. */
+  /** Clears the bits of the listed tokens that are not selected. */
   clearOthers(bits: Uint32Array): void {
     const tokens = this.#tokens;
     let at = 0;

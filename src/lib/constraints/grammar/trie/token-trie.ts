@@ -1,10 +1,13 @@
-// A trie of the vocabulary's tokens in flat arrays: nodes in depth-first order, each with the end of its subtree. A
-// walk is one pass over the arrays that skips mismatching subtrees. Built once per tokenizer.
+// A trie of the vocabulary's tokens in flat arrays. Its nodes are in depth-first order, each with the end of its
+// subtree, so a walk is one pass over the arrays that skips mismatching subtrees. Built once per tokenizer.
 import { isHarmless, isHarmlessByte, isWithinCharacter } from "./harmless-text.ts";
 
-/** Tokens that a mask may allow. Control tokens (an end, a role) have no bytes here and are never in a mask. */
+/**
+ * Bytes of the tokens that a mask may allow. Control tokens (such as end and role tokens) have no bytes here, so no
+ * mask contains them.
+ */
 export interface TokenBytes {
-  /** By token id; null for control tokens and unused ids. */
+  /** Bytes by token id; null for control tokens and unused ids. */
   readonly bytes: readonly (Uint8Array | null)[];
 }
 
@@ -20,33 +23,36 @@ export interface TrieNodes {
   /** Tokens in the order of their end nodes; tokens with equal bytes share a node. */
   readonly tokens: Int32Array;
   /**
-   * For each node and the end of the list, the number of tokens that end before it. Delimits the tokens of a node and
-   * of a subtree.
+   * For each node, the number of tokens that precede the node's own in `tokens`; the last element is the total. Two
+   * elements delimit the tokens of a node or of a subtree.
    */
   readonly tokensBefore: Int32Array;
-  /** Maximum number of characters that begin below each node; `noHeight` if the tokens are not harmless. */
+  /**
+   * Maximum number of characters that begin below each node; `noHeight` in all tries except that of the harmless
+   * tokens.
+   */
   readonly heightOf: Uint8Array;
-  /** For each node and the end of the list, the first node from there on whose byte is not harmless. */
+  /** For each node, the first node from there on whose byte is not harmless; the last element is `nodeCount`. */
   readonly oddFrom: Int32Array;
 }
 
 export interface TokenTrie {
   readonly tokenCount: number;
-  /** By token id; null for tokens that no mask allows. */
+  /** Bytes by token id; null for tokens that no mask allows. */
   readonly bytesOf: readonly (Uint8Array | null)[];
   /** Length of the longest token in bytes. */
   readonly depthMax: number;
-  /** Tokens of only harmless text. */
+  /** Trie of the tokens that are harmless text. */
   readonly harmless: TrieNodes;
-  /** Bit mask of these. */
+  /** Bit mask of the harmless tokens. */
   readonly harmlessBits: Uint32Array;
-  /** All other tokens. */
+  /** Trie of all other tokens. */
   readonly others: TrieNodes;
 }
 
 const noHeight = 255;
 
-/** Longer tokens are in no mask. */
+/** Maximum length of a token in bytes; no mask allows a longer one. */
 const tokenBytesMax = 1_024;
 
 export function buildTokenTrie({ bytes }: TokenBytes): TokenTrie {
@@ -68,7 +74,7 @@ export function buildTokenTrie({ bytes }: TokenBytes): TokenTrie {
 
 type Sorted = { readonly token: Uint8Array; readonly id: number }[];
 
-/** Builds a trie of any texts, with numbers in place of token ids. */
+/** Builds a trie of arbitrary texts, each with a number in place of a token id. */
 export function trieNodesOf(entries: Readonly<Sorted>): TrieNodes {
   return laidFlat(sortedBytes(entries));
 }

@@ -31,7 +31,7 @@ number ::= ("-"? ([0-9] | [1-9] [0-9]{0,15})) ("." [0-9]+)? ([eE] [-+]? [0-9] [1
 ws     ::= | " " | "\\n" [ \\t]{0,20}
 `;
 
-/** Grammars with texts that they accept and texts that they reject. */
+/** Grammars, each with texts that it accepts and texts that it rejects. */
 const cases: readonly (readonly [text: string, accepted: readonly string[], others: readonly string[]])[] = [
   [arithmetic, ["a+b=c\n", "(1 -x_1)*2= 3\ny=y\n"], ["a+=b\n", "(a=b\n", "a=b"]],
   [json, ['{"a": [1, -2.5e+1, {"b": "\\u00e9\\n"}]}', "{}"], ["[]", '{"a":}', '{"a":1,}', '{"a":01}']],
@@ -55,7 +55,7 @@ const cases: readonly (readonly [text: string, accepted: readonly string[], othe
   ['root ::= [a-z]+ | \n  "1" # more\n  | rest-1\nrest-1 ::= "-"', ["abc", "1", "-"], ["a1"]],
 ];
 
-test("accepts exactly the texts of a grammar", () => {
+test("accepts the texts of a grammar and no others", () => {
   for (const [text, accepted, others] of cases) {
     const language = read(text);
     for (const one of accepted) assert.ok(accepts(language, one), `${text}\n${one}`);
@@ -63,7 +63,7 @@ test("accepts exactly the texts of a grammar", () => {
   }
 });
 
-test("an ambiguous grammar costs no more than its states", () => {
+test("checks texts of a highly ambiguous grammar within the limits", () => {
   const language = read('root ::= s\ns ::= "a" s "b" | "a" s "c" | s s | "d"');
   assert.ok(accepts(language, `${"a".repeat(40)}d${"bc".repeat(20)}`));
   assert.ok(!accepts(language, `${"a".repeat(40)}d${"bc".repeat(21)}`));
@@ -74,7 +74,7 @@ const levels = (count: number, rule: (index: number) => string) =>
     "\n",
   );
 
-test("follows left recursion through twenty levels", () => {
+test("supports left recursion through twenty levels", () => {
   const language = read(
     `${levels(20, (index) => `r${index} ::= r${index} "${String.fromCharCode(97 + index)}" r${index + 1} | r${index + 1}`)} | "(" root ")"`,
   );
@@ -82,7 +82,7 @@ test("follows left recursion through twenty levels", () => {
   assert.ok(!accepts(language, "1a(1t1b1c1"));
 });
 
-test("follows large numbers of mutually recursive rules, or hits a limit", () => {
+test("supports large numbers of mutually recursive rules, or reports the limit they exceed", () => {
   for (const [text, whole] of [
     [levels(100, (index) => `r${index} ::= "b" r${index} | r${index + 1}`), "bbb1"],
     [levels(100, (index) => `r${index} ::= r${index + 1}`), "1"],
@@ -100,7 +100,7 @@ test("follows large numbers of mutually recursive rules, or hits a limit", () =>
     assert.throws(() => read(text), /limit (compileSteps|nesting) of/);
 });
 
-test("masks equal those from trying each token, without dead ends", () => {
+test("masks equal those computed by trying each token, and no mask leads to a dead end", () => {
   const vocabulary = vocabularyOf([
     "aa",
     "ab",

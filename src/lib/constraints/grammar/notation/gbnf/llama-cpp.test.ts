@@ -16,7 +16,7 @@ interface Examples {
   readonly others: readonly string[];
 }
 
-/** For each of llama.cpp's grammars, texts of its language and near misses. */
+/** For each of llama.cpp's grammars, texts that it accepts and similar texts that it rejects. */
 const examples: Readonly<Record<string, Examples>> = {
   arithmetic: {
     accepted: ["a=1\n", "x_1 +(2*y)\t/3= z\n12=34 \n", "a\n-b=c\n"],
@@ -88,20 +88,20 @@ const examples: Readonly<Record<string, Examples>> = {
 const language = (name: string) =>
   readLanguage(grammar(readFileSync(`${folder}/${name}.gbnf`, "utf8")), defaultGrammarLimits);
 
-test("each grammar of llama.cpp has examples", () => {
+test("every grammar of llama.cpp has examples", () => {
   const names = readdirSync(folder).flatMap((file) => (file.endsWith(".gbnf") ? [file.slice(0, -5)] : []));
   assert.deepEqual(names.sort(), Object.keys(examples).sort());
 });
 
 for (const [name, { accepted, others }] of Object.entries(examples)) {
-  test(`${name}.gbnf accepts its texts and no others`, () => {
+  test(`${name}.gbnf accepts its examples and rejects similar texts`, () => {
     const read = language(name);
     for (const text of accepted) assert.ok(accepts(read, text), text);
     for (const text of others) assert.ok(!accepts(read, text), text);
   });
 }
 
-test("texts generated under their masks are in the language", () => {
+test("texts generated under a grammar's masks belong to its language", () => {
   const vocabulary = vocabularyOf(["int", "main(", "){", ";}", "1.", "e4", '{"', '":', "[\n", " - ", "日本"]);
   let state = 11;
   const draw = () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647;

@@ -1,5 +1,5 @@
-// Reads GBNF, llama.cpp's notation: `name ::= "text" [class] . (group) other*`, with the start rule `root`. Lines may
-// break anywhere. Refuses tokens by number, which newer versions support.
+// Parses GBNF, llama.cpp's grammar notation: `name ::= "text" [class] . (group) other*`, with the start rule `root`.
+// Lines may break anywhere. References to tokens, which newer versions of GBNF support, are refused.
 import { limitExceeded } from "../../../regex/limits.ts";
 import type { GrammarLimits } from "../../../regex/limits.ts";
 import {
@@ -18,7 +18,7 @@ const ruleStart = /([A-Za-z0-9_][\w.-]*)[ \t]*::=/y;
 const ruleName = /[A-Za-z0-9_][\w.-]*/y;
 const blanks = /(?:\s|#[^\n]*)*/y;
 
-/** @throws ConstraintRefusal for malformed GBNF, with its position */
+/** Parses a grammar in GBNF. @throws ConstraintRefusal for malformed or unsupported GBNF, with its position */
 export function readGbnf(text: string, limits: GrammarLimits): GrammarText {
   const reader = new Reader(text, "", "grammar");
   const rules = new Map<string, GrammarNode>();

@@ -1,5 +1,5 @@
-// A rule's attributes in guidance's grammars: `name[lazy]: ...`. Attributes that name captures are ignored, and those
-// of token sampling are refused. Attributes about the end of a terminal become a restriction on its texts.
+// Attributes of a rule, as in guidance's grammars: `name[lazy]: ...`. Attributes that name captures are ignored, and
+// attributes for token sampling are refused. Attributes for the end of a terminal restrict the terminal's texts.
 import { allCharacters } from "../../../regex/characters/code-points.ts";
 import { literalNode, literalText } from "../grammar-text.ts";
 import type { GrammarNode } from "../grammar-text.ts";
@@ -8,17 +8,20 @@ import { readTerminal } from "./read-expression.ts";
 import type { Source } from "./read-expression.ts";
 
 export interface Attributes {
-  /** True to match as little as possible. */
+  /** True if the rule matches as little text as possible. */
   readonly isLazy: boolean;
-  /** Text after the rule's text, at the first possible position. */
+  /** Pattern that ends the rule's text at its first match, and belongs to the text; null if there is no suffix. */
   readonly suffix: GrammarNode | null;
-  /** Text that ends the rule's text without belonging to it. */
+  /** Text that ends the rule's text but does not belong to it; null if there is no stop. */
   readonly stop: string | null;
 }
 
 const none: Attributes = { isLazy: false, suffix: null, stop: null };
 
-/** Reads `[name, name=value, ...]`; null if there are none, or none that affects the texts of a rule. */
+/**
+ * Parses `[name, name=value, ...]`. Returns null if there is no such list, or if no attribute in it affects the rule's
+ * texts.
+ */
 export function readAttributes(source: Source): Attributes | null {
   const { reader } = source;
   if (!reader.skip("[")) return null;
@@ -49,7 +52,7 @@ function readAttribute(source: Source): Partial<Attributes> {
       return { suffix: readValue(source, position) };
     case "stop": {
       const stop = readText(source, position);
-      // An empty stop means that only the end of the answer stops it.
+      // With an empty stop, the rule's text ends only at the end of the answer.
       return stop === "" ? {} : { stop };
     }
     default:
@@ -71,7 +74,7 @@ function readValue(source: Source, position: number): GrammarNode {
   return readTerminal(source);
 }
 
-/** Reads a value that is one text, after its `=` if that is still unread. */
+/** Reads an attribute's value, which must be one text. The `=` before it may already have been read. */
 function readText(source: Source, position: number): string {
   source.reader.match(equals);
   const text = literalText(readTerminal(source));
@@ -80,7 +83,7 @@ function readText(source: Source, position: number): string {
   return text;
 }
 
-/** Restricts a terminal to the texts that end as its attributes say. */
+/** Restricts a terminal to the texts whose end satisfies the attributes. */
 export function restrictEnd(terminal: GrammarNode, { isLazy, suffix, stop }: Attributes): GrammarNode {
   if (stop !== null) return beforeStop(terminal, stop);
   if (suffix !== null) return shortest({ kind: "sequence", parts: [terminal, suffix] });
@@ -94,15 +97,16 @@ const anyText = (min: number): GrammarNode => ({
   max: Number.POSITIVE_INFINITY,
 });
 
-/** Returns the texts of which no proper prefix matches. */
+/** Returns a node for the node's texts that have no matching proper prefix. */
 function shortest(node: GrammarNode): GrammarNode {
   return without(node, { kind: "sequence", parts: [node, anyText(1)] });
 }
 
-/** Returns the texts that, followed by the stop, contain it only at the end. */
+/** Returns a node for the texts that contain the stop only at the end once the stop is appended. */
 function beforeStop(node: GrammarNode, stop: string): GrammarNode {
   const characters = Array.from(stop);
-  // After these texts, a beginning of the stop would complete an earlier one: "a" before "ab" of the stop "aab".
+  // Prefixes of the stop that a text must not end with, because the appended stop would complete an earlier
+  // occurrence: with the stop "aba", the text "ab" gives "ababa".
   const halves = characters.slice(1).flatMap((_, index) => {
     const half = characters.slice(0, index + 1).join("");
     return (half + stop).startsWith(stop) ? [literalNode(half)] : [];

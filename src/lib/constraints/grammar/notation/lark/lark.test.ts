@@ -65,7 +65,7 @@ foo: HEAD "=foo>" %json { "type": "object", "properties": {"a{\\"": {"minimum": 
 bar: HEAD "=bar>" %json {"type": "array", "items": {"const": 7}} "</function>"
 `;
 
-/** Grammars with texts that they accept and texts that they reject. */
+/** Grammars, each with texts that it accepts and texts that it rejects. */
 const cases: readonly (readonly [text: string, accepted: readonly string[], others: readonly string[]])[] = [
   [calculator, ["1+2", "x = -1.5e3 * (y - 2) ", "a*b-c"], ["1+", "", " 1", "x=y=1", "(1"]],
   [json, ['{"a": [1, -2.5e+1, {"b": "\\u00e9\\n"}], "c": null}', "[]", "true\n"], ['{"a":}', "[1,]", "01a"]],
@@ -89,7 +89,7 @@ const cases: readonly (readonly [text: string, accepted: readonly string[], othe
   ['start: mul\n!mul.2: (mul "*")? number\nnumber: INT\n%import common.INT', ["1", "1*23*4"], ["*1", "1**2"]],
   ['start: expr\nexpr: expr OP expr | "(" expr ")" | "1"\nOP: "+"|"-"', ["1", "(1+1)-1"], ["1+", "(1"]],
   ["start: C D\nC: /a|ab/\nD: /b?c/", ["abc", "ac", "abbc"], ["ab", "abbbc"]],
-  // The examples of llguidance's documentation.
+  // Examples from llguidance's documentation.
   [
     'start: with_stop "<end>"\nwith_stop[capture, stop="<end>"]: /.*/',
     ["foo<end>", "<end>", "<en<end>"],
@@ -147,7 +147,7 @@ f_bar: f_bar_hd "=bar>" /[0-9]+/ "</function>"`,
   ],
 ];
 
-test("accepts exactly the texts of a grammar", () => {
+test("accepts the texts of a grammar and no others", () => {
   for (const [text, accepted, others] of cases) {
     const language = read(text);
     for (const one of accepted) assert.ok(accepts(language, one), `${text}\n${one}`);
@@ -155,7 +155,7 @@ test("accepts exactly the texts of a grammar", () => {
   }
 });
 
-test("masks equal those from trying each token, without dead ends", () => {
+test("masks equal those computed by trying each token, and no mask leads to a dead end", () => {
   const vocabulary = vocabularyOf([
     "aa",
     "ab",
@@ -234,7 +234,7 @@ test("refuses unsupported syntax, with the position", () => {
     checkRefusal(() => read(text), [kind, subject, place], text);
 });
 
-test("a schema without values leaves the other alternatives", () => {
+test("ignores an alternative whose schema has no valid value", () => {
   const language = read('start: %json {"type": "string", "not": {}} | "a"');
   assert.ok(accepts(language, "a") && !accepts(language, '""'));
 });

@@ -1,5 +1,5 @@
-// The terminals of Lark's library `common`, for imports, as regular expressions. Letters are ASCII, as in its newer
-// versions.
+// Terminals of Lark's library `common` that a grammar can import, as regular expressions. Letters are ASCII, as in
+// newer versions of the library.
 import { parsePattern, type PatternEffort } from "../../../regex/parse-pattern.ts";
 import type { GrammarNode } from "../grammar-text.ts";
 
@@ -36,7 +36,7 @@ const patterns: Readonly<Record<string, string>> = {
   SQL_COMMENT: "--[^\\n]*",
 };
 
-/** Returns null for a name that the library lacks. */
+/** Returns the terminal with this name; null if the library has none. */
 export function libraryTerminal(name: string, effort: PatternEffort): GrammarNode | null {
   if (!Object.hasOwn(patterns, name)) return null;
   return { kind: "pattern", pattern: parsePattern(patterns[name], effort) };

@@ -4,7 +4,7 @@ import { Reader } from "../../../regex/reader.ts";
 const blanks = /(?:\s|#[^\n]*|\/\/[^\n]*|\\ *\n)*/y;
 const blanksOfLine = /(?:[ \t]|\\ *\r?\n)*/y;
 const name = /_*[A-Za-z]\w*(?:-\w+)*/y;
-/** Tree-shaping marks, a name, attributes or parameters, and a priority. */
+/** Beginning of a definition: tree-shaping marks, a name, attributes or parameters, a priority, and the colon. */
 const definition =
   /[!?]*_*[A-Za-z]\w*(?:-\w+)*(?:\[(?:[^\]"/\n]|"(?:[^"\\\n]|\\.)*"|\/(?:[^/\\\n]|\\.)*\/)*\]|\{[^}\n]*\})?(?:\.-?\d+)?[ \t]*:(?!:=)/y;
 const directive = /%(?!json|regex|lark\b)[a-z]/y;
@@ -12,19 +12,19 @@ const directive = /%(?!json|regex|lark\b)[a-z]/y;
 /** Skips blanks, line breaks and comments. */
 export const skipBlanks = (reader: Reader): unknown => reader.match(blanks);
 
-/** Skips blanks within the line. */
+/** Skips blanks within the line, and escaped line breaks. */
 export const skipBlanksOfLine = (reader: Reader): unknown => reader.match(blanksOfLine);
 
 export const readName = (reader: Reader): string | null => reader.match(name)?.[0] ?? null;
 
-/** Terminals have uppercase names, rules lowercase ones. */
+/** True for a terminal's name, which begins with an uppercase letter; names of rules begin with a lowercase one. */
 export const isTerminalName = (text: string): boolean => /^_*[A-Z]/.test(text);
 
-/** True if a definition or directive begins here, which ends the previous one. */
+/** True if a definition or directive begins here. It ends the previous one. */
 export const startsStatement = (reader: Reader): boolean =>
   stands(reader, definition) || stands(reader, directive);
 
-/** True if the text begins like Lark. */
+/** True if the grammar begins with a definition or directive of Lark. */
 export function startsLikeLark(text: string): boolean {
   const reader = new Reader(text, "");
   skipBlanks(reader);

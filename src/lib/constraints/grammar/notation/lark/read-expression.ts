@@ -1,5 +1,5 @@
-// Reads the bodies of Lark's rules and terminals. In a rule, ignored text may follow each terminal; within a terminal
-// it may not.
+// Parses the bodies of Lark's rules and terminals. In a rule, ignored text may follow each terminal; within a
+// terminal, ignored text is not allowed.
 import { limitExceeded } from "../../../regex/limits.ts";
 import type { PatternEffort } from "../../../regex/parse-pattern.ts";
 import type { Reader } from "../../../regex/reader.ts";
@@ -11,16 +11,16 @@ import { type ExactJson, isExactObject } from "../../../../../base/domain/text/e
 
 export interface Source extends PatternEffort {
   readonly reader: Reader;
-  /** Rule of the text that may follow a terminal. */
+  /** Name of the rule for the ignored text that may follow a terminal. */
   readonly ignoredRule: string;
-  /** True within a terminal's body, false within a rule's. */
+  /** True within the body of a terminal, false within that of a rule. */
   readonly isTerminal: boolean;
 }
 
 /** Reads the body of a terminal. */
 export const readTerminal = (source: Source): GrammarNode => readChoice({ ...source, isTerminal: true });
 
-/** Reads alternatives as far as they go. */
+/** Reads all alternatives at the reader's position. */
 export function readChoice(source: Source, depth = 0): GrammarNode {
   const { reader, limits } = source;
   if (depth > limits.nesting) throw limitExceeded("nesting", limits.nesting);
@@ -29,13 +29,16 @@ export function readChoice(source: Source, depth = 0): GrammarNode {
   return options.length === 1 ? options[0] : { kind: "choice", parts: options };
 }
 
-/** Returns a terminal, or a part of one, with the ignored text after it. */
+/** Returns the node followed by ignored text; within a terminal, the node unchanged. */
 export function lexeme({ ignoredRule, isTerminal }: Source, node: GrammarNode): GrammarNode {
   if (isTerminal) return node;
   return { kind: "sequence", parts: [node, { kind: "rule", name: ignoredRule, position: 0 }] };
 }
 
-/** Reads sequences between `&`, all of which must match, and an alias, which only names a tree. */
+/**
+ * Reads sequences separated by `&`, all of which must match. Skips an alias, because it only names a node of Lark's
+ * syntax tree.
+ */
 function readAlternative(source: Source, depth: number): GrammarNode {
   const { reader } = source;
   const parts = [readSequence(source, depth)];
@@ -135,13 +138,13 @@ function readTimes(reader: Reader): Bounds | null {
   return [Number(least), Number(most)];
 }
 
-/** Maximal runs of letters and digits, of blanks, and of all other characters. */
+/** Words of a text: maximal runs of letters, digits and underscores, of blanks, and of all other characters. */
 const words = /[\p{Alphabetic}\p{N}_]+|\p{White_Space}+|[^\p{Alphabetic}\p{N}_\p{White_Space}]+/gu;
 
 /**
  * Reads `%regex {"substring_words": "a text"}`: any run of a text's words, of its characters, or of given chunks.
  *
- * @param position of `%regex`, which was read
+ * @param position position of `%regex`, which has already been read
  */
 function readSubstring(reader: Reader, position: number): GrammarNode {
   const value = readJson(reader, position);

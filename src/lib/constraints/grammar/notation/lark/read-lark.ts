@@ -1,6 +1,6 @@
-// Reads Lark's notation with the extensions of constraint engines. A text belongs to the language if any split into
-// terminals matches, as with Lark's lexer "dynamic_complete"; a longest-match lexer would accept fewer texts. Syntax
-// that builds trees (aliases, `?rule`, `!rule`) or selects a parse (priorities) has no effect.
+// Parses Lark's notation with the extensions of constraint engines. A text belongs to the language if it can be split
+// into matching terminals in any way, as with Lark's lexer "dynamic_complete"; a longest-match lexer would accept
+// fewer texts. Syntax that builds trees (aliases, `?rule`, `!rule`) or selects a parse (priorities) has no effect.
 import { limitExceeded } from "../../../regex/limits.ts";
 import type { PatternEffort } from "../../../regex/parse-pattern.ts";
 import { Reader } from "../../../regex/reader.ts";
@@ -13,11 +13,11 @@ import { libraryTerminal } from "./library-terminals.ts";
 import { isTerminalName, readName, skipBlanks, skipBlanksOfLine } from "./names.ts";
 import { readJson } from "./read-literal.ts";
 
-/** Rule of ignored text after a terminal; no grammar can define this name. */
+/** Name of the rule for ignored text after a terminal; no grammar can define a rule with this name. */
 const ignoredRule = "%ignore";
 const wholeText = "the whole text";
 
-/** @throws ConstraintRefusal for malformed or unsupported Lark, with its position */
+/** Parses a grammar in Lark. @throws ConstraintRefusal for malformed or unsupported Lark, with its position */
 export function readLark(text: string, effort: PatternEffort): GrammarText {
   return new LarkReader(text, effort).read();
 }
@@ -72,7 +72,7 @@ class LarkReader {
     ]);
   }
 
-  /** Terminals are regular: none is recursive. */
+  /** Refuses a recursive terminal, because terminals must be regular. */
   #checkTerminal(name: string): void {
     const node = this.#rules.get(name);
     const { limits } = this.#source;
@@ -111,7 +111,7 @@ class LarkReader {
     if (reader.sees("{")) throw reader.notExact("a template", reader.position, "Write a rule for each use");
     if (reader.sees("[") && isTerminalName(name)) throw reader.notExact("a terminal with attributes");
     const attributes = readAttributes(this.#source);
-    // A priority selects a parse, but here all parses count.
+    // Skips the priority, which selects one of several parses. Here, any parse makes a text valid.
     reader.match(/\.-?\d+/y);
     skipBlanksOfLine(reader);
     if (reader.sees("::")) throw reader.notExact("a parameter");
@@ -121,7 +121,7 @@ class LarkReader {
     return { name, body: isTerminalName(name) ? readTerminal(this.#source) : readChoice(this.#source) };
   }
 
-  /** Reads `%override` and `%extend` of an earlier definition or import. */
+  /** Reads the rest of `%override` or `%extend`, which changes an earlier definition or import. */
   #readChange(how: "override" | "extend"): void {
     const reader = this.#reader;
     const { position } = reader;
@@ -187,7 +187,7 @@ class LarkReader {
     for (const [name, value] of Object.entries(
       typeof options === "object" && options !== null ? options : {},
     )) {
-      // It affects llguidance's operation, not the language.
+      // This option affects how llguidance works, not the language.
       if (name === "no_forcing") continue;
       if (name !== "allow_initial_skip" || typeof value !== "boolean")
         throw this.#reader.notExact(`the option ${name}`, position);

@@ -1,4 +1,4 @@
-// Reads the literals of Lark's notation: strings, ranges of characters, regular expressions and JSON.
+// Parses the literals of Lark's notation: strings, ranges of characters, regular expressions and JSON.
 import { parseExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import type { ExactJson } from "../../../../../base/domain/text/exact-json.ts";
 import { allCharacters, intersectPoints } from "../../../regex/characters/code-points.ts";
@@ -8,7 +8,7 @@ import { hasAssertion } from "../../../regex/pattern.ts";
 import type { Reader } from "../../../regex/reader.ts";
 import type { GrammarNode } from "../grammar-text.ts";
 
-/** Reads `"text"`, `"text"i` or `"a".."z"`; null if there is no string. */
+/** Reads `"text"`, `"text"i` or `"a".."z"`; returns null if there is no string. */
 export function readStringOrRange(reader: Reader, { budget }: PatternEffort): GrammarNode | null {
   const { position } = reader;
   const text = readString(reader);
@@ -67,7 +67,7 @@ function characterOf(reader: Reader, point: number, position: number): string {
   return String.fromCodePoint(point);
 }
 
-/** Reads `/pattern/flags`; null if there is none. */
+/** Reads `/pattern/flags`; returns null if there is no regular expression. */
 export function readRegularExpression(reader: Reader, effort: PatternEffort): GrammarNode | null {
   const { position } = reader;
   const match = reader.match(/\/((?:[^/\\\n]|\\[^\n])+)\/([a-z]*)/y);
@@ -83,10 +83,11 @@ export function readRegularExpression(reader: Reader, effort: PatternEffort): Gr
     isDotAll: flags.includes("s"),
     ignoresCase: flags.includes("i"),
     isMultiline: false,
-    // A lazy terminal's end does not depend on what follows, which no set of texts can express.
+    // In Lark, a lazy terminal ends at its first match, regardless of the text after it. A set of texts cannot express
+    // this.
     mayBeLazy: false,
   });
-  // It would look beyond the terminal.
+  // An assertion would inspect text outside the terminal.
   if (hasAssertion(pattern)) throw reader.notExact("an anchor or a look-ahead in a terminal", position);
   return { kind: "pattern", pattern };
 }
@@ -94,7 +95,7 @@ export function readRegularExpression(reader: Reader, effort: PatternEffort): Gr
 /**
  * Reads a JSON object.
  *
- * @param start place named in refusals
+ * @param start position that refusals name
  */
 export function readJson(reader: Reader, start: number): ExactJson {
   let text = "";
